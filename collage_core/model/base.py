@@ -23,7 +23,8 @@ class SubModel:
     """A sub-graph cut out as a model of its own, which every toolchain can read.
 
     Attributes:
-        onnx: A serialised ONNX ``ModelProto`` with its weights inside and the types of its inputs and outputs.
+        onnx: A serialised ONNX ``ModelProto`` with the types of its inputs and outputs. Its weights are inside; those of a large model
+            are in the model's own files, named by absolute paths (`external_weights`), and only toolchains that say so get it like that.
         inputs: Its inputs in order: the tensors of `SubGraph.input_tensors`.
         outputs: Its outputs in order: the tensors of `SubGraph.output_tensors`.
         tuning: Schedules that a tuner found, for a toolchain that tunes (`toolchains.tuning`); empty for the default ones.

@@ -12,8 +12,8 @@ from ..graph.dataflow_graph import DataflowGraph, Tensor
 from ..graph.index_set import IndexSet
 from ..graph.sub_graph import SubGraph
 from .base import SubModel
+from .external_weights import MOST_BYTES
 from .inference import value_info
-from .ort_session import MOST_BYTES
 
 
 class Cutter:

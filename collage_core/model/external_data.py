@@ -1,15 +1,17 @@
-"""Reads weights that an ONNX file keeps in other files into the model, after checking where they are.
+"""Finds weights that an ONNX file keeps in other files, checks where they are, and reads them into the model.
 
 A tensor may name a file, an offset and a length. Only files in the folder of the model are read: a model of unknown origin must not
-read `/etc/passwd`.
+read `/etc/passwd`. Where the model's file is a link, as in the cache of Hugging Face, the folder that it leads to counts too. Which
+weights are left where they are is decided elsewhere (`external_weights`).
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from math import prod
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto
@@ -21,6 +23,14 @@ from .dtypes import SUB_BYTE, dtype_name, numpy_dtype
 _CODE = "external_data"
 
 
+class Slice(NamedTuple):
+    """The position of the data of a tensor: a file, the first byte in it, and how many bytes."""
+
+    path: Path
+    offset: int
+    length: int
+
+
 def tensors_of(model: ModelProto) -> Iterator[TensorProto]:
     """Yield every tensor with data in `model`: initializers and attributes, those of inner graphs and functions included."""
     yield from _graph_tensors(model.graph)
@@ -28,36 +38,34 @@ def tensors_of(model: ModelProto) -> Iterator[TensorProto]:
         yield from _node_tensors(function.node)
 
 
-def external_bytes(model: ModelProto, folder: Path) -> int:
-    """Return how many bytes of data `model` keeps in other files. Nothing is read.
+def external_slices(model: ModelProto, source: Path) -> list[tuple[TensorProto, Slice]]:
+    """Return the tensors whose data the model in the file `source` keeps in other files, each with where that is. Nothing is read.
 
     Raises:
-        CollageError: as `load_external_data` does.
+        CollageError: a file is missing, is outside the model's folder or too short, or the offset or length is invalid.
     """
-    return sum(_span(tensor, folder)[2] for tensor in tensors_of(model) if is_external(tensor))
+    folders = list(dict.fromkeys((source.parent.resolve(), source.resolve().parent)))
+    return [(tensor, _slice(tensor, source.parent, folders)) for tensor in tensors_of(model) if is_external(tensor)]
 
 
-def load_external_data(model: ModelProto, folder: Path) -> None:
-    """Read the data that `model` keeps in files under `folder` into its tensors.
+def read_slice(tensor: TensorProto, where: Slice) -> None:
+    """Read the data of `tensor` into it.
 
     Raises:
-        CollageError: a file is missing, is outside `folder` or too short, or the offset or length is invalid.
+        CollageError: the file cannot be read, or has become too short.
     """
-    for tensor in tensors_of(model):
-        if not is_external(tensor):
-            continue
-        path, offset, length = _span(tensor, folder)
-        try:
-            with open_file(path) as file:
-                file.seek(offset)
-                data = file.read(length)
-        except OSError as error:
-            raise CollageError(
-                f"cannot read {str(path)!r}, which holds the data of {tensor.name!r}: {error.strerror}", "", _CODE
-            ) from error
-        tensor.raw_data = data
-        tensor.data_location = TensorProto.DEFAULT
-        del tensor.external_data[:]
+    try:
+        with open_file(where.path) as file:
+            file.seek(where.offset)
+            data = file.read(where.length)
+    except OSError as error:
+        message = f"cannot read {str(where.path)!r}, which holds the data of {tensor.name!r}: {error.strerror}"
+        raise CollageError(message, "", _CODE) from error
+    if len(data) < where.length:
+        raise CollageError(f"{str(where.path)!r} became shorter while it was read", "copy it again", _CODE)
+    tensor.raw_data = data
+    tensor.ClearField("data_location")
+    del tensor.external_data[:]
 
 
 def is_external(tensor: TensorProto) -> bool:
@@ -65,10 +73,10 @@ def is_external(tensor: TensorProto) -> bool:
     return tensor.data_location == TensorProto.EXTERNAL
 
 
-def _span(tensor: TensorProto, folder: Path) -> tuple[Path, int, int]:
-    """Return the file, the offset and the length of the data of `tensor`."""
+def _slice(tensor: TensorProto, folder: Path, folders: Sequence[Path]) -> Slice:
+    """Return where the data of `tensor` lies: beside the model in `folder`, and really in one of `folders`."""
     said = {entry.key: entry.value for entry in tensor.external_data}
-    path = _inside(folder, said.get("location", ""), tensor.name)
+    path = _inside(folder, folders, said.get("location", ""), tensor.name)
     if not os.path.isfile(path):
         hint = f"put {said['location']!r} beside the model file, as it was when the model was saved"
         raise CollageError(f"the data of {tensor.name!r} is in {str(path)!r}, which is not there", hint, _CODE)
@@ -82,20 +90,20 @@ def _span(tensor: TensorProto, folder: Path) -> tuple[Path, int, int]:
     if offset + length > size:
         message = f"the data of {tensor.name!r} is said to end at byte {offset + length} of {str(path)!r}, which has {size}"
         raise CollageError(message, "the file is cut off or belongs to another model: copy it again", _CODE)
-    return path, offset, length
+    return Slice(path, offset, length)
 
 
 _SAVE_AGAIN = "the model file is damaged: save or download it again"
 
 
-def _inside(folder: Path, location: str, tensor: str) -> Path:
-    """Return the path of `location` under `folder`; raise CollageError where it, or a link in it, leads out of `folder`."""
+def _inside(folder: Path, folders: Sequence[Path], location: str, tensor: str) -> Path:
+    """Return the path of `location` in `folder`; raise CollageError where it, or a link in it, leads out of all `folders`."""
     if not location:
         raise CollageError(f"the data of {tensor!r} is said to be in another file, which is not named", _SAVE_AGAIN, _CODE)
     path = folder / location
-    root = folder.resolve()
     try:
-        outside = Path(location).is_absolute() or not path.resolve().is_relative_to(root)
+        real = path.resolve()
+        outside = Path(location).is_absolute() or not any(real.is_relative_to(one) for one in folders)
     except (OSError, RuntimeError, ValueError) as error:
         raise CollageError(
             f"the data of {tensor!r} is said to be in {location!r}, which is no usable path: {error}", _SAVE_AGAIN, _CODE

@@ -14,6 +14,7 @@ from pathlib import Path
 import onnx
 from onnx import ModelProto, NodeProto
 
+from .external_weights import external_tensors, make_paths_absolute, with_relative_paths, without_external
 from .naming import domain_of, opset_versions
 from .ort_session import OrtSession, RuntimeRefusal
 from .scopes import all_nodes, has_inner_graph, read_by
@@ -40,11 +41,7 @@ def fold(model: ModelProto) -> ModelProto:
     Raises:
         RuntimeRefusal: ONNX Runtime does not load the model.
     """
-    with tempfile.TemporaryFile() as file:
-        # A file without a name is removed when the process ends, however it ends.
-        saved = Path(f"/proc/self/fd/{file.fileno()}")
-        OrtSession(model, optimise=True, disabled=_LEFT_OUT, saved_to=saved)
-        folded = onnx.load(saved)
+    folded = _optimised(model)
     nodes, as_saved = _with_users_nodes(model, folded)
     del folded.graph.node[:]
     folded.graph.node.extend(nodes)
@@ -58,6 +55,34 @@ def fold(model: ModelProto) -> ModelProto:
         unfolded = ModelProto()
         unfolded.CopyFrom(model)
         return unfolded
+    return folded
+
+
+def _optimised(model: ModelProto) -> ModelProto:
+    """Return `model` as ONNX Runtime optimises it; weights that it leaves as they are stay in the files that they are in."""
+    try:
+        return _saved(model)
+    except RuntimeRefusal:
+        external = external_tensors(model)
+        if not external:
+            raise
+    # What follows from weights may be more than a message can hold: then nothing is folded into these.
+    names = {tensor.name for tensor in external}
+    folded = _saved(without_external(model))
+    inputs = [value for value in folded.graph.input if value.name not in names]
+    del folded.graph.input[:]
+    folded.graph.input.extend(inputs)
+    folded.graph.initializer.extend(external)
+    return folded
+
+
+def _saved(model: ModelProto) -> ModelProto:
+    with tempfile.TemporaryFile() as file:
+        # A file without a name is removed when the process ends, however it ends.
+        saved = Path(f"/proc/self/fd/{file.fileno()}")
+        OrtSession(model, optimise=True, disabled=_LEFT_OUT, saved_to=saved)
+        folded = onnx.load(saved, load_external_data=False)
+    make_paths_absolute(folded, with_relative_paths(model)[1])
     return folded
 
 

@@ -14,6 +14,7 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto,
 from ..errors import CollageError
 from ..graph.dataflow_graph import TensorType
 from .dtypes import dtype_name, elem_type
+from .external_data import is_external
 
 _SMALL_BYTES = 4096
 """Initializers up to this size are kept for inference, since shapes may be computed from them; others are replaced by their type."""
@@ -118,7 +119,7 @@ def _skeleton(model: ModelProto) -> ModelProto:
     graph.node.extend(model.graph.node)
     graph.input.extend(model.graph.input)
     for tensor in model.graph.initializer:
-        if tensor.ByteSize() <= _SMALL_BYTES:
+        if tensor.ByteSize() <= _SMALL_BYTES and not is_external(tensor):
             graph.initializer.append(tensor)
         else:
             graph.input.append(onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims))

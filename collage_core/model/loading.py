@@ -1,6 +1,7 @@
-"""Reads a model file as a `ModelProto` with all of its data inside, or raises one clear line that says why it is not possible.
+"""Reads a model file as a `ModelProto`, or raises one clear line that says why it is not possible.
 
-A path of the user enters; the model as it is in the file and a digest of its bytes leave. Its content is not interpreted here;
+A path of the user enters; the model as it is in the file and a digest of its bytes leave. All of its data is inside, but for the weights of
+a large model: these stay in their files (`external_weights`). Its content is not interpreted here;
 `normalising` is the next step.
 """
 
@@ -15,11 +16,15 @@ from pathlib import Path
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from onnx import ModelProto
 
+from ..base.model_file import HEAD_BYTES
+from ..base.model_folder import folder_given
 from ..base.user_file import open_file
 from ..errors import CollageError
-from .external_data import external_bytes, is_external, load_external_data, tensors_of
+from .external_data import external_slices, read_slice, tensors_of
+from .external_weights import MOST_BYTES, leave, may_stay
+from .file_digests import file_digest
+from .foreign_files import recognise
 from .local_functions import check_size
-from .ort_session import MOST_BYTES
 from .scopes import all_nodes
 
 LONGEST_NAME = 4096
@@ -31,7 +36,7 @@ class ModelFile:
     """The content of a model file.
 
     Attributes:
-        model: The model with its external data inside.
+        model: The model; its external data is inside, or named by absolute paths.
         digest: Hex digest of the file's bytes and its external data; independent of the path.
     """
 
@@ -47,25 +52,31 @@ def read_model(path: Path) -> ModelFile:
     """
     data = _bytes_of(path)
     model = _parse(path, data)
-    digest, size = hashlib.sha256(data), len(data)
+    slices = external_slices(model, path)
+    staying = may_stay(model, slices)
+    size = len(data) + sum(where.length for (_, where), stays in zip(slices, staying, strict=True) if not stays)
+    if size > MOST_BYTES:
+        raise _too_big(path, size)
+    digest = hashlib.sha256(data)
     del data
-    outside = external_bytes(model, path.parent)
-    if outside + size > MOST_BYTES:
-        raise _too_big(path, outside + size)
-    tensors = [tensor for tensor in tensors_of(model) if is_external(tensor)]
-    load_external_data(model, path.parent)
-    for tensor in tensors:
-        digest.update(tensor.name.encode())
-        digest.update(tensor.raw_data)
+    if any(staying):
+        for file in sorted({where.path for _, where in slices}):
+            digest.update(file_digest(file).encode())
+    for (tensor, where), stays in zip(slices, staying, strict=True):
+        if stays:
+            leave(tensor, where)
+            continue
+        read_slice(tensor, where)
+        if not any(staying):
+            digest.update(tensor.name.encode())
+            digest.update(tensor.raw_data)
     return ModelFile(model, digest.hexdigest())
 
 
 def _bytes_of(path: Path) -> bytes:
     name = str(path)
     if os.path.isdir(path):
-        inside = sorted(found.name for found in path.glob("*.onnx"))
-        hint = f"name the file in it, such as {inside[0]!r}" if inside else "name an .onnx file"
-        raise CollageError(f"{name!r} is a folder, not a model file", hint, "not_onnx")
+        raise folder_given(path)
     try:
         with open_file(path) as file:
             size = os.fstat(file.fileno()).st_size
@@ -89,9 +100,9 @@ def _parse(path: Path, data: bytes) -> ModelProto:
     name = str(path)
     if not data:
         raise CollageError(f"{name!r} is empty", "download or save it again", "not_onnx")
-    known = _recognise(data)
-    if known:
-        raise CollageError(f"{name!r} is {known}, not an ONNX model", "export the model to ONNX first", "not_onnx")
+    known = recognise(data[:HEAD_BYTES], path)
+    if known is not None:
+        raise CollageError(f"{name!r} is {known.what}, not an ONNX model", known.hint, "not_onnx")
     try:
         model = ModelProto.FromString(data)
     except DecodeError as error:
@@ -123,19 +134,3 @@ def _words(model: ModelProto) -> Iterator[str]:
     for node in (*all_nodes(graph), *(node for function in model.functions for node in function.node)):
         yield from (node.name, node.op_type, node.domain, *node.input, *node.output)
         yield from (attribute.name for attribute in node.attribute)
-
-
-def _recognise(data: bytes) -> str:
-    """Return the kind of a file that is known not to be ONNX, by its first bytes; empty where it is not known."""
-    signatures = (
-        (0, b"PK\x03\x04", "a zip archive (PyTorch and Keras save such files)"),
-        (0, b"\x89HDF", "an HDF5 file (Keras saves such files)"),
-        (4, b"TFL3", "a TensorFlow Lite model"),
-        (0, b"\x80\x02", "a Python pickle (PyTorch saves such files)"),
-        (0, b"\x1f\x8b", "a gzip archive"),
-        (0, b"<", "text (XML or HTML)"),
-        (0, b"{", "text (JSON)"),
-        (0, b"7767517\n", "an ncnn parameter file"),
-        (0, b"version https://git-lfs", "a Git LFS pointer, not the file that it points to"),
-    )
-    return next((what for at, mark, what in signatures if data[at : at + len(mark)] == mark), "")

@@ -12,8 +12,9 @@ from onnx import ModelProto, NodeProto, checker, inliner
 
 from ..errors import CollageError
 from ..graph.topological_order import topological_order
+from .external_weights import MOST_BYTES
 from .naming import ONNX_DOMAINS
-from .ort_session import MOST_BYTES, error_text
+from .ort_session import error_text
 from .scopes import all_nodes, inner_graphs
 
 MOST_NODES = 100_000

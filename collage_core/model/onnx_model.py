@@ -14,7 +14,7 @@ from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
-from onnx import ModelProto, ValueInfoProto, numpy_helper
+from onnx import ModelProto, TensorProto, ValueInfoProto
 
 from ..errors import CollageError
 from ..graph.dataflow_graph import DataflowGraph, Node, Tensor, TensorType
@@ -24,6 +24,7 @@ from .attributes import attributes_of, constant_of
 from .base import Arrays, FoldedNode, SubModel
 from .cutting import Cutter
 from .dtypes import dtype_name
+from .external_weights import values_of
 from .folding import fold as fold_model
 from .inference import infer
 from .inputs import Recipe, check_inputs, draw, find_recipe
@@ -172,10 +173,10 @@ class OnnxModel:
 
     def constant(self, name: str) -> np.ndarray:
         """Return the values of the constant `name` of the graph. Raises KeyError on any other name."""
-        return numpy_helper.to_array(self._constants[name])
+        return values_of(self._constants[name])
 
     @cached_property
-    def _constants(self) -> dict[str, object]:
+    def _constants(self) -> dict[str, TensorProto]:
         return {tensor.name: tensor for tensor in self._model.graph.initializer}
 
     def _folded_form(self) -> tuple[ModelProto, Provenance]:

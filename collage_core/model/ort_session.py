@@ -19,10 +19,8 @@ from onnx import ModelProto, TensorProto, numpy_helper
 from ..base.cores import usable_cores
 from ..errors import CollageError
 from .dtypes import SUB_BYTE, dtype_name, elem_type, numpy_dtype
+from .external_weights import with_relative_paths
 from .unsigned_weights import with_unsigned_weights
-
-MOST_BYTES = 2**31 - 2**20
-"""Most bytes of weights in a model: what protobuf can hold in one message, less some space for the graph itself."""
 
 RUN_LIMIT_S = 300.0
 """Longest that one run of the reference may take."""
@@ -38,7 +36,7 @@ class OrtSession:
     """A loaded model that runs on arrays by name.
 
     Args:
-        model: The model to load.
+        model: The model to load. Weights that are external stay in their files, which are mapped.
         optimise: Whether to optimise at ONNX Runtime's basic level.
         disabled: Names of optimisers to leave out.
         saved_to: File that the optimised model is written to.
@@ -62,10 +60,15 @@ class OrtSession:
             options.optimized_model_filepath = str(saved_to)
         else:  # What is saved is the model itself.
             model = with_unsigned_weights(model)
+        data, folder = with_relative_paths(model)
+        if folder:
+            options.add_session_config_entry("session.model_external_initializers_file_folder_path", folder)
+            # Kernels would hold copies of their weights in another order; these sessions run a few times.
+            options.add_session_config_entry("session.disable_prepacking", "1")
         with _Refusals():
             # The fallback to other providers would print on the terminal and try the same provider again.
             self._session = ort.InferenceSession(
-                model.SerializeToString(), options, ["CPUExecutionProvider"], disabled_optimizers=list(disabled), enable_fallback=0
+                data, options, ["CPUExecutionProvider"], disabled_optimizers=list(disabled), enable_fallback=0
             )
         self._types = {value.name: value.type for value in (*self._session.get_inputs(), *self._session.get_outputs())}
 

@@ -41,10 +41,13 @@ _OPERATORS = {
     "QLinearMatMul": _Operator(((3, 5),), 2),
 }
 
+INTEGER_PRODUCTS = frozenset(_OPERATORS)
+"""Operators whose weights are moved."""
+
 
 def with_unsigned_weights(model: ModelProto) -> ModelProto:
     """Return `model`, or a copy with uint8 weights where that changes what this processor computes."""
-    if not processor.products_saturate() or not any(node.op_type in _OPERATORS for node in model.graph.node):
+    if not processor.products_saturate() or not any(node.op_type in INTEGER_PRODUCTS for node in model.graph.node):
         return model
     copy = ModelProto()
     copy.CopyFrom(model)

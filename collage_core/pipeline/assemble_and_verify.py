@@ -25,16 +25,18 @@ from ..base.isolation.scratch import scratch_folder
 from ..base.isolation.worker import Pool
 from ..cost.measuring.other_load import OtherLoad
 from ..errors import CollageError
-from ..events import Emit, Verified
+from ..events import Emit, Note, Verified
 from ..graph.index_set import IndexSet
 from ..model.accuracy import output_errors
 from ..model.base import SubModel
 from ..model.onnx_model import OnnxModel
+from ..rewrite.artifact_weights import bring_weights
 from ..rewrite.assemble import assemble
 from ..rewrite.partition_models import PartitionModel, run_order
 from ..rewrite.plan import PlacedPartition, Plan
 from ..rewrite.runtime.artifact import Profile
 from ..rewrite.runtime.artifact_calls import bind_artifact, profile_artifact, run_artifact
+from ..rewrite.runtime.manifest import WEIGHTS
 from ..toolchains.base import ToolchainError
 from ..toolchains.reasons import one_line
 from .additive_error import additive_error_s
@@ -105,6 +107,9 @@ def build_and_verify(
         yield built
         if out is not None and built.is_right:
             _move(built.folder, out)
+            brought = bring_weights(out)
+            if brought:
+                emit(Note(f"the artifact holds {brought / 1e9:.2f} GB of weights, as {WEIGHTS}: it does not need the model's files"))
 
 
 @contextmanager

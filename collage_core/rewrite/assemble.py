@@ -28,9 +28,9 @@ from ..toolchains.reasons import one_line
 from .partition_models import PartitionModel, check_flow, run_order
 from .reorders import layouts_of, with_reorders
 from .runtime.machine import Machine
-from .runtime.manifest import LIBRARY, LISTING, NAME, PARTITIONS, SAMPLE, Manifest, PartitionEntry, fingerprint
+from .runtime.manifest import LIBRARY, LISTING, NAME, PARTITIONS, SAMPLE, WEIGHTS, Manifest, PartitionEntry, fingerprint
 
-ARTIFACT_FILES = (NAME, LIBRARY, LISTING, SAMPLE, PARTITIONS)
+ARTIFACT_FILES = (NAME, LIBRARY, LISTING, SAMPLE, PARTITIONS, WEIGHTS)
 
 
 def assemble(
@@ -44,6 +44,8 @@ def assemble(
     sample: Mapping[str, np.ndarray] | None = None,
 ) -> None:
     """Build the artifact of a plan in the folder `out`, in which only the files of an earlier artifact are replaced.
+
+    The weights of a large model stay in its files: `artifact_weights` brings them.
 
     Args:
         partitions: The partitions, which hold every node of the model.

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import onnx
 import tvm
-from onnx import numpy_helper
 from tvm import relax
 
 from ..errors import CollageError
 from ..graph.dataflow_graph import Tensor
+from ..model.external_weights import values_of
 from ..model.naming import op_name
 from ..toolchains.buffers import buffer_dtype
 from .partition_models import PartitionModel
@@ -80,7 +80,7 @@ def _called(builder: relax.BlockBuilder, called: CalledPartition, function: Any,
 def _aliases(partition: PartitionModel, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the tensors that a partition of the host makes: other names of tensors that it reads, or of constants."""
     graph = onnx.load_model_from_string(partition.model.onnx).graph
-    known = dict(values) | {weight.name: _constant(numpy_helper.to_array(weight)) for weight in graph.initializer}
+    known = dict(values) | {weight.name: _constant(values_of(weight)) for weight in graph.initializer}
     for node in graph.node:
         if op_name(node) != "Identity":
             said = f"partition {partition.id} leaves {node.op_type} ({node.name!r}) to the host, which only gives tensors another name"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -113,6 +113,7 @@ class Toolchain(ABC):
         layout: Layout of the images that its kernels read and make: empty for plain, or ``nchw16c`` (`blocked_layout`).
         tunes: Whether it can look for faster schedules (`tune`).
         partition_for: The ``partition_for_<toolchain>`` of TVM's whose partitioning is a baseline beside it; that of its name unless given.
+        takes_external_data: Whether `SubModel.onnx` may name files that hold weights; else these are read into it first (`package`).
         takes_open_shapes: Whether its kernels read inputs and make outputs (`AllocatingKernel`) whose shapes differ from call to call.
     """
 
@@ -123,6 +124,7 @@ class Toolchain(ABC):
     conflicts: tuple[str, ...] = ()
     lowers_precision: bool = False
     takes_open_shapes: bool = False
+    takes_external_data: bool = False
     tunes: bool = False
     partition_for: str = ""
     layout: str = ""
@@ -137,6 +139,9 @@ class Toolchain(ABC):
         for name in ("build", "load", "load_alone", "profile", "workloads", "tune", "relax_module", "partitionings"):
             if name in vars(cls):
                 setattr(cls, name, _uncancelled(vars(cls)[name]))
+        for name in ("build", "profile", "workloads", "tune", "relax_module", "partitionings"):
+            if name in vars(cls):
+                setattr(cls, name, _in_one_piece(vars(cls)[name]))
 
     @abstractmethod
     def availability(self) -> Availability:
@@ -316,6 +321,31 @@ def _checked_rule(rule: Callable[[Any, RuleOptions], PartitionRule]) -> Callable
         raise CollageError(f"the target {toolchain.name!r} has no rule to find candidates by: {reason}", _REPAIR_HINT, "target_unavailable")
 
     return answered
+
+
+def _in_one_piece(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `method`, whose first argument is a sub-model, with the weights read in that this has in files, unless it can take those."""
+
+    @wraps(method)
+    def done(toolchain: Toolchain, model: SubModel, *arguments: Any, **named: Any) -> Any:
+        return method(toolchain, model if toolchain.takes_external_data else with_weights_inside(model), *arguments, **named)
+
+    return done
+
+
+def with_weights_inside(model: SubModel) -> SubModel:
+    """Return `model` with the weights inside that it has in files.
+
+    Raises:
+        ToolchainError: at stage ``import``, where there are more than one ONNX message can hold, or a file cannot be read.
+    """
+    from ..model.external_weights import in_one_piece
+
+    try:
+        onnx = in_one_piece(model.onnx)
+    except CollageError as error:
+        raise ToolchainError("import", error.message) from error
+    return model if onnx is model.onnx else replace(model, onnx=onnx)
 
 
 def _uncancelled(method: Callable[..., Any]) -> Callable[..., Any]:

@@ -23,6 +23,7 @@ from ..model.base import SubModel
 from ..rules.base import PartitionRule, RuleOptions
 from .base import Availability, Kernel, Toolchain, ToolchainError, unbound_outputs
 from .buffers import array_at, buffer_dtype
+from .external_package import is_external, make_package, onnx_of
 from .int8_products import refusal
 from .reasons import one_line
 
@@ -44,6 +45,7 @@ class OnnxRuntimeToolchain(Toolchain):
     name = "onnxruntime"
     letter = "O"
     takes_open_shapes = True
+    takes_external_data = True
 
     def availability(self) -> Availability:
         if util.find_spec("onnxruntime") is None:
@@ -64,11 +66,12 @@ class OnnxRuntimeToolchain(Toolchain):
         with tempfile.TemporaryDirectory(prefix="collage-ort-") as folder:
             path = Path(folder) / "optimised.onnx"
             options.optimized_model_filepath = str(path)
+            options.add_session_config_entry("session.disable_prepacking", "1")  # It is saved, and never runs.
             try:
                 _exact_session(model.onnx, options)
             except Exception as error:  # any exception of the toolchain is its reason
                 raise ToolchainError(_stage(error), one_line(error)) from error
-            return path.read_bytes()
+            return _package(path, model.onnx)
 
     def load(self, package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int) -> Kernel:
         return _loaded(package, inputs, outputs, _session_options(threads, SPIN_CONFIG))
@@ -81,7 +84,8 @@ class OnnxRuntimeToolchain(Toolchain):
         from .profiling import labelled, node_times, watched_runs
 
         named = labelled(model)
-        package, kernels = numbered(self.build(named, threads))
+        built = self.build(named, threads)
+        package, kernels = numbered(onnx_of(built) if is_external(built) else built)
         with tempfile.TemporaryDirectory(prefix="collage-ort-") as folder:
             options = _session_options(threads, SPIN_CONFIG)
             options.enable_profiling, options.profile_file_prefix = True, str(Path(folder) / "profile")
@@ -96,7 +100,7 @@ def _loaded(package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor],
 
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     try:
-        session = _session(package, options)
+        session = _session(onnx_of(package) if is_external(package) else package, options)
     except Exception as error:  # as in `build`
         raise ToolchainError("build", one_line(error)) from error
     return _Kernel(session, inputs, outputs)
@@ -112,6 +116,7 @@ class OnnxRuntimeInt8Toolchain(OnnxRuntimeToolchain):
     name = "onnxruntime@int8-dynamic"
     letter = "Q"
     lowers_precision = True
+    takes_external_data = False
 
     def availability(self) -> Availability:
         found = super().availability()
@@ -204,9 +209,31 @@ def _session_options(threads: int, spinning: Mapping[str, str]) -> Any:
     return options
 
 
+def _package(path: Path, source: bytes) -> bytes:
+    """Return the optimised model at `path` as a package; what it did not change of `source` stays in files that are there."""
+    from ..model.external_weights import external_tensors, make_paths_absolute, may_have_external, with_relative_paths
+
+    optimised = path.read_bytes()
+    if not may_have_external(optimised):
+        return optimised
+    from onnx import ModelProto
+
+    proto = ModelProto.FromString(optimised)
+    make_paths_absolute(proto, with_relative_paths(ModelProto.FromString(source))[1])
+    return make_package(proto.SerializeToString()) if external_tensors(proto) else optimised
+
+
 def _session(model: bytes, options: Any) -> Any:
+    """Return a session of `model`; the files that it names are mapped, and of weights that kernels copy the pages are free again."""
     import onnxruntime
 
+    from ..model.external_weights import may_have_external, with_relative_paths
+
+    if may_have_external(model):
+        from onnx import ModelProto
+
+        model, folder = with_relative_paths(ModelProto.FromString(model))
+        options.add_session_config_entry("session.model_external_initializers_file_folder_path", folder)
     return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 

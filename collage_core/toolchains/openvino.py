@@ -21,6 +21,7 @@ from ..model.base import SubModel
 from ..rules.base import PartitionRule, RuleOptions
 from .base import Availability, Kernel, Toolchain, ToolchainError, unbound_outputs
 from .buffers import array_at, buffer_dtype
+from .external_package import is_external, make_package, onnx_of
 from .reasons import one_line
 from .wrong_calls import openvino_refusal
 
@@ -36,6 +37,7 @@ class OpenVinoToolchain(Toolchain):
     name = "openvino"
     letter = "V"
     takes_open_shapes = True
+    takes_external_data = True
     precision = "float32"
     precision_hint = "f32"
 
@@ -53,23 +55,31 @@ class OpenVinoToolchain(Toolchain):
         return arbitrary_fusion(MatchCheck(openvino_refusal, OpPredicate()), options, DEFAULT_DEPTH)
 
     def build(self, model: SubModel, threads: int) -> bytes:
-        compiled = self._compiled(model, threads, {})
+        from ..model.external_weights import may_have_external
+
+        if may_have_external(model.onnx):
+            return make_package(model.onnx)  # An exported model would hold the weights, so this one is compiled when it is loaded.
+        compiled, _ = self._compiled(model.onnx, threads, {})
         try:
             return compiled.export_model().getvalue()
         except Exception as error:  # any exception of the toolchain is its reason
             raise ToolchainError("build", reason(error)) from error
 
-    def _compiled(self, model: SubModel, threads: int, further: Mapping[str, Any]) -> Any:
+    def _compiled(self, onnx: bytes, threads: int, further: Mapping[str, Any]) -> tuple[Any, list[np.ndarray]]:
+        """Return the compiled model, and the maps of weights that must outlive it."""
         try:
-            read = _read(model.onnx)
+            read, maps = _read(onnx)
         except Exception as error:  # as above
             raise ToolchainError("import", reason(error)) from error
         try:
-            return _core().compile_model(read, "CPU", {**_config(threads, self.precision_hint), **further})
+            return _core().compile_model(read, "CPU", {**_config(threads, self.precision_hint), **further}), maps
         except Exception as error:  # as above
             raise ToolchainError("build", reason(error)) from error
 
     def load(self, package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int) -> Kernel:
+        if is_external(package):
+            compiled, maps = self._compiled(onnx_of(package), threads, {})
+            return _Kernel(compiled, inputs, outputs, maps)
         try:
             compiled = _core().import_model(package, "CPU", _config(threads, self.precision_hint))
             return _Kernel(compiled, inputs, outputs)
@@ -81,8 +91,8 @@ class OpenVinoToolchain(Toolchain):
         from .profiling import labelled, node_times, watched_runs
 
         named = labelled(model)
-        compiled = self._compiled(named, threads, {"PERF_COUNT": True})
-        kernel, counters = _Kernel(compiled, named.inputs, named.outputs), Counters()
+        compiled, maps = self._compiled(named.onnx, threads, {"PERF_COUNT": True})
+        kernel, counters = _Kernel(compiled, named.inputs, named.outputs, maps), Counters()
         kernel.bind(inputs, unbound_outputs(named))
 
         def run() -> None:
@@ -116,9 +126,10 @@ def _has_bfloat16() -> bool:
 
 
 class _Kernel:
-    """An infer request whose tensors use the caller's buffers; OpenVINO allocates outputs of open shape."""
+    """An infer request whose tensors use the caller's buffers; OpenVINO allocates outputs of open shape. It keeps the `maps` of weights."""
 
-    def __init__(self, compiled: Any, inputs: Sequence[Tensor], outputs: Sequence[Tensor]):
+    def __init__(self, compiled: Any, inputs: Sequence[Tensor], outputs: Sequence[Tensor], maps: Sequence[np.ndarray] = ()):
+        self._maps = tuple(maps)
         self._request = compiled.create_infer_request()
         self._ports = _ports(compiled.inputs, inputs)
         self._dtypes = [tensor.type.dtype for tensor in outputs]
@@ -165,16 +176,39 @@ def _core() -> Any:
     return openvino.Core()
 
 
-def _read(model: bytes) -> Any:
-    """Return `model` as OpenVINO reads it, in a form in which no output is an input.
+def _read(model: bytes) -> tuple[Any, list[np.ndarray]]:
+    """Return `model` as OpenVINO reads it, in a form in which no output is an input, and the maps of weights that it uses.
 
     The reader leaves out what computes nothing (Dropout, a Sum of one). Where an output is then an input, a request with buffers set for
     both does not write the output, and may overwrite the input.
     """
-    read = _core().read_model(model=model, weights=b"")
+    read, maps = _parsed(model)
     if any(result.input_value(0).get_node().get_type_name() == "Parameter" for result in read.get_results()):
-        return _core().read_model(model=_with_copied_inputs(model), weights=b"")
-    return read
+        return _parsed(_with_copied_inputs(model))
+    return read, maps
+
+
+def _parsed(model: bytes) -> tuple[Any, list[np.ndarray]]:
+    """Return `model` as the reader makes it; weights that it has in files are constants over maps of these, which nothing copies."""
+    from ..model.external_weights import external_tensors, may_have_external, values_of, without_external
+
+    if not may_have_external(model):
+        return _core().read_model(model=model, weights=b""), []
+    import openvino
+    from onnx import ModelProto
+
+    proto = ModelProto.FromString(model)
+    maps = {tensor.name: values_of(tensor) for tensor in external_tensors(proto)}
+    read = _core().read_model(model=without_external(proto).SerializeToString(), weights=b"")
+    for parameter in list(read.get_parameters()):
+        name = next((name for name in parameter.output(0).names if name in maps), None)
+        if name is not None:
+            constant = openvino.op.Constant(_over(maps[name]), shared_memory=True)
+            constant.set_friendly_name(name)
+            parameter.output(0).replace(constant.output(0))
+            read.remove_parameter(parameter)
+    read.validate_nodes_and_infer_types()
+    return read, list(maps.values())
 
 
 def _with_copied_inputs(model: bytes) -> bytes:

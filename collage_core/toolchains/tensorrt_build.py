@@ -19,7 +19,7 @@ from ..graph.index_set import IndexSet
 from ..model.base import Model
 from ..model.onnx_model import load_model
 from ..model.samples.registry import resolve
-from .base import ToolchainError
+from .base import ToolchainError, with_weights_inside
 from .engine_store import BuiltEngine, EngineStore, engine_key
 from .onnxruntime_halves import in_halves
 from .reasons import one_line
@@ -141,7 +141,7 @@ def inspect_model(settings: EngineSettings, source: str, store: EngineStore) -> 
     """
     model = load_model(resolve(source))
     placed = [node.index for node in model.graph.nodes if not node.is_host]
-    found = supported_nodes(settings.library, model.cut(IndexSet(placed)).onnx)
+    found = supported_nodes(settings.library, with_weights_inside(model.cut(IndexSet(placed))).onnx)
     groups = [IndexSet(model.graph.index_by_name[name] for name in names) for names in found.groups]
     engines, failed = _built(model, groups, settings, store)
     return {"nodes": len(placed), "engines": engines, "refused": [asdict(node) for node in (*found.refused, *failed)]}
@@ -157,7 +157,7 @@ def _built(
         inside = pending.pop(0)
         row: dict[str, Any] = {"nodes": len(inside)}
         try:
-            engine = kept_engine(settings, model.cut(inside).onnx, store)
+            engine = kept_engine(settings, with_weights_inside(model.cut(inside)).onnx, store)
             engines.append({**row, "bytes": len(engine.package), "layers": list(engine.layers)})
         except ToolchainError as error:
             node = _blamed(model.graph, inside, error.message)

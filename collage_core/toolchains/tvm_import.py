@@ -25,7 +25,7 @@ from ..model.base import SubModel
 from ..model.inference import infer
 from ..model.naming import domain_of
 from ..model.scopes import all_nodes
-from .base import ToolchainError
+from .base import ToolchainError, with_weights_inside
 from .reasons import one_line
 from .tvm_operators import MICROSOFT
 
@@ -52,7 +52,9 @@ def checked_model(model: SubModel) -> ModelProto:
     """Return the ONNX model in `model`. Raises ToolchainError, at stage ``import``, where it has what TVM's importer gets wrong."""
     _refuse_tensors((*model.inputs, *model.outputs))
     try:
-        proto = onnx.load_model_from_string(model.onnx)
+        proto = onnx.load_model_from_string(with_weights_inside(model).onnx)
+    except ToolchainError:
+        raise
     except Exception as error:  # any exception of the parser is the reason
         raise ToolchainError("import", one_line(error)) from error
     _refuse_foreign(proto)

@@ -22,7 +22,7 @@ from tests.helpers.paths import ROOT
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 LOCKED_GROUPS = {"python": ["dev"], "models": ["models"], "node": ["node"]}
 
-UNLOCKED_EXTRAS = {"tensorrt-rtx"}
+UNLOCKED_EXTRAS = {"tensorrt-rtx", "tflite"}
 """Extras that no developer needs: large, under a licence of their own, and stood in for by a module of ours in the tests."""
 
 
@@ -267,7 +267,7 @@ def test_the_wheel_takes_no_name_but_its_own(wheel: Path):
     assert {name for name in top if not name.endswith(".dist-info")} == {"collage_core", "collage_server"}
 
 
-EXTRAS = {"graphviz", "ncnn", "onednn", "openvino", "plotly", "postgres", "tensorrt-rtx", "tvm"}
+EXTRAS = {"graphviz", "ncnn", "onednn", "openvino", "plotly", "postgres", "tensorrt-rtx", "tflite", "tvm"}
 
 
 def test_the_wheel_names_its_extras(wheel: Path):

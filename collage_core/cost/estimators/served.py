@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from ...base.validation import first_mistake
 from ...errors import CollageError
 from ...model.base import Model
+from ...model.external_weights import in_one_piece
 from ...rules.candidate import CandidatePartition
 from .function import NoCostsError
 
@@ -74,7 +75,7 @@ class ServedCosts:
             NoCostsError: the server cannot be reached, or its answer is no answer.
             ValueError: the server says that the target cannot take the candidate.
         """
-        onnx = self._model.cut(candidate.inside).onnx
+        onnx = in_one_piece(self._model.cut(candidate.inside).onnx)
         request = {"schema": SCHEMA, "target": candidate.target, "key": hashlib.sha256(onnx).hexdigest(), **self._terms}
         answer = self._asked(request)
         if answer.needs:

@@ -13,7 +13,7 @@ from typing import Any
 
 from ...base.isolation.errors import WorkerError
 from ...model.base import SubModel
-from ...toolchains.base import ToolchainError
+from ...toolchains.base import ToolchainError, with_weights_inside
 from ...toolchains.reasons import one_line
 from ...toolchains.tuning import MOST_TRIALS, TunedKernel, digest, encoded, schedules
 from ..cost import Tuned
@@ -102,6 +102,7 @@ class Tuner:
             Cancelled: the user stopped it; what earlier slices found is kept.
         """
         try:
+            model = with_weights_inside(model)  # The tuner may be on another machine.
             if key not in self._kernels:
                 self._look_up(key, model)
                 known = self._known(key)

@@ -18,6 +18,7 @@ from typing import Any
 from ...base.isolation.errors import WorkerError
 from ...base.isolation.worker import Worker
 from ...errors import CollageError
+from ...toolchains.base import ToolchainError, with_weights_inside
 from ..database.records import Record
 from ..measuring.trial import TrialLimits, TrialTask
 from ..measuring.trial_worker import ArrayFile
@@ -138,6 +139,10 @@ class RemoteWorker:
             JobStopped: `stop` said so; the worker is idle again.
             Cancelled: the run is over.
         """
+        try:
+            task = replace(task, model=with_weights_inside(task.model))  # The model's files are not there.
+        except ToolchainError as error:
+            return Record(stage="import", reason=error.message)
         name = self._send_task(task)
         start = time.monotonic()
         answer = self._do(("trial", settings, name), start + _longest_s(settings.limits), stop)

@@ -1,4 +1,4 @@
-"""Reads a file that holds a Relax module, or a program of `torch.export`, and writes one of its regions as an ONNX model.
+"""Reads a Relax module, a program of `torch.export` or a TensorFlow Lite model, and writes one of its regions as an ONNX model.
 
 A path and the user's shapes enter; plain data leave. It runs TVM, of a script also Python, and belongs in a worker process.
 """
@@ -20,9 +20,10 @@ import tvm
 from onnx import ModelProto
 from tvm import relax
 
+from ...base.model_file import head_of, is_tflite
 from ...base.user_file import read_text
 from ...errors import CollageError
-from ..ort_session import MOST_BYTES
+from ..external_weights import MOST_BYTES
 from ..shapes import fix_shapes
 from .call_writer import Untranslatable
 from .module_functions import function_of, prepared, region_module, stub
@@ -113,6 +114,10 @@ def read_module(path: Path) -> tuple[tvm.IRModule, list[str]]:
 
         return read_program(path)
     try:
+        if is_tflite(head_of(path)):
+            from .tflite_model import read_tflite
+
+            return read_tflite(path), []
         return (_run_script(path) if path.suffix == ".py" else _load_json(path)), []
     except OSError as error:
         raise CollageError(f"cannot read {str(path)!r}: {error.strerror}", "check the path and its permissions", "unreadable") from error

@@ -21,9 +21,9 @@ from ...base.isolation.worker import Worker
 from ...base.user_file import read_file
 from ...errors import CollageError
 from ..base import Arrays, FoldedNode
+from ..external_weights import MOST_BYTES
 from ..normalising import normalise
 from ..onnx_model import OnnxModel
-from ..ort_session import MOST_BYTES
 from ..values import Value, fix_values
 
 if TYPE_CHECKING:

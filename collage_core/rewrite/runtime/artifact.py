@@ -17,6 +17,7 @@ import numpy as np
 
 from ...errors import CollageError
 from ...toolchains import registry
+from ...toolchains.external_package import found_in
 from ...toolchains.reasons import one_line
 from .machine import Machine
 from .manifest import LIBRARY, REBUILD, Manifest, PartitionEntry, damaged, read_manifest
@@ -148,7 +149,7 @@ def _loaded(folder: Path, entry: PartitionEntry, manifest: Manifest) -> PackedPa
     toolchain = registry.get(entry.target)
     is_alone = sum(bool(other.symbol or other.function) for other in manifest.partitions) == 1
     try:
-        package = (folder / entry.package).read_bytes()
+        package = found_in((folder / entry.package).read_bytes(), folder)
         kernel = (toolchain.load_alone if is_alone else toolchain.load)(package, entry.inputs, entry.outputs, manifest.threads)
     except OSError as error:
         raise damaged(folder, f"{entry.package!r} cannot be read ({error.strerror})") from error

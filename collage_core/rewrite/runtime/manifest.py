@@ -22,6 +22,8 @@ LIBRARY = "module.so"
 LISTING = "module.py"
 SAMPLE = "inputs.npz"
 PARTITIONS = "partitions"
+WEIGHTS = "weights.bin"
+"""Weights of the packages that have theirs in files; there is none where the model is not large."""
 
 REBUILD = "build it again with `collage apply PLAN MODEL --out DIR`"
 

@@ -1,0 +1,85 @@
+"""`bring_weights`: copies the weights that an artifact's packages have in the model's files into the artifact, each slice once.
+
+An artifact that was just built and the files of its model enter; afterwards the artifact needs these files no more. What is only timed
+and then removed keeps its weights where they are, so that no plan beside the chosen one takes disk.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import CollageError
+from ..model.external_data import Slice
+from ..toolchains.external_package import is_external, moved, slices_of
+from .runtime.manifest import NAME, WEIGHTS, fingerprint, read_manifest
+
+_ALIGNED = 4096
+"""Weights begin at such multiples, so that a page of memory holds those of one tensor."""
+_BLOCK_BYTES = 1 << 20
+_SPARE_BYTES = 256 << 20
+"""So much is left free on the disk."""
+
+
+def bring_weights(folder: Path) -> int:
+    """Copy what packages of the artifact in `folder` have in files elsewhere into `WEIGHTS`, and return its size; 0 where there is none.
+
+    Raises:
+        CollageError: the disk has no room, or a file of the model is gone; the artifact is as it was.
+    """
+    manifest = read_manifest(folder)
+    paths = [folder / entry.package for entry in manifest.partitions if entry.package]
+    packages = {path: data for path in paths if is_external(data := path.read_bytes())}
+    if not packages:
+        return 0
+    new, size = _layout(where for data in packages.values() for where in slices_of(data))
+    free = shutil.disk_usage(folder).free
+    if size > free - _SPARE_BYTES:
+        found = f"the artifact's weights take {size / 1e9:.1f} GB, and {str(folder)!r} has {free / 1e9:.1f} GB free"
+        raise CollageError(found, "make room, or give --out a folder on another disk", "no_room")
+    try:
+        _copy(new, folder / WEIGHTS, size)
+    except OSError as error:
+        (folder / WEIGHTS).unlink(missing_ok=True)
+        raise CollageError(f"cannot copy weights into {str(folder)!r}: {error.strerror}", "make room on the disk", "no_room") from error
+    for path, data in packages.items():
+        path.write_bytes(moved(data, new))
+    _list_anew(folder, [*packages, folder / WEIGHTS])
+    return size
+
+
+def _layout(slices: Iterable[Slice]) -> tuple[dict[Slice, Slice], int]:
+    """Return where each slice comes to lie in the artifact, and the size of all."""
+    new: dict[Slice, Slice] = {}
+    end = 0
+    for where in dict.fromkeys(slices):
+        new[where] = Slice(Path(WEIGHTS), end, where.length)
+        end += -(-where.length // _ALIGNED) * _ALIGNED
+    return new, end
+
+
+def _copy(new: dict[Slice, Slice], path: Path, size: int) -> None:
+    """Write the file of all slices; blocks of zeros become holes, so that a sparse file stays one."""
+    with path.open("wb") as made:
+        for old, there in new.items():
+            with old.path.open("rb") as source:
+                for start in range(0, old.length, _BLOCK_BYTES):
+                    block = os.pread(source.fileno(), min(_BLOCK_BYTES, old.length - start), old.offset + start)
+                    if np.frombuffer(block, np.uint8).any():
+                        made.seek(there.offset + start)
+                        made.write(block)
+        made.truncate(size)
+
+
+def _list_anew(folder: Path, changed: Iterable[Path]) -> None:
+    """Write the manifest with the new content of the files `changed`."""
+    data = json.loads((folder / NAME).read_text())
+    for path in changed:
+        size, digest = fingerprint(path)
+        data["files"][path.relative_to(folder).as_posix()] = {"bytes": size, "sha256": digest}
+    (folder / NAME).write_text(json.dumps(data, indent=1) + "\n")
