@@ -18,7 +18,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST_SPREAD = $(BIN)/pytest --dist worksteal --durations 20 --durations-min 1
 
 .PHONY: help setup run test test-long test-durations lint lint-python lint-page format page-test page-and-lint python-test chromium postgres torch \
-        slow acceptance bench onnx-suite bench-calls bench-costs bench-e2e bench-operators bench-page bench-tvm protocol pictures record sizes lock wheel versions clean
+        slow acceptance bench onnx-suite bench-calls bench-costs bench-e2e bench-operators bench-page bench-size bench-tvm protocol pictures record sizes lock wheel versions clean
 
 help: ## what can be made
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -96,6 +96,9 @@ bench-calls: setup ## what calling an artifact costs beyond its kernels, and wha
 
 bench-operators: setup ## what a toolchain faster at one kind of operator could bring to the samples (BENCH="--only GELU" for one kind)
 	@$(BIN)/python tools/bench_operators.py $(BENCH)
+
+bench-size: setup ## memory, time and disk of a model of 3 GB, opened and partitioned (BENCH="--gigabytes 1" for less)
+	@$(BIN)/python tools/bench_size.py $(BENCH)
 
 bench-tvm: setup ## TVM with its own fusions, with those that the search chose, and with libraries (BENCH="--only bert" for one sample)
 	@$(BIN)/python tools/bench_tvm.py $(BENCH)

@@ -9,6 +9,7 @@ Quantised weights are read in: ONNX Runtime's are rewritten on some processors (
 
 from __future__ import annotations
 
+import mmap
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -72,6 +73,15 @@ def values_of(tensor: TensorProto) -> np.ndarray:
         return numpy_helper.to_array(copy)
     raw = np.memmap(where.path, np.uint8, "c", where.offset, where.length)
     return np.asarray(raw).view(numpy_dtype(name)).reshape(tuple(tensor.dims))
+
+
+def release_pages(values: np.ndarray) -> None:
+    """Take the pages of values that are mapped and were never written to out of memory; whoever reads them again gets them again."""
+    base: object = values
+    while isinstance(base, np.ndarray):
+        base = base.base
+    if isinstance(base, mmap.mmap):
+        base.madvise(mmap.MADV_DONTNEED)
 
 
 def read_in(model: ModelProto) -> None:

@@ -24,7 +24,7 @@ from ..base.user_file import open_file, read_text
 from ..base.whole_file import write_whole
 from ..errors import CollageError
 
-BLOCK_BYTES = 16 << 20
+BLOCK_BYTES = 1 << 20
 KEPT = "file-digests.json"
 _MOST_KEPT = 200
 _RESTS_NS = 2_000_000_000

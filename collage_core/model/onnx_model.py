@@ -24,7 +24,7 @@ from .attributes import attributes_of, constant_of
 from .base import Arrays, FoldedNode, SubModel
 from .cutting import Cutter
 from .dtypes import dtype_name
-from .external_weights import values_of
+from .external_weights import external_tensors, slice_of, values_of
 from .folding import fold as fold_model
 from .inference import infer
 from .inputs import Recipe, check_inputs, draw, find_recipe
@@ -126,6 +126,11 @@ class OnnxModel:
     def cut(self, inside: IndexSet) -> SubModel:
         """Return the sub-graph `inside` as a model of its own."""
         return self._cutter.cut(inside)
+
+    @property
+    def external_bytes(self) -> int:
+        """Size of the weights that stay in files; 0 where the model is not large."""
+        return sum(where.length for where in {slice_of(tensor) for tensor in external_tensors(self._model)})
 
     @property
     def inputs_note(self) -> str:

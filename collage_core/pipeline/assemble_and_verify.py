@@ -55,6 +55,7 @@ class Built:
         plan, folder, verify: The plan, the folder of its artifact for now, and the `verify` document.
         took_s: Seconds that building and verifying the plan took.
         load: Counts what other processes do from before the plan is timed first.
+        weight_bytes: Size of the weights of a large model, which each process that holds an artifact has once; 0 of a small one.
     """
 
     model: OnnxModel
@@ -66,6 +67,7 @@ class Built:
     verify: dict[str, Any] = field(default_factory=dict)
     took_s: float = 0.0
     load: OtherLoad = field(default_factory=OtherLoad)
+    weight_bytes: int = 0
 
     @cached_property
     def reference(self) -> dict[str, np.ndarray]:
@@ -94,7 +96,7 @@ def build_and_verify(
         Cancelled: `should_stop` said so, which is asked about every 50 ms while a worker is busy.
     """
     with _scratch() as scratch, Pool(should_stop=should_stop) as pool:
-        built = Built(model, plan, inputs, scratch / "plan", scratch, pool)
+        built = Built(model, plan, inputs, scratch / "plan", scratch, pool, weight_bytes=model.external_bytes)
         with phases("rewrite"):
             assemble_plan(built, plan, built.folder)
         with phases("verify"):

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from ..base.cores import usable_cores
 from ..base.isolation.errors import WorkerTimeout
+from ..base.isolation.memory import available_bytes
 from ..errors import Cancelled, CollageError
 from ..events import ComparingPlans, Emit, Note
 from ..rewrite.runtime.artifact import Profile
@@ -54,6 +55,10 @@ AT_ONCE = 2
 """Most finalists that are built at the same time, each in a worker of its own: nothing is timed meanwhile, but each needs memory."""
 _START_S = 60.0
 NO_TIME = "no time was left to compare it"
+NO_MEMORY = "no memory was left to hold it beside the plan"
+HELD = 1.3
+"""Memory of a process that holds an artifact of a large model, as a multiple of its weights."""
+_MEMORY_SHARE = 0.9
 _HIGH_LATENCY = (
     "the core-to-core latency of this machine was high all the while whole plans were timed ({:.1f} times the lowest): what was measured "
     "end to end may be too high, and another run may measure less"
@@ -88,7 +93,8 @@ def compare_whole(
         finalists: The first is the plan that is built already. Others that were built before are not built again. Those that cannot
             be built, err too much or fail get their reason.
         lowest_core_latency_s: As `rounds_at_low_latency` takes it.
-        deadlines: When it should be over. `NO_TIME` is the reason of those that would be ready too late (`by_promise`).
+        deadlines: When it should be over. `NO_TIME` is the reason of those that would be ready too late (`by_promise`), and `NO_MEMORY`
+            of those for which a large model leaves no room.
 
     Raises:
         CollageError: none of them runs.
@@ -156,8 +162,13 @@ def _may_take(one: Finalist) -> float:
     return math.inf if one.total_s is None else one.total_s - (one.plan.total_interval_s or 0.0)
 
 
+def _room(weight_bytes: int) -> float:
+    """Return how many more artifacts of a model processes can hold at once beside those that they hold now."""
+    return available_bytes() * _MEMORY_SHARE // (HELD * weight_bytes) if weight_bytes else math.inf
+
+
 class _Schedule:
-    """Which finalists there is time to build, and to time once they are built.
+    """Which finalists there is time and memory to build, and to time once they are built.
 
     Args:
         finalists: All of them; those that are built already are timed in any case.
@@ -170,6 +181,12 @@ class _Schedule:
         self._begun = [one for one in finalists[1:] if one.folder is not None and not one.reason]
         self._took_s = [built.took_s]
         self._is_first = True
+        self._room = _room(built.weight_bytes)
+
+    def takes_room(self) -> bool:
+        """Return whether there is memory to hold one more; then it is taken."""
+        self._room -= 1
+        return self._room >= 0
 
     def begins(self, one: Finalist) -> bool:
         """Return whether `one` is to be built; then it counts as begun."""
@@ -199,6 +216,9 @@ def _build_all(built: Built, open_: Sequence[Finalist], emit: Emit, schedule: _S
         assemblers.put(f"assemble-{number}" if number else "assemble")
 
     def build(one: Finalist, name: str) -> None:
+        if not schedule.takes_room():
+            one.reason = NO_MEMORY
+            return
         if not schedule.begins(one):
             one.reason = NO_TIME
             return

@@ -67,14 +67,19 @@ class OpenVinoToolchain(Toolchain):
 
     def _compiled(self, onnx: bytes, threads: int, further: Mapping[str, Any]) -> tuple[Any, list[np.ndarray]]:
         """Return the compiled model, and the maps of weights that must outlive it."""
+        from ..model.external_weights import release_pages
+
         try:
             read, maps = _read(onnx)
         except Exception as error:  # as above
             raise ToolchainError("import", reason(error)) from error
         try:
-            return _core().compile_model(read, "CPU", {**_config(threads, self.precision_hint), **further}), maps
+            compiled = _core().compile_model(read, "CPU", {**_config(threads, self.precision_hint), **further})
         except Exception as error:  # as above
             raise ToolchainError("build", reason(error)) from error
+        for weights in maps:
+            release_pages(weights)  # Kernels have copies in their own order.
+        return compiled, maps
 
     def load(self, package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int) -> Kernel:
         if is_external(package):

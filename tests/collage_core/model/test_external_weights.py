@@ -151,3 +151,11 @@ def test_links_of_a_cache_are_followed_into_the_folder_of_the_models_own_file(tm
     model = load_model(snapshot / written.name)
     inputs = model.seeded_inputs()
     assert np.isfinite(model.reference(inputs)["y"]).all()
+
+
+def test_pages_that_are_released_are_read_again(both: tuple[OnnxModel, OnnxModel]):
+    values = both[1].constant("layer0/wide/weight")
+    before = values.copy()
+    external_weights.release_pages(values)
+    assert np.array_equal(values, before)
+    external_weights.release_pages(np.ones(3))

@@ -1,0 +1,71 @@
+"""The benchmark of large models: the sizes that it makes, what it samples, and the budgets that it checks."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import bench_size
+import pytest
+
+from tests.helpers.large_models import Sizes, write_transformer
+
+
+def test_a_model_has_about_as_many_nodes_and_bytes_as_are_asked_for():
+    sizes = bench_size.sizes_of(3.0, 2000, is_dense=False)
+    assert sizes.layers * bench_size.NODES_A_LAYER == pytest.approx(2000, rel=0.05)
+    assert sizes.weight_bytes == pytest.approx(3e9, rel=0.1)
+    assert sizes.width % sizes.heads == 0
+
+
+def test_the_nodes_of_a_layer_are_those_that_the_model_has(tmp_path: Path):
+    import onnx
+
+    path = write_transformer(tmp_path, Sizes(layers=3, width=64, random_values=4))
+    assert len(onnx.load(path, load_external_data=False).graph.node) == 3 * bench_size.NODES_A_LAYER + 1
+    data = path.with_name(f"{path.name}.data").stat()
+    assert data.st_size == Sizes(layers=3, width=64).weight_bytes
+    assert bench_size.on_disk(tmp_path) < data.st_size
+
+
+def test_a_process_is_sampled_until_it_ends(tmp_path: Path):
+    code = "import time; data = bytearray(300 << 20); open('file', 'wb').write(bytes(1 << 20)); time.sleep(0.5); print('made')"
+    output, seconds, seen = bench_size.run([sys.executable, "-c", f"import os; os.chdir({str(tmp_path)!r}); {code}"], tmp_path, {})
+    assert output == "made\n"
+    assert seconds > 0.5
+    assert 300 << 20 < max(seen.others.values()) < 400 << 20
+    assert seen.workers == {}
+    assert seen.together >= max(seen.others.values())
+
+
+def test_a_command_that_fails_ends_the_benchmark(tmp_path: Path):
+    with pytest.raises(SystemExit, match="ended with status 3"):
+        bench_size.run([sys.executable, "-c", "import sys; sys.exit(3)"], tmp_path, {})
+
+
+def figures(**changed: float) -> dict[str, dict[str, float]]:
+    opened = {"seconds": 3.0, "nodes": 2000, "own_bytes": 1e8}
+    whole = {"seconds": 60.0, "own_bytes": 2e8, "worker_bytes": 3.3e9, "together_bytes": 1e10, "disk_bytes": 1e8}
+    return {"first": opened, "again": opened, "partition": {**whole, "artifact_bytes": 3e9, "costs_bytes": 1e6, **changed}}
+
+
+@pytest.mark.parametrize(
+    ("changed", "failed"),
+    [
+        ({}, []),
+        ({"worker_bytes": 4.5e9}, ["no worker takes more than 1.3 times the weights"]),
+        ({"own_bytes": 3e9}, ["the process that plans holds no weights"]),
+        ({"costs_bytes": 3e9, "artifact_bytes": 6e9}, ["no weights in the cost database", "the artifact holds each weight once"]),
+    ],
+)
+def test_a_budget_that_is_not_kept_is_named(changed: dict[str, float], failed: list[str], capsys: pytest.CaptureFixture[str]):
+    sizes = bench_size.sizes_of(3.0, 2000, is_dense=False)
+    assert bench_size.report(sizes, figures(**changed)) == len(failed)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.removeprefix("FAIL  ") for line in lines if line.startswith("FAIL")] == failed
+    assert any(line.startswith("workers: at most ") for line in lines)
+
+
+def test_a_machine_without_the_memory_is_told(tmp_path: Path):
+    with pytest.raises(SystemExit, match=r"GB of memory are needed, .* take a smaller model \(--gigabytes\)"):
+        bench_size.check_room(bench_size.sizes_of(10_000, 2000, is_dense=False), tmp_path, is_dense=False)
