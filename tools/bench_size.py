@@ -167,10 +167,8 @@ def report(sizes: Sizes, figures: Mapping[str, Mapping[str, float]]) -> int:
         print(f"{name:<12} {one['seconds']:7.1f} s   {one['own_bytes'] / MIB:7.0f} MiB in the process itself")
     worker, together = whole["worker_bytes"], whole["together_bytes"]
     print(f"\nworkers: at most {worker / MIB:.0f} MiB in one, {worker / weights:.2f} of the weights; all together {together / MIB:.0f} MiB")
-    artifact, taken = whole["artifact_bytes"], whole["disk_bytes"]
-    print(
-        f"disk: artifact {artifact / GB:.2f} GB with its holes, {taken / GB:.3f} GB taken at most; costs {whole['costs_bytes'] / MIB:.2f} MiB\n"
-    )
+    artifact, taken, costs = whole["artifact_bytes"] / GB, whole["disk_bytes"] / GB, whole["costs_bytes"] / MIB
+    print(f"disk: artifact {artifact:.2f} GB with its holes, {taken:.3f} GB taken at most; costs {costs:.2f} MiB\n")
     budgets = (
         (f"opens within {OPEN_S:g} s", first["seconds"] <= OPEN_S),
         (f"no worker takes more than {MOST_A_WORKER:g} times the weights", whole["worker_bytes"] <= MOST_A_WORKER * weights),

@@ -52,12 +52,15 @@ def refused(code: str, message: str, hint: str = "") -> Problem:
 
 def api_error(error: CollageError) -> ApiError:
     """Return a mistake as the page gets it."""
-    return ApiError(error.code, error.message, error.hint)
+    return ApiError(error.code, error.message, error.hint, getattr(error, "choices", []))
 
 
 def error_response(status: int, error: ApiError) -> Response:
     """Answer with an `ErrorBody`."""
-    return Response(json.dumps(asdict(ErrorBody(error))), status, mimetype="application/json")
+    body = asdict(ErrorBody(error))
+    if not error.choices:
+        del body["error"]["choices"]
+    return Response(json.dumps(body), status, mimetype="application/json")
 
 
 def register(app: Flask) -> None:

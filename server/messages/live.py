@@ -10,11 +10,16 @@ RunState = Literal["queued", "running", "done", "cancelled", "failed", "recorded
 
 @dataclass(frozen=True)
 class ApiError:
-    """Body of every error answer, under the key ``error``."""
+    """Body of every error answer, under the key ``error``.
+
+    Attributes:
+        choices: Paths of models, one of which is to be opened in place of the folder that was named; left out where there are none.
+    """
 
     code: str
     message: str
     hint: str
+    choices: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

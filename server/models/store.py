@@ -6,6 +6,7 @@ path is used where it lies, and known again by its size and time of change.
 
 from __future__ import annotations
 
+import os
 import secrets
 import shutil
 import threading
@@ -20,6 +21,7 @@ from collage_core.base.home import home
 from collage_core.base.isolation.errors import WorkerDied, WorkerError, WorkerTimeout
 from collage_core.base.isolation.worker import Worker
 from collage_core.base.model_file import is_relax_file
+from collage_core.base.model_folder import folder_given
 from collage_core.errors import CollageError
 from collage_core.graph.dataflow_graph import DataflowGraph
 
@@ -67,8 +69,11 @@ class ModelStore:
         """Open a model where it lies; the flag says whether it is new here.
 
         Raises:
+            FolderGiven: it is a folder; the error lists the models in it.
             CollageError: it cannot be opened.
         """
+        if os.path.isdir(path):
+            raise folder_given(path.absolute())
         with self.incoming() as folder:
             return self._open(path.absolute(), None, fixed, folder)
 
@@ -226,6 +231,8 @@ def _one_model(paths: Sequence[Path]) -> Path:
     models = [path for path in paths if path.suffix.lower() == ".onnx" or is_relax_file(path)]
     if len(models) == 1:
         return models[0]
+    if len(paths) == 1:
+        return paths[0]  # Whatever it is called: the loader says what it is, by its content.
     if not models:
         names = ", ".join(repr(path.name) for path in paths) or "nothing"
         hint = "send the .onnx file, and its external data with it; Relax modules end in .json or .py, programs of torch.export in .pt2"

@@ -45,7 +45,7 @@ def load(source: str, sample: str | None, shapes: Mapping[str, Sequence[int]], v
     folded = json_data([asdict(node) for node in model.folded])
     digest = _write_graph(Path(folder), {"id": model.hash, "graph": json_data(graph.to_json()), "folded": folded}, proto)
     write_groups(graph, Path(folder))
-    files = _files(path.resolve(), proto)
+    files = _files(path.absolute(), proto)
     return {
         "id": model.hash,
         "name": model.name,

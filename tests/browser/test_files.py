@@ -61,6 +61,18 @@ def test_external_data_that_is_missing_is_named(start: Watched, tmp_path: Path) 
     expect(start.page.get_by_role("alert")).to_contain_text("tiny.data")
 
 
+def test_a_folder_with_several_models_is_a_choice(start: Watched, tmp_path: Path) -> None:
+    for name in ("model", "model_quantized"):
+        (tmp_path / name).mkdir()
+        write_model(tmp_path / name)[0].rename(tmp_path / f"{name}.onnx")
+    start.page.get_by_label("or a file on this machine").fill(str(tmp_path))
+    start.page.get_by_role("button", name="Open", exact=True).click()
+    alert = start.page.get_by_role("alert")
+    expect(alert).to_contain_text("is a folder with 2 models")
+    alert.get_by_role("button", name=f"{tmp_path}/model_quantized.onnx").click()
+    expect(start.node("dense")).to_be_visible()
+
+
 def test_a_dynamic_dimension_is_asked_for(start: Watched, tmp_path: Path) -> None:
     choose(start, write_model(tmp_path, width="width"))
     form = start.page.get_by_role("form", name="Shape of x")

@@ -50,6 +50,7 @@ export class ApiFailure extends Error implements ApiError {
     readonly code: string,
     message: string,
     readonly hint: string,
+    readonly choices: string[] = [],
   ) {
     super(message);
   }
@@ -57,7 +58,7 @@ export class ApiFailure extends Error implements ApiError {
 
 /** Any thrown value as an error that the page can show. */
 export function asApiError(error: unknown): ApiError {
-  if (error instanceof ApiFailure) return { code: error.code, message: error.message, hint: error.hint };
+  if (error instanceof ApiFailure) return { code: error.code, message: error.message, hint: error.hint, choices: error.choices };
   return { code: "page", message: error instanceof Error ? error.message : String(error), hint: "reload the page" };
 }
 
@@ -204,7 +205,7 @@ async function decoded(body: ReadableStream<Uint8Array>): Promise<string> {
 function failure(status: number, text: string): ApiFailure {
   try {
     const { error } = JSON.parse(text) as ErrorBody;
-    return new ApiFailure(error.code, error.message, error.hint);
+    return new ApiFailure(error.code, error.message, error.hint, error.choices);
   } catch {
     return new ApiFailure("http", `the server answered with status ${status}`, "its log has the details");
   }

@@ -75,11 +75,17 @@ export interface MeasuredPlan {
   partitions: number;
 }
 
-/** Body of every error answer, under the key `error`. */
+/**
+ * Body of every error answer, under the key `error`.
+ *
+ * Attributes:
+ *     choices: Paths of models, one of which is to be opened in place of the folder that was named; left out where there are none.
+ */
 export interface ApiError {
   code: string;
   message: string;
   hint: string;
+  choices?: string[];
 }
 
 /** Every answer whose status is 400 or more. */

@@ -235,6 +235,40 @@ def test_open_mistakes(app: Flask, body: dict[str, Any], status: int, code: str)
     assert (answer.status_code, answer.json["error"]["code"]) == (status, code), answer.text
 
 
+def test_a_folder_is_answered_with_the_models_in_it(app: Flask, tmp_path: Path) -> None:
+    for name in ("onnx/model.onnx", "onnx/model_int8.onnx"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(b"x")
+    answer = app.test_client().post("/api/v1/models", json={"path": str(tmp_path)})
+    error = answer.json["error"]
+    assert (answer.status_code, error["code"]) == (400, "several_models")
+    assert error["choices"] == [str(tmp_path / "onnx/model.onnx"), str(tmp_path / "onnx/model_int8.onnx")]
+    refused = app.test_client().post("/api/v1/models", json={"path": str(tmp_path / "onnx/model.onnx")}).json["error"]
+    assert "choices" not in refused
+
+
+def test_a_single_file_is_told_by_its_content(app: Flask) -> None:
+    answer = upload(app, [("model.safetensors", (20).to_bytes(8, "little") + b'{"w": {"dtype": "F32"}}')])
+    error = answer.json["error"]
+    assert (answer.status_code, error["code"]) == (400, "not_onnx")
+    assert error["message"] == "'model.safetensors' is a file of safetensors: weights without a graph, not an ONNX model"
+    assert "optimum-cli export onnx" in error["hint"]
+
+
+def test_a_model_behind_links_opens_with_its_external_data(app: Flask, tmp_path: Path) -> None:
+    """As the cache of Hugging Face has it: links with the names, beside a folder with the files."""
+    blobs, names = tmp_path / "blobs", tmp_path / "snapshot"
+    blobs.mkdir(), names.mkdir()
+    path = onnx_file(blobs, external=True)
+    for name in (path.name, WEIGHTS):
+        (blobs / name).rename(blobs / f"{name}-digest")
+        (names / name).symlink_to(blobs / f"{name}-digest")
+    answer = app.test_client().post("/api/v1/models", json={"path": str(names / path.name)})
+    assert answer.status_code == 201, answer.text
+    again = app.test_client().get(f"/api/v1/models/{answer.json['id']}").json
+    assert not again["stale"]
+
+
 def test_paths_are_for_this_machine_alone(app: Flask) -> None:
     answer = app.test_client().post("/api/v1/models", json={"path": "/x"}, environ_base={"REMOTE_ADDR": "10.0.0.1"})
     assert (answer.status_code, answer.json["error"]["code"]) == (403, "local_paths_off")

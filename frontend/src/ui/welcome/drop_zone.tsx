@@ -21,7 +21,7 @@ export function FilePicker(): JSX.Element {
       </button>
       <input ref={input} type="file" multiple hidden aria-label="Model files" onChange={take} />
       <span class="muted">
-        or drop them on the page: the .onnx file with its external data, or a Relax module (.json, .py, .pt2)
+        or drop them on the page: the .onnx file with its external data, a Relax module (.json, .py, .pt2), or a .tflite file
         {config.upload_bytes > 0 && `, up to ${bytes(config.upload_bytes)}`}
       </span>
     </div>

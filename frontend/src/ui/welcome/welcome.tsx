@@ -110,6 +110,21 @@ function PathField(): JSX.Element {
   );
 }
 
+/** The models in a folder that was named in place of one: each opens with a click. */
+function Choices({ paths }: { paths: readonly string[] }): JSX.Element {
+  return (
+    <ul class="choices" aria-label="Models in the folder">
+      {paths.map((path) => (
+        <li key={path}>
+          <button type="button" class="link" onClick={() => void openSource({ kind: "path", path })}>
+            {path}
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 /** The error of a model that could not be opened; or, where it only lacks a shape, the form that asks for it. */
 function Failed({ error, source }: { error: ApiError; source: Source }): JSX.Element {
   const wanted = error.code === "open_shape" ? wantedShape(error) : null;
@@ -120,6 +135,7 @@ function Failed({ error, source }: { error: ApiError; source: Source }): JSX.Ele
   };
   return (
     <ErrorCard error={error}>
+      {error.choices && error.choices.length > 0 && <Choices paths={error.choices} />}
       <button type="button" onClick={dismiss}>
         Dismiss
       </button>
