@@ -10,8 +10,8 @@ from .cost.estimators.function import KIND, CostFunction, function_name
 from .errors import CollageError
 from .events import Emit, ignore
 from .options import Options
+from .pipeline.for_shapes import partition as run
 from .pipeline.record import RunRecord
-from .pipeline.run import partition as run
 
 if TYPE_CHECKING:
     import tvm

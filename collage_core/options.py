@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .base.cores import usable_cores
+from .base.sizes import ShapeOf, is_fixed, shape_from, shape_text
 from .errors import CollageError
 from .rules.base import RuleOptions
 from .rules.trees import FUSION_STYLES
@@ -17,6 +18,9 @@ from .search.solve import DEFAULT, SEARCHERS
 MOST_THREADS = 1024
 IRS = ("onnx", "relax")
 """Kinds of content that a model's file may hold."""
+REFUSE, FALL_BACK = "error", "onnxruntime"
+OTHER_SHAPES = (REFUSE, FALL_BACK)
+"""Answers of an artifact for several shapes to another one."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,10 @@ class Options:
         search: Name of a searcher.
         objective: Quantity that plans are chosen by: ``time``, or another that `search.objectives.parse_objective` reads.
         constraints: Pins, vetoes and cuts, as in a constraints file.
-        shapes: Name of an input → its dimensions.
+        shapes: Name of an input → its dimensions. One that may have several sizes is a range or a set of them (`base.sizes`), and the
+            search then plans for several shapes; as text a shape may be given too: ``1,{16,64}``.
+        shapes_from: ``.npz`` files of inputs whose shapes are planned for, each as often as it comes.
+        other_shapes: What the artifact for several shapes does with one that was not planned for: one of `OTHER_SHAPES`.
         values: Name of a small input → the value that it always has: text such as ``16000`` or ``0.5,1``, or numbers.
         max_depth: Target → bound on the depth of its candidates; the key ``""`` is for all other targets.
         max_exits: Target → most exits of its combined candidates, 1 unless given; the key ``""`` is for all other targets.
@@ -58,7 +65,9 @@ class Options:
     search: str = DEFAULT
     objective: str = "time"
     constraints: tuple[Mapping[str, Any], ...] = ()
-    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    shapes: Mapping[str, ShapeOf] = field(default_factory=dict)
+    shapes_from: tuple[Path, ...] = ()
+    other_shapes: str = REFUSE
     values: Mapping[str, Any] = field(default_factory=dict)
     max_depth: Mapping[str, int] = field(default_factory=dict)
     max_exits: Mapping[str, int] = field(default_factory=dict)
@@ -90,6 +99,7 @@ class Options:
         if twice is not None:
             raise CollageError(f"the target {twice!r} was given twice", "name each target once", "bad_option")
         self._check_numbers()
+        self._check_shapes()
         if self.search not in SEARCHERS:
             raise CollageError(f"unknown search {self.search!r}", f"choose one of {', '.join(SEARCHERS)}", "unknown_search")
         if self.ir not in (None, *IRS):
@@ -132,6 +142,33 @@ class Options:
             said = f"--tune is {self.tune_s:g}, and nothing is measured with --costs {self.costs!r}"
             raise CollageError(said, "leave --tune out, or measure", "bad_option")
 
+    def _check_shapes(self) -> None:
+        object.__setattr__(self, "shapes", {name: shape_from(shape, name) for name, shape in self.shapes.items()})
+        if self.other_shapes not in OTHER_SHAPES:
+            said = f"unknown answer to other shapes {self.other_shapes!r}"
+            raise CollageError(said, f"choose one of {', '.join(OTHER_SHAPES)}", "bad_option")
+        if self.other_shapes != REFUSE and not self.plans_shapes:
+            said = f"--other-shapes is {self.other_shapes!r}, and one shape is planned for"
+            raise CollageError(said, "say several: --shape ids=1,{16,64}, or --shapes-from FILES", "bad_option")
+        if self.shapes_from and not is_fixed(self.shapes):
+            raise CollageError("--shape and --shapes-from both give several sizes", "leave one of them out", "bad_option")
+        if self.inputs is not None and self.plans_shapes:
+            hint = "leave --inputs out; --shapes-from takes files of inputs of several shapes"
+            raise CollageError("--inputs has one shape, and several are planned for", hint, "bad_option")
+
+    @property
+    def plans_shapes(self) -> bool:
+        """Return whether several shapes are planned for."""
+        return bool(self.shapes_from) or not is_fixed(self.shapes)
+
+    @property
+    def fixed_shapes(self) -> dict[str, tuple[int, ...]]:
+        """Return the shapes of inputs by name. Raises CollageError where several are planned for: this is a question about one."""
+        if self.plans_shapes:
+            said = "several shapes are given, and only `collage partition` plans for more than one"
+            raise CollageError(said, "give each dimension one size, such as --shape ids=1,64", "bad_option")
+        return {name: tuple(size for size in shape if isinstance(size, int)) for name, shape in self.shapes.items()}
+
     @property
     def used_threads(self) -> int:
         """Number of threads that kernels run with."""
@@ -158,7 +195,7 @@ class Options:
             "costs": self.costs,
             "search": self.search,
             "objective": self.objective,
-            "shapes": {name: list(shape) for name, shape in self.shapes.items()},
+            "shapes": {name: list(shape) if is_fixed({name: shape}) else shape_text(shape) for name, shape in self.shapes.items()},
             "max_depth": dict(self.max_depth),
             "max_exits": dict(self.max_exits),
             "taps": sorted(self.taps),

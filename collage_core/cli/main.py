@@ -19,7 +19,7 @@ from .costs import costs
 from .listings import models, toolchains
 from .partition import candidates, partition
 from .plans import apply, explain, run, search
-from .run_options import VALUE_HELP, shape, value
+from .run_options import VALUE_HELP, one_shape, value
 from .say import say
 from .watched import OWN_PROCESS
 from .worker import worker
@@ -36,7 +36,9 @@ def collage() -> None:
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", type=int, help="Port; a free one near 8765 unless given.")
 @click.option("--no-browser", is_flag=True, help="Don't open a browser.")
-@click.option("--shape", "shapes", multiple=True, metavar="INPUT=1,3,224,224", help="Fix an input's shape. Repeatable.")
+@click.option(
+    "--shape", "shapes", multiple=True, metavar="INPUT=1,3,224,224", help="Fix an input's shape: one size for each dimension. Repeatable."
+)
 @click.option("--value", "values", multiple=True, metavar="INPUT=16000", help=VALUE_HELP)
 @click.option("--allow-host", "hosts", multiple=True, metavar="NAME", help="Another name by which the page is reached. Repeatable.")
 @click.option("--behind-proxy", is_flag=True, help="Trust the forwarded headers of one proxy in front.")
@@ -54,7 +56,7 @@ def explore(
     from importlib import import_module
 
     serve = import_module("collage_server.launch").serve
-    fixed = {"shapes": dict(map(shape, shapes)), "values": dict(map(value, values))}
+    fixed = {"shapes": dict(map(one_shape, shapes)), "values": dict(map(value, values))}
     serve(host=host, port=port, model=model, open_browser=not no_browser, hosts=hosts, behind_proxy=behind_proxy, **fixed)
 
 

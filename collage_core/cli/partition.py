@@ -11,14 +11,26 @@ import click
 from ..events import Event, Note
 from .constraints_file import mistakes_located
 from .json_output import print_json, prints_to_stderr, write_json
-from .run_options import BUDGET_HELP, OBJECTIVE_HELP, SEARCHERS_HELP, TUNE_HELP, options_of, run_options
+from .run_options import (
+    BUDGET_HELP,
+    OBJECTIVE_HELP,
+    OTHER_SHAPES_HELP,
+    SEARCHERS_HELP,
+    SHAPES_FROM_HELP,
+    TUNE_HELP,
+    FilesCommand,
+    options_of,
+    run_options,
+)
 from .say import say
 from .watched import watched
 
 
-@click.command()
+@click.command(cls=FilesCommand)
 @click.argument("model")
 @run_options
+@click.option("--shapes-from", "shapes_from", multiple=True, type=click.Path(path_type=Path), metavar="FILES", help=SHAPES_FROM_HELP)
+@click.option("--other-shapes", type=click.Choice(["error", "onnxruntime"]), default="error", show_default=True, help=OTHER_SHAPES_HELP)
 @click.option("--costs", default="measure", show_default=True, help="measure, roofline, mock:FILE, replay:DB or http://HOST:PORT.")
 @click.option("--measure-all", is_flag=True, help="Measure every candidate, not only those that can matter.")
 @click.option("--percentile", type=float, default=50.0, show_default=True, help="Percentile of the measured samples that is the cost.")
@@ -39,7 +51,8 @@ from .watched import watched
 @watched
 def partition(model: str, as_json: bool, save_problem: Path | None, dry_run: bool, **given: Any) -> None:
     """Find the fastest way to run MODEL (a file, or a sample's name) over several targets."""
-    from ..pipeline.run import partition as run
+    from ..pipeline.for_shapes import partition as run
+    from .shapes_text import shapes_lines
     from .terminal import Progress, show_plan
 
     if dry_run:
@@ -53,6 +66,8 @@ def partition(model: str, as_json: bool, save_problem: Path | None, dry_run: boo
         print_json(record.document)
     else:
         show_plan(record.document)
+        for line in shapes_lines(record.document):
+            say(line)
 
 
 def _dry_run(model: str, as_json: bool, given: dict[str, Any]) -> None:

@@ -100,8 +100,8 @@ def explain(
 @watched
 def apply(plan: Path, model: str, out: Path, with_module: bool, as_json: bool) -> None:
     """Phase 4 alone: build what PLAN says of MODEL, and verify it."""
-    from ..pipeline.apply import apply as build
     from ..pipeline.apply import check_has_module
+    from ..pipeline.apply_shapes import apply as build
     from ..rewrite.plan import read_plan
     from .terminal import Progress
 
@@ -115,7 +115,9 @@ def apply(plan: Path, model: str, out: Path, with_module: bool, as_json: bool) -
     if as_json:
         print_json({"schema": 1, "out": str(out), "verify": verify})
     else:
-        say(f"{out}: largest relative error {verify['max_rel_error']:.2g}")
+        for row in verify.get("shapes") or [verify]:
+            at = f" at {row['name']}" if "name" in row else ""
+            say(f"{out}: largest relative error {row['max_rel_error']:.2g}{at}")
 
 
 def _write_module(plan: Path, model: str, out: Path) -> None:

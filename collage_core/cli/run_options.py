@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from ..base.sizes import ShapeOf, is_fixed, shape_from, shape_text
 from ..errors import CollageError
 from .constraints_file import read_constraints
 
@@ -23,6 +24,9 @@ BUDGET_HELP = (
 )
 TUNE_HELP = "Time for tuning kernels, on top of the budget: 60s or 2m. It goes first to what could gain most; what it finds is kept."
 _SECONDS_OF = {"s": 1.0, "m": 60.0}
+SHAPE_HELP = "An input's shape; a dimension may have several sizes (`partition` plans for all): 1,{16,64} or 1..8,3. Repeatable."
+SHAPES_FROM_HELP = "Files of inputs whose shapes are planned for, each as often as it comes: inputs/*.npz. Repeatable."
+OTHER_SHAPES_HELP = "What the artifact for several shapes does with another: an error, or the whole model on ONNX Runtime."
 VALUE_HELP = "Fix a small input's value (a sample rate): it becomes a constant and is folded. Repeatable."
 OBJECTIVE_HELP = "time, bytes, partitions, memory: one after another (bytes,time) or as a sum (time+2e-10*bytes)."
 
@@ -35,7 +39,7 @@ def run_options(command: F) -> F:
         click.option(
             "--toolchain", "toolchain_files", multiple=True, type=click.Path(path_type=Path), help="TOML file that describes a toolchain."
         ),
-        click.option("--shape", "shapes", multiple=True, metavar="INPUT=1,3,224,224", help="Fix an input's shape. Repeatable."),
+        click.option("--shape", "shapes", multiple=True, metavar="INPUT=1,3,224,224", help=SHAPE_HELP),
         click.option("--value", "values", multiple=True, metavar="INPUT=16000", help=VALUE_HELP),
         click.option("--max-depth", "depths", multiple=True, metavar="[TARGET=]N", help="Bound on the depth of every candidate."),
         click.option(
@@ -65,6 +69,8 @@ def options_of(given: dict[str, Any]) -> Options:
         objective=given.get("objective", "time"),
         constraints=read_constraints(given["constraints_file"]),
         shapes=dict(shape(text) for text in given["shapes"]),
+        shapes_from=tuple(given.get("shapes_from", ())),
+        other_shapes=given.get("other_shapes", "error"),
         values=dict(value(text) for text in given["values"]),
         max_depth=dict(_bound(text, "--max-depth") for text in given["depths"]),
         max_exits=dict(_bound(text, "--max-exits") for text in given["exits"]),
@@ -102,19 +108,48 @@ def seconds(text: str, option: str) -> float:
         raise CollageError(f"{option} is {text!r}, it must be a time", "such as 60, 60s or 2m", "bad_option") from error
 
 
-def shape(text: str) -> tuple[str, tuple[int, ...]]:
-    """Return the name and the shape of an input from the text of ``--shape``.
+def shape(text: str) -> tuple[str, ShapeOf]:
+    """Return the name and the shape of an input from the text of ``--shape``, in which a dimension may have several sizes.
 
     Raises:
         CollageError: `text` is malformed.
     """
     name, dims = _keyed(text, "--shape", "INPUT=1,3,224,224")
-    try:
-        return name, tuple(int(dim) for dim in dims.split(","))
-    except ValueError as error:
-        raise CollageError(
-            f"--shape {name} is {dims!r}, it must be whole numbers with commas between", "such as 1,3,224,224", "bad_option"
-        ) from error
+    return name, shape_from(dims, name)
+
+
+def one_shape(text: str) -> tuple[str, ShapeOf]:
+    """Return as `shape` does, of a shape whose dimensions have one size each.
+
+    Raises:
+        CollageError: `text` is malformed, or a dimension has several sizes.
+    """
+    name, dims = shape(text)
+    if not is_fixed({name: dims}):
+        hint = "give each dimension one size; `collage partition` plans for several shapes"
+        raise CollageError(f"--shape {name} is {shape_text(dims)!r}, and the page shows a model at one shape", hint, "bad_option")
+    return name, dims
+
+
+class FilesCommand(click.Command):
+    """A command whose option ``--shapes-from`` takes all files that follow it, as a shell writes them for ``inputs/*.npz``."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, _each_with_option(args, "--shapes-from", ".npz"))
+
+
+def _each_with_option(args: Sequence[str], option: str, ending: str) -> list[str]:
+    """Return `args` with `option` before each file of this ending that follows it."""
+    made: list[str] = []
+    is_after, is_first = False, False
+    for text in args:
+        if is_after and not is_first and text.endswith(ending) and not text.startswith("-"):
+            made.append(option)
+        elif not is_first:
+            is_after = False
+        made.append(text)
+        is_after, is_first = is_after or text == option, text == option
+    return made
 
 
 def value(text: str) -> tuple[str, str]:

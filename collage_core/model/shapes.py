@@ -120,10 +120,11 @@ def _apply_given(model: ModelProto, value: ValueInfoProto, shape: Shape, symbols
                 raise CollageError(message, hint, "shape")
             if not _is_fixed(dim) and _symbol(dim):
                 symbols.setdefault(_symbol(dim), size)
-    _set_shape(value, shape)
+    set_shape(value, shape)
 
 
-def _set_shape(value: ValueInfoProto, shape: Shape) -> None:
+def set_shape(value: ValueInfoProto, shape: Shape) -> None:
+    """Give `value` a shape of numbers."""
     fixed = value.type.tensor_type.shape
     del fixed.dim[:]
     fixed.SetInParent()
@@ -160,7 +161,7 @@ def _close(value: ValueInfoProto, symbols: Mapping[str, int], side: int) -> Shap
             shape.append(1)
         else:
             raise _open(value, index, symbols, side)
-    _set_shape(value, tuple(shape))
+    set_shape(value, tuple(shape))
     return tuple(shape)
 
 

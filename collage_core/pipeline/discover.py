@@ -87,7 +87,7 @@ class CandidateSet:
             given = None if options.inputs is None else read_arrays(options.inputs)
             name, fixed = model_name(source), options.values
             self.model: OnnxModel = load(
-                resolve(str(source)), options.shapes, options.fold, name, values=fixed, ir=options.ir, inputs=given
+                resolve(str(source)), options.fixed_shapes, options.fold, name, values=fixed, ir=options.ir, inputs=given
             )
             self.given = None if given is None else self.model.check_inputs(given)
             if given is not None:

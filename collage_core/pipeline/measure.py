@@ -224,6 +224,11 @@ class MeasuringLoop:
         rivals = rivals_of(planned, lambda costed, limit_s: self._search(costed, self._tell_states, limit_s), self.table.key, should_stop)
         return self.policy.undecided(rivals, planned.final.total / FEMTOSECONDS)
 
+    def get_known(self, candidates: Sequence[CandidatePartition]) -> None:
+        """Measure those of `candidates` whose costs are not known, as far as the budget allows: plans of other shapes hold them."""
+        with suppress(Cancelled):
+            self._ask([candidate for candidate in candidates if self.table.is_open(candidate)])
+
     def with_costs(self, planned: Planned, costs: Mapping[int, Cost]) -> Planned:
         """The best plan where some candidates have other `costs`, or are invalid; the keys are indices in ``planned.costed``."""
         for index, cost in costs.items():

@@ -30,7 +30,7 @@ from .deadline import LEAST_COMPARING_S, ComparingDeadlines, comparing_deadlines
 from .error_budget import BudgetCorrection
 from .finalists import BARRED, SEARCHED, Finalist, WholeTime, alternatives, barred, decision_text, measured_plans
 from .record import RunRecord
-from .search_and_merge import regret_seconds
+from .search_and_merge import Planned, known_total_s, regret_seconds
 from .searched_run import SearchedRun
 from .timing_gap import Surroundings, timing_gap
 
@@ -76,7 +76,16 @@ def partition(
         raise
     finally:
         run.close()
-    record = run.record()
+    return finish(run)
+
+
+def finish(run: Run) -> RunRecord:
+    """Build and compare the plan of a run that has searched, as far as its options ask for that, and write what they ask for.
+
+    Raises:
+        CollageError, AccuracyError: as `partition`.
+    """
+    options, record = run.options, run.record()
     if options.out is not None:
         make_folder(options.out)
         record.save(options.out)
@@ -169,6 +178,22 @@ class Run(SearchedRun):
             self.emit(Note(f"the plan is out, {reason}: {next(iter(left[0].names))} is tried in its place"))
             self._take(left[0].chosen)
         return bool(left)
+
+    def decide_over_shapes(self, found: Planned, chosen: tuple[int, ...], others: Mapping[str, tuple[int, ...]]) -> None:
+        """Make `chosen` the plan, which is the best over several shapes.
+
+        Args:
+            found: The plan of the least sum at this shape; all plans here are plans of its problem.
+            others: Name → a plan to measure beside it.
+        """
+        self.best = self.planned = self.searched = found
+        self.baselines, self.undecided = self._baselines(), []
+        for name, plan in others.items():
+            total_s = known_total_s(found.problem, another_plan(found, plan).final)
+            self.baseline_plans[name] = plan
+            self.baselines.append({"name": name, "total_s": total_s, "measured_s": None, "reason": ""})
+        if chosen != found.final.chosen:
+            self._take(chosen)
 
     def _take(self, chosen: tuple[int, ...]) -> None:
         """Make another plan of the same problem the plan, since the search's plan is slower, or wrong, as a whole."""

@@ -25,7 +25,7 @@ from ..search.merge import mergeable_neighbours
 from ..search.objective_search import solve_for
 from ..search.objectives import Objective, parse_objective
 from ..search.plan_properties import plan_transitions
-from ..search.problem import FEMTOSECONDS, SearchProblem, Transition
+from ..search.problem import FEMTOSECONDS, FlowTensor, SearchProblem, Transition
 from ..search.searcher import Newest, SearchReporter, SearchResult, SearchRun, after, never, nothing
 from ..search.solve import DEFAULT
 from ..toolchains.base import Toolchain
@@ -137,6 +137,7 @@ class PlanSearch:
         transition_pairs: Asked for the transitions (maker, reader) that a plan rests on: → all that are known by then, each with fixed
             seconds, and seconds per byte. Before the first search it is asked for none. One that is not known counts as free.
         constraints: As the user wrote them.
+        tensors: The tensors between nodes; those of `graph` unless given.
 
     Attributes:
         budget: How the errors of plans count.
@@ -150,8 +151,10 @@ class PlanSearch:
         constraints: Sequence[Mapping[str, Any]],
         settings: SearchSettings,
         budget: ErrorBudget | None = None,
+        tensors: Sequence[FlowTensor] | None = None,
     ):
         self.settings = settings
+        self._tensors = tensors
         self.budget = budget or ErrorBudget()
         self._graph = graph
         self._toolchains = toolchains
@@ -162,7 +165,8 @@ class PlanSearch:
 
     @cached_property
     def _without_candidates(self) -> SearchProblem:
-        return make_problem(self._graph, (), self._transitions(()), self._toolchains)
+        made = make_problem(self._graph, (), self._transitions(()), self._toolchains)
+        return made if self._tensors is None else replace(made, tensors=tuple(self._tensors))
 
     def _transitions(self, wanted: Collection[tuple[str, str]]) -> dict[tuple[str, str], Transition]:
         self._asked.update(wanted)
@@ -193,8 +197,12 @@ class PlanSearch:
 
     def with_all_transitions(self, planned: Planned) -> Planned:
         """`planned`, in a problem that knows the transitions between all targets, as far as the time allows; those of its plan it had."""
-        self._learn_transitions(set(permutations(self._toolchains, 2)))
+        self.learn_all_transitions()
         return replace(planned, problem=self.problem(planned.costed))
+
+    def learn_all_transitions(self) -> None:
+        """Get the transitions between all targets known, as far as the time allows."""
+        self._learn_transitions(set(permutations(self._toolchains, 2)))
 
     def _learn_transitions(self, pairs: set[tuple[str, str]]) -> bool:
         """Get the transitions `pairs` known; return whether that changes any cost."""

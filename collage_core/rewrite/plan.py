@@ -106,6 +106,8 @@ class Plan(_PlanPart):
         total_interval_s: Half of the 95 % interval of `total_s`; None where a cost in it has no interval.
         tuning: Digest → schedules as `SubModel.tuning` has them, of every candidate that was tuned.
         options: Options of the run: costs, search, depths, threads, folding, shapes.
+        by_shape: Where several shapes were planned for, the plan of each; this one is then that of one of them.
+        other_shapes: What the artifact does with a shape that is not among them (`Options.other_shapes`).
     """
 
     schema_version: Literal[1] = Field(alias="schema", default=1)
@@ -120,6 +122,8 @@ class Plan(_PlanPart):
     partitions: tuple[PlacedPartition, ...]
     transitions: tuple[PlacedTransition, ...] = ()
     tuning: dict[str, str] = {}
+    by_shape: tuple[ShapePlan, ...] = ()
+    other_shapes: Literal["error", "onnxruntime"] = "error"
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 
@@ -150,6 +154,22 @@ class Plan(_PlanPart):
         missing = next((node for node in range(len(names)) if node not in seen), None)
         if missing is not None:
             raise _broken(f"node {missing} {names[missing]!r} is in no partition")
+
+
+class ShapePlan(_PlanPart):
+    """The plan for one of several shapes.
+
+    Attributes:
+        name: The shape in a few words, such as ``seq=64``.
+        weight: Its share of the calls.
+    """
+
+    name: str
+    weight: float = Field(ge=0, le=1, allow_inf_nan=False)
+    plan: Plan
+
+
+Plan.model_rebuild()
 
 
 def _broken(what: str) -> CollageError:

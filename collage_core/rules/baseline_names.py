@@ -1,12 +1,17 @@
 """The names of baselines.
 
-They are: a target alone, ``<target>+host`` where it leaves nodes to others, ``<target>:<source>`` of a partitioning, and greedy.
+They are: a target alone, ``<target>+host`` where it leaves nodes to others, ``<target>:<source>`` of a partitioning, greedy, and where
+there are several shapes the one plan for all, and that of a range of them.
 """
 
 from __future__ import annotations
 
 GREEDY = "greedy"
 """The baseline that takes the largest sub-graphs first, and its search."""
+ALL_SHAPES = "all shapes"
+"""The one plan that is best over several shapes, measured beside the plan of a single one."""
+OF_RANGE = "its range"
+"""The plan of the range that a shape lies in, where the shape alone would have another."""
 _REST = "+host"
 _SOURCE = ":"
 """No target has it in its name."""
@@ -34,4 +39,4 @@ def is_partitioning(name: str) -> bool:
 
 def is_alone(name: str) -> bool:
     """Return whether the baseline `name` is one target for the whole model."""
-    return name != GREEDY and main_target(name) is None and not is_partitioning(name)
+    return name not in (GREEDY, ALL_SHAPES, OF_RANGE) and main_target(name) is None and not is_partitioning(name)

@@ -148,7 +148,7 @@ class CollageEngine(Engine["RunRecord"]):
 
     def partition(self, model: Path, options: Json, out: Path, emit: Emit, should_stop: Callable[[], bool]) -> RunRecord:
         from collage_core.options import Options
-        from collage_core.pipeline.run import partition
+        from collage_core.pipeline.for_shapes import partition
 
         return partition(model, Options(**options_from_json(options), out=out), emit, should_stop=should_stop)
 
@@ -253,6 +253,6 @@ def options_from_json(given: Json) -> Json:
         "constraints": tuple,
         "taps": frozenset,
         "toolchain_files": lambda paths: tuple(map(Path, paths)),
-        "shapes": lambda shapes: {name: tuple(shape) for name, shape in shapes.items()},
+        "shapes": lambda shapes: {name: shape if isinstance(shape, str) else tuple(shape) for name, shape in shapes.items()},
     }
     return {name: read[name](value) if name in read else value for name, value in given.items()}

@@ -100,17 +100,7 @@ class Artifact:
         Args:
             repeat: None for as many as fit into `LONGEST_TIMING_S`, from 5 to 100.
         """
-        call = self.bind(arrays)
-        for _ in range(WARM_UP):
-            call()
-        samples: list[float] = []
-        while len(samples) < (repeat or 100):
-            begin = time.perf_counter()
-            call()
-            samples.append(time.perf_counter() - begin)
-            if repeat is None and len(samples) >= 5 and sum(samples) > LONGEST_TIMING_S:
-                break
-        return samples
+        return timed(self.bind(arrays), repeat)
 
     def profile(self, arrays: Mapping[str, np.ndarray]) -> Profile:
         """Return how long each partition takes inside the whole: medians over as many inferences as fit into `LONGEST_TIMING_S`."""
@@ -130,6 +120,20 @@ class Artifact:
         """Return a function that runs one inference on `arrays` at each call, with nothing copied in or out. Raises as `run`."""
         self._calls.inputs.fill(arrays)
         return self._calls.bound()
+
+
+def timed(call: Callable[[], None], repeat: int | None) -> list[float]:
+    """Return the seconds of each of `repeat` calls, as `Artifact.time` does."""
+    for _ in range(WARM_UP):
+        call()
+    samples: list[float] = []
+    while len(samples) < (repeat or 100):
+        begin = time.perf_counter()
+        call()
+        samples.append(time.perf_counter() - begin)
+        if repeat is None and len(samples) >= 5 and sum(samples) > LONGEST_TIMING_S:
+            break
+    return samples
 
 
 def _check_toolchains(manifest: Manifest) -> tuple[str, ...]:

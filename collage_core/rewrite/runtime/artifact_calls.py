@@ -14,8 +14,10 @@ from ...toolchains.buffers import buffer_dtype
 from .arrays_file import read_arrays
 from .artifact import Artifact, Profile
 from .manifest import NAME, SAMPLE, damaged, read_manifest
+from .shaped_artifact import ShapedArtifact, open_artifact
+from .shaped_manifest import read_shaped_manifest
 
-_open: tuple[Any, Artifact] | None = None
+_open: tuple[Any, Artifact | ShapedArtifact] | None = None
 
 
 def run_artifact(folder: Path, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -43,18 +45,25 @@ def bind_artifact(folder: Path, arrays: Mapping[str, np.ndarray]) -> Callable[[]
 
 
 def describe_artifact(folder: Path) -> dict[str, Any]:
-    """Return the content of ``artifact.json``, and as ``seeded`` inputs that the model takes, by name. Loads no toolchain."""
+    """Return the content of ``artifact.json``, and as ``seeded`` inputs that the model takes, by name. Loads no toolchain.
+
+    Of an artifact for several shapes they are of the shape of the largest weight, and the rest is about that one.
+    """
     folder = Path(folder)
+    shaped = read_shaped_manifest(folder)
+    if shaped is not None:
+        most = max(shaped.shapes, key=lambda entry: entry.weight)
+        return {**describe_artifact(folder / most.folder), "shapes": [entry.to_json() for entry in shaped.shapes]}
     manifest = read_manifest(folder)
     return {**manifest.to_json(), "seeded": _sample(folder, manifest.inputs)}
 
 
-def _opened(folder: Path) -> Artifact:
+def _opened(folder: Path) -> Artifact | ShapedArtifact:
     global _open
     key = (folder.resolve(), (folder / NAME).stat().st_mtime_ns if (folder / NAME).is_file() else None)
     if _open is None or _open[0] != key:
         _open = None
-        _open = (key, Artifact.open(folder))
+        _open = (key, open_artifact(folder))
     return _open[1]
 
 

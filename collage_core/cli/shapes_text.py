@@ -1,0 +1,86 @@
+"""The lines of a terminal about several shapes: the plan of each, the two answers, and the loss where one shape is fixed.
+
+The document of `collage partition` enters; lines leave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ..rules.spec import HOST_TARGET
+from .say import milliseconds
+
+ANSWERS = {"one_plan": "one plan for all shapes", "by_range": "one plan for each range"}
+
+
+def shapes_lines(document: Mapping[str, Any]) -> list[str]:
+    """Return the lines about the shapes of a run; none where it had one shape."""
+    shapes = document.get("shapes")
+    if shapes is None:
+        return []
+    planned = shapes["planned"]
+    lines = [f"{len(planned)} shapes; the plan above is that of {_main(document, planned)['name']}:"]
+    lines += [f"  {row}" for row in _rows(planned)]
+    lines += _answers(shapes)
+    lines += [f"  {text}" for text in _crossovers(shapes)]
+    lines += [f"  {text}" for text in _losses(shapes)]
+    return lines
+
+
+def _main(document: Mapping[str, Any], planned: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Return the shape that the rest of the document is about."""
+    inputs = {tensor["name"]: tensor["shape"] for tensor in document["model"]["inputs"]}
+    return next((row for row in planned if row["inputs"] == inputs), planned[-1])
+
+
+def _rows(planned: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    width = max(len(row["name"]) for row in planned)
+    for row in planned:
+        measured = "" if row["measured_s"] is None else f", measured {milliseconds(row['measured_s'])}"
+        said = f"predicted {milliseconds(row['total_s'])}{measured}  {targets(row['partitions'])}"
+        yield f"{row['name']:<{width}}  {row['weight']:4.0%}  {said}"
+
+
+def targets(partitions: Sequence[Mapping[str, Any]]) -> str:
+    """Return the targets of a plan with how many nodes each has."""
+    counts: dict[str, int] = {}
+    for part in partitions:
+        if part["target"] != HOST_TARGET:
+            counts[part["target"]] = counts.get(part["target"], 0) + len(part["nodes"])
+    parts = sum(part["target"] != HOST_TARGET for part in partitions)
+    named = " + ".join(f"{target} {count}" for target, count in counts.items())
+    return f"{named} nodes in {parts} partition{'' if parts == 1 else 's'}"
+
+
+def _answers(shapes: Mapping[str, Any]) -> Iterator[str]:
+    for name, words in ANSWERS.items():
+        answer = shapes[name]
+        mark = "chosen" if shapes["chosen"] == name else "not chosen"
+        if answer["total_s"] is None:
+            why = answer.get("reason") or "a cost is not known"
+            yield f"{words}: none ({why})"
+            continue
+        measured = "" if answer["measured_s"] is None else f", measured {milliseconds(answer['measured_s'])}"
+        ranges = "" if name == "one_plan" else f" in {len(answer['ranges'])} range{'' if len(answer['ranges']) == 1 else 's'}"
+        said = f"predicted {milliseconds(answer['total_s'])}{measured} over all shapes{ranges}"
+        yield f"{words}: {said} ({mark}, by the {shapes['decided_by']})"
+
+
+def _crossovers(shapes: Mapping[str, Any]) -> Iterator[str]:
+    for one in shapes["crossovers"]:
+        tried = ", ".join(str(row["size"]) for row in one["tried"])
+        yield f"the plans change between {one['dimension']}={one['below']} and {one['above']} (compared at {tried or 'no size between'})"
+
+
+def _losses(shapes: Mapping[str, Any]) -> Iterator[str]:
+    """Say of each plan that is the best of some shapes what it would lose at the others."""
+    planned = shapes["planned"]
+    for index, plan in enumerate(shapes["plans"]):
+        best_at = [row["name"] for row in planned if row["best"] == index]
+        if not best_at:
+            continue
+        lost = [(row["name"], seconds) for row, seconds in zip(planned, plan["loses_s"], strict=True) if row["best"] != index]
+        said = [f"{name} {'cannot be' if seconds is None else '+' + milliseconds(seconds)}" for name, seconds in lost if seconds != 0]
+        if said:
+            yield f"fixing the shape {' or '.join(best_at)} loses at {'; '.join(said)}"

@@ -1,0 +1,195 @@
+"""`ShapesFound`: the plans of several shapes, which of the two answers is worth it where whole plans were measured, and the document.
+
+The runs and records of all shapes enter, with the plans and their totals; plain data leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..graph.index_set import IndexSet
+from ..rules.baseline_names import ALL_SHAPES, is_alone
+from .finalists import BASELINE
+from .ranges import Crossover, Totals, is_worth, losses, weighted_total
+from .record import RunRecord
+from .shape_run import Parts, ShapeRun, parts_of
+from .shapes_to_plan import ShapesToPlan
+
+ONE_PLAN, BY_RANGE = "one_plan", "by_range"
+SCHEMA = 1
+
+
+@dataclass
+class Answer:
+    """One plan for all shapes, or one for each range.
+
+    Attributes:
+        plans: The index of the plan of each shape; empty where there is no such answer.
+        total_s: Its predicted time, as the weighted mean over the shapes.
+        reason: Why there is no such answer.
+        measured_s: The same, measured whole.
+        name: Of one plan: the name by which it was measured whole.
+    """
+
+    plans: Sequence[int]
+    total_s: float | None
+    reason: str = ""
+    measured_s: float | None = None
+    name: str = ""
+
+
+@dataclass
+class ShapesFound:
+    """All that is known of several shapes.
+
+    Attributes:
+        records: The record of each shape, with the plan that it has in the end.
+        plans: Every plan that is the best of a shape, and the one for all shapes, each once; `totals` are their seconds at each shape.
+        chosen: `ONE_PLAN` or `BY_RANGE`.
+        decided_by: ``sum`` or ``whole``.
+    """
+
+    asked: ShapesToPlan
+    runs: list[ShapeRun]
+    records: list[RunRecord]
+    plans: Sequence[Parts]
+    totals: Totals
+    one: Answer
+    by_range: Answer
+    crossovers: Sequence[Crossover]
+    chosen: str = ONE_PLAN
+    decided_by: str = "sum"
+    _whole: list[dict[str, tuple[float, Parts]]] = field(default_factory=list)
+
+    @property
+    def weights(self) -> list[float]:
+        return [run.shape.weight for run in self.runs]
+
+    def decide_whole(self, may_take_baselines: bool) -> None:
+        """Decide by the times of whole plans, where all shapes have some.
+
+        Args:
+            may_take_baselines: Whether a target alone may be the one plan.
+        """
+        measured = [record.document["verify"]["measured_s"] for record in self.records]
+        if None in measured or not all(record.document["alternatives"] for record in self.records):
+            return
+        self._whole = [self._measured(number) for number in range(len(self.runs))]
+        self.decided_by = "whole"
+        self.by_range.measured_s = self._weighted(measured)
+        names = [name for name in self._whole[0] if all(name in times for times in self._whole)]
+        ones = [name for name in names if name == ALL_SHAPES or (may_take_baselines and is_alone(name))]
+        if ones:
+            sums = {name: self._weighted([times[name][0] for times in self._whole]) for name in ones}
+            self.one.name = min(ones, key=lambda name: (sums[name], name != ALL_SHAPES))
+            self.one.measured_s = sums[self.one.name]
+        self.chosen = BY_RANGE if is_worth(self.by_range.measured_s, self.one.measured_s) else ONE_PLAN
+
+    def whole_parts(self, number: int) -> Parts | None:
+        """Return the plan that a shape has after `decide_whole`; None where it stays what it is."""
+        if self.decided_by != "whole" or self.chosen != ONE_PLAN:
+            return None
+        return self._whole[number][self.one.name][1]
+
+    def _measured(self, number: int) -> dict[str, tuple[float, Parts]]:
+        """Return name → seconds and parts of what was measured whole at a shape, and could be the one plan."""
+        record, run = self.records[number], self.runs[number]
+        found: dict[str, tuple[float, Parts]] = {}
+        for row in record.document["alternatives"]:
+            if row["kind"] == BASELINE and row["measured_s"] is not None and not row["reason"]:
+                parts = frozenset((part["target"], IndexSet(part["nodes"])) for part in row["partitions"])
+                found[row["name"]] = row["measured_s"], parts
+        plan = parts_of(run.run.planned)
+        if self.one.plans and plan == self.plans[self.one.plans[0]]:
+            found[ALL_SHAPES] = record.document["verify"]["measured_s"], plan
+        return found
+
+    def _weighted(self, seconds: Sequence[float]) -> float:
+        return sum(weight * value for weight, value in zip(self.weights, seconds, strict=True))
+
+
+def shapes_document(found: ShapesFound) -> dict[str, Any]:
+    """Return the ``shapes`` part of the `partition` document (docs/shapes.md)."""
+    best = [min((row[shape] for row in found.totals if row[shape] is not None), default=None) for shape in range(len(found.runs))]  # type: ignore[type-var]
+    return {
+        "schema": SCHEMA,
+        "dimensions": [
+            {
+                "name": one.name,
+                "inputs": [list(end) for end in one.ends],
+                "sizes": str(one.sizes),
+                "is_range": one.sizes.is_range,
+                "planned": list(one.sampled),
+            }
+            for one in found.asked.free
+        ],
+        "planned": [_planned(found, number) for number in range(len(found.runs))],
+        "plans": [
+            {
+                "partitions": [{"target": target, "nodes": list(inside)} for target, inside in _in_order(plan)],
+                "totals_s": list(row),
+                "loses_s": lost,
+                "total_s": weighted_total(found.totals, found.weights, [index] * len(found.runs)),
+            }
+            for index, (plan, row, lost) in enumerate(zip(found.plans, found.totals, losses(found.totals, best), strict=True))
+        ],
+        ONE_PLAN: {
+            "plan": found.one.plans[0] if found.one.plans else None,
+            "total_s": found.one.total_s,
+            "measured_s": found.one.measured_s,
+            "name": found.one.name or ALL_SHAPES,
+            "reason": found.one.reason,
+        },
+        BY_RANGE: {
+            "plans": list(found.by_range.plans),
+            "ranges": _ranges(found.by_range.plans),
+            "total_s": found.by_range.total_s,
+            "measured_s": found.by_range.measured_s,
+        },
+        "crossovers": [
+            {
+                "after": one.shape,
+                "dimension": one.dimension,
+                "below": one.below,
+                "above": one.above,
+                "tried": [{"size": size, "first_s": first, "second_s": second} for size, (first, second) in one.tried.items()],
+            }
+            for one in found.crossovers
+        ],
+        "chosen": found.chosen,
+        "decided_by": found.decided_by,
+    }
+
+
+def _planned(found: ShapesFound, number: int) -> dict[str, Any]:
+    run, record = found.runs[number], found.records[number]
+    verify, parts = record.document["verify"], run.run.planned.partitions
+    return {
+        "name": run.shape.name,
+        "sizes": dict(run.shape.sizes),
+        "inputs": {tensor.name: list(tensor.type.shape) for tensor in run.run.found.graph.inputs},
+        "weight": run.shape.weight,
+        "best": found.plans.index(run.own) if run.own in found.plans else None,
+        "total_s": record.plan.total_s,
+        "measured_s": verify["measured_s"],
+        "max_rel_error": verify["max_rel_error"],
+        "partitions": [{"target": part.target, "nodes": list(part.inside)} for part in parts],
+        "baselines": [{name: row[name] for name in ("name", "total_s", "measured_s", "reason")} for row in record.document["baselines"]],
+    }
+
+
+def _in_order(plan: Parts) -> list[tuple[str, IndexSet]]:
+    return sorted(plan, key=lambda part: (part[1].first(), part[0]))
+
+
+def _ranges(plans: Sequence[int]) -> list[dict[str, int]]:
+    """Return the stretches of shapes that one plan serves: the first and the last shape, and the plan."""
+    made: list[dict[str, int]] = []
+    for shape, plan in enumerate(plans):
+        if made and made[-1]["plan"] == plan:
+            made[-1]["last"] = shape
+        else:
+            made.append({"first": shape, "last": shape, "plan": plan})
+    return made

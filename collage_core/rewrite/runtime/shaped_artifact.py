@@ -1,0 +1,190 @@
+"""`ShapedArtifact`: the artifact of several shapes, which finds the one for the shapes of its inputs; `open_artifact` opens either kind.
+
+Arrays enter and leave as in `Artifact`. Which artifact serves a call is one look-up by the shapes of the inputs that have several. Another
+shape is an error, or goes to ONNX Runtime, which then has the whole model with its dimensions dynamic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...errors import CollageError
+from ...graph.dataflow_graph import Tensor
+from ...toolchains import registry
+from ...toolchains.base import Kernel, outputs_of
+from ...toolchains.buffers import aligned_empty, buffer_dtype
+from ...toolchains.reasons import one_line
+from .artifact import Artifact, Profile, timed
+from .manifest import REBUILD, PartitionEntry, damaged
+from .shaped_manifest import FALLBACK, ShapedManifest, read_shaped_manifest
+
+MOST_NAMED = 8
+"""Most shapes that an error names."""
+
+
+class DynamicModel:
+    """The whole model on a toolchain that takes any shape. Its kernel is bound anew at each call whose arrays are others."""
+
+    def __init__(self, entry: PartitionEntry, kernel: Kernel):
+        self._entry = entry
+        self._kernel = kernel
+        self._made = [None if tensor.type.open_axes else aligned_empty(tensor.type) for tensor in entry.outputs]
+
+    def run(self, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Run one inference, and return new arrays by output name.
+
+        Raises:
+            CollageError: the inputs do not fit, or the kernel failed.
+        """
+        self.bind(arrays)()
+        made = outputs_of(self._kernel, self._made)
+        return {tensor.name: array.copy() for tensor, array in zip(self._entry.outputs, made, strict=True)}
+
+    def bind(self, arrays: Mapping[str, np.ndarray]) -> Callable[[], None]:
+        """Return a function that runs one inference on `arrays` at each call. Raises as `run`."""
+        given = [_fitting(tensor, arrays, self._entry.inputs) for tensor in self._entry.inputs]
+        unknown = next((name for name in arrays if name not in {tensor.name for tensor in self._entry.inputs}), None)
+        if unknown is not None:
+            raise CollageError(f"the model has no input {unknown!r}", _described(self._entry.inputs), "bad_inputs")
+
+        def call() -> None:
+            try:
+                self._kernel.run()
+            except CollageError as error:
+                raise CollageError(f"{self._entry.target} failed on the whole model: {one_line(error)}", "", "toolchain") from error
+
+        try:
+            self._kernel.bind(given, self._made)  # type: ignore[arg-type]
+        except CollageError as error:
+            raise CollageError(f"{self._entry.target} cannot take these inputs: {one_line(error)}", "", "toolchain") from error
+        return call
+
+
+class ShapedArtifact:
+    """Artifacts of one model by the shapes of its inputs, and what runs other shapes.
+
+    Attributes:
+        inputs, outputs: Those of the first shape.
+        notes: Those of all artifacts, each once.
+    """
+
+    def __init__(self, manifest: ShapedManifest, artifacts: list[Artifact], fallback: DynamicModel | None):
+        self.manifest = manifest
+        self.inputs, self.outputs = artifacts[0].inputs, artifacts[0].outputs
+        self.notes = tuple(dict.fromkeys(note for artifact in artifacts for note in artifact.notes))
+        self._fallback = fallback
+        self._names = varying_inputs(manifest)
+        self._by_shape = {
+            tuple(entry.inputs[name] for name in self._names): artifact for entry, artifact in zip(manifest.shapes, artifacts, strict=True)
+        }
+
+    @classmethod
+    def open(cls, folder: Path, manifest: ShapedManifest) -> ShapedArtifact:
+        """Load the artifacts in `folder`. Raises as `Artifact.open`."""
+        manifest.check_files(folder)
+        artifacts = [Artifact.open(folder / entry.folder) for entry in manifest.shapes]
+        for entry, artifact in zip(manifest.shapes, artifacts, strict=True):
+            if {tensor.name: tensor.type.shape for tensor in artifact.inputs} != dict(entry.inputs):
+                raise damaged(folder, f"{entry.folder!r} is for other shapes than it says")
+        fallback = None if manifest.fallback is None else _dynamic(folder, manifest.fallback, manifest.threads)
+        return cls(manifest, artifacts, fallback)
+
+    def serving(self, arrays: Mapping[str, np.ndarray]) -> Artifact | DynamicModel:
+        """Return what runs inputs of the shapes of `arrays`.
+
+        Raises:
+            CollageError: an input is missing, or no artifact is for these shapes and there is no fallback.
+        """
+        try:
+            return self._by_shape[tuple([arrays[name].shape for name in self._names])]
+        except (KeyError, AttributeError):
+            return self._otherwise(arrays)
+
+    def run(self, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Run one inference, and return new arrays by output name. Raises as `Artifact.run` and `serving`."""
+        return self.serving(arrays).run(arrays)
+
+    def time(self, arrays: Mapping[str, np.ndarray], repeat: int | None = None) -> list[float]:
+        """Return the seconds of some inferences (`Artifact.time`)."""
+        return timed(self.bind(arrays), repeat)
+
+    def bind(self, arrays: Mapping[str, np.ndarray]) -> Callable[[], None]:
+        """Return a function that runs one inference on `arrays` at each call (`Artifact.bind`)."""
+        return self.serving(arrays).bind(arrays)
+
+    def profile(self, arrays: Mapping[str, np.ndarray]) -> Profile:
+        """Return how long each partition takes (`Artifact.profile`).
+
+        Raises:
+            CollageError: as `serving`; or the shape has no plan, so that there are no partitions.
+        """
+        found = self.serving(arrays)
+        if isinstance(found, DynamicModel):
+            raise CollageError("the whole model runs as one at this shape: it has no partitions to time", "give a planned shape", "shape")
+        return found.profile(arrays)
+
+    def _otherwise(self, arrays: Mapping[str, Any]) -> Artifact | DynamicModel:
+        missing = next((name for name in self._names if name not in arrays), None)
+        if missing is not None:
+            raise CollageError(f"the input {missing!r} is missing", _described(self.inputs), "bad_inputs")
+        shapes = tuple(np.shape(arrays[name]) for name in self._names)
+        found = self._by_shape.get(shapes) or self._fallback
+        if found is not None:
+            return found
+        said = ", ".join(f"{name} {list(shape)}" for name, shape in zip(self._names, shapes, strict=True))
+        known = [", ".join(f"{name} {list(entry.inputs[name])}" for name in self._names) for entry in self.manifest.shapes]
+        listed = "; ".join(known[:MOST_NAMED]) + (f"; and {len(known) - MOST_NAMED} more" if len(known) > MOST_NAMED else "")
+        hint = f"it was built for {listed} (--other-shapes onnxruntime builds one that takes any)"
+        raise CollageError(f"the artifact has no plan for the shapes {said}", hint, "other_shape")
+
+
+def open_artifact(folder: str | Path) -> Artifact | ShapedArtifact:
+    """Load the artifact in `folder`, of one shape or of several. Raises as `Artifact.open`."""
+    manifest = read_shaped_manifest(Path(folder))
+    return Artifact.open(folder) if manifest is None else ShapedArtifact.open(Path(folder), manifest)
+
+
+def run_fallback(folder: str, entry: PartitionEntry, threads: int, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Run the model for other shapes in `folder`, which need not be a whole artifact yet."""
+    return _dynamic(Path(folder), entry, threads).run(arrays)
+
+
+def varying_inputs(manifest: ShapedManifest) -> tuple[str, ...]:
+    """Return the inputs that have several shapes; the first one where none has."""
+    names = tuple(manifest.shapes[0].inputs)
+    return tuple(name for name in names if len({entry.inputs[name] for entry in manifest.shapes}) > 1) or names[:1]
+
+
+def _dynamic(folder: Path, entry: PartitionEntry, threads: int) -> DynamicModel:
+    toolchain = registry.get(entry.target)
+    found = toolchain.availability()
+    if not found.usable:
+        raise CollageError(f"the artifact needs {entry.target}, which is not usable here: {found.reason}", found.hint, "unavailable_target")
+    try:
+        kernel = toolchain.load_alone((folder / FALLBACK).read_bytes(), entry.inputs, entry.outputs, threads)
+    except OSError as error:
+        raise damaged(folder, f"{FALLBACK!r} cannot be read ({error.strerror})") from error
+    except CollageError as error:
+        raise CollageError(f"{entry.target} cannot load the whole model: {error.message}", error.hint or REBUILD, error.code) from error
+    return DynamicModel(entry, kernel)
+
+
+def _fitting(tensor: Tensor, arrays: Mapping[str, np.ndarray], inputs: tuple[Tensor, ...]) -> np.ndarray:
+    """Return the array of an input, which its kernel may read in place."""
+    if tensor.name not in arrays:
+        raise CollageError(f"the input {tensor.name!r} is missing", _described(inputs), "bad_inputs")
+    array, kind = np.asarray(arrays[tensor.name]), tensor.type
+    sizes = [size for axis, size in enumerate(array.shape) if axis not in kind.open_axes]
+    wanted = [size for axis, size in enumerate(kind.shape) if axis not in kind.open_axes]
+    if array.ndim != len(kind.shape) or sizes != wanted or array.dtype != buffer_dtype(kind.dtype):
+        found = f"the input {tensor.name!r} is {array.dtype}{list(array.shape)}, the model takes {kind}"
+        raise CollageError(found, _described(inputs), "bad_inputs")
+    return np.ascontiguousarray(array)
+
+
+def _described(inputs: tuple[Tensor, ...]) -> str:
+    return "the model's inputs are " + ", ".join(f"{tensor.name}: {tensor.type}" for tensor in inputs)
