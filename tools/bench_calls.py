@@ -1,6 +1,6 @@
 """`make bench-calls`: what an artifact's call costs beyond its kernels, whether idle thread pools slow the busy one, and telemetry.
 
-It takes `--only` and `--threads`. It prints five tables, and PASS or FAIL for each goal; it exits with status 1 when one fails.
+It takes `--only` and `--threads`. It prints six tables, and PASS or FAIL for each goal; it exits with status 1 when one fails.
 Contenders are timed in turn, round by round, and compared within each round. Every table's rows run in processes of their own. It takes
 a few minutes. docs/benchmarks.md says what is measured and how.
 """
@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from bench_calls_models import MODELS, conv_chain, one_product, relu_chain
+from bench_calls_models import MODELS, conv_chain, one_product, relu_chain, sum_of
 
 from collage_core.base.cores import usable_cores
 from collage_core.cost.database.records import machine_id
@@ -33,6 +33,8 @@ from collage_core.model.base import SubModel
 from collage_core.rewrite.assemble import assemble
 from collage_core.rewrite.partition_models import PartitionModel
 from collage_core.rewrite.runtime.artifact import Artifact
+from collage_core.rewrite.runtime.shaped_artifact import ShapedArtifact, open_artifact
+from collage_core.rewrite.shaped_folder import folder_of, write_shaped
 from collage_core.toolchains.base import Kernel, ToolchainError
 from collage_core.toolchains.buffers import aligned_empty
 from collage_core.toolchains.registry import get
@@ -47,13 +49,21 @@ BATCH_S = 4e-3
 MOST_OVERHEAD = 0.03
 MOST_CALL_S = 2e-6
 LENGTHS = (1, 2, 5)
+INPUTS, SIZES = (1, 2, 4), tuple(range(64, 577, 64))
 
 Run = Callable[[], Any]
 
 
 def main() -> int:
     """Run the parts that are asked for."""
-    parts = {"one": one_partition, "partitions": partitions, "libraries": libraries, "pools": pools, "telemetry": telemetry}
+    parts = {
+        "one": one_partition,
+        "partitions": partitions,
+        "shapes": shapes,
+        "libraries": libraries,
+        "pools": pools,
+        "telemetry": telemetry,
+    }
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", choices=parts, action="append", help="one part; repeatable")
     parser.add_argument("--threads", default=f"1,{usable_cores()}" if usable_cores() > 1 else "1", help="numbers of threads: 1,2")
@@ -295,6 +305,32 @@ def partitions(threads: Sequence[int]) -> list[str]:
     head = ["target", "plan", *(f"{n} partition{'s' * (n > 1)}" for n in LENGTHS), "a partition beyond its kernel"]
     show("Calls of partitions of one Relu: artifact / kernels alone, µs", head, rows)
     return verdicts
+
+
+def shapes(threads: Sequence[int]) -> list[str]:
+    """Time what finds the artifact for the shapes of a call, among those of eight and a ninth shape; no kernel runs."""
+    verdicts, rows = [], []
+    for inputs in INPUTS:
+        samples = fresh(dispatch_s, inputs)
+        middle, (low, high) = statistics.median(samples), confidence_interval(samples)
+        rows.append([str(inputs), f"{middle * 1e6:.2f} [{low * 1e6:.2f}, {high * 1e6:.2f}]"])
+        verdicts.append(verdict(low < MOST_CALL_S, f"finding the artifact by {inputs} shapes: {middle * 1e6:.2f} µs, to be below 2"))
+    show("Finding the artifact for the shapes of a call", ["inputs of several shapes", "µs"], rows)
+    return verdicts
+
+
+def dispatch_s(inputs: int) -> list[float]:
+    """Return, in a process of its own, the seconds of finding the artifact for a call, in each round."""
+    with tempfile.TemporaryDirectory() as folder:
+        for number, size in enumerate(SIZES):
+            model = sum_of(inputs, size)
+            piece = PartitionModel("onnxruntime", (), model, "p0")
+            assemble([piece], model.inputs, ["y"], Path(folder) / folder_of(number), 1)
+        write_shaped(Path(folder), [(f"n={size}", 1 / len(SIZES)) for size in SIZES], {}, 1, None)
+        artifact = open_artifact(folder)
+    assert isinstance(artifact, ShapedArtifact)
+    given = {f"x{at}": np.zeros((1, SIZES[-1]), np.float32) for at in range(inputs)}
+    return rounds({"find": partial(artifact.serving, given)})["find"]
 
 
 def _each_s(*seconds: float) -> float:

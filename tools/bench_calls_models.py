@@ -66,6 +66,16 @@ def relu_chain(count: int) -> list[SubModel]:
     return [_piece([_node("Relu", [f"t{at}"], f"t{at + 1}")], at, (1, 1024)) for at in range(count)]
 
 
+def sum_of(inputs: int, size: int) -> SubModel:
+    """Return a model of one sum of so many inputs of a size, called ``x0`` and on."""
+    names = [f"x{at}" for at in range(inputs)]
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, (1, size)) for name in (*names, "y")]
+    graph = helper.make_graph([_node("Sum", names, "y")], "small", ends[:-1], ends[-1:])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    tensors = tuple(Tensor(name, TensorType((1, size), "float32")) for name in (*names, "y"))
+    return SubModel(model.SerializeToString(), tensors[:-1], tensors[-1:])
+
+
 def one_product() -> SubModel:
     """Return a model of one matrix product of two numbers."""
     return _piece([_node("MatMul", ["t0", "w"], "t1")], 0, (1, 1), {"w": _normal(1, 1)})

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ..rules.baseline_names import ALL_SHAPES
 from ..rules.spec import HOST_TARGET
 from .say import milliseconds
 
@@ -64,7 +65,8 @@ def _answers(shapes: Mapping[str, Any]) -> Iterator[str]:
         measured = "" if answer["measured_s"] is None else f", measured {milliseconds(answer['measured_s'])}"
         ranges = "" if name == "one_plan" else f" in {len(answer['ranges'])} range{'' if len(answer['ranges']) == 1 else 's'}"
         said = f"predicted {milliseconds(answer['total_s'])}{measured} over all shapes{ranges}"
-        yield f"{words}: {said} ({mark}, by the {shapes['decided_by']})"
+        named = f" ({answer['name']})" if answer.get("name") not in (None, ALL_SHAPES) else ""
+        yield f"{words}{named}: {said} ({mark}, by the {shapes['decided_by']})"
 
 
 def _crossovers(shapes: Mapping[str, Any]) -> Iterator[str]:

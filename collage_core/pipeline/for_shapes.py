@@ -201,12 +201,23 @@ class _Shapes:
     def _compare_whole(self, found: ShapesFound) -> None:
         """Decide once more where all plans were measured whole: one plan for all shapes, or the fastest of each."""
         found.decide_whole(self.options.objective == "time" and not self.options.constraints)
+        if found.decided_by == "sum":
+            return
         for number, run in enumerate(self.runs):
             wanted = found.whole_parts(number)
             if wanted is not None and wanted != parts_of(run.run.planned):
                 with _named(run.shape):
                     run.take(wanted, {})
                     found.records[number] = run.rebuilt(found.records[number])
+
+        if found.chosen == BY_RANGE:
+            final = [parts_of(run.run.planned) for run in self.runs]
+            for parts, owner in zip(final, self.runs, strict=True):
+                if parts not in found.plans:
+                    found.plans.append(parts)
+                    found.totals.append([self._total_s(parts, owner, run) for run in self.runs])
+            found.by_range.plans = [found.plans.index(parts) for parts in final]
+            found.by_range.total_s = weighted_total(found.totals, found.weights, found.by_range.plans)
 
     def _record(self, found: ShapesFound) -> RunRecord:
         """Return the record of the shape of the largest weight, with what was found over all shapes; with ``out`` it is written."""

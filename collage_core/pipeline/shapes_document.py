@@ -7,18 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..graph.index_set import IndexSet
 from ..rules.baseline_names import ALL_SHAPES, is_alone
 from .finalists import BASELINE
-from .ranges import Crossover, Totals, is_worth, losses, weighted_total
+from .ranges import Crossover, is_worth, losses, weighted_total
 from .record import RunRecord
 from .shape_run import Parts, ShapeRun, parts_of
 from .shapes_to_plan import ShapesToPlan
 
 ONE_PLAN, BY_RANGE = "one_plan", "by_range"
 SCHEMA = 1
+
+
+class _Whole(NamedTuple):
+    """A plan that was measured whole at one shape."""
+
+    measured_s: float
+    total_s: float | None
+    parts: Parts
 
 
 @dataclass
@@ -46,7 +54,8 @@ class ShapesFound:
 
     Attributes:
         records: The record of each shape, with the plan that it has in the end.
-        plans: Every plan that is the best of a shape, and the one for all shapes, each once; `totals` are their seconds at each shape.
+        plans: Every plan that is the best of a shape, and the one for all shapes, each once; and what was faster, measured whole.
+        totals: Their predicted seconds at each shape.
         chosen: `ONE_PLAN` or `BY_RANGE`.
         decided_by: ``sum`` or ``whole``.
     """
@@ -54,14 +63,14 @@ class ShapesFound:
     asked: ShapesToPlan
     runs: list[ShapeRun]
     records: list[RunRecord]
-    plans: Sequence[Parts]
-    totals: Totals
+    plans: list[Parts]
+    totals: list[list[float | None]]
     one: Answer
     by_range: Answer
     crossovers: Sequence[Crossover]
     chosen: str = ONE_PLAN
     decided_by: str = "sum"
-    _whole: list[dict[str, tuple[float, Parts]]] = field(default_factory=list)
+    _whole: list[dict[str, _Whole]] = field(default_factory=list)
 
     @property
     def weights(self) -> list[float]:
@@ -82,28 +91,32 @@ class ShapesFound:
         names = [name for name in self._whole[0] if all(name in times for times in self._whole)]
         ones = [name for name in names if name == ALL_SHAPES or (may_take_baselines and is_alone(name))]
         if ones:
-            sums = {name: self._weighted([times[name][0] for times in self._whole]) for name in ones}
-            self.one.name = min(ones, key=lambda name: (sums[name], name != ALL_SHAPES))
-            self.one.measured_s = sums[self.one.name]
+            sums = {name: self._weighted([times[name].measured_s for times in self._whole]) for name in ones}
+            name = min(ones, key=lambda name: (sums[name], name != ALL_SHAPES))
+            totals = [times[name].total_s for times in self._whole]
+            parts = self._whole[0][name].parts
+            plans = [self.plans.index(parts)] * len(self.runs) if parts in self.plans else []
+            total_s = None if None in totals else self._weighted([seconds or 0.0 for seconds in totals])
+            self.one = Answer(plans, total_s, "", sums[name], name)
         self.chosen = BY_RANGE if is_worth(self.by_range.measured_s, self.one.measured_s) else ONE_PLAN
 
     def whole_parts(self, number: int) -> Parts | None:
         """Return the plan that a shape has after `decide_whole`; None where it stays what it is."""
         if self.decided_by != "whole" or self.chosen != ONE_PLAN:
             return None
-        return self._whole[number][self.one.name][1]
+        return self._whole[number][self.one.name].parts
 
-    def _measured(self, number: int) -> dict[str, tuple[float, Parts]]:
-        """Return name → seconds and parts of what was measured whole at a shape, and could be the one plan."""
+    def _measured(self, number: int) -> dict[str, _Whole]:
+        """Return by name what was measured whole at a shape, and could be the one plan."""
         record, run = self.records[number], self.runs[number]
-        found: dict[str, tuple[float, Parts]] = {}
+        found: dict[str, _Whole] = {}
         for row in record.document["alternatives"]:
             if row["kind"] == BASELINE and row["measured_s"] is not None and not row["reason"]:
                 parts = frozenset((part["target"], IndexSet(part["nodes"])) for part in row["partitions"])
-                found[row["name"]] = row["measured_s"], parts
+                found[row["name"]] = _Whole(row["measured_s"], row["total_s"], parts)
         plan = parts_of(run.run.planned)
         if self.one.plans and plan == self.plans[self.one.plans[0]]:
-            found[ALL_SHAPES] = record.document["verify"]["measured_s"], plan
+            found[ALL_SHAPES] = _Whole(record.document["verify"]["measured_s"], record.plan.total_s, plan)
         return found
 
     def _weighted(self, seconds: Sequence[float]) -> float:
