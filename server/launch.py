@@ -38,7 +38,7 @@ def serve(
     model: str | None = None,
     open_browser: bool = True,
     *,
-    shapes: Mapping[str, Sequence[int]] | None = None,
+    shapes: Mapping[str, Sequence[int] | str] | None = None,
     values: Mapping[str, str] | None = None,
     hosts: Sequence[str] = (),
     behind_proxy: bool = False,
@@ -50,7 +50,7 @@ def serve(
         port: None for `DEFAULT_PORT`, or the next free one after it.
         model: Name of a sample or path of a model to show first.
         open_browser: Show the page in the user's browser, where there is one.
-        shapes: Input name to shape, for `model`.
+        shapes: Input name to shape, for `model`; text such as ``1,{16,64}`` for several.
         values: Input name to the value that it always has, for `model`.
         hosts: Further names under which the page is asked for, such as a proxy's.
         behind_proxy: One proxy in front sets ``X-Forwarded-…``.

@@ -326,7 +326,7 @@ def dispatch_s(inputs: int) -> list[float]:
             model = sum_of(inputs, size)
             piece = PartitionModel("onnxruntime", (), model, "p0")
             assemble([piece], model.inputs, ["y"], Path(folder) / folder_of(number), 1)
-        write_shaped(Path(folder), [(f"n={size}", 1 / len(SIZES)) for size in SIZES], {}, 1, None)
+        write_shaped(Path(folder), [(f"n={size}", 1 / len(SIZES)) for size in SIZES], {}, 1)
         artifact = open_artifact(folder)
     assert isinstance(artifact, ShapedArtifact)
     given = {f"x{at}": np.zeros((1, SIZES[-1]), np.float32) for at in range(inputs)}

@@ -19,7 +19,7 @@ from .costs import costs
 from .listings import models, toolchains
 from .partition import candidates, partition
 from .plans import apply, explain, run, search
-from .run_options import VALUE_HELP, one_shape, value
+from .run_options import SHAPE_HELP, VALUE_HELP, plain_shape, value
 from .say import say
 from .watched import OWN_PROCESS
 from .worker import worker
@@ -56,7 +56,7 @@ def explore(
     from importlib import import_module
 
     serve = import_module("collage_server.launch").serve
-    fixed = {"shapes": dict(map(one_shape, shapes)), "values": dict(map(value, values))}
+    fixed = {"shapes": dict(map(plain_shape, shapes)), "values": dict(map(value, values))}
     serve(host=host, port=port, model=model, open_browser=not no_browser, hosts=hosts, behind_proxy=behind_proxy, **fixed)
 
 

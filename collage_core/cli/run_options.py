@@ -118,17 +118,14 @@ def shape(text: str) -> tuple[str, ShapeOf]:
     return name, shape_from(dims, name)
 
 
-def one_shape(text: str) -> tuple[str, ShapeOf]:
-    """Return as `shape` does, of a shape whose dimensions have one size each.
+def plain_shape(text: str) -> tuple[str, ShapeOf | str]:
+    """Return as `shape` does, with a shape of several sizes as text.
 
     Raises:
-        CollageError: `text` is malformed, or a dimension has several sizes.
+        CollageError: `text` is malformed.
     """
     name, dims = shape(text)
-    if not is_fixed({name: dims}):
-        hint = "give each dimension one size; `collage partition` plans for several shapes"
-        raise CollageError(f"--shape {name} is {shape_text(dims)!r}, and the page shows a model at one shape", hint, "bad_option")
-    return name, dims
+    return name, dims if is_fixed({name: dims}) else shape_text(dims)
 
 
 class FilesCommand(click.Command):

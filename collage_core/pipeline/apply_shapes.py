@@ -10,7 +10,6 @@ from ..events import Emit, Note, ignore
 from ..rewrite.plan import Plan
 from ..rewrite.shaped_folder import folder_of, forget_artifact
 from . import apply as one_shape
-from .discover import load_as_planned
 from .shaped_build import build_shaped
 
 
@@ -34,6 +33,6 @@ def apply(plan: Plan, source: str | Path, out: Path, emit: Emit = ignore) -> dic
     own = next((row for row, one in zip(rows, plan.by_shape, strict=True) if one.plan.model == plan.model), None)
     if own is None:
         raise CollageError("the plan is broken: none of its shapes is its own", "make it again with `collage partition`", "bad_plan")
-    build_shaped(source, plan, load_as_planned(plan, source), out)
+    build_shaped(source, plan, out)
     plan.write(out / "plan.json")
     return {**own, "shapes": rows}

@@ -27,7 +27,9 @@ from .joint_plan import JointPlan, joint_plan, learn_from_each_other
 from .ranges import Crossover, assign, bisect, is_worth, weighted_total
 from .record import RunRecord
 from .run import Run, finish
+from .serve_between import Between, serve_between, shape_with
 from .shape_run import Parts, ShapeRun, parts_of
+from .shaped_build import build_shaped
 from .shapes_document import BY_RANGE, ONE_PLAN, Answer, ShapesFound, shapes_document
 from .shapes_to_plan import ShapesToPlan, shapes_to_plan
 
@@ -106,6 +108,7 @@ class _Shapes:
             one=Answer(one, one_s, joint.reason),
             by_range=Answer(decision.by_range, by_range_s, ""),
             crossovers=crossovers,
+            by_sum=decision.by_range,
             chosen=BY_RANGE if is_split or not one else ONE_PLAN,
         )
         self._compare_whole(found)
@@ -174,11 +177,7 @@ class _Shapes:
 
     def _between(self, run: ShapeRun, name: str, plans: tuple[Parts, Parts], size: int) -> tuple[float | None, float | None]:
         """Return what two plans take at a shape that is that of `run` but for one size."""
-        ends = next(dimension.ends for dimension in self.asked.free if dimension.name == name)
-        shapes = {key: list(shape) for key, shape in run.shape.shapes.items()}
-        for key, axis in ends:
-            shapes[key][axis] = size
-        shape = replace(run.shape, shapes={key: tuple(one) for key, one in shapes.items()}, sizes={**run.shape.sizes, name: size})
+        shape = shape_with(self.asked.free, run.shape, name, size)
         with _named(shape):
             between = ShapeRun(shape, self._run(shape, None))
             self.emit(Note(f"two plans at a size between planned ones: {between.shape.name}"))
@@ -201,8 +200,6 @@ class _Shapes:
     def _compare_whole(self, found: ShapesFound) -> None:
         """Decide once more where all plans were measured whole: one plan for all shapes, or the fastest of each."""
         found.decide_whole(self.options.objective == "time" and not self.options.constraints)
-        if found.decided_by == "sum":
-            return
         for number, run in enumerate(self.runs):
             wanted = found.whole_parts(number)
             if wanted is not None and wanted != parts_of(run.run.planned):
@@ -210,14 +207,7 @@ class _Shapes:
                     run.take(wanted, {})
                     found.records[number] = run.rebuilt(found.records[number])
 
-        if found.chosen == BY_RANGE:
-            final = [parts_of(run.run.planned) for run in self.runs]
-            for parts, owner in zip(final, self.runs, strict=True):
-                if parts not in found.plans:
-                    found.plans.append(parts)
-                    found.totals.append([self._total_s(parts, owner, run) for run in self.runs])
-            found.by_range.plans = [found.plans.index(parts) for parts in final]
-            found.by_range.total_s = weighted_total(found.totals, found.weights, found.by_range.plans)
+        found.keep_final()
 
     def _record(self, found: ShapesFound) -> RunRecord:
         """Return the record of the shape of the largest weight, with what was found over all shapes; with ``out`` it is written."""
@@ -225,13 +215,17 @@ class _Shapes:
         record = found.records[main]
         both = zip(self.runs, found.records, strict=True)
         plans = [ShapePlan(name=run.shape.name, weight=run.shape.weight, plan=one.plan) for run, one in both]
-        plan = record.plan.model_copy(update={"by_shape": tuple(plans), "other_shapes": self.options.other_shapes})
-        record = replace(record, plan=plan, document={**record.document, "shapes": shapes_document(found)})
+        is_built = self.options.out is not None and all(one.document["verify"]["max_rel_error"] is not None for one in found.records)
+        between = serve_between(found, self._run) if is_built else Between()
+        for said in between.unserved:
+            self.emit(Note(said))
+        more = {"ranges": tuple(between.ranges), "other_shapes": self.options.other_shapes}
+        plan = record.plan.model_copy(update={"by_shape": (*plans, *between.filled), **more})
+        document = {**record.document, "shapes": {**shapes_document(found), "between": between.to_json()}}
+        record = replace(record, plan=plan, document=document)
         if self.options.out is not None:
-            if all(one.document["verify"]["max_rel_error"] is not None for one in found.records):
-                from .shaped_build import build_shaped
-
-                build_shaped(self.source, plan, self.runs[main].run.found.model, self.options.out)
+            if is_built:
+                build_shaped(self.source, plan, self.options.out)
             record.save(self.options.out)
         return record
 

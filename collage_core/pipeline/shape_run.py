@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from ..cost.cost import Cost
+from ..errors import CollageError
 from ..events import ignore
 from ..graph.index_set import IndexSet
 from ..model.planned_shapes import PlannedShape
+from ..rewrite.plan import Plan
 from ..rules.candidate import CandidatePartition
 from ..rules.spec import HOST_TARGET
 from ..search.plan_properties import plan_total
 from ..search.problem import FEMTOSECONDS
 from ..search.searcher import SearchResult
-from .apply import check_accuracy
+from .apply import check_accuracy, make_folder
 from .assemble_and_verify import build_and_verify
 from .cost_table import is_settled
 from .record import RunRecord, merged_rule
@@ -152,6 +155,30 @@ class ShapeRun:
 
         own = found.final.chosen if parts == parts_of(found) else chosen(parts)
         self.run.decide_over_shapes(found, own, {name: chosen(plan) for name, plan in others.items()})
+
+    def build(self, parts: Parts) -> tuple[Plan, dict[str, Any]]:
+        """Build and verify the plan of `parts` at this shape, whatever is known of its costs; return it with the `verify` document.
+
+        Raises:
+            CollageError: a part cannot be at this shape, or the plan cannot be built.
+            AccuracyError: it computes something else than the model.
+        """
+        run, new = self.run, [part for part in parts if part not in self._by_part]
+        made = [CandidatePartition(run.found.graph, target, inside, merged_rule(target)) for target, inside in new]
+        run.loop.table.add_merged(made)
+        self._add(made)
+        planned = self.planned(parts, alone=True)
+        if planned is None:
+            raise CollageError("a partition of the plan cannot be at this shape", "give --shape a set of sizes", "shape")
+        plan, out = run._plan_of(planned), run.options.out
+        if out is not None:
+            make_folder(out)
+        with build_and_verify(run.found.model, plan, run.inputs, run.phases, run.emit, out, run.is_stopped) as built:
+            verify = dict(built.verify)
+        check_accuracy(verify, plan.accuracy)
+        if out is not None:
+            plan.write(out / "plan.json")
+        return plan, verify
 
     def rebuilt(self, before: RunRecord) -> RunRecord:
         """Return the record of this run once its plan, which another one has replaced, is built and verified.

@@ -56,6 +56,7 @@ class ShapesFound:
         records: The record of each shape, with the plan that it has in the end.
         plans: Every plan that is the best of a shape, and the one for all shapes, each once; and what was faster, measured whole.
         totals: Their predicted seconds at each shape.
+        crossovers: Between the plans that `by_sum` has for neighbouring shapes: those of `by_range` before whole plans were measured.
         chosen: `ONE_PLAN` or `BY_RANGE`.
         decided_by: ``sum`` or ``whole``.
     """
@@ -68,9 +69,32 @@ class ShapesFound:
     one: Answer
     by_range: Answer
     crossovers: Sequence[Crossover]
+    by_sum: Sequence[int] = ()
     chosen: str = ONE_PLAN
     decided_by: str = "sum"
     _whole: list[dict[str, _Whole]] = field(default_factory=list)
+
+    @property
+    def final(self) -> list[int]:
+        """The index of the plan that each shape has now; `keep_final` has put each into `plans`."""
+        return [self.plans.index(parts_of(run.run.planned)) for run in self.runs]
+
+    @property
+    def final_crossovers(self) -> list[Crossover]:
+        """The crossovers between the plans that the shapes have now."""
+        final = self.final
+        return [one for one in self.crossovers if [*self.by_sum[one.shape : one.shape + 2]] == final[one.shape : one.shape + 2]]
+
+    def keep_final(self) -> None:
+        """Take the plans into `plans` that shapes have since they were the fastest, measured whole."""
+        for owner in self.runs:
+            parts = parts_of(owner.run.planned)
+            if parts not in self.plans:
+                self.plans.append(parts)
+                self.totals.append([run.total_s(parts) if run.names == owner.names else None for run in self.runs])
+        if self.decided_by == "whole" and self.chosen == BY_RANGE:
+            self.by_range.plans = self.final
+            self.by_range.total_s = weighted_total(self.totals, self.weights, self.final)
 
     @property
     def weights(self) -> list[float]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ..base.model_file import is_relax_file
 from ..errors import CollageError
-from ..model.planned_shapes import FreeDimension, PlannedShape, planned_shapes, read_dimensions, traffic_shapes
+from ..model.planned_shapes import Dimensions, FreeDimension, PlannedShape, planned_shapes, read_dimensions, traffic_shapes
 from ..model.samples.registry import resolve
 from ..model.shapes import Shape
 from ..options import Options
@@ -25,11 +25,13 @@ class ShapesToPlan:
     """The shapes of a run.
 
     Attributes:
+        dimensions: The dimensions of the model's inputs, as its file has them.
         free: The dimensions that have several sizes; empty where the shapes are those of real inputs.
         shapes: Those that are planned for.
         notes: What the user should know of them.
     """
 
+    dimensions: Dimensions
     free: Sequence[FreeDimension]
     shapes: Sequence[PlannedShape]
     notes: Sequence[str]
@@ -49,14 +51,14 @@ def shapes_to_plan(source: str | Path, options: Options) -> ShapesToPlan:
     if options.shapes_from:
         shapes, others = traffic_shapes(dimensions, _read_shapes(listed(options.shapes_from)))
         left = [f"{others:.1%} of the inputs have other shapes than the {len(shapes)} most frequent ones"] if others else []
-        return ShapesToPlan((), shapes, [_counted(len(shapes)), *left])
+        return ShapesToPlan(dimensions, (), shapes, [_counted(len(shapes)), *left])
     free, shapes = planned_shapes(dimensions, options.shapes)
     taken = [
         f"of the sizes {dimension.sizes} of {dimension.name} the search takes {', '.join(map(str, dimension.sampled))}"
         for dimension in free
         if dimension.sizes.is_range
     ]
-    return ShapesToPlan(free, shapes, [_counted(len(shapes)), *taken])
+    return ShapesToPlan(dimensions, free, shapes, [_counted(len(shapes)), *taken])
 
 
 def listed(given: Iterable[Path]) -> list[Path]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -107,6 +108,7 @@ class Plan(_PlanPart):
         tuning: Digest → schedules as `SubModel.tuning` has them, of every candidate that was tuned.
         options: Options of the run: costs, search, depths, threads, folding, shapes.
         by_shape: Where several shapes were planned for, the plan of each; this one is then that of one of them.
+        ranges: Sizes between those of `by_shape` that one toolchain serves with the whole model, built for any size.
         other_shapes: What the artifact does with a shape that is not among them (`Options.other_shapes`).
     """
 
@@ -123,6 +125,7 @@ class Plan(_PlanPart):
     transitions: tuple[PlacedTransition, ...] = ()
     tuning: dict[str, str] = {}
     by_shape: tuple[ShapePlan, ...] = ()
+    ranges: tuple[RangePlan, ...] = ()
     other_shapes: Literal["error", "onnxruntime"] = "error"
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
@@ -156,12 +159,33 @@ class Plan(_PlanPart):
             raise _broken(f"node {missing} {names[missing]!r} is in no partition")
 
 
+class RangePlan(_PlanPart):
+    """The plan for a range of shapes: the whole model on one target that takes any size.
+
+    Attributes:
+        target: Its name.
+        first, last: Input → the smallest and the largest shape; every dimension lies between.
+    """
+
+    target: str
+    first: dict[str, tuple[int, ...]]
+    last: dict[str, tuple[int, ...]]
+
+    def holds(self, shapes: Mapping[str, Sequence[int]]) -> bool:
+        """Return whether `shapes`, by input, lie in the range."""
+        return self.first.keys() == shapes.keys() and all(
+            len(self.first[name]) == len(shape)
+            and all(low <= size <= high for low, size, high in zip(self.first[name], shape, self.last[name], strict=True))
+            for name, shape in shapes.items()
+        )
+
+
 class ShapePlan(_PlanPart):
     """The plan for one of several shapes.
 
     Attributes:
         name: The shape in a few words, such as ``seq=64``.
-        weight: Its share of the calls.
+        weight: Its share of the calls; 0 for one that has the plan of its neighbours, and was not searched by itself.
     """
 
     name: str

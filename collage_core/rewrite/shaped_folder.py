@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from ..toolchains.base import ToolchainError
 from ..toolchains.reasons import one_line
 from .assemble import ARTIFACT_FILES
 from .runtime.manifest import NAME, PartitionEntry, fingerprint, read_manifest
-from .runtime.shaped_manifest import FALLBACK, SHAPES, ShapedManifest, ShapeEntry, read_shaped_manifest
+from .runtime.shaped_manifest import FALLBACK, RANGES, SHAPES, RangeEntry, ShapedManifest, ShapeEntry, read_shaped_manifest
 
 FEWEST_SHARED = 4096
 """Smaller files are not worth being one."""
@@ -33,27 +34,33 @@ def folder_of(number: int) -> str:
 
 
 def write_shaped(
-    out: Path, shapes: Sequence[tuple[str, float]], about: Mapping[str, Any], threads: int, fallback: PartitionEntry | None
+    out: Path,
+    shapes: Sequence[tuple[str, float]],
+    about: Mapping[str, Any],
+    threads: int,
+    ranges: Sequence[RangeEntry] = (),
+    fallback: PartitionEntry | None = None,
 ) -> None:
     """Make `out` the artifact of several shapes, which are in its folders ``shapes/000`` and on.
 
     Args:
         shapes: Name and weight of each.
-        fallback: As `build_fallback` returned it, which wrote its package; None where another shape is an error.
+        ranges, fallback: With the entries that `build_dynamic` returned, which wrote their packages; without a fallback another shape is
+            an error.
     """
     entries = []
     for number, (name, weight) in enumerate(shapes):
         inputs = {tensor.name: tensor.type.shape for tensor in read_manifest(out / folder_of(number)).inputs}
         entries.append(ShapeEntry(name, folder_of(number), inputs, weight))
     share_equal_files(out / SHAPES)
-    listed = [f"{entry.folder}/{NAME}" for entry in entries] + ([FALLBACK] if fallback is not None else [])
-    files = {name: fingerprint(out / name) for name in listed}
-    manifest = ShapedManifest(about, tuple(entries), threads, fallback, files)
+    manifest = ShapedManifest(about, tuple(entries), threads, tuple(ranges), fallback)
+    listed = [f"{entry.folder}/{NAME}" for entry in entries] + [entry.package for entry in manifest.dynamic]
+    manifest = replace(manifest, files={name: fingerprint(out / name) for name in listed})
     write_whole(out / NAME, (json.dumps(manifest.to_json(), indent=1) + "\n").encode())
 
 
-def build_fallback(model: SubModel, target: str, threads: int, out: str) -> PartitionEntry:
-    """Build the whole model for any shape on `target`, and write its package into `out`.
+def build_dynamic(model: SubModel, target: str, threads: int, out: str, package: str) -> PartitionEntry:
+    """Build the whole model for any shape on `target`, and write it into `out` under the name `package`.
 
     Raises:
         CollageError: the toolchain is not usable, or cannot take the model.
@@ -61,14 +68,19 @@ def build_fallback(model: SubModel, target: str, threads: int, out: str) -> Part
     toolchain = registry.get(target)
     found = toolchain.availability()
     if not found.usable:
-        raise CollageError(f"--other-shapes needs {target}, which is not usable here: {found.reason}", found.hint, "unavailable_target")
+        said = f"{target}, which should take the model at any shape, is not usable here: {found.reason}"
+        raise CollageError(said, found.hint, "unavailable_target")
+    if not toolchain.takes_open_shapes:
+        raise CollageError(f"{target} takes fixed shapes only", "veto it for the whole model, or give a set of sizes", "toolchain")
     try:
-        package = toolchain.build(model, threads)
+        built = toolchain.build(model, threads)
     except ToolchainError as error:
-        hint = "leave --other-shapes out: then another shape is an error"
-        raise CollageError(f"{target} cannot build the model for other shapes: {one_line(error)}", hint, "toolchain") from error
-    write_whole(Path(out) / FALLBACK, package)
-    return PartitionEntry("other_shapes", target, found.version, (), model.inputs, model.outputs, package=FALLBACK)
+        hint = "give --shape a set of sizes, and leave --other-shapes out: then another shape is an error"
+        raise CollageError(f"{target} cannot build the model for any shape: {one_line(error)}", hint, "toolchain") from error
+    path = Path(out) / package
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, built)
+    return PartitionEntry(package, target, found.version, (), model.inputs, model.outputs, package=package)
 
 
 def forget_artifact(out: Path) -> None:
@@ -77,7 +89,7 @@ def forget_artifact(out: Path) -> None:
     for entry in () if earlier is None else earlier.shapes:
         if (out / entry.folder).resolve().is_relative_to(out.resolve() / SHAPES):
             shutil.rmtree(out / entry.folder, ignore_errors=True)
-    for name in (*ARTIFACT_FILES, FALLBACK):
+    for name in (*ARTIFACT_FILES, FALLBACK, *(() if earlier is None else (RANGES,))):
         path = out / name
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)

@@ -47,15 +47,16 @@ class FixedInputs:
     """The shapes and values that the user fixed of a model's inputs.
 
     Attributes:
-        shapes: Input name → dimensions.
+        shapes: Input name → dimensions; text such as ``1,{16,64}`` where several shapes are planned for, of which the page shows the last.
         values: Input name → the value that it always has, as `collage_core.options.Options.values`.
     """
 
-    shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    shapes: Mapping[str, Sequence[int] | str] = field(default_factory=dict)
     values: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        return {"shapes": {name: list(shape) for name, shape in self.shapes.items()}, "values": dict(self.values)}
+        shapes = {name: shape if isinstance(shape, str) else list(shape) for name, shape in self.shapes.items()}
+        return {"shapes": shapes, "values": dict(self.values)}
 
 
 class ModelStore:
@@ -204,6 +205,7 @@ class ModelStore:
             if meta["sample"] and not known["sample"]:
                 known["sample"] = meta["sample"]
             known["dimensions"] = meta["dimensions"]  # an older version did not keep them
+            known["shapes"] = meta["shapes"]  # the same shape may now stand for several
             write_json(final / META, known)
             return _info(known), False
         write_json(folder / META, meta)

@@ -168,7 +168,7 @@ class CollageEngine(Engine["RunRecord"]):
         return with_described(record, descriptions, terms, emit)
 
     def build(self, record: RunRecord, model: Path, out: Path, emit: Emit) -> None:
-        from collage_core.pipeline.apply import apply
+        from collage_core.pipeline.apply_shapes import apply
 
         record.document["verify"] = {**apply(record.plan, model, out, emit), "apart": True}
 

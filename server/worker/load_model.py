@@ -26,7 +26,9 @@ GROUPS = "groups-1.json.gz"
 """Its number rises with what `collage_core.graph` finds."""
 
 
-def load(source: str, sample: str | None, shapes: Mapping[str, Sequence[int]], values: Mapping[str, str], folder: str) -> dict[str, Any]:
+def load(
+    source: str, sample: str | None, shapes: Mapping[str, Sequence[int] | str], values: Mapping[str, str], folder: str
+) -> dict[str, Any]:
     """Read the model at the path `source`, or the `sample`, and write its graph into `folder`.
 
     Raises:
@@ -37,7 +39,7 @@ def load(source: str, sample: str | None, shapes: Mapping[str, Sequence[int]], v
     from collage_core.model.shapes import input_dimensions
 
     path = samples.resolve(sample) if sample else Path(source)
-    sizes = {key: tuple(shape) for key, shape in shapes.items()}
+    sizes = _shown_shapes(path, shapes)
     model = load_any(path, sizes, fold=True, name=sample or path.stem, values=values)
     graph = model.graph
     types = graph.types
@@ -60,6 +62,18 @@ def load(source: str, sample: str | None, shapes: Mapping[str, Sequence[int]], v
         "graph_form": GRAPH_FORM,
         "graph_digest": digest,
     }
+
+
+def _shown_shapes(path: Path, shapes: Mapping[str, Sequence[int] | str]) -> dict[str, tuple[int, ...]]:
+    """Return the shapes to show the model at: of several that are planned for, those that the record of a run is about."""
+    from collage_core.base.sizes import is_fixed, shape_from
+    from collage_core.options import Options
+    from collage_core.pipeline.shapes_to_plan import shapes_to_plan
+
+    said = {name: shape_from(shape, name) for name, shape in shapes.items()}
+    if is_fixed(said):
+        return {name: tuple(size for size in shape if isinstance(size, int)) for name, shape in said.items()}
+    return dict(shapes_to_plan(path, Options(("onnxruntime",), shapes=said)).shapes[-1].shapes)
 
 
 def renew_graph(folder: str, path: str | None) -> str:

@@ -33,7 +33,7 @@ class Shown:
     left_out: int
 
 
-def original(path: str, shapes: Mapping[str, Sequence[int]], values: Mapping[str, str]) -> Shown:
+def original(path: str, shapes: Mapping[str, Sequence[int] | str], values: Mapping[str, str]) -> Shown:
     """Return the file as it was opened; of a Relax module, what it is in ONNX with these shapes and values of inputs.
 
     Raises:
@@ -46,7 +46,7 @@ def original(path: str, shapes: Mapping[str, Sequence[int]], values: Mapping[str
     from collage_core.model.relax.relax_model import load_relax
 
     if is_relax_file(path):
-        model = load_relax(path, shapes, fold=False, values=values)
+        model = load_relax(path, {name: shape for name, shape in shapes.items() if not isinstance(shape, str)}, fold=False, values=values)
         return _shown(onnx.ModelProto.FromString(model.cut(IndexSet(range(len(model.graph)))).onnx))
     return _shown(onnx.load(path, load_external_data=False))
 

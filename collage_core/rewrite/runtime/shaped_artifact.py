@@ -20,16 +20,23 @@ from ...toolchains.buffers import aligned_empty, buffer_dtype
 from ...toolchains.reasons import one_line
 from .artifact import Artifact, Profile, timed
 from .manifest import REBUILD, PartitionEntry, damaged
-from .shaped_manifest import FALLBACK, ShapedManifest, read_shaped_manifest
+from .shaped_manifest import ShapedManifest, read_shaped_manifest
 
+MOST_KEPT = 4096
+"""Most shapes for which what serves them is kept: the next call of the same shape finds it at once."""
 MOST_NAMED = 8
 """Most shapes that an error names."""
 
 
 class DynamicModel:
-    """The whole model on a toolchain that takes any shape. Its kernel is bound anew at each call whose arrays are others."""
+    """The whole model on a toolchain that takes any shape. Its kernel is bound anew at each call.
+
+    Attributes:
+        target: The toolchain.
+    """
 
     def __init__(self, entry: PartitionEntry, kernel: Kernel):
+        self.target = entry.target
         self._entry = entry
         self._kernel = kernel
         self._made = [None if tensor.type.open_axes else aligned_empty(tensor.type) for tensor in entry.outputs]
@@ -72,13 +79,14 @@ class ShapedArtifact:
         notes: Those of all artifacts, each once.
     """
 
-    def __init__(self, manifest: ShapedManifest, artifacts: list[Artifact], fallback: DynamicModel | None):
+    def __init__(self, manifest: ShapedManifest, artifacts: list[Artifact], dynamic: list[DynamicModel]):
         self.manifest = manifest
         self.inputs, self.outputs = artifacts[0].inputs, artifacts[0].outputs
         self.notes = tuple(dict.fromkeys(note for artifact in artifacts for note in artifact.notes))
-        self._fallback = fallback
+        self._ranges = list(zip(manifest.ranges, dynamic, strict=False))
+        self._fallback = None if manifest.fallback is None else dynamic[-1]
         self._names = varying_inputs(manifest)
-        self._by_shape = {
+        self._by_shape: dict[tuple[tuple[int, ...], ...], Artifact | DynamicModel] = {
             tuple(entry.inputs[name] for name in self._names): artifact for entry, artifact in zip(manifest.shapes, artifacts, strict=True)
         }
 
@@ -90,8 +98,7 @@ class ShapedArtifact:
         for entry, artifact in zip(manifest.shapes, artifacts, strict=True):
             if {tensor.name: tensor.type.shape for tensor in artifact.inputs} != dict(entry.inputs):
                 raise damaged(folder, f"{entry.folder!r} is for other shapes than it says")
-        fallback = None if manifest.fallback is None else _dynamic(folder, manifest.fallback, manifest.threads)
-        return cls(manifest, artifacts, fallback)
+        return cls(manifest, artifacts, [_dynamic(folder, entry, manifest.threads) for entry in manifest.dynamic])
 
     def serving(self, arrays: Mapping[str, np.ndarray]) -> Artifact | DynamicModel:
         """Return what runs inputs of the shapes of `arrays`.
@@ -132,11 +139,15 @@ class ShapedArtifact:
         if missing is not None:
             raise CollageError(f"the input {missing!r} is missing", _described(self.inputs), "bad_inputs")
         shapes = tuple(np.shape(arrays[name]) for name in self._names)
-        found = self._by_shape.get(shapes) or self._fallback
+        in_range = (model for entry, model in self._ranges if entry.holds(self._names, shapes))
+        found = self._by_shape.get(shapes) or next(in_range, self._fallback)
         if found is not None:
+            if len(self._by_shape) < MOST_KEPT:
+                self._by_shape[shapes] = found
             return found
         said = ", ".join(f"{name} {list(shape)}" for name, shape in zip(self._names, shapes, strict=True))
         known = [", ".join(f"{name} {list(entry.inputs[name])}" for name in self._names) for entry in self.manifest.shapes]
+        known += [", ".join(f"{name} {list(one.first[name])} to {list(one.last[name])}" for name in self._names) for one, _ in self._ranges]
         listed = "; ".join(known[:MOST_NAMED]) + (f"; and {len(known) - MOST_NAMED} more" if len(known) > MOST_NAMED else "")
         hint = f"it was built for {listed} (--other-shapes onnxruntime builds one that takes any)"
         raise CollageError(f"the artifact has no plan for the shapes {said}", hint, "other_shape")
@@ -148,8 +159,8 @@ def open_artifact(folder: str | Path) -> Artifact | ShapedArtifact:
     return Artifact.open(folder) if manifest is None else ShapedArtifact.open(Path(folder), manifest)
 
 
-def run_fallback(folder: str, entry: PartitionEntry, threads: int, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Run the model for other shapes in `folder`, which need not be a whole artifact yet."""
+def run_dynamic(folder: str, entry: PartitionEntry, threads: int, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Run a whole model that is in `folder`, which need not be an artifact yet."""
     return _dynamic(Path(folder), entry, threads).run(arrays)
 
 
@@ -165,9 +176,9 @@ def _dynamic(folder: Path, entry: PartitionEntry, threads: int) -> DynamicModel:
     if not found.usable:
         raise CollageError(f"the artifact needs {entry.target}, which is not usable here: {found.reason}", found.hint, "unavailable_target")
     try:
-        kernel = toolchain.load_alone((folder / FALLBACK).read_bytes(), entry.inputs, entry.outputs, threads)
+        kernel = toolchain.load_alone((folder / entry.package).read_bytes(), entry.inputs, entry.outputs, threads)
     except OSError as error:
-        raise damaged(folder, f"{FALLBACK!r} cannot be read ({error.strerror})") from error
+        raise damaged(folder, f"{entry.package!r} cannot be read ({error.strerror})") from error
     except CollageError as error:
         raise CollageError(f"{entry.target} cannot load the whole model: {error.message}", error.hint or REBUILD, error.code) from error
     return DynamicModel(entry, kernel)

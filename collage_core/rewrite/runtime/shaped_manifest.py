@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,8 @@ SHAPES = "shapes"
 """Folder of the artifacts of single shapes."""
 FALLBACK = "other_shapes.bin"
 """The package of the whole model for all other shapes."""
+RANGES = "ranges"
+"""Folder of the packages of the whole model for ranges of shapes."""
 
 Shapes = Mapping[str, tuple[int, ...]]
 """Input → its shape."""
@@ -54,11 +56,43 @@ class ShapeEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class RangeEntry:
+    """A range of shapes that the whole model serves on one toolchain.
+
+    Attributes:
+        first, last: The smallest and the largest shape of each input; every dimension of a call lies between.
+        entry: The whole model.
+    """
+
+    first: Shapes
+    last: Shapes
+    entry: PartitionEntry
+
+    def holds(self, names: Sequence[str], shapes: Sequence[Sequence[int]]) -> bool:
+        """Return whether the inputs `names` lie in the range where they have these shapes."""
+        return all(_is_between(self.first[name], shape, self.last[name]) for name, shape in zip(names, shapes, strict=True))
+
+    def to_json(self) -> dict[str, Any]:
+        ends = {end: {name: list(shape) for name, shape in getattr(self, end).items()} for end in ("first", "last")}
+        return {**ends, "entry": self.entry.to_json()}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> RangeEntry:
+        ends = [{str(name): tuple(map(int, shape)) for name, shape in data[end].items()} for end in ("first", "last")]
+        return cls(ends[0], ends[1], PartitionEntry.from_json(data["entry"]))
+
+
+def _is_between(first: Sequence[int], shape: Sequence[int], last: Sequence[int]) -> bool:
+    return len(first) == len(shape) == len(last) and all(low <= size <= high for low, size, high in zip(first, shape, last, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
 class ShapedManifest:
     """The whole of ``artifact.json``.
 
     Attributes:
         about: As in `Manifest`.
+        ranges: The whole model for ranges of shapes between those.
         fallback: The whole model for all other shapes, on ONNX Runtime; None where another shape is an error.
         files: Path in the folder → (bytes, SHA-256) of the manifests of the single artifacts, and of the fallback.
     """
@@ -66,6 +100,7 @@ class ShapedManifest:
     about: Mapping[str, Any]
     shapes: tuple[ShapeEntry, ...]
     threads: int
+    ranges: tuple[RangeEntry, ...] = ()
     fallback: PartitionEntry | None = None
     files: Mapping[str, tuple[int, str]] = field(default_factory=dict)
 
@@ -76,6 +111,7 @@ class ShapedManifest:
             "about": dict(self.about),
             "shapes": [entry.to_json() for entry in self.shapes],
             "threads": self.threads,
+            "ranges": [one.to_json() for one in self.ranges],
             "other_shapes": None if self.fallback is None else self.fallback.to_json(),
             "files": {name: {"bytes": size, "sha256": digest} for name, (size, digest) in self.files.items()},
         }
@@ -86,9 +122,15 @@ class ShapedManifest:
             about=dict(data["about"]),
             shapes=tuple(map(ShapeEntry.from_json, data["shapes"])),
             threads=int(data["threads"]),
+            ranges=tuple(map(RangeEntry.from_json, data["ranges"])),
             fallback=None if data["other_shapes"] is None else PartitionEntry.from_json(data["other_shapes"]),
             files={name: (int(entry["bytes"]), str(entry["sha256"])) for name, entry in data["files"].items()},
         )
+
+    @property
+    def dynamic(self) -> list[PartitionEntry]:
+        """The whole models: for ranges, and for all other shapes."""
+        return [*(one.entry for one in self.ranges), *([] if self.fallback is None else [self.fallback])]
 
     def check_files(self, folder: Path) -> None:
         """Check that every artifact and the fallback lie in `folder`, as they were written.
@@ -96,8 +138,8 @@ class ShapedManifest:
         Raises:
             CollageError: one is missing, changed, outside of the folder, or not listed.
         """
-        wanted = [f"{entry.folder}/{NAME}" for entry in self.shapes] + ([FALLBACK] if self.fallback is not None else [])
-        for name in wanted:
+        wanted = [f"{entry.folder}/{NAME}" for entry in self.shapes]
+        for name in [*wanted, *(entry.package for entry in self.dynamic)]:
             path = folder / name
             if not path.resolve().is_relative_to(folder.resolve()):
                 raise damaged(folder, f"it lists a file outside itself, {name!r}")

@@ -17,6 +17,7 @@ import pytest
 from collage_core.api import partition
 from collage_core.errors import CollageError
 from collage_core.events import Event, Note
+from collage_core.model import planned_shapes
 from collage_core.model.accuracy import largest_error
 from collage_core.pipeline.apply_shapes import apply
 from collage_core.pipeline.record import RunRecord, read_record
@@ -45,6 +46,13 @@ def crossing(candidate: CandidatePartition) -> float:
 
 def run(path: Path, costs: Costs, shapes: dict[str, Any], emit: Callable[[Event], None] = lambda event: None, **options: Any) -> RunRecord:
     return partition(path, targets=TARGETS, costs=costs, shapes=shapes, emit=emit, **options)
+
+
+def reference_of(path: Path) -> Callable[[dict[str, np.ndarray]], dict[str, np.ndarray]]:
+    """Return the whole model in ONNX Runtime, at any shape."""
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    names = [output.name for output in session.get_outputs()]
+    return lambda inputs: dict(zip(names, session.run(names, inputs), strict=True))
 
 
 def targets_of(row: dict[str, Any]) -> set[str]:
@@ -171,6 +179,40 @@ def test_the_command_takes_files_as_a_shell_lists_them(encoder: Path, capsys: py
     assert len(again["shapes"]["planned"]) == 2
 
 
+@pytest.mark.long
+def test_few_sizes_between_planned_ones_have_builds_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planned_shapes, "OF_ONE_RANGE", 2)
+    path = write(tmp_path, model_of("g (float[1,n] x) => (float[1,n] y) { [relu] r = Relu(x) [neg] y = Neg(r) }"))
+    record = run(path, lambda candidate: 1.0, {"x": "1,3..5"}, out=tmp_path / "out")
+    found = record.document["shapes"]
+    assert [row["name"] for row in found["planned"]] == ["n=3", "n=5"]
+    assert [(row["name"], row["max_rel_error"]) for row in found["between"]["built"]] == [("n=4", 0.0)]
+    assert [(one.name, one.weight) for one in record.plan.by_shape] == [("n=3", 0.5), ("n=5", 0.5), ("n=4", 0.0)]
+    artifact = open_artifact(tmp_path / "out")
+    for size in (3, 4, 5):
+        x = np.arange(-1, size - 1, dtype=np.float32)[None]
+        np.testing.assert_array_equal(artifact.run({"x": x})["y"], -np.maximum(x, 0))
+    with pytest.raises(CollageError, match="no plan for the shapes x"):
+        artifact.run({"x": np.zeros((1, 6), np.float32)})
+
+
+@pytest.mark.long
+def test_many_sizes_between_planned_ones_are_served_by_one_build_for_each_range(
+    encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(planned_shapes, "OF_ONE_RANGE", 2)
+    record = run(encoder, crossing, {"ids": "1,8..128"}, out=tmp_path / "out")
+    ranges = record.plan.ranges
+    assert [one.target for one in ranges] == list(TARGETS)
+    assert ranges[0].first == {"ids": (1, 8), "mask": (1, 8)}
+    assert ranges[1].last == {"ids": (1, 128), "mask": (1, 128)}
+    assert ranges[0].last["ids"][1] + 1 == ranges[1].first["ids"][1]
+    artifact, wanted = open_artifact(tmp_path / "out"), reference_of(encoder)
+    for length in (8, 9, ranges[0].last["ids"][1], ranges[1].first["ids"][1], 127, 128):
+        inputs = encoder_inputs(length, length)
+        assert largest_error(artifact.run(inputs), wanted(inputs)) < 1e-4, length
+
+
 LENGTHS = (1, 4, 16, 31, 32, 48, 64, 100)
 OTHERS = (2, 17, 99)
 
@@ -187,14 +229,12 @@ def built(encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path
 def test_the_artifact_computes_what_the_model_does_at_each_length(encoder: Path, built: tuple[Path, RunRecord]) -> None:
     out, record = built
     artifact = open_artifact(out)
-    session = onnxruntime.InferenceSession(encoder, providers=["CPUExecutionProvider"])
-    names = [output.name for output in session.get_outputs()]
+    wanted = reference_of(encoder)
     random = np.random.default_rng(0)
     for seed in range(50):
         length = int(random.choice(LENGTHS + OTHERS))
         inputs = encoder_inputs(length, seed)
-        wanted = dict(zip(names, session.run(names, inputs), strict=True))
-        assert largest_error(artifact.run(inputs), wanted) < 1e-4, length
+        assert largest_error(artifact.run(inputs), wanted(inputs)) < 1e-4, length
     found = record.document["shapes"]
     assert all(row["max_rel_error"] < 1e-4 for row in found["planned"])
     assert {target for row in found["planned"] for target in targets_of(row)} == set(TARGETS)

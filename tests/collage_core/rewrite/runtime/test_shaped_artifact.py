@@ -19,7 +19,8 @@ from collage_core.rewrite.partition_models import PartitionModel
 from collage_core.rewrite.runtime.artifact import Artifact
 from collage_core.rewrite.runtime.artifact_calls import describe_artifact
 from collage_core.rewrite.runtime.shaped_artifact import DynamicModel, ShapedArtifact, open_artifact
-from collage_core.rewrite.shaped_folder import build_fallback, folder_of, forget_artifact, write_shaped
+from collage_core.rewrite.runtime.shaped_manifest import FALLBACK, RangeEntry
+from collage_core.rewrite.shaped_folder import build_dynamic, folder_of, forget_artifact, write_shaped
 from collage_core.toolchains.registry import get
 from tests.helpers.models import model_of, weights, write
 
@@ -51,8 +52,11 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ]
         sample = model.seeded_inputs()
         assemble(partitions, model.graph.inputs, model.graph.outputs, out / folder_of(number), 1, sample=sample)
-    fallback = build_fallback(dynamic_model(path, model, {}), "onnxruntime", 1, str(out))
-    write_shaped(out, [("n=4", 0.75), ("n=8", 0.25)], {"model": {"name": "m"}}, 1, fallback)
+    fallback = build_dynamic(dynamic_model(path, model, {}), "onnxruntime", 1, str(out), FALLBACK)
+    ends = [{"x": (1, size), "z": (1, size), "k": (1, 1)} for size in (4, 8)]
+    between = build_dynamic(dynamic_model(path, model, {}), "openvino", 1, str(out), "ranges/000.bin")
+    ranges = [RangeEntry(ends[0], ends[1], between)]
+    write_shaped(out, [("n=4", 0.75), ("n=8", 0.25)], {"model": {"name": "m"}}, 1, ranges, fallback)
     return out
 
 
@@ -73,11 +77,14 @@ def test_each_planned_shape_has_its_own_artifact(built: Path) -> None:
     assert all(seconds > 0 for seconds in artifact.time(given(8), repeat=3))
 
 
-def test_another_shape_runs_on_the_whole_model(built: Path) -> None:
+def test_a_range_and_another_shape_run_on_the_whole_model(built: Path) -> None:
     artifact = open_artifact(built)
     assert isinstance(artifact, ShapedArtifact)
-    for seed, size in enumerate((5, 1, 900, 5)):
-        assert isinstance(artifact.serving(given(size)), DynamicModel)
+    for seed, size in enumerate((5, 1, 900, 5, 6)):
+        served = artifact.serving(given(size))
+        assert isinstance(served, DynamicModel)
+        assert artifact.serving(given(size)) is served
+        assert served.target == ("openvino" if 4 < size < 8 else "onnxruntime")
         got = artifact.run(given(size, seed))["y"]
         np.testing.assert_allclose(got, wanted(given(size, seed)), rtol=1e-6)
         artifact.run(given(size, 77))
@@ -89,10 +96,12 @@ def test_another_shape_runs_on_the_whole_model(built: Path) -> None:
 def test_without_the_whole_model_another_shape_is_an_error(copy: Path) -> None:
     manifest = json.loads((copy / "artifact.json").read_text())
     (copy / "artifact.json").write_text(json.dumps({**manifest, "other_shapes": None}))
+    artifact = open_artifact(copy)
+    artifact.run(given(5))
     with pytest.raises(CollageError) as error:
-        open_artifact(copy).run(given(5))
-    assert error.value.message == "the artifact has no plan for the shapes x [1, 5], z [1, 5]"
-    assert "it was built for x [1, 4], z [1, 4]; x [1, 8], z [1, 8]" in error.value.hint
+        artifact.run(given(9))
+    assert error.value.message == "the artifact has no plan for the shapes x [1, 9], z [1, 9]"
+    assert "it was built for x [1, 4], z [1, 4]; x [1, 8], z [1, 8]; x [1, 4] to [1, 8], z [1, 4] to [1, 8]" in error.value.hint
 
 
 @pytest.mark.parametrize(
@@ -120,6 +129,7 @@ def test_wrong_inputs_are_one_line(built: Path, size: int, change: Callable[[dic
     [
         (lambda folder: (folder / folder_of(1) / "artifact.json").write_text("{}"), "is not the file that was written"),
         (lambda folder: (folder / "other_shapes.bin").unlink(), "'other_shapes.bin' is missing"),
+        (lambda folder: (folder / "ranges" / "000.bin").write_bytes(b"?"), "'ranges/000.bin' is not the file that was written"),
         (lambda folder: shutil.rmtree(folder / folder_of(0)), "'shapes/000/artifact.json' is missing"),
         (lambda folder: change_manifest(folder, shapes=[]), "lacks or garbles any shape"),
         (lambda folder: change_manifest(folder, schema=9), "has schema 9, this version reads 1"),

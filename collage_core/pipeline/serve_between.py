@@ -1,0 +1,126 @@
+"""Serves the sizes of a range that were not planned for: with builds of their own where they are few, else with one build for any size.
+
+What was found over the planned shapes enters. Of few sizes each is built with the plan of its neighbours and verified. Of many, those are
+served whose plan is the whole model on a toolchain that takes any shape; it is built later (`shaped_build`). Others are not served.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..errors import CollageError
+from ..model.planned_shapes import FreeDimension, PlannedShape
+from ..rewrite.plan import RangePlan, ShapePlan
+from ..rules.spec import HOST_TARGET
+from ..toolchains.described import DescribedToolchain
+from .between import Stretch, stretches
+from .run import Run
+from .shape_run import Parts, ShapeRun
+from .shapes_document import ShapesFound
+
+MOST_BUILT = 16
+"""Most sizes in all, planned ones included, of which each gets a build of its own."""
+
+MakeRun = Callable[[PlannedShape, int], Run]
+"""Begins the run of a shape, of which the artifact has this number."""
+
+
+@dataclass
+class Between:
+    """The builds that serve sizes between planned ones.
+
+    Attributes:
+        filled: Shapes with builds of their own.
+        rows: The same for the document.
+        ranges: Ranges that one build serves.
+        unserved: Sizes that are not served, and why, one line each.
+    """
+
+    filled: list[ShapePlan] = field(default_factory=list)
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    ranges: list[RangePlan] = field(default_factory=list)
+    unserved: list[str] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"built": self.rows, "ranges": [one.model_dump(mode="json") for one in self.ranges], "unserved": self.unserved}
+
+
+def serve_between(found: ShapesFound, make_run: MakeRun) -> Between:
+    """Build what `found` says for few sizes between the planned ones, and say what serves many."""
+    made = Between()
+    parts = stretches(found.asked.free, [run.shape.sizes for run in found.runs], found.final, found.final_crossovers)
+    between = [one for one in parts if one.size > len(one.shapes)]
+    if sum(one.size for one in parts) <= MOST_BUILT:
+        for stretch in between:
+            _fill(found, stretch, make_run, made)
+        return made
+    for stretch in between:
+        target, why_not = _whole_target(found, stretch)
+        if why_not:
+            sizes = f"{stretch.dimension} from {stretch.first} to {stretch.last}"
+            made.unserved.append(f"of {sizes} only the planned sizes are served: {why_not}")
+        else:
+            made.ranges.append(
+                RangePlan(target=target, first=_shapes_at(found, stretch, stretch.first), last=_shapes_at(found, stretch, stretch.last))
+            )
+    return made
+
+
+def _fill(found: ShapesFound, stretch: Stretch, make_run: MakeRun, made: Between) -> None:
+    """Build the sizes of a stretch that were not planned for, each by itself."""
+    planned = {found.runs[index].shape.sizes[stretch.dimension] for index in stretch.shapes}
+    base, parts = found.runs[stretch.shapes[0]], found.plans[stretch.plan]
+    for size in range(stretch.first, stretch.last + 1):
+        if size in planned or base.run.is_stopped():
+            continue
+        shape = shape_with(found.asked.free, base.shape, stretch.dimension, size)
+        try:
+            row = _built(shape, parts, base, make_run, len(found.runs) + len(made.filled), made)
+        except CollageError as error:
+            made.unserved.append(f"{shape.name} is not served: {error.message}")
+            continue
+        made.rows.append(row)
+
+
+def _built(shape: PlannedShape, parts: Parts, base: ShapeRun, make_run: MakeRun, number: int, made: Between) -> dict[str, Any]:
+    run = ShapeRun(shape, make_run(shape, number))
+    if run.names != base.names:
+        raise CollageError("the model has other nodes there than at the next planned shape")
+    plan, verify = run.build(parts)
+    made.filled.append(ShapePlan(name=shape.name, weight=0.0, plan=plan))
+    kept = {name: verify[name] for name in ("measured_s", "max_rel_error")}
+    inputs = {tensor.name: list(tensor.type.shape) for tensor in run.run.found.graph.inputs}
+    return {"name": shape.name, "sizes": dict(shape.sizes), "inputs": inputs, **kept}
+
+
+def _whole_target(found: ShapesFound, stretch: Stretch) -> tuple[str, str]:
+    """Return the target that takes the whole model at any size of a stretch, or why there is none."""
+    placed = [part for part in found.plans[stretch.plan] if part[0] != HOST_TARGET]
+    if len(placed) != 1:
+        return "", f"their plan has {len(placed)} partitions, and each is built for fixed shapes"
+    target = placed[0][0]
+    toolchain = found.runs[0].run.found.toolchains[target]
+    if isinstance(toolchain, DescribedToolchain) or not toolchain.takes_open_shapes:
+        return "", f"{target} is built for fixed shapes"
+    return target, ""
+
+
+def shape_with(free: Sequence[FreeDimension], shape: PlannedShape, dimension: str, size: int) -> PlannedShape:
+    """Return `shape` with another size of a dimension; it stands for no calls."""
+    ends = next(one.ends for one in free if one.name == dimension)
+    shapes = {name: tuple(size if (name, axis) in ends else old for axis, old in enumerate(one)) for name, one in shape.shapes.items()}
+    return replace(shape, shapes=shapes, sizes={**shape.sizes, dimension: size}, weight=0.0)
+
+
+def _shapes_at(found: ShapesFound, stretch: Stretch, size: int) -> Mapping[str, Sequence[int]]:
+    """Return the shapes of all inputs where the dimension of a stretch has this size; inputs that share its symbol follow."""
+    free = next(one for one in found.asked.free if one.name == stretch.dimension)
+    kinds = found.asked.dimensions
+    made = {}
+    for tensor in found.runs[stretch.shapes[0]].run.found.graph.inputs:
+        named = kinds.get(tensor.name, [""] * len(tensor.type.shape))
+        follows = [(tensor.name, axis) in free.ends or (free.symbol and kind == free.symbol) for axis, kind in enumerate(named)]
+        made[tensor.name] = tuple(size if is_free else old for is_free, old in zip(follows, tensor.type.shape, strict=True))
+    return made
