@@ -36,9 +36,7 @@ def collage() -> None:
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", type=int, help="Port; a free one near 8765 unless given.")
 @click.option("--no-browser", is_flag=True, help="Don't open a browser.")
-@click.option(
-    "--shape", "shapes", multiple=True, metavar="INPUT=1,3,224,224", help="Fix an input's shape: one size for each dimension. Repeatable."
-)
+@click.option("--shape", "shapes", multiple=True, metavar="INPUT=1,3,224,224", help=SHAPE_HELP)
 @click.option("--value", "values", multiple=True, metavar="INPUT=16000", help=VALUE_HELP)
 @click.option("--allow-host", "hosts", multiple=True, metavar="NAME", help="Another name by which the page is reached. Repeatable.")
 @click.option("--behind-proxy", is_flag=True, help="Trust the forwarded headers of one proxy in front.")

@@ -24,7 +24,7 @@ BUDGET_HELP = (
 )
 TUNE_HELP = "Time for tuning kernels, on top of the budget: 60s or 2m. It goes first to what could gain most; what it finds is kept."
 _SECONDS_OF = {"s": 1.0, "m": 60.0}
-SHAPE_HELP = "An input's shape; a dimension may have several sizes (`partition` plans for all): 1,{16,64} or 1..8,3. Repeatable."
+SHAPE_HELP = "An input's shape; a dimension may have several sizes, which are all planned for: 1,{16,64} or 1..8,3. Repeatable."
 SHAPES_FROM_HELP = "Files of inputs whose shapes are planned for, each as often as it comes: inputs/*.npz. Repeatable."
 OTHER_SHAPES_HELP = "What the artifact for several shapes does with another: an error, or the whole model on ONNX Runtime."
 VALUE_HELP = "Fix a small input's value (a sample rate): it becomes a constant and is folded. Repeatable."
