@@ -11,7 +11,7 @@ import numpy as np
 from ..base.isolation.errors import WorkerError
 from ..base.isolation.worker import Worker
 from ..errors import CollageError
-from ..rewrite.runtime.arrays_file import read_arrays
+from ..rewrite.runtime.arrays_file import read_arrays, write_arrays
 from ..rewrite.runtime.artifact import Profile
 from ..rewrite.runtime.artifact_calls import describe_artifact, profile_artifact, run_artifact, time_artifact
 from ..rewrite.runtime.manifest import read_manifest
@@ -34,7 +34,7 @@ def run_folder(folder: Path, inputs: Path | None, outputs: Path | None, bench: b
         except WorkerError as error:
             raise CollageError(f"the artifact could not be run: {error}", "build it again with `collage apply`", "artifact") from error
     if outputs is not None:
-        _save_arrays(outputs, got)
+        write_arrays(outputs, got)
     timing = (
         {"median_s": statistics.median(seconds), "min_s": min(seconds), "max_s": max(seconds), "samples": len(seconds)} if seconds else None
     )
@@ -57,14 +57,10 @@ def _profile_document(folder: Path, found: Profile) -> dict[str, Any]:
     return {"whole_s": found.whole_s, "rest_s": found.rest_s, "partitions": partitions}
 
 
-def _summary(value: np.ndarray) -> dict[str, Any]:
-    mean = float(np.mean(value, dtype=np.float64)) if value.size and value.dtype.kind in "fiub" else 0.0
+def _summary(value: Any) -> dict[str, Any]:
+    if not isinstance(value, np.ndarray):
+        return {"shape": [0 if value is None else len(value)], "dtype": "nothing" if value is None else type(value).__name__, "mean": None}
+    if value.dtype.kind in "OUSc":
+        return {"shape": list(value.shape), "dtype": "string" if value.dtype.kind != "c" else str(value.dtype), "mean": None}
+    mean = float(np.mean(value.astype(np.float64))) if value.size else 0.0
     return {"shape": list(value.shape), "dtype": str(value.dtype), "mean": mean if np.isfinite(mean) else None}
-
-
-def _save_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:
-    try:
-        with path.open("wb") as file:
-            np.savez(file, **arrays)  # type: ignore[arg-type]
-    except OSError as error:
-        raise CollageError(f"cannot write the outputs {str(path)!r}: {error.strerror}", "give another file", "unwritable") from error

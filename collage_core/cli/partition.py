@@ -40,7 +40,6 @@ from .watched import watched
 @click.option("--machine", help="Kind of machine to measure on, of those of the workers; the most frequent one unless given.")
 @click.option("--search", default="astar", show_default=True, help=SEARCHERS_HELP)
 @click.option("--objective", default="time", show_default=True, help=OBJECTIVE_HELP)
-@click.option("--inputs", type=click.Path(path_type=Path), help="An .npz with your own inputs.")
 @click.option("--accuracy", type=float, help="Largest relative error; 1e-3, or 2e-2 for a quantised model, unless given.")
 @click.option("--budget", metavar="TIME", help=BUDGET_HELP)
 @click.option("--tune", metavar="TIME", help=TUNE_HELP)

@@ -95,10 +95,11 @@ def explain(
 @click.argument("plan", type=click.Path(path_type=Path))
 @click.argument("model")
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for the artifact.")
+@click.option("--inputs", type=click.Path(path_type=Path), help="An .npz with your own inputs; seeded ones unless given.")
 @click.option("--ir", "with_module", is_flag=True, help="Also write the partitioned Relax module (docs/tvm.md), of a MODEL that is one.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @watched
-def apply(plan: Path, model: str, out: Path, with_module: bool, as_json: bool) -> None:
+def apply(plan: Path, model: str, out: Path, inputs: Path | None, with_module: bool, as_json: bool) -> None:
     """Phase 4 alone: build what PLAN says of MODEL, and verify it."""
     from ..pipeline.apply import check_has_module
     from ..pipeline.apply_shapes import apply as build
@@ -109,7 +110,7 @@ def apply(plan: Path, model: str, out: Path, with_module: bool, as_json: bool) -
     if with_module:
         check_has_module(known, model)
     with Progress(quiet=as_json and not sys.stderr.isatty()) as progress:
-        verify = build(known, model, out, progress)
+        verify = build(known, model, out, progress, inputs)
     if with_module:
         _write_module(plan, model, out)
     if as_json:
@@ -159,11 +160,15 @@ def run(artifact: Path, inputs: Path | None, outputs: Path | None, bench: bool, 
     for name, value in document["fixed"].items():
         say(f"{name} = {value}, fixed when the artifact was built")
     for name, item in document["outputs"].items():
-        say(f"{name}: {item['dtype']} {'x'.join(map(str, item['shape'])) or 'scalar'}  mean {item['mean']:.6g}")
+        say(f"{name}: {item['dtype']} {'x'.join(map(str, item['shape'])) or 'scalar'}{_mean(item)}")
     if document["bench"] is not None:
         say(f"median {document['bench']['median_s'] * 1e3:.4g} ms over {document['bench']['samples']} runs")
     if document["profile"] is not None:
         _print_profile(document["profile"])
+
+
+def _mean(item: Mapping[str, Any]) -> str:
+    return "" if item["mean"] is None else f"  mean {item['mean']:.6g}"
 
 
 def _print_profile(profile: Mapping[str, Any]) -> None:

@@ -41,6 +41,7 @@ def run_options(command: F) -> F:
         ),
         click.option("--shape", "shapes", multiple=True, metavar="INPUT=1,3,224,224", help=SHAPE_HELP),
         click.option("--value", "values", multiple=True, metavar="INPUT=16000", help=VALUE_HELP),
+        click.option("--inputs", type=click.Path(path_type=Path), help="An .npz with your own inputs."),
         click.option("--max-depth", "depths", multiple=True, metavar="[TARGET=]N", help="Bound on the depth of every candidate."),
         click.option(
             "--max-exits", "exits", multiple=True, metavar="[TARGET=]N", help="Most exits of combined candidates; one unless given."

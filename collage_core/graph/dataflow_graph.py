@@ -27,8 +27,11 @@ HOST = -1
 class TensorType:
     """A shape, and a numpy dtype name (``float32``, ``int64``, ``bool``, ``bfloat16`` …).
 
+    A value that is no tensor has ONNX's own name of its type as its dtype, such as ``seq(tensor(float))``.
+
     Attributes:
-        shape: The size of every dimension; of an open one that of the reference run.
+        shape: The size of every dimension; of an open one that of the reference run. Of a sequence or an optional, the shape of an element
+            where the model declares one, else none.
         open_axes: The dimensions whose size depends on data and may be another at each call, such as the boxes of a detector.
     """
 
@@ -37,11 +40,29 @@ class TensorType:
     open_axes: tuple[int, ...] = ()
 
     def __str__(self) -> str:
-        return f"{self.dtype}[{', '.join(map(str, self.declared_shape))}]"
+        return self.dtype if self.is_container else f"{self.dtype}[{', '.join(map(str, self.declared_shape))}]"
+
+    @property
+    def is_container(self) -> bool:
+        """Return whether it is no tensor, but a sequence, an optional or a map."""
+        return "(" in self.dtype
+
+    @property
+    def is_opaque(self) -> bool:
+        """Return whether its value is no plain memory: strings, elements of less than a byte, and all that is no tensor.
+
+        Such a value is passed as an object of Python, and only a toolchain that says so takes it.
+        """
+        return self.is_container or self.dtype == "string" or self.dtype.startswith(_PACKED)
+
+    @property
+    def has_buffer(self) -> bool:
+        """Return whether memory for it can be allocated before a run: its shape is fixed and its value is plain memory."""
+        return not self.open_axes and not self.is_opaque
 
     @property
     def bytes(self) -> int:
-        """Size of the tensor's data; a string counts 8 bytes."""
+        """Size of the tensor's data; a string counts 8 bytes, and so does an element of a sequence or an optional."""
         return prod(self.shape) * item_bytes(self.dtype)
 
     @property
@@ -59,13 +80,16 @@ class TensorType:
 
 
 _ODD_ITEM_BYTES = {"bfloat16": 2, "string": 8}
-_SMALL = ("float8", "float6", "float4", "int4", "uint4", "int2", "uint2")
+_PACKED = ("float6", "float4", "int4", "uint4", "int2", "uint2")
+_SMALL = ("float8", *_PACKED)
 
 
 def item_bytes(dtype: str) -> int:
     """Return the bytes of one element of `dtype`; a type that ONNX packs into less than a byte counts one."""
     if dtype.startswith(_SMALL):
         return 1
+    if "(" in dtype:
+        return 8
     return _ODD_ITEM_BYTES.get(dtype) or np.dtype(dtype).itemsize
 
 
@@ -188,6 +212,11 @@ class DataflowGraph:
     def has_open_shapes(self) -> bool:
         """Return whether the shape of some tensor depends on data (`TensorType.open_axes`)."""
         return any(kind.open_axes for kind in self.types.values())
+
+    @cached_property
+    def has_unbuffered(self) -> bool:
+        """Return whether memory for some value can be allocated only when it is made (`TensorType.has_buffer`)."""
+        return self.has_open_shapes or any(kind.is_opaque for kind in self.types.values())
 
     @cached_property
     def producer(self) -> Mapping[str, int]:

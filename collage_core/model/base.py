@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from ..graph.dataflow_graph import DataflowGraph, Tensor
 from ..graph.index_set import IndexSet
 
-Arrays = Mapping[str, np.ndarray]
-"""Tensor name → values."""
+Arrays = Mapping[str, Any]
+"""Tensor name → values: an array, a list of them for a sequence, None for an optional that holds nothing."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,9 @@ class Model(Protocol):
     folded: tuple[FoldedNode, ...]
     is_quantised: bool
     """True if it has QuantizeLinear, DynamicQuantizeLinear or ``*Integer`` operators, for which the default accuracy is 2e-2."""
+    precision: str
+    """The coarsest type of its floats: ``bfloat16`` or ``float16`` where it computes in them, ``float8`` where it returns them, else
+    ``float32``. The default accuracy follows from it."""
 
     def cut(self, inside: IndexSet) -> SubModel:
         """Return the sub-graph `inside` as a model of its own."""

@@ -11,8 +11,8 @@ from functools import cache
 import numpy as np
 from onnx import TensorProto, helper
 
-SUB_BYTE = frozenset({"int4", "uint4", "int2", "uint2", "float4e2m1", "float6e2m3", "float6e3m2"})
-"""Types that ONNX packs into parts of a byte; ONNX Runtime takes no arrays of them."""
+BITS = {"int4": 4, "uint4": 4, "int2": 2, "uint2": 2, "float4e2m1": 4, "float6e2m3": 6, "float6e3m2": 6}
+"""Types that ONNX packs into parts of a byte → the bits of an element."""
 
 
 @cache
@@ -41,3 +41,13 @@ def elem_type(name: str) -> int:
 def numpy_dtype(name: str) -> np.dtype:
     """Return the numpy dtype of arrays of the graph's dtype `name` (object for strings)."""
     return np.dtype(object) if name == "string" else np.dtype(helper.tensor_dtype_to_np_dtype(elem_type(name)))
+
+
+@cache
+def _names() -> dict[np.dtype, str]:
+    return {numpy_dtype(name): name for name in _elem_types() if name not in ("string", "undefined")}
+
+
+def graph_dtype(dtype: np.dtype) -> str:
+    """Return the graph's name of the type of an array."""
+    return "string" if dtype.kind in "OUST" else _names()[dtype]

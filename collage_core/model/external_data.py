@@ -18,7 +18,7 @@ from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto
 
 from ..base.user_file import open_file
 from ..errors import CollageError
-from .dtypes import SUB_BYTE, dtype_name, numpy_dtype
+from .dtypes import BITS, dtype_name, numpy_dtype
 
 _CODE = "external_data"
 
@@ -133,9 +133,8 @@ def _data_bytes(tensor: TensorProto) -> int:
     if name in ("undefined", "string") or any(dim < 0 for dim in tensor.dims):
         raise CollageError(f"the data of {tensor.name!r} is in another file, but its type {name!r} cannot be", _SAVE_AGAIN, _CODE)
     count = prod(tensor.dims)
-    if name in SUB_BYTE:
-        bits = int(name.lstrip("abcdefghijklmnopqrstuvwxyz")[0])
-        return -(-count * bits // 8)
+    if name in BITS:
+        return -(-count * BITS[name] // 8)
     return count * np.dtype(numpy_dtype(name)).itemsize
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from onnx import ModelProto, TensorProto, numpy_helper
 
 from ..errors import CollageError
-from .dtypes import SUB_BYTE, dtype_name, numpy_dtype
+from .dtypes import BITS, dtype_name, numpy_dtype
 from .external_data import Slice, is_external, read_slice
 from .scopes import all_nodes
 from .unsigned_weights import INTEGER_PRODUCTS
@@ -66,7 +66,7 @@ def values_of(tensor: TensorProto) -> np.ndarray:
     if not is_external(tensor):
         return numpy_helper.to_array(tensor)
     where, name = slice_of(tensor), dtype_name(tensor.data_type)
-    if name in SUB_BYTE:
+    if name in BITS:
         copy = TensorProto()
         copy.CopyFrom(tensor)
         read_slice(copy, where)

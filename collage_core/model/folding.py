@@ -97,6 +97,7 @@ def _with_users_nodes(model: ModelProto, folded: ModelProto) -> tuple[list[NodeP
     nodes = _without_copies([_without_casts(node) for node in folded.graph.node], users.keys())
     as_saved = len(nodes) == len(folded.graph.node)
     maker = {name: node for node in nodes for name in node.output if name}
+    _restore_constants(model, folded, maker)
     given = {value.name for value in model.graph.input} | {tensor.name for tensor in folded.graph.initializer}
     if any(name.startswith(_CAST_MARK) for node in folded.graph.node for name in node.output):
         _restore_casts(model, maker, given)
@@ -119,6 +120,17 @@ def _with_users_nodes(model: ModelProto, folded: ModelProto) -> tuple[list[NodeP
         made.update(node.output)
         waiting.extend(read_by(node))
     return list(kept.values()), as_saved
+
+
+def _restore_constants(model: ModelProto, folded: ModelProto, maker: dict[str, NodeProto]) -> None:
+    """Add the user's `Constant` nodes, of which folding made initializers, to `maker` again; normalising left only those that must stay."""
+    stays = {node.output[0]: node for node in model.graph.node if node.op_type == "Constant" and domain_of(node) == ""}
+    stays = {name: node for name, node in stays.items() if name not in maker}
+    maker.update(stays)
+    rest = [tensor for tensor in folded.graph.initializer if tensor.name not in stays]
+    if len(rest) < len(folded.graph.initializer):
+        del folded.graph.initializer[:]
+        folded.graph.initializer.extend(rest)
 
 
 def _dropped_identities(model: ModelProto, available: Container[str]) -> dict[str, str]:

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 import onnx.shape_inference
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, checker, helper
 
-from ..errors import CollageError
 from ..graph.dataflow_graph import TensorType
-from .dtypes import dtype_name, elem_type
+from .dtypes import dtype_name
 from .external_data import is_external
+from .type_names import type_proto
 
 _SMALL_BYTES = 4096
 """Initializers up to this size are kept for inference, since shapes may be computed from them; others are replaced by their type."""
@@ -34,27 +34,19 @@ class Inferred:
 
 
 def infer(model: ModelProto) -> Inferred:
-    """Return the types of inputs and of outputs of nodes, as far as they are known.
-
-    Raises:
-        CollageError: a node makes a sequence, a map or an optional, which cannot pass between toolchains.
-    """
+    """Return the types of tensors among inputs and outputs of nodes, as far as they are known."""
     try:
         inferred = onnx.shape_inference.infer_shapes(_skeleton(model), data_prop=True).graph
     except (onnx.shape_inference.InferenceError, checker.ValidationError, RuntimeError, ValueError):
         # ONNX Runtime loads the model, so inference is at fault: all types are taken from the reference run.
         inferred = model.graph
     wanted = {value.name for value in model.graph.input} | {name for node in model.graph.node for name in node.output if name}
-    makers = {name: node.name for node in model.graph.node for name in node.output}
     found = Inferred()
     for value in (*inferred.input, *inferred.value_info, *inferred.output):
         if value.name not in wanted:
             continue
-        kind = value.type.WhichOneof("value")
-        if kind not in (None, "tensor_type"):
-            what = kind.removesuffix("_type").replace("_", " ")
-            message = f"node {makers.get(value.name, '')!r} makes {value.name!r}, which is a {what} and no tensor"
-            raise CollageError(message, "only tensors can pass between toolchains: export the model without it", "unsupported")
+        if value.type.WhichOneof("value") not in (None, "tensor_type"):
+            continue  # how inference names it is not how ONNX Runtime does, which has the last word
         known, open_axes = _known_type(value), _open_axes(value)
         if known is not None:
             found.types[value.name] = known
@@ -93,9 +85,9 @@ _POOLS = ("AveragePool", "LpPool", "MaxPool")
 
 
 def value_info(name: str, known: TensorType) -> ValueInfoProto:
-    """Return the type of the tensor `name` as ONNX writes it; data-dependent dimensions have no size."""
-    shape = [None if size == "?" else size for size in known.declared_shape]
-    return onnx.helper.make_tensor_value_info(name, elem_type(known.dtype), shape)
+    """Return the type of the value `name` as ONNX writes it; data-dependent dimensions have no size."""
+    shape = [None if isinstance(size, str) else size for size in known.declared_shape]
+    return helper.make_value_info(name, type_proto(known.dtype, shape))
 
 
 def _known_type(value: ValueInfoProto) -> TensorType | None:

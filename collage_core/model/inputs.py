@@ -10,15 +10,18 @@ import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from ..errors import CollageError
 from ..graph.dataflow_graph import Tensor
-from .accuracy import is_float, largest_error
+from ..graph.value_arrays import as_values
+from .accuracy import is_float, largest_error, tensors_in
 from .base import Arrays
 from .dtypes import numpy_dtype
 from .ort_session import RuntimeRefusal
+from .type_names import element_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,21 +38,34 @@ class Recipe:
     bound: int = 10
 
 
+SEQUENCE_LENGTH = 2
+"""Elements of a sequence that is drawn."""
 _INTEGERS = ((0, 10), (0, 2), (0, 1), (1, 2))
 _SCALES = (1.0, 10.0, 0.1, 0.0)
 _CLEAR_CHANGE, _SMALL_NOISE = 10, 0.05
 """Least change of the outputs by another seed, and most change by rounding; both as multiples of the accuracy."""
 
 
-def draw(inputs: Sequence[Tensor], recipe: Recipe, seed: int, settings: Arrays | None = None) -> dict[str, np.ndarray]:
-    """Return arrays for `inputs`: the `settings` by name, and for the others what depends on the seed, on name and type of the input."""
+def draw(inputs: Sequence[Tensor], recipe: Recipe, seed: int, settings: Arrays | None = None) -> dict[str, Any]:
+    """Return values for `inputs`: the `settings` by name, and for the others what depends on the seed, on name and type of the input."""
     settings = settings or {}
     return {tensor.name: settings[tensor.name] if tensor.name in settings else _draw_one(tensor, recipe, seed) for tensor in inputs}
 
 
-def _draw_one(tensor: Tensor, recipe: Recipe, seed: int) -> np.ndarray:
+def _draw_one(tensor: Tensor, recipe: Recipe, seed: int) -> Any:
     random = np.random.default_rng([seed, zlib.crc32(tensor.name.encode())])
-    shape, dtype = tensor.type.shape, numpy_dtype(tensor.type.dtype)
+    if not tensor.type.is_container:
+        return _draw_tensor(tensor.type.shape, numpy_dtype(tensor.type.dtype), recipe, random)
+    element = element_of(tensor.type.dtype)
+    if not element:
+        hint = "bring inputs with --inputs FILE.npz, or export the model with tensors as its inputs"
+        raise CollageError(f"no values can be drawn for the input {tensor.name!r}, which is a {tensor.type}", hint, "inputs")
+    count = SEQUENCE_LENGTH if "seq(" in tensor.type.dtype else 1
+    drawn = [_draw_tensor(tensor.type.shape, numpy_dtype(element), recipe, random) for _ in range(count)]
+    return drawn if "seq(" in tensor.type.dtype else drawn[0]
+
+
+def _draw_tensor(shape: tuple[int, ...], dtype: np.dtype, recipe: Recipe, random: np.random.Generator) -> np.ndarray:
     if dtype.kind == "O":
         return random.integers(recipe.lowest, recipe.bound, shape).astype(str).astype(object)
     if dtype.kind == "b":
@@ -142,7 +158,7 @@ def _changes(drawn: Callable[[int], Arrays], run: Callable[[Arrays], Arrays], re
     """Return the relative change of the outputs by another seed (-1 where one is not finite) and by another order of sums."""
     given = drawn(0)
     one, other, reordered = run(given), run(drawn(1)), rerun(given)
-    finite = all(_is_finite(value) for outputs in (one, other) for value in outputs.values())
+    finite = all(_is_finite(value) for outputs in (one, other) for made in outputs.values() for value in tensors_in(made))
     return min(largest_error(one, other), 1.0) if finite else -1.0, largest_error(reordered, one)
 
 
@@ -150,35 +166,56 @@ def _is_finite(value: np.ndarray) -> bool:
     return not is_float(value.dtype) or bool(np.isfinite(value.astype(np.complex128 if value.dtype.kind == "c" else np.float64)).all())
 
 
-def check_inputs(inputs: Sequence[Tensor], arrays: Arrays) -> dict[str, np.ndarray]:
-    """Return the user's inputs in the model's order, as contiguous arrays.
+def check_inputs(inputs: Sequence[Tensor], arrays: Arrays) -> dict[str, Any]:
+    """Return the user's inputs in the model's order, as contiguous arrays; a list of them for a sequence, None for an absent optional.
 
     Raises:
         CollageError: an input is missing, unknown, or of another shape or dtype.
     """
+    arrays = as_values(arrays, inputs)
     wanted = ", ".join(f"{tensor.name} {_shown(tensor)}" for tensor in inputs)
     hint = f"the model's inputs are {wanted}"
     known = {tensor.name for tensor in inputs}
     for name in arrays:
         if name not in known:
             raise CollageError(f"the model has no input {name!r}", hint, "inputs")
-    checked = {}
+    checked: dict[str, Any] = {}
     for tensor in inputs:
         if tensor.name not in arrays:
             raise CollageError(f"the input {tensor.name!r} is missing", hint, "inputs")
-        value = np.asarray(arrays[tensor.name])
-        wanted_dtype = numpy_dtype(tensor.type.dtype)
-        if value.shape != tensor.type.shape:
-            raise CollageError(f"the input {tensor.name!r} has shape {list(value.shape)}, not {list(tensor.type.shape)}", hint, "inputs")
-        if tensor.type.dtype == "string" and value.dtype.kind in "US":
-            value = value.astype(str).astype(object)
-        if value.dtype.kind == "V" and value.dtype.itemsize == wanted_dtype.itemsize:
-            value = value.view(wanted_dtype)  # an .npz keeps the bytes of a type that numpy does not know, and not its name
-        if value.dtype != wanted_dtype:
-            raise CollageError(f"the input {tensor.name!r} has dtype {value.dtype.name!r}, not {tensor.type.dtype!r}", hint, "inputs")
-        checked[tensor.name] = np.ascontiguousarray(value) if value.ndim else value
+        if tensor.type.is_container:
+            checked[tensor.name] = _checked_container(tensor, arrays[tensor.name], hint)
+        else:
+            checked[tensor.name] = _checked_array(tensor.name, arrays[tensor.name], tensor.type.dtype, tensor.type.shape, hint)
     return checked
 
 
+def _checked_container(tensor: Tensor, value: Any, hint: str) -> Any:
+    """Return the value of a sequence or an optional with its tensors checked; their shapes are free."""
+    kind = tensor.type.dtype
+    if value is None and kind.startswith("optional("):
+        return None
+    element, is_sequence = element_of(kind), "seq(" in kind
+    if not element:
+        return value
+    if isinstance(value, list | tuple) is not is_sequence:
+        raise CollageError(f"the input {tensor.name!r} is a {type(value).__name__}, not a {kind}", hint, "inputs")
+    parts = [_checked_array(tensor.name, part, element, None, hint) for part in (value if is_sequence else [value])]
+    return parts if is_sequence else parts[0]
+
+
+def _checked_array(name: str, given: Any, dtype: str, shape: tuple[int, ...] | None, hint: str) -> np.ndarray:
+    value, wanted_dtype = np.asarray(given), numpy_dtype(dtype)
+    if shape is not None and value.shape != shape:
+        raise CollageError(f"the input {name!r} has shape {list(value.shape)}, not {list(shape)}", hint, "inputs")
+    if dtype == "string" and value.dtype.kind in "US":
+        value = value.astype(str).astype(object)
+    if value.dtype.kind == "V" and value.dtype.itemsize == wanted_dtype.itemsize:
+        value = value.view(wanted_dtype)  # an .npz keeps the bytes of a type that numpy does not know, and not its name
+    if value.dtype != wanted_dtype:
+        raise CollageError(f"the input {name!r} has dtype {value.dtype.name!r}, not {dtype!r}", hint, "inputs")
+    return np.ascontiguousarray(value) if value.ndim else value
+
+
 def _shown(tensor: Tensor) -> str:
-    return f"{tensor.type.dtype}{list(tensor.type.shape)}"
+    return tensor.type.dtype if tensor.type.is_container else f"{tensor.type.dtype}{list(tensor.type.shape)}"

@@ -13,8 +13,10 @@ import onnx.defs
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from ..errors import CollageError
+from ..graph.dataflow_graph import TensorType
 from ..graph.topological_order import topological_order
 from .base import FoldedNode
+from .dtypes import dtype_name
 from .local_functions import check_size, inline_functions
 from .naming import ONNX_DOMAINS, domain_of, name_nodes, op_name, opset_versions
 from .ort_session import error_text
@@ -53,6 +55,7 @@ def normalise(model: ModelProto) -> tuple[ModelProto, tuple[FoldedNode, ...]]:
     _check_names(graph)
     _keep(graph, _ordered(graph))
     gone += _drop_dead(graph)
+    _make_opaque_outputs(graph)
     _drop_unused_outputs(model)
     return model, tuple(gone)
 
@@ -81,17 +84,20 @@ def _dense(sparse: onnx.SparseTensorProto, name: str) -> TensorProto:
 
 
 def _take_constants(graph: GraphProto) -> list[FoldedNode]:
-    """Turn `Constant` nodes and identities of constants into initializers, and return them."""
+    """Turn `Constant` nodes and identities of constants into initializers, and return them; none where the model has no others."""
     constants = {tensor.name: tensor for tensor in graph.initializer}
-    gone, rest = [], []
+    gone, rest, found = [], [], []
     for node in graph.node:
         made = _constant_of(node, constants)
         if made is None:
             rest.append(node)
             continue
         gone.append(FoldedNode(node.name, op_name(node), None))
-        graph.initializer.append(made)
+        found.append(made)
         constants[made.name] = made
+    if not rest:
+        return []
+    graph.initializer.extend(found)
     _keep(graph, rest)
     return gone
 
@@ -192,6 +198,19 @@ def _drop_dead(graph: GraphProto) -> list[FoldedNode]:
         del graph.initializer[:]
         graph.initializer.extend(constants)
     return gone[::-1]
+
+
+def _make_opaque_outputs(graph: GraphProto) -> None:
+    """Turn constants that are outputs into nodes where they are no plain memory: no module holds such, so a partition makes them."""
+    returned = {value.name for value in graph.output}
+    odd = [one for one in graph.initializer if one.name in returned and TensorType((), dtype_name(one.data_type)).is_opaque]
+    if not odd:
+        return
+    nodes = [helper.make_node("Constant", [], [one.name], f"Constant:{one.name}", value=one) for one in odd]
+    rest = [one for one in graph.initializer if one not in odd]
+    _keep(graph, [*nodes, *graph.node])
+    del graph.initializer[:]
+    graph.initializer.extend(rest)
 
 
 def _drop_unused_outputs(model: ModelProto) -> None:

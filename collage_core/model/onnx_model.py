@@ -23,7 +23,7 @@ from .accuracy import default_accuracy
 from .attributes import attributes_of, constant_of
 from .base import Arrays, FoldedNode, SubModel
 from .cutting import Cutter
-from .dtypes import dtype_name
+from .dtypes import dtype_name, graph_dtype
 from .external_weights import external_tensors, slice_of, values_of
 from .folding import fold as fold_model
 from .inference import infer
@@ -33,13 +33,16 @@ from .loading import read_model
 from .naming import op_name
 from .normalising import normalise
 from .open_axes import names_after_data
+from .opsets import with_known_opset
 from .ort_session import OrtSession, RuntimeRefusal, error_text
 from .provenance import Provenance, find_provenance
 from .refusals import refused
 from .scopes import all_nodes, has_inner_graph, read_by
 from .settings import settings_of
 from .shapes import fix_shapes, shapes_of
+from .type_names import element_shape, type_name
 from .values import Number, Value, check_not_fixed, fix_values, implied_shapes
+from .widening import types_of, unrounded, widened
 
 
 def load_model(
@@ -67,6 +70,7 @@ def load_model(
     path = Path(source)
     file = read_model(path)
     user, gone = normalise(file.model)
+    user = with_known_opset(user)
     values = values or {}
     sizes = fix_shapes(user, {**implied_shapes(user, values), **(shapes or {})}, shapes_of(user, inputs or {}))
     fixed = fix_values(user, values)
@@ -115,6 +119,7 @@ class OnnxModel:
         if not self._model.graph.node:  # All of it follows from shapes or constants, and would be gone.
             self._model, provenance = unfolded
         self.folded = gone + provenance.gone
+        self.precision = _precision(user)
         self.is_quantised = any(_quantises(op_name(node)) for node in all_nodes(user.graph))
         if not fold:
             _ = self._reference
@@ -157,11 +162,15 @@ class OnnxModel:
     def reference(self, inputs: Arrays) -> dict[str, np.ndarray]:
         """Return the outputs of the user's whole model in ONNX Runtime with optimisation off, by output name.
 
+        A model in float16 or bfloat16 is computed in float32 (`reference_precision`), and its outputs are rounded at the end. An output
+        that its own precision moves by more than a fraction of the accuracy is as the model itself computes it.
+
         Raises:
             CollageError: ONNX Runtime cannot run the model on these inputs.
         """
         try:
-            return self._run_reference(inputs)
+            own = self._run_reference(inputs)
+            return own if self._wide is None else unrounded(own, self._wide, inputs, default_accuracy(self))
         except RuntimeRefusal as error:
             raise CollageError(f"ONNX Runtime could not run the model: {error}", "try other inputs", "inputs") from error
 
@@ -197,6 +206,21 @@ class OnnxModel:
             return OrtSession(self._user)
         except RuntimeRefusal as error:
             raise refused(self._user, str(error)) from error
+
+    @property
+    def reference_precision(self) -> str:
+        """The precision in which the reference is computed where that is not the model's own; else empty."""
+        return "" if self._wide is None else "float32"
+
+    @cached_property
+    def _wide(self) -> OrtSession | None:
+        """The user's model in float32, where it is in less and ONNX Runtime takes it so."""
+        if self.precision not in ("float16", "bfloat16"):
+            return None
+        try:
+            return OrtSession(widened(self._user))
+        except RuntimeRefusal:
+            return None
 
     @cached_property
     def _exposed(self) -> OrtSession:
@@ -258,6 +282,12 @@ class OnnxModel:
         if not open_names:
             return types
         try:
+            kinds = self._exposed.types
+            containers = {name: TensorType((), kinds[name]) for name in open_names if not kinds[name].startswith("tensor")}
+            types |= containers
+            open_names = [name for name in open_names if name not in containers]
+            if not open_names:
+                return types
             values = self._exposed.run(self.seeded_inputs() if self._given is None else self._given, open_names)
         except (RuntimeRefusal, CollageError) as error:
             where = f"the shape of {open_names[0]!r}, made by node {makers[open_names[0]].name!r}, is only known when it runs"
@@ -272,15 +302,24 @@ class OnnxModel:
 
 
 def _input_type(value: ValueInfoProto) -> TensorType:
-    tensor = value.type.tensor_type
-    return TensorType(tuple(dim.dim_value for dim in tensor.shape.dim), dtype_name(tensor.elem_type))
+    name, tensor = type_name(value.type), value.type.tensor_type
+    if "(" in name:
+        return TensorType(element_shape(value.type), name)
+    return TensorType(tuple(dim.dim_value for dim in tensor.shape.dim), name)
 
 
 def _type_of(value: np.ndarray) -> TensorType:
     """Return the type of an array as the graph names it."""
-    if value.dtype.kind in "OUS":
-        return TensorType(value.shape, "string")
-    return TensorType(value.shape, value.dtype.name.replace("_", "") if value.dtype.type.__module__ != "numpy" else value.dtype.name)
+    return TensorType(value.shape, graph_dtype(value.dtype))
+
+
+def _precision(model: ModelProto) -> str:
+    """Return `Model.precision` of a model."""
+    used = {dtype_name(number) for number in types_of(model)}
+    returned = {type_name(value.type) for value in model.graph.output}
+    if any(name.startswith("float8") for name in returned):
+        return "float8"
+    return next((name for name in ("bfloat16", "float16") if name in used), "float32")
 
 
 def _quantises(op: str) -> bool:

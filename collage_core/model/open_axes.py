@@ -62,10 +62,11 @@ _OF_SHAPES = ("Shape", "Size")
 def names_after_data(graph: GraphProto) -> frozenset[str]:
     """Return the tensors that are made by an operator whose data decides their shape, or computed from such tensors.
 
+    A sequence or an optional that is an input counts as such a tensor: its elements have any shape.
     A value that is computed from the shape of such a tensor may decide the shape of another, so every path counts. Values that are
     computed from constants and from fixed shapes alone are the same at each call: they decide nothing.
     """
-    found: set[str] = set()
+    found = {value.name for value in graph.input if value.type.WhichOneof("value") not in (None, "tensor_type")}
     fixed = {"", *(tensor.name for tensor in graph.initializer)}
     for node in graph.node:
         made, read = [name for name in node.output if name], read_by(node)

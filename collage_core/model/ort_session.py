@@ -5,21 +5,20 @@ Candidates are not run here, but by the toolchain of that name in worker process
 
 from __future__ import annotations
 
-import ctypes
 import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import onnxruntime as ort
-from onnx import ModelProto, TensorProto, numpy_helper
+from onnx import ModelProto
 
 from ..base.cores import usable_cores
 from ..errors import CollageError
-from .dtypes import SUB_BYTE, dtype_name, elem_type, numpy_dtype
 from .external_weights import with_relative_paths
+from .ort_values import ValueRunner
 from .unsigned_weights import with_unsigned_weights
 
 RUN_LIMIT_S = 300.0
@@ -40,6 +39,9 @@ class OrtSession:
         optimise: Whether to optimise at ONNX Runtime's basic level.
         disabled: Names of optimisers to leave out.
         saved_to: File that the optimised model is written to.
+
+    Attributes:
+        types: Inputs and outputs → their types, as ONNX Runtime writes them: ``tensor(float)``, ``seq(tensor(int64))``.
 
     Raises:
         RuntimeRefusal: ONNX Runtime does not load the model.
@@ -67,30 +69,19 @@ class OrtSession:
             options.add_session_config_entry("session.disable_prepacking", "1")
         with _Refusals():
             # The fallback to other providers would print on the terminal and try the same provider again.
-            self._session = ort.InferenceSession(
-                data, options, ["CPUExecutionProvider"], disabled_optimizers=list(disabled), enable_fallback=0
-            )
-        self._types = {value.name: value.type for value in (*self._session.get_inputs(), *self._session.get_outputs())}
+            session = ort.InferenceSession(data, options, ["CPUExecutionProvider"], disabled_optimizers=list(disabled), enable_fallback=0)
+        self._runner = ValueRunner(session)
+        self.types: Mapping[str, str] = {value.name: value.type for value in (*session.get_inputs(), *session.get_outputs())}
 
-    def run(self, inputs: Mapping[str, np.ndarray], names: Iterable[str]) -> dict[str, np.ndarray]:
-        """Return the values of the outputs `names` on `inputs`.
+    def run(self, inputs: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+        """Return the values of the outputs `names` on `inputs`: arrays, lists for sequences, None for an optional without a value.
 
         Raises:
             RuntimeRefusal: ONNX Runtime does not accept the inputs, or fails.
             CollageError: it takes longer than `RUN_LIMIT_S`.
         """
-        wanted = list(names)
         with _Refusals(), _bounded() as options:
-            if all(self._is_plain(name) for name in (*inputs, *wanted)):
-                return dict(zip(wanted, self._session.run(wanted, dict(inputs), options), strict=True))
-            feeds = {name: _to_ort(value) for name, value in inputs.items()}
-            values = self._session.run_with_ort_values(wanted, feeds, options)
-            return {name: _to_numpy(value) for name, value in zip(wanted, values, strict=True)}
-
-    def _is_plain(self, name: str) -> bool:
-        """Return whether the tensor `name` has a type of numpy itself, arrays of which ONNX Runtime takes and returns."""
-        kind = self._types[name]
-        return not any(odd in kind for odd in ("bfloat16", "float8", "float4", "int4", "int2"))
+            return self._runner.run(inputs, names, options)
 
 
 @contextmanager
@@ -153,21 +144,3 @@ def _without_signature(text: str) -> str:
         if depth == 0 and opened >= 0:
             return text[position + 1 :].removeprefix(" const").lstrip()
     return text
-
-
-def _to_ort(value: np.ndarray) -> ort.OrtValue:
-    if value.dtype.kind in "OUS" or value.dtype.type.__module__ == "numpy":
-        return ort.OrtValue.ortvalue_from_numpy(value)
-    name = value.dtype.name.replace("_", "")
-    if name in SUB_BYTE:
-        raise CollageError(f"an input of dtype {name!r} cannot be handed to ONNX Runtime", "feed the model a wider integer type", "dtype")
-    raw = np.ascontiguousarray(value).view(f"u{value.dtype.itemsize}").reshape(value.shape)  # a scalar stays one
-    return ort.OrtValue.ortvalue_from_numpy_with_onnx_type(raw, elem_type(name))
-
-
-def _to_numpy(value: ort.OrtValue) -> np.ndarray:
-    number = value.element_type()
-    if numpy_dtype(dtype_name(number)).type.__module__ == "numpy":
-        return value.numpy()
-    raw = ctypes.string_at(value.data_ptr(), value.tensor_size_in_bytes())
-    return numpy_helper.to_array(TensorProto(dims=value.shape(), data_type=number, raw_data=raw))

@@ -43,12 +43,7 @@ def fix_shapes(model: ModelProto, said: Mapping[str, Sequence[int]], brought: Ma
     Raises:
         CollageError: an input without a shape, a dynamic dimension, or a given shape that does not fit.
     """
-    inputs = {value.name: value for value in model.graph.input}
-    for value in inputs.values():
-        if value.type.WhichOneof("value") != "tensor_type":
-            raise CollageError(
-                f"input {value.name!r} is no tensor", "only models whose inputs are tensors can be partitioned", "unsupported"
-            )
+    inputs = {value.name: value for value in model.graph.input if not _is_container(value)}
     for name, shape in said.items():
         hint = f"its inputs are {describe_inputs(model)}"
         if name not in inputs:
@@ -66,9 +61,24 @@ def fix_shapes(model: ModelProto, said: Mapping[str, Sequence[int]], brought: Ma
     return {name: tuple(given[name]) if name in given else _close(value, symbols, side) for name, value in inputs.items()}
 
 
+def _is_container(value: ValueInfoProto) -> bool:
+    """Return whether an input is a sequence, an optional or a map, of which no shape is asked.
+
+    Raises:
+        CollageError: it is something else than these or a tensor.
+    """
+    kind = value.type.WhichOneof("value") or "value without a type"
+    if kind in ("sparse_tensor_type", "opaque_type", "value without a type"):
+        what = kind.removesuffix("_type").replace("_", " ")
+        hint = "export it with tensors, sequences or optionals as its inputs"
+        raise CollageError(f"input {value.name!r} is a {what}, which no toolchain takes", hint, "unsupported")
+    return kind != "tensor_type"
+
+
 def shapes_of(model: ModelProto, arrays: Mapping[str, np.ndarray]) -> dict[str, Shape]:
     """Return the shapes of the user's `arrays` for inputs of `model`; what fits no input is found when they are checked."""
-    ranks = {value.name: len(_dims(value)) if value.type.tensor_type.HasField("shape") else None for value in model.graph.input}
+    tensors = [value for value in model.graph.input if value.type.WhichOneof("value") == "tensor_type"]
+    ranks = {value.name: len(_dims(value)) if value.type.tensor_type.HasField("shape") else None for value in tensors}
     return {name: array.shape for name, array in arrays.items() if name in ranks and ranks[name] in (None, array.ndim)}
 
 

@@ -9,6 +9,7 @@ from ..base.model_file import is_relax_file
 from ..errors import AccuracyError, CollageError
 from ..events import Emit, ignore
 from ..rewrite.plan import Plan
+from ..rewrite.runtime.arrays_file import read_arrays
 from ..rules.spec import HOST_TARGET
 from ..toolchains.registry import get
 from . import discover
@@ -17,18 +18,22 @@ from .discover import Phases
 from .timing_gap import Surroundings, timing_gap
 
 
-def apply(plan: Plan, source: str | Path, out: Path, emit: Emit = ignore) -> dict[str, Any]:
+def apply(plan: Plan, source: str | Path, out: Path, emit: Emit = ignore, inputs: Path | None = None) -> dict[str, Any]:
     """Phase 4 alone: build what `plan` says, verify it, and leave the artifact in `out`; gives the `verify` document.
 
+    Args:
+        inputs: An ``.npz`` with the user's own inputs, of the shapes that the plan was made for; seeded ones unless given.
+
     Raises:
-        CollageError: the plan is for another model, or a target of it is not usable here.
+        CollageError: the plan is for another model, a target of it is not usable here, or the inputs do not fit.
         AccuracyError: the artifact computes something else than the model; nothing is left in `out`.
     """
     from .assemble_and_verify import build_and_verify
 
     phases = Phases(emit)
     with phases("load"):
-        model = discover.load_as_planned(plan, source)
+        brought = None if inputs is None else read_arrays(inputs)
+        model = discover.load_as_planned(plan, source, brought)
     if model.hash != plan.model.hash:
         raise CollageError(
             f"the plan is for the model {plan.model.name!r} ({plan.model.hash[:16]}), this is {model.name!r} ({model.hash[:16]})",
@@ -38,8 +43,9 @@ def apply(plan: Plan, source: str | Path, out: Path, emit: Emit = ignore) -> dic
     plan.check_covers(tuple(node.name for node in model.graph.nodes))
     check_not_described(plan)
     discover.check_usable(get(name) for name in dict.fromkeys(p.target for p in plan.partitions) if name != HOST_TARGET)
+    given = model.seeded_inputs() if brought is None else model.check_inputs(brought)
     make_folder(out)
-    with build_and_verify(model, plan, model.seeded_inputs(), phases, emit, out) as built:
+    with build_and_verify(model, plan, given, phases, emit, out) as built:
         check_accuracy(built.verify, plan.accuracy)
         plan.write(out / "plan.json")
         return {**built.verify, "accuracy": plan.accuracy, "gap": timing_gap(plan, built.verify, Surroundings.since(built.load))}

@@ -103,7 +103,7 @@ def build_and_verify(
             errors = errors_of(built, "plan", built.folder)
             built.load = OtherLoad()
             seconds = time_plan(built.pool, "plan", built.folder, built.inputs)
-            built.verify = verify_document(plan, errors, statistics.median(seconds))
+            built.verify = verify_document(plan, errors, statistics.median(seconds), model.reference_precision)
             emit(_verified(built))
         built.took_s = sum(phases.seconds[name] or 0.0 for name in ("rewrite", "verify"))
         yield built
@@ -165,14 +165,19 @@ def errors_of(built: Built, name: str, folder: Path, timeout_s: float = RUN_TIME
     return {output: max(error, second[output]) for output, error in first.items()}
 
 
-def verify_document(plan: Plan, errors: Mapping[str, float], measured_s: float) -> dict[str, Any]:
-    """The `verify` document of a plan that errs by `errors` and takes `measured_s` end to end."""
+def verify_document(plan: Plan, errors: Mapping[str, float], measured_s: float, precision: str = "") -> dict[str, Any]:
+    """The `verify` document of a plan that errs by `errors` and takes `measured_s` end to end.
+
+    Args:
+        precision: That of the reference, where it is not the model's own.
+    """
+    said = ["optimisation off", *([f"computed in {precision}"] if precision else []), *_fixed_texts(plan)]
     return {
         "measured_s": measured_s,
         "additive_error_s": additive_error_s(plan, measured_s),
         "max_rel_error": max(errors.values(), default=0.0),
         "errors": dict(errors),
-        "reference": ", ".join([f"onnxruntime {metadata.version('onnxruntime')}", "optimisation off", *_fixed_texts(plan)]),
+        "reference": ", ".join([f"onnxruntime {metadata.version('onnxruntime')}", *said]),
     }
 
 

@@ -17,6 +17,7 @@ from ..errors import CollageError
 from ..events import CandidatesFound, Emit, Note, PhaseEnded, PhaseStarted
 from ..graph.dataflow_graph import DataflowGraph
 from ..model.accuracy import default_accuracy
+from ..model.base import Arrays
 from ..model.onnx_model import OnnxModel
 from ..model.relax.load import load
 from ..model.samples.registry import SAMPLES, resolve
@@ -28,7 +29,7 @@ from ..rules.base import PartitionRule
 from ..rules.base_rules import Host
 from ..rules.candidate import CandidatePartition, Rejection, RejectionLog
 from ..rules.partitionings import with_partitionings
-from ..rules.spec import HOST_TARGET, find_candidates, gather_specs, taken_nodes, without_open_shapes
+from ..rules.spec import HOST_TARGET, find_candidates, gather_specs, taken_nodes, with_buffers
 from ..toolchains.base import Toolchain
 from ..toolchains.described import DescribedToolchain, read_description
 from ..toolchains.registry import check_name_is_free, get
@@ -107,8 +108,8 @@ class CandidateSet:
             self.partitionings = find_partitionings(self.model, self.toolchains, self.rules, self.by_target, self.log, emit)
             self.by_target = with_partitionings(self.graph, self.partitionings, self.by_target)
             self._tell_partitionings(emit)
-            if self.graph.has_open_shapes:
-                self._drop_open_shapes()
+            if self.graph.has_unbuffered:
+                self._drop_unbuffered()
             for said in dict.fromkeys(self._said(rejection) for rejection in self.log.notes):
                 emit(Note(said))
             self.unique = {target: len({c.computation for c in found}) for target, found in self.by_target.items()}
@@ -128,11 +129,12 @@ class CandidateSet:
             if new:
                 emit(Note(f"{new} of the {len(one.groups)} groups that {one.source} makes for {one.target} are found by none of its rules"))
 
-    def _drop_open_shapes(self) -> None:
-        """Keep, for each toolchain that takes fixed shapes only, the candidates with fixed shapes at their boundary."""
+    def _drop_unbuffered(self) -> None:
+        """Keep, for each toolchain, the candidates of whose boundary it takes all: open shapes, and values that are no plain memory."""
         for target, toolchain in self.toolchains.items():
-            if not toolchain.takes_open_shapes:
-                self.by_target[target] = without_open_shapes(self.by_target[target], self.log)
+            opens, opaque = toolchain.takes_open_shapes, toolchain.takes_opaque
+            if not (opens and opaque):
+                self.by_target[target] = with_buffers(self.by_target[target], self.log, opens=opens, opaque=opaque)
 
     def _said(self, note: Rejection) -> str:
         """A note on the rules, with the user's file that they stand in."""
@@ -204,10 +206,14 @@ def model_name(source: str | Path) -> str:
     return str(source) if str(source) in SAMPLES else Path(source).stem
 
 
-def load_as_planned(plan: Plan, source: str | Path) -> OnnxModel:
-    """The model `source` with the shapes, values and folding of `plan`; whether it is the plan's model is not asked here."""
-    folds, fixed = bool(plan.options.get("fold", True)), plan.model.fixed
-    return load(resolve(str(source)), planned_shapes(plan), folds, model_name(source), values=fixed, ir=plan.options.get("ir"))
+def load_as_planned(plan: Plan, source: str | Path, given: Arrays | None = None) -> OnnxModel:
+    """The model `source` with the shapes, values and folding of `plan`; whether it is the plan's model is not asked here.
+
+    Args:
+        given: The user's own inputs; sizes that depend on data are those of a run on them.
+    """
+    folds, fixed, ir = bool(plan.options.get("fold", True)), plan.model.fixed, plan.options.get("ir")
+    return load(resolve(str(source)), planned_shapes(plan), folds, model_name(source), values=fixed, ir=ir, inputs=given)
 
 
 def planned_shapes(plan: Plan) -> dict[str, tuple[int, ...]]:

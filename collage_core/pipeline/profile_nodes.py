@@ -11,7 +11,6 @@ from ..base.isolation.worker import Worker
 from ..cost.database.records import machine_id
 from ..cost.measuring.activations import ActivationStore
 from ..cost.measuring.profile_worker import profile_nodes
-from ..cost.measuring.trial_worker import ArrayFile
 from ..errors import CollageError
 from ..graph.index_set import IndexSet
 from ..model.base import Arrays, Model
@@ -75,10 +74,7 @@ def _profiled(
         inside = model.cut(IndexSet(partition.nodes))
         store.fetch(tensor.name for tensor in inside.inputs)
         given = [store.file(tensor.name) for tensor in inside.inputs]
-        files = [file for file in given if isinstance(file, ArrayFile)]
-        if len(files) < len(given):
-            return PartitionTimes(partition.id, NONE, reason="it reads strings, which are not kept for a profile")
-        found = worker.call(profile_nodes, registry.get, partition.target, inside, files, threads, timeout_s=limit_s)
+        found = worker.call(profile_nodes, registry.get, partition.target, inside, given, threads, timeout_s=limit_s)
     except (CollageError, WorkerError) as error:
         return PartitionTimes(partition.id, NONE, reason=f"the profile failed: {one_line(error)}")
     if found is None:

@@ -21,9 +21,10 @@ import numpy as np
 
 from ..errors import CollageError
 from ..graph.dataflow_graph import Tensor
+from ..graph.value_arrays import as_arrays
 from ..rules.spec import HOST_TARGET
 from ..toolchains import registry
-from ..toolchains.base import Toolchain, ToolchainError, check_open_shapes
+from ..toolchains.base import Toolchain, ToolchainError, check_boundary
 from ..toolchains.reasons import one_line
 from .partition_models import PartitionModel, check_flow, run_order
 from .reorders import layouts_of, with_reorders
@@ -68,7 +69,8 @@ def assemble(
     with _staging_folder(out) as folder:
         entries = _build(ordered, tools, graph_inputs, graph_outputs, folder, threads, constants)
         if sample is not None:
-            np.savez(folder / SAMPLE, *(sample[tensor.name] for tensor in graph_inputs))
+            kept = [as_arrays(f"arr_{index}", sample[tensor.name]) for index, tensor in enumerate(graph_inputs)]
+            np.savez(folder / SAMPLE, **{key: array for arrays in kept for key, array in arrays.items()})  # type: ignore[arg-type]
         files = {path.relative_to(folder).as_posix(): fingerprint(path) for path in sorted(folder.rglob("*")) if path.is_file()}
         manifest = Manifest(
             about=dict(about or {}),
@@ -121,7 +123,7 @@ def _built(partition: PartitionModel, index: int, tool: Toolchain | None, folder
         return entry, None
     version, name = tool.availability().version, f"{index:03d}_{partition.target}"
     try:
-        check_open_shapes(tool, model)
+        check_boundary(tool, model)
         module = tool.relax_module(model)
         if module is not None:
             return replace(entry, version=version, function=f"{partition.target}_{index:03d}"), module

@@ -1,7 +1,8 @@
 """Joins partitions into one Relax module whose ``main`` calls one function per partition. Nothing is compiled.
 
 Partitions of TVM become Relax functions, equal kernels only once. Every other partition is a `call_dps_packed` of a symbol that the
-runtime registers; one with an output of open shape is a `call_pure_packed`, which returns its outputs instead of writing into buffers.
+runtime registers; one that allocates an output, or reads an opaque value, is a `call_pure_packed`, which returns its outputs instead of
+writing into buffers.
 Partitions of the host, which only rename tensors, are left out.
 """
 
@@ -67,7 +68,7 @@ def _called(builder: relax.BlockBuilder, called: CalledPartition, function: Any,
     kinds = [_relax_type(tensor) for tensor in model.outputs]
     if function is not None:
         result = builder.emit(relax.Call(function, arguments))
-    elif any(tensor.type.open_axes for tensor in model.outputs):
+    elif not all(tensor.type.has_buffer for tensor in model.outputs) or any(tensor.type.is_opaque for tensor in model.inputs):
         returned = kinds[0] if len(kinds) == 1 else relax.TupleType(kinds)
         result = builder.emit(relax.op.call_pure_packed(called.symbol, *arguments, ty_args=[returned]))
     else:
@@ -95,6 +96,8 @@ def _constant(array: np.ndarray) -> Any:
 
 
 def _relax_type(tensor: Tensor) -> Any:
+    if tensor.type.is_opaque:
+        return relax.ObjectType()
     dtype = buffer_dtype(tensor.type.dtype).name
     if tensor.type.open_axes:
         return relax.TensorType(dtype=dtype, ndim=len(tensor.type.shape))

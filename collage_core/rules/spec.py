@@ -87,29 +87,35 @@ def find_candidates(
     return made
 
 
-def without_open_shapes(found: Sequence[CandidatePartition], log: RejectionLog) -> list[CandidatePartition]:
-    """Return the candidates that neither read nor make a tensor of open shape, and log the others as rejections.
+def with_buffers(found: Sequence[CandidatePartition], log: RejectionLog, *, opens: bool, opaque: bool) -> list[CandidatePartition]:
+    """Return the candidates whose target takes all that crosses their boundaries, and log the others as rejections.
 
-    It is for a target whose kernels cannot take such tensors.
+    Args:
+        opens: Whether the target takes tensors whose shape differs from call to call.
+        opaque: Whether it takes values that are no plain memory.
     """
     kept = []
     for candidate in found:
-        tensor = _open_tensor(candidate)
-        if tensor is None:
+        refused = _refused_value(candidate, opens, opaque)
+        if refused is None:
             kept.append(candidate)
             continue
-        kind = candidate.graph.types[tensor]
-        reason = f"shapes: {tensor!r} is {kind}: its shape differs from call to call, and {candidate.target} takes fixed shapes only"
+        group, reason = refused
         path = candidate.rule.removeprefix(f"{candidate.target}.")
-        log.add(Rejection(candidate.target, tuple(candidate.inside), path, "validity", reason), "shapes")
+        log.add(Rejection(candidate.target, tuple(candidate.inside), path, "validity", f"{group}: {reason}"), group)
     return kept
 
 
-def _open_tensor(candidate: CandidatePartition) -> str | None:
-    """Return the first tensor of open shape that crosses the boundary of `candidate`."""
+def _refused_value(candidate: CandidatePartition, opens: bool, opaque: bool) -> tuple[str, str] | None:
+    """Return what is wrong with the first value at the boundary of `candidate` that its target does not take: the group and a reason."""
     sub_graph, types = candidate.sub_graph, candidate.graph.types
-    crossing = (*sub_graph.input_tensors(), *sub_graph.output_tensors())
-    return next((name for name in crossing if types[name].open_axes), None)
+    for name in (*sub_graph.input_tensors(), *sub_graph.output_tensors()):
+        kind = types[name]
+        if kind.open_axes and not opens:
+            return "shapes", f"{name!r} is {kind}: its shape differs from call to call, and {candidate.target} takes fixed shapes only"
+        if kind.is_opaque and not opaque:
+            return "types", f"{name!r} is {kind}: it is no plain memory, and {candidate.target} takes plain memory only"
+    return None
 
 
 _SWAPPED = str.maketrans("01", "10")

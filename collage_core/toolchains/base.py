@@ -85,16 +85,16 @@ class Kernel(Protocol):
 
 
 class AllocatingKernel(Kernel, Protocol):
-    """A kernel some of whose outputs have open shapes (`TensorType.open_axes`), which it allocates itself as it runs."""
+    """A kernel some of whose outputs have no buffer (`TensorType.has_buffer`): it allocates them itself as it runs."""
 
-    def bind(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray | None]) -> None:
-        """Set the buffers as `Kernel.bind` does; `outputs` has None for each output of open shape."""
+    def bind(self, inputs: Sequence[Any], outputs: Sequence[np.ndarray | None]) -> None:
+        """Set the buffers as `Kernel.bind` does; `inputs` has an opaque value as it is, `outputs` None for each output without a buffer."""
         ...
 
-    def allocated(self, index: int) -> np.ndarray:
+    def allocated(self, index: int) -> Any:
         """Return what the last `run` made of the output `index`, for which None was bound.
 
-        The array has the shape of that run and is C-contiguous. It may change at the next `run`.
+        An array has the shape of that run and is C-contiguous. It may change at the next `run`.
         """
         ...
 
@@ -115,6 +115,8 @@ class Toolchain(ABC):
         partition_for: The ``partition_for_<toolchain>`` of TVM's whose partitioning is a baseline beside it; that of its name unless given.
         takes_external_data: Whether `SubModel.onnx` may name files that hold weights; else these are read into it first (`package`).
         takes_open_shapes: Whether its kernels read inputs and make outputs (`AllocatingKernel`) whose shapes differ from call to call.
+        takes_opaque: Whether its kernels read inputs and make outputs that are objects of Python (`TensorType.is_opaque`): strings, lists
+            of arrays for sequences, arrays of `ml_dtypes` for types of less than a byte.
     """
 
     name: str
@@ -125,6 +127,7 @@ class Toolchain(ABC):
     lowers_precision: bool = False
     takes_open_shapes: bool = False
     takes_external_data: bool = False
+    takes_opaque: bool = False
     tunes: bool = False
     partition_for: str = ""
     layout: str = ""
@@ -268,17 +271,19 @@ class Toolchain(ABC):
 
 def unbound_outputs(model: SubModel) -> list[np.ndarray | None]:
     """Return a new buffer for each output of `model`, as `AllocatingKernel.bind` takes them: None where the kernel allocates it."""
-    return [None if tensor.type.open_axes else aligned_empty(tensor.type) for tensor in model.outputs]
+    return [aligned_empty(tensor.type) if tensor.type.has_buffer else None for tensor in model.outputs]
 
 
-def outputs_of(kernel: Kernel, bound: Sequence[np.ndarray | None]) -> list[np.ndarray]:
-    """Return the outputs of the last run of `kernel`: the arrays that were bound, and those that it allocated where None was."""
+def outputs_of(kernel: Kernel, bound: Sequence[np.ndarray | None]) -> list[Any]:
+    """Return the outputs of the last run of `kernel`: the arrays that were bound, and what it allocated where None was."""
     return [cast(AllocatingKernel, kernel).allocated(index) if array is None else array for index, array in enumerate(bound)]
 
 
-def check_open_shapes(toolchain: Toolchain, model: SubModel) -> None:
-    """Raise ToolchainError where `model` reads or makes a tensor of open shape and `toolchain` does not take such tensors."""
+def check_boundary(toolchain: Toolchain, model: SubModel) -> None:
+    """Raise ToolchainError where `model` reads or makes a tensor of open shape or an opaque value, and `toolchain` does not take such."""
     for tensor in (*model.inputs, *model.outputs):
+        if tensor.type.is_opaque and not toolchain.takes_opaque:
+            raise ToolchainError("import", f"{tensor.name!r} is {tensor.type}: it is no plain memory, which is not supported")
         if tensor.type.open_axes and not toolchain.takes_open_shapes:
             raise ToolchainError("import", f"{tensor.name!r} is {tensor.type}: its shape differs from call to call, which is not supported")
 

@@ -20,8 +20,11 @@ _EXTENDED = {
     "float8e4m3fnuz": "float8_e4m3fnuz",
     "float8e5m2": "float8_e5m2",
     "float8e5m2fnuz": "float8_e5m2fnuz",
+    "float8e8m0": "float8_e8m0fnu",
 }
 """Dtypes that ml_dtypes adds to numpy: the graph's name → that of ml_dtypes."""
+_PACKED = {"int4": "int4", "uint4": "uint4", "int2": "int2", "uint2": "uint2", "float4e2m1": "float4_e2m1fn"}
+"""The same for those of less than a byte, which have no buffers."""
 
 
 def buffer_dtype(name: str) -> np.dtype:
@@ -42,6 +45,17 @@ def buffer_dtype(name: str) -> np.dtype:
     if dtype.kind not in "biufc" or dtype.name.startswith(("int4", "uint4", "int2", "uint2")):
         raise CollageError(f"tensors of dtype {name!r} cannot be handed from one partition to another", "keep them inside one", "dtype")
     return dtype
+
+
+def value_dtype(name: str) -> np.dtype:
+    """Return the dtype of the arrays of a tensor whether or not it has a buffer: that of `ml_dtypes` for types of less than a byte."""
+    if name == "string":
+        return np.dtype(object)
+    if name in _PACKED:
+        import ml_dtypes
+
+        return np.dtype(getattr(ml_dtypes, _PACKED[name]))
+    return buffer_dtype(name)
 
 
 def aligned_empty(kind: TensorType) -> np.ndarray:

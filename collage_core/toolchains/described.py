@@ -73,7 +73,7 @@ class DescribedToolchain(Toolchain):
         self.source = source
         self.text = text
         self.style = data.get("style", "graph")
-        self.takes_open_shapes = True  # its rules say what it takes, and nothing is run on it
+        self.takes_open_shapes = self.takes_opaque = True  # its rules say what it takes, and nothing is run on it
         self.letter = self.name[0].upper()
         self.cost = dict(data.get("cost", {}))
         self._fusion = data.get("fusion", "arbitrary" if self.style == "graph" else "none")

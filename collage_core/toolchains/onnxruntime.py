@@ -46,6 +46,7 @@ class OnnxRuntimeToolchain(Toolchain):
     letter = "O"
     takes_open_shapes = True
     takes_external_data = True
+    takes_opaque = True
 
     def availability(self) -> Availability:
         if util.find_spec("onnxruntime") is None:
@@ -95,7 +96,7 @@ class OnnxRuntimeToolchain(Toolchain):
             return node_times(named, steps(kernels, Path(kernel.end_profiling())))
 
 
-def _loaded(package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], options: Any) -> _Kernel:
+def _loaded(package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], options: Any) -> _Kernel | _OpaqueKernel:
     import onnxruntime
 
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
@@ -103,7 +104,8 @@ def _loaded(package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor],
         session = _session(onnx_of(package) if is_external(package) else package, options)
     except Exception as error:  # as in `build`
         raise ToolchainError("build", one_line(error)) from error
-    return _Kernel(session, inputs, outputs)
+    is_opaque = any(tensor.type.is_opaque for tensor in (*inputs, *outputs))
+    return (_OpaqueKernel if is_opaque else _Kernel)(session, inputs, outputs)
 
 
 class OnnxRuntimeInt8Toolchain(OnnxRuntimeToolchain):
@@ -133,6 +135,40 @@ class OnnxRuntimeInt8Toolchain(OnnxRuntimeToolchain):
         from .dynamic_int8 import quantised
 
         return super().build(replace(model, onnx=quantised(model.onnx)), threads)
+
+
+class _OpaqueKernel:
+    """A session that reads or makes values which are no plain memory: they are converted at each run, and outputs are copied."""
+
+    def __init__(self, session: Any, inputs: Sequence[Tensor], outputs: Sequence[Tensor]):
+        from ..model.ort_values import ValueRunner
+
+        self._session, self._runner = session, ValueRunner(session)
+        self._inputs = [tensor.name for tensor in inputs]
+        self._outputs = [tensor.name for tensor in outputs]
+        self._given: dict[str, Any] = {}
+        self._buffers: Sequence[np.ndarray | None] = ()
+        self._made: dict[str, Any] = {}
+
+    def bind(self, inputs: Sequence[Any], outputs: Sequence[np.ndarray | None]) -> None:
+        self._given = dict(zip(self._inputs, inputs, strict=True))
+        self._buffers = outputs
+
+    def run(self) -> None:
+        try:
+            self._made = self._runner.run(self._given, self._outputs)
+        except Exception as error:  # as in `build`
+            raise ToolchainError("run", one_line(error)) from error
+        for name, buffer in zip(self._outputs, self._buffers, strict=True):
+            if buffer is not None:
+                buffer[...] = self._made[name]
+
+    def end_profiling(self) -> str:
+        """Return the path of the file with the profile of all runs; the session's options asked for it."""
+        return str(self._session.end_profiling())
+
+    def allocated(self, index: int) -> Any:
+        return self._made[self._outputs[index]]
 
 
 class _Kernel:
@@ -276,7 +312,14 @@ def _stage(error: Exception) -> str:
     return "build" if type(error).__name__ == "NotImplemented" else "import"
 
 
-_EXTENDED_TYPES = {"bfloat16": 16, "float8_e4m3fn": 17, "float8_e4m3fnuz": 18, "float8_e5m2": 19, "float8_e5m2fnuz": 20}
+_EXTENDED_TYPES = {
+    "bfloat16": 16,
+    "float8_e4m3fn": 17,
+    "float8_e4m3fnuz": 18,
+    "float8_e5m2": 19,
+    "float8_e5m2fnuz": 20,
+    "float8_e8m0fnu": 24,
+}
 """ONNX's numbers for the dtypes that numpy itself does not have."""
 
 

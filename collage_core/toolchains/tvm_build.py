@@ -97,7 +97,9 @@ def before_fusion() -> list[Any]:
 
 @tvm.transform.module_pass(opt_level=0, name="CollageDestinationPassing")
 class DestinationPassing:
-    """Passes the outputs' buffers to ``main`` as further parameters; it then returns a tuple of the outputs of open shape only.
+    """Passes the outputs' buffers to ``main`` as further parameters; it then returns a tuple of the other outputs only.
+
+    Outputs of open shape and objects of Python have no buffers.
 
     The input is the result of TVM's `CallTIRRewrite`: plain binding blocks, in which ``main`` allocates every tensor that a call
     fills. An output that ``main`` allocates is written in place; any other (an input, a constant, a view, a branch, an output
@@ -110,7 +112,7 @@ class DestinationPassing:
         bound = {binding.var: binding.value for binding in bindings}
         allocated = {binding.var for binding in bindings if _is_call(binding, "relax.builtin.alloc_tensor")}
         kinds = dict(enumerate(output_types(main)))
-        outputs = {index: relax.Var(f"out{index}", kind) for index, kind in kinds.items() if _is_static(kind.shape)}
+        outputs = {index: relax.Var(f"out{index}", kind) for index, kind in kinds.items() if _is_static(getattr(kind, "shape", None))}
         returned = [index for index in kinds if index not in outputs]
         placed: dict[relax.Var, relax.Var] = {}
         copies = []

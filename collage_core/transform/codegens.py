@@ -20,7 +20,7 @@ from ..graph.dataflow_graph import Tensor
 from ..model.base import SubModel
 from ..model.relax.regions import Region, divided, tensor_type
 from ..toolchains import registry
-from ..toolchains.base import check_open_shapes
+from ..toolchains.base import check_boundary
 from ..toolchains.nchwc_models import REORDER_TARGET
 from .blocked_tensors import reorder_of
 from .encodings import is_tvm, kernel_function, threads_of
@@ -72,7 +72,7 @@ def _package(target: str, name: str, function: relax.Function, threads: int, wor
         model = reorder_of(function, model) or model
     tool = registry.get(target)
     try:
-        check_open_shapes(tool, model)
+        check_boundary(tool, model)
         data = worker.call(_build, target, model, threads, timeout_s=BUILD_S)
     except (CollageError, WorkerError) as error:
         raise CollageError(f"{target} cannot take the function {name!r}: {error}", "leave it to another toolchain", "toolchain") from error

@@ -419,11 +419,8 @@ class MeasureEstimator:
             return Record(stage="import", reason=f"it cannot be cut out of the model: {error.message}")
         given = [self._activations.file(tensor.name) for tensor in model.inputs]
         wanted = [self._activations.file(tensor.name) for tensor in model.outputs]
-        if None in given or None in wanted:
-            return Record(stage="run", reason="a tensor at its boundary holds strings, which cannot be handed over")
-        files = [file for file in given if file], [file for file in wanted if file]
         enough_s = None if best_s is None else best_s * TOO_LITTLE
-        return TrialTask(computation.target, model, *files, budget_s, enough_s)
+        return TrialTask(computation.target, model, given, wanted, budget_s, enough_s)
 
     def _known(self, computation: _Computation, record: Record, *, from_cache: bool) -> Iterator[Known]:
         cost = self._cost(computation, record)

@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,6 @@ from ...base.isolation.scratch import scratch_folder
 from ...errors import CollageError
 from ...graph.dataflow_graph import Tensor
 from ...model.base import Arrays, Model
-from ...toolchains.buffers import buffer_dtype
 from .trial_worker import ArrayFile
 
 CHUNK_BYTES = 1 << 30
@@ -41,29 +41,22 @@ class ActivationStore:
         Raises:
             CollageError: the disk is full or cannot be written.
         """
-        wanted = [name for name in dict.fromkeys(names) if name not in self._files and self._can_be_kept(name)]
+        wanted = [name for name in dict.fromkeys(names) if name not in self._files]
         for chunk in self._chunks(wanted):
             given = {name: self._inputs[name] for name in chunk if name in self._inputs}
             made = self._model.activations(self._inputs, [name for name in chunk if name not in given])
             for name in chunk:
                 self._files[name] = self._write(name, given[name] if name in given else made[name])
 
-    def file(self, name: str) -> ArrayFile | None:
-        """Return the file of a tensor that was fetched; None where its elements are no plain memory (strings)."""
-        return self._files.get(name)
+    def file(self, name: str) -> ArrayFile:
+        """Return the file of a tensor that was fetched."""
+        return self._files[name]
 
     def close(self) -> None:
         """Remove the files."""
         self._files.clear()
         self._remove()
         self._folder = None
-
-    def _can_be_kept(self, name: str) -> bool:
-        try:
-            buffer_dtype(self._model.graph.types[name].dtype)
-        except CollageError:
-            return False
-        return True
 
     def _chunks(self, names: list[str]) -> Iterator[list[str]]:
         chunk: list[str] = []
@@ -77,18 +70,26 @@ class ActivationStore:
         if chunk:
             yield chunk
 
-    def _write(self, name: str, array: np.ndarray) -> ArrayFile:
+    def _write(self, name: str, value: Any) -> ArrayFile:
+        known = self._model.graph.types[name]
+        array = _boxed(value) if known.is_opaque else np.ascontiguousarray(value).reshape(value.shape)
         try:
             if self._folder is None:
                 self._folder = scratch_folder()
                 self._remove = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
             path = self._folder / f"{len(self._files)}.npy"
-            np.save(path, np.ascontiguousarray(array).reshape(array.shape))
+            np.save(path, array, allow_pickle=known.is_opaque)
         except OSError as error:
             raise CollageError(
                 f"the activations of {name!r} cannot be kept for measuring: {error.strerror or error}",
                 "make room on the disk, or set COLLAGE_HOME to another folder",
                 "unwritable",
             ) from error
-        known = self._model.graph.types[name]
-        return ArrayFile(Tensor(name, replace(known, shape=array.shape) if known.open_axes else known), path)
+        return ArrayFile(Tensor(name, replace(known, shape=value.shape) if known.open_axes else known), path)
+
+
+def _boxed(value: Any) -> np.ndarray:
+    """Return an array of one element, the object `value`."""
+    box = np.empty((), object)
+    box[()] = value
+    return box

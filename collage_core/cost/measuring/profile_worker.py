@@ -6,9 +6,10 @@ It runs in a process that may crash or hang at any line. Arrays come as files, t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ...model.base import SubModel
-from ...toolchains.base import check_open_shapes
+from ...toolchains.base import Toolchain, check_boundary
 from ...toolchains.blocked_layout import is_blocked, to_blocked
 from ...toolchains.buffers import aligned_copy
 from ...toolchains.profiling import NodeTime
@@ -24,10 +25,15 @@ def profile_nodes(
         ToolchainError: in the toolchain's own words.
     """
     toolchain = get_toolchain(target)
-    check_open_shapes(toolchain, model)
-    arrays = []
-    for file in given:
-        blocked = toolchain.layout != "" and is_blocked(file.tensor.type)
-        arrays.append(aligned_copy(to_blocked(file.read()) if blocked else file.read()))
+    check_boundary(toolchain, model)
+    arrays = [_value(toolchain, file) for file in given]
     found = toolchain.profile(model, arrays, threads)
     return None if found is None else list(found)
+
+
+def _value(toolchain: Toolchain, file: ArrayFile) -> Any:
+    """Return an input in the layout of the toolchain; an opaque value as it is."""
+    if file.tensor.type.is_opaque:
+        return file.read()
+    blocked = toolchain.layout != "" and is_blocked(file.tensor.type)
+    return aligned_copy(to_blocked(file.read()) if blocked else file.read())

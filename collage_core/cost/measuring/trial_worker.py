@@ -12,14 +12,14 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
 from ...graph.dataflow_graph import Tensor
-from ...model.accuracy import has_other_type, is_float, output_errors, worst_element
+from ...model.accuracy import has_other_type, is_float, output_errors, relative_error, worst_element
 from ...model.base import SubModel
-from ...toolchains.base import AllocatingKernel, Kernel, Toolchain, ToolchainError, check_open_shapes, outputs_of
+from ...toolchains.base import AllocatingKernel, Kernel, Toolchain, ToolchainError, check_boundary, outputs_of
 from ...toolchains.blocked_layout import is_blocked, to_blocked, to_plain
 from ...toolchains.buffers import aligned_empty, buffer_dtype
 from .core_latency import CoreLatencyProbe
@@ -40,8 +40,10 @@ class ArrayFile:
     tensor: Tensor
     path: Path
 
-    def read(self) -> np.ndarray:
-        """Return the values, mapped where they are large; never write to them."""
+    def read(self) -> Any:
+        """Return the values, mapped where they are large; never write to them. An opaque value is a pickle, of this program's own."""
+        if self.tensor.type.is_opaque:
+            return np.load(self.path, allow_pickle=True).item()
         mapped = self.path.stat().st_size >= _MAP_FROM_BYTES
         array = np.load(self.path, mmap_mode="r" if mapped else None)
         return array.view(buffer_dtype(self.tensor.type.dtype)).reshape(self.tensor.type.shape)
@@ -85,7 +87,7 @@ class _Trial:
     layout: str = ""
     given: list[ArrayFile] = field(default_factory=list)
     wanted: list[ArrayFile] = field(default_factory=list)
-    inputs: list[np.ndarray] = field(default_factory=list)
+    inputs: list[Any] = field(default_factory=list)
     outputs: list[np.ndarray | None] = field(default_factory=list)
     accuracy: float = 0.0
 
@@ -117,7 +119,7 @@ class _Trial:
     def holds_blocked(self, file: ArrayFile) -> bool:
         return self.layout != "" and is_blocked(file.tensor.type)
 
-    def given_values(self, file: ArrayFile) -> np.ndarray:
+    def given_values(self, file: ArrayFile) -> Any:
         """Return the values of an input in the layout in which the kernel reads it."""
         return to_blocked(file.read()) if self.holds_blocked(file) else file.read()
 
@@ -161,13 +163,13 @@ def build(get_toolchain: GetToolchain, target: str, model: SubModel, threads: in
     """
     release()
     toolchain = get_toolchain(target)
-    check_open_shapes(toolchain, model)
+    check_boundary(toolchain, model)
     package = _packages.built(toolchain, target, model, threads)
     global _trial
     kernel = toolchain.load(package, model.inputs, model.outputs, threads)
     if not all(callable(getattr(kernel, method, None)) for method in ("bind", "run")):
         raise ToolchainError("build", f"it gave a {type(kernel).__name__} as a kernel, which cannot be bound and run")
-    if any(tensor.type.open_axes for tensor in model.outputs) and not callable(getattr(kernel, "allocated", None)):
+    if not all(tensor.type.has_buffer for tensor in model.outputs) and not callable(getattr(kernel, "allocated", None)):
         raise ToolchainError("build", f"it gave a {type(kernel).__name__} as a kernel, which cannot say what it allocated")
     _trial = _Trial(kernel, threads, toolchain.layout)
 
@@ -177,7 +179,7 @@ def check(given: Sequence[ArrayFile], wanted: Sequence[ArrayFile], accuracy: flo
     trial = _current()
     trial.given, trial.wanted, trial.accuracy = list(given), list(wanted), accuracy
     trial.inputs = [_aligned(file.tensor, trial.given_values(file)) for file in given]
-    trial.outputs = [None if file.tensor.type.open_axes else aligned_empty(file.tensor.type) for file in wanted]
+    trial.outputs = [aligned_empty(file.tensor.type) if file.tensor.type.has_buffer else None for file in wanted]
     cast(AllocatingKernel, trial.kernel).bind(list(trial.inputs), list(trial.outputs))
     return trial.run_checked()
 
@@ -219,7 +221,8 @@ def sample_kernel(
 def _flush(trial: _Trial, flushed_bytes: int) -> Callable[[], None]:
     """Return a function that leaves the caches as the kernel meets them in the model: its weights cold, its inputs just written."""
     flushed = np.ones(flushed_bytes // 8)
-    lines = [array.reshape(-1).view(np.uint8)[::_CACHE_LINE] for array in trial.inputs]
+    plain = [array for file, array in zip(trial.given, trial.inputs, strict=True) if not file.tensor.type.is_opaque]
+    lines = [array.reshape(-1).view(np.uint8)[::_CACHE_LINE] for array in plain]
 
     def flush() -> None:
         flushed.sum()
@@ -242,7 +245,9 @@ def _current() -> _Trial:
     return _trial
 
 
-def _aligned(tensor: Tensor, values: np.ndarray) -> np.ndarray:
+def _aligned(tensor: Tensor, values: Any) -> Any:
+    if tensor.type.is_opaque:
+        return values
     array = aligned_empty(tensor.type)
     array[...] = values
     return array
@@ -258,5 +263,7 @@ def _spoil(array: np.ndarray, file: ArrayFile) -> None:
         array.reshape(-1).view(np.uint8)[...] = 0xA5
 
 
-def _same_bytes(one: np.ndarray, other: np.ndarray) -> bool:
+def _same_bytes(one: Any, other: Any) -> bool:
+    if not isinstance(one, np.ndarray) or one.dtype.kind == "O":
+        return not relative_error(one, other) > 0
     return np.array_equal(one.reshape(-1).view(np.uint8), np.ascontiguousarray(other).reshape(-1).view(np.uint8))

@@ -1,4 +1,7 @@
-"""`read_arrays`: reads the inputs that a user gives, from an ``.npz``. The file may be broken or hostile; nothing in it is run."""
+"""`read_arrays`: reads the inputs that a user gives, from an ``.npz``. The file may be broken or hostile; nothing in it is run.
+
+`write_arrays` writes outputs in the same way (`graph.value_arrays` says how sequences and other types become arrays).
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,9 @@ import lzma
 import struct
 import tokenize
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
@@ -14,6 +19,7 @@ from numpy.lib.npyio import NpzFile
 
 from ...base.user_file import open_file
 from ...errors import CollageError
+from ...graph.value_arrays import as_arrays
 
 MOST_BYTES = 4 << 30
 """Most bytes of all arrays of a file, unpacked."""
@@ -69,3 +75,17 @@ def _unpacked(found: NpzFile) -> dict[str, np.ndarray]:
     if not all(isinstance(array, np.ndarray) for array in arrays.values()):
         raise ValueError("it holds something else than arrays")
     return arrays
+
+
+def write_arrays(path: Path, values: Mapping[str, Any]) -> None:
+    """Write the values to the file `path`, by name.
+
+    Raises:
+        CollageError: it cannot be written.
+    """
+    arrays = {key: array for name, value in values.items() for key, array in as_arrays(name, value).items()}
+    try:
+        with path.open("wb") as file:
+            np.savez(file, allow_pickle=False, **arrays)
+    except OSError as error:
+        raise CollageError(f"cannot write the outputs {str(path)!r}: {error.strerror}", "give another file", "unwritable") from error

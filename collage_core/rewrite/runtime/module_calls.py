@@ -21,7 +21,7 @@ from ...toolchains.buffers import array_at, buffer_dtype
 from ...toolchains.reasons import one_line
 from .inputs import InputBuffers
 from .manifest import REBUILD, Manifest
-from .packed import PackedPartition
+from .packed import OpaqueValue, PackedPartition
 
 
 class ModuleCalls:
@@ -39,10 +39,12 @@ class ModuleCalls:
         self._main, scratch = entry
         self._partitions = tuple(partitions)
         given = [_empty(tensor) for tensor in manifest.inputs]
-        made = [None if tensor.type.open_axes else _empty(tensor) for tensor in manifest.outputs]
+        made = [_empty(tensor) if tensor.type.has_buffer else None for tensor in manifest.outputs]
         self.inputs = InputBuffers(manifest.inputs, [_values(*pair) for pair in zip(manifest.inputs, given, strict=True)], manifest.fixed)
         arrays = [None if value is None else _values(tensor, value) for tensor, value in zip(manifest.outputs, made, strict=True)]
-        self._made = [(tensor.name, tensor, array) for tensor, array in zip(manifest.outputs, arrays, strict=True)]
+        self._made: list[tuple[str, Tensor, Any]] = [
+            (tensor.name, tensor, array) for tensor, array in zip(manifest.outputs, arrays, strict=True)
+        ]
         self._arguments = (*given, *(value for value in made if value is not None), *scratch)
         self._is_open = any(value is None for value in made)
         self._returned: Sequence[Any] = ()
@@ -107,7 +109,7 @@ class ModuleCalls:
     def outputs(self) -> dict[str, np.ndarray]:
         """Return copies of the outputs of the last call, by name."""
         returned = iter(self._returned)
-        return {name: (_values(tensor, next(returned)) if made is None else made).copy() for name, tensor, made in self._made}
+        return {name: _copied(_values(tensor, next(returned)) if made is None else made) for name, tensor, made in self._made}
 
     def _straight_calls(self) -> tuple[PackedPartition, ...]:
         """Return the kernels in the order of the last call; none where the module did more than to call them."""
@@ -130,17 +132,26 @@ class ModuleCalls:
 
 
 def _has_only_kernels(manifest: Manifest) -> bool:
-    """Return whether no partition is a function of the module itself, and every shape is fixed."""
+    """Return whether no partition is a function of the module itself, and every tensor has a buffer."""
     tensors = (tensor for entry in manifest.partitions for tensor in (*entry.inputs, *entry.outputs))
-    return not any(entry.function for entry in manifest.partitions) and not any(tensor.type.open_axes for tensor in tensors)
+    return not any(entry.function for entry in manifest.partitions) and all(tensor.type.has_buffer for tensor in tensors)
 
 
 def _empty(tensor: Tensor) -> Any:
+    """Return new memory for `tensor`, or the holder of an opaque value."""
+    if tensor.type.is_opaque:
+        return OpaqueValue()
     import tvm.runtime
 
     return tvm.runtime.empty(tensor.type.shape, buffer_dtype(tensor.type.dtype).name)
 
 
-def _values(tensor: Tensor, value: Any) -> np.ndarray:
-    """Return the values of TVM's tensor `value`, which must outlive the array."""
+def _copied(value: Any) -> Any:
+    return value.value if isinstance(value, OpaqueValue) else value.copy()
+
+
+def _values(tensor: Tensor, value: Any) -> Any:
+    """Return the values of TVM's tensor `value`, which must outlive the array; an opaque value in its holder as it is."""
+    if tensor.type.is_opaque:
+        return value
     return array_at(value.data_ptr(), tuple(map(int, value.shape)), buffer_dtype(tensor.type.dtype))

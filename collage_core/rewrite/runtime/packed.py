@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from ...graph.dataflow_graph import TensorType
 from ...toolchains.base import AllocatingKernel, Kernel, outputs_of
 from ...toolchains.buffers import aligned_empty, array_at, buffer_dtype
 from .manifest import PartitionEntry
@@ -17,8 +18,17 @@ from .manifest import PartitionEntry
 
 def make_packed(entry: PartitionEntry, kernel: Kernel) -> PackedPartition:
     """Return the function that the virtual machine calls for `entry`."""
+    if any(tensor.type.is_opaque for tensor in (*entry.inputs, *entry.outputs)):
+        return OpaquePartition(entry, kernel)
     is_open = any(tensor.type.open_axes for tensor in entry.outputs)
     return AllocatingPartition(entry, kernel) if is_open else PackedPartition(entry, kernel)
+
+
+class OpaqueValue:
+    """A value that is no plain memory, as it passes through TVM's virtual machine: from an input, or from one partition to another."""
+
+    def __init__(self, value: Any = None):
+        self.value = value
 
 
 _turns = count()
@@ -42,7 +52,7 @@ class PackedPartition:
         self.run = kernel.run
         self.turn: int | None = None
         self._arity = len(entry.inputs)
-        self._kinds = [(tensor.type.shape, buffer_dtype(tensor.type.dtype)) for tensor in (*entry.inputs, *entry.outputs)]
+        self._kinds = [_kind(tensor.type) for tensor in (*entry.inputs, *entry.outputs)]
         self._open = [index for index, tensor in enumerate(entry.inputs) if tensor.type.open_axes]
         self._addresses: list[int] = []
         self._shapes: list[tuple[int, ...]] = []
@@ -108,7 +118,7 @@ class AllocatingPartition(PackedPartition):
     def __init__(self, entry: PartitionEntry, kernel: Kernel):
         super().__init__(entry, kernel)
         del self._kinds[self._arity :]
-        self._made = [None if tensor.type.open_axes else aligned_empty(tensor.type) for tensor in entry.outputs]
+        self._made = [aligned_empty(tensor.type) if tensor.type.has_buffer else None for tensor in entry.outputs]
 
     def _returned(self) -> Any:
         made = [_tensor(array) for array in outputs_of(self._kernel, self._made)]
@@ -116,6 +126,42 @@ class AllocatingPartition(PackedPartition):
 
     def _bind_arrays(self, arrays: list[np.ndarray]) -> None:
         cast(AllocatingKernel, self._kernel).bind(arrays, self._made)
+
+
+class OpaquePartition(AllocatingPartition):
+    """A function that the virtual machine calls with tensors and with `OpaqueValue`, and that returns the outputs.
+
+    The kernel is bound at each call: an object has no address that tells whether it is another one.
+    """
+
+    def __call__(self, *given: Any) -> Any:
+        inputs = self.entry.inputs
+        try:
+            arrays = [_argument(value, kind, tensor.type) for value, kind, tensor in zip(given, self._kinds, inputs, strict=True)]
+            self._bind_arrays(arrays)
+            self.run()
+            return self._returned()
+        except Exception as error:
+            self.failure = error
+            raise
+
+    def _returned(self) -> Any:
+        values = zip(outputs_of(self._kernel, self._made), self.entry.outputs, strict=True)
+        made = [OpaqueValue(value) if tensor.type.is_opaque else _tensor(value) for value, tensor in values]
+        return made[0] if len(made) == 1 else made
+
+
+def _argument(value: Any, kind: tuple[tuple[int, ...], np.dtype], declared: TensorType) -> Any:
+    """Return what the kernel reads of an argument: the array over a tensor's memory, or the value itself."""
+    if declared.is_opaque:
+        return value.value
+    shape = tuple(map(int, value.shape)) if declared.open_axes else kind[0]
+    return array_at(value.data_ptr(), shape, kind[1])
+
+
+def _kind(declared: TensorType) -> tuple[tuple[int, ...], np.dtype]:
+    """Return shape and dtype of the buffer of a tensor; of an opaque value there is none, and this says so."""
+    return declared.shape, np.dtype(object) if declared.is_opaque else buffer_dtype(declared.dtype)
 
 
 def _tensor(array: np.ndarray) -> Any:

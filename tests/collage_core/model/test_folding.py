@@ -191,7 +191,6 @@ def test_without_folding_the_nodes_are_those_of_the_file(tmp_path):
         ({"value_float": 2.0}, np.float32(2)),
         ({"value_int": 2}, np.int64(2)),
         ({"value_ints": [1, 2]}, np.array([1, 2])),
-        ({"value_strings": [b"a", b"b"]}, np.array(["a", "b"], object)),
         ({"value": onnx.numpy_helper.from_array(np.array([True, False]))}, np.array([True, False])),
     ],
 )
@@ -202,6 +201,16 @@ def test_every_form_of_constant(tmp_path, attribute, value):
     model = load_model(write(tmp_path, proto), fold=False)
     assert np.array_equal(model.constant("k"), value)
     assert model.reference(model.seeded_inputs())["k"].tolist() == value.tolist()
+
+
+@pytest.mark.parametrize("fold", [True, False])
+def test_a_constant_that_is_no_plain_memory_is_made_by_a_node_where_it_is_an_output(tmp_path, fold):
+    proto = model_of("g (float[1,4] x) => (float[1,4] y) { y = Relu(x) }")
+    proto.graph.node.append(helper.make_node("Constant", [], ["k"], value_strings=[b"a", b"b"]))
+    proto.graph.output.append(helper.make_tensor_value_info("k", onnx.TensorProto.STRING, [2]))
+    model = load_model(write(tmp_path, proto), fold=fold)
+    assert [(node.op, str(node.outputs[0].type)) for node in model.graph.nodes] == [("Constant", "string[2]"), ("Relu", "float32[1, 4]")]
+    assert model.reference(model.seeded_inputs())["k"].tolist() == ["a", "b"]
 
 
 def test_folding_twice_gives_the_same(tmp_path):

@@ -14,7 +14,7 @@ import pytest
 
 from collage_core.model.base import SubModel
 from collage_core.rules.base import PartitionRule, RuleOptions
-from collage_core.toolchains.base import AllocatingKernel, Kernel, Toolchain, ToolchainError, check_open_shapes, outputs_of
+from collage_core.toolchains.base import AllocatingKernel, Kernel, Toolchain, ToolchainError, check_boundary, outputs_of
 from collage_core.toolchains.buffers import aligned_empty
 from tests.helpers.model_runs import run_models
 from tests.helpers.small_models import (
@@ -165,7 +165,7 @@ assert {library!r} not in sys.modules, "imported {library}"
         model = OPEN_MODELS[name]()
         if not toolchain.takes_open_shapes:
             with pytest.raises(ToolchainError, match="its shape differs from call to call, which is not supported"):
-                check_open_shapes(toolchain, model)
+                check_boundary(toolchain, model)
             return
         kernel = cast(AllocatingKernel, make(toolchain, model))
         for rows in (3, 7, 0, 2):
