@@ -124,7 +124,7 @@ def find_recipe(
     """
     best: _RecipeResult | None = None
     reason = ""
-    has_floats = any(is_float(numpy_dtype(tensor.type.dtype)) for tensor in inputs)
+    has_floats = any("float" in tensor.type.dtype or "complex" in tensor.type.dtype for tensor in inputs)
     for scale in _SCALES if has_floats else _SCALES[:1]:
         for lowest, bound in _INTEGERS:
             try:

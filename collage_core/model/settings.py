@@ -67,7 +67,7 @@ def settings_of(model: ModelProto, inputs: Sequence[Tensor]) -> dict[str, np.nda
     if not any((op_name(node), at) in MAKERS for found in uses.values() for node, at in found):
         return {}
     shapes = _shapes(model)
-    made = ((tensor, _value(tensor, uses[tensor.name], shapes)) for tensor in inputs)
+    made = ((tensor, _value(tensor, uses[tensor.name], shapes)) for tensor in inputs if not tensor.type.is_container)
     return {tensor.name: value for tensor, value in made if value is not None}
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from onnx import ModelProto, TensorShapeProto, ValueInfoProto
 
 from ..errors import CollageError
+from .type_names import type_name
 
 Shape = tuple[int, ...]
 
@@ -47,7 +48,9 @@ def fix_shapes(model: ModelProto, said: Mapping[str, Sequence[int]], brought: Ma
     for name, shape in said.items():
         hint = f"its inputs are {describe_inputs(model)}"
         if name not in inputs:
-            raise CollageError(f"the model has no input {name!r}", hint, "shape")
+            known = next((value for value in model.graph.input if value.name == name), None)
+            what = "the model has no input" if known is None else f"no shape can be said for a {type_name(known.type)}, the input"
+            raise CollageError(f"{what} {name!r}", hint, "shape")
         if any(size <= 0 for size in shape):
             text = ",".join(map(str, shape))
             raise CollageError(f"the shape {text!r} of input {name!r} is not made of positive numbers", hint, "shape")

@@ -92,7 +92,8 @@ class CandidateSet:
             )
             self.given = None if given is None else self.model.check_inputs(given)
             if given is not None:
-                self.options = options = replace(options, shapes={tensor.name: tensor.type.shape for tensor in self.model.graph.inputs})
+                shapes = {tensor.name: tensor.type.shape for tensor in self.model.graph.inputs if not tensor.type.is_container}
+                self.options = options = replace(options, shapes=shapes)
         for said in self.model.notes:
             emit(Note(said))
         with phases("specs"):

@@ -165,10 +165,13 @@ def _kind(declared: TensorType) -> tuple[tuple[int, ...], np.dtype]:
 
 
 def _tensor(array: np.ndarray) -> Any:
-    """Return a tensor of TVM over `array`, or with its values where DLPack does not know the dtype (``bfloat16``)."""
+    """Return a tensor of TVM over `array`, or with its values where DLPack does not know the dtype (``bfloat16``) or it is empty.
+
+    The strides of an empty array of numpy are not those that a kernel of TVM asks for.
+    """
     from tvm_ffi import from_dlpack
 
-    if array.dtype.type.__module__ == "numpy":
+    if array.size and array.dtype.type.__module__ == "numpy":
         return from_dlpack(array)
     import tvm.runtime
 
