@@ -15,6 +15,7 @@ from onnx import ModelProto, NodeProto, helper
 from ..base.isolation.errors import WorkerError
 from ..base.isolation.worker import Worker
 from ..errors import CollageError
+from .inference import infer
 from .naming import ONNX_DOMAINS, op_name, opset_versions
 from .normalising import normalise
 from .ort_session import OrtSession, RuntimeRefusal, error_text
@@ -105,12 +106,28 @@ def _converted(model: ModelProto, version: int) -> ModelProto:
     """Return `model` as ONNX's converter makes it, normalised again.
 
     Raises:
-        CollageError: the converter fails, in its own words.
+        CollageError: the converter fails, in its own words, or makes another model.
         WorkerError: it crashes or hangs.
     """
     with Worker() as worker:
         made = ModelProto.FromString(worker.call(convert, model.SerializeToString(), version, timeout_s=LONGEST_S))
+    _check_outputs(model, made)
     return normalise(made)[0]
+
+
+def _check_outputs(model: ModelProto, made: ModelProto) -> None:
+    """Check that the outputs of `made` have the shapes that `model` declares: the converter mistakes the axis of very old broadcasts.
+
+    Raises:
+        CollageError: they have not.
+    """
+    inferred = infer(made).types
+    for value in model.graph.output:
+        dims = value.type.tensor_type.shape.dim
+        wanted, known = tuple(dim.dim_value for dim in dims), inferred.get(value.name)
+        if known is not None and all(dim.HasField("dim_value") for dim in dims) and wanted and known.shape != wanted:
+            found = f"the converter makes {value.name!r} {list(known.shape)}, not {list(wanted)}"
+            raise CollageError(found, "export the model with another opset", "opset")
 
 
 def convert(model: bytes, version: int) -> bytes:
