@@ -35,6 +35,7 @@ from collage_core.rewrite.runtime.packed import AllocatingPartition, PackedParti
 from collage_core.toolchains.base import Availability
 from collage_core.toolchains.onnxruntime import OnnxRuntimeToolchain
 from collage_core.toolchains.registry import get
+from tests.helpers.decoders import LONGEST, decoder, empty_caches
 from tests.helpers.detectors import IMAGE, detector
 from tests.helpers.mixed_models import NETS, load, partition_models, spoil
 from tests.helpers.models import weights, write
@@ -127,6 +128,36 @@ def test_any_pictures_in_a_row_have_their_own_numbers_of_boxes(boxes: tuple[Onnx
     for got, want in kept:
         assert got["scaled"].shape == want["scaled"].shape
         assert max(output_errors(*({"scaled": in_order(one["scaled"])} for one in (got, want))).values()) <= 1e-5
+
+
+def test_fifty_pictures_have_their_own_numbers_of_boxes_and_some_none(boxes: tuple[OnnxModel, Artifact]):
+    model, artifact = boxes
+    random, counts = np.random.default_rng(0), []
+    for seed in range(50):
+        picture = {"image": weights(*IMAGE, seed=seed) * np.float32(random.choice([0, 0.1, 0.2, 0.5, 1, 2]))}
+        got, want = artifact.run(picture)["scaled"], model.reference(picture)["scaled"]
+        assert got.shape == want.shape
+        assert output_errors({"scaled": in_order(got)}, {"scaled": in_order(want)})["scaled"] <= 1e-5
+        counts.append(len(got))
+    assert min(counts) == 0
+    assert len(set(counts)) > 8
+
+
+def test_a_decoder_step_has_a_cache_that_grows(tmp_path: Path):
+    model = load_model(write(tmp_path, decoder()))
+    inner = [model.graph.index_by_name[name] for name in ("filled", "merge")]
+    parts = list(enumerate(("tvm", "onnxruntime", "openvino")))
+    by_node = [parts[sum(index >= stop for stop in inner)] for index in range(len(model.graph))]
+    assemble(partition_models(model, by_node), model.graph.inputs, model.graph.outputs, tmp_path / "out", 1)
+    artifact, caches, wanted_caches = Artifact.open(tmp_path / "out"), empty_caches(), empty_caches()
+    for step in range(LONGEST - 1):
+        given = {"x": weights(1, 1, 16, seed=step), "filled": np.array(step)}
+        got, want = artifact.run(given | caches), model.reference(given | wanted_caches)
+        assert got["all_keys"].shape == want["all_keys"].shape == (1, 2, step + 1, 8)
+        assert max(output_errors(got, want).values()) <= 1e-4
+        for kept, made in ((caches, got), (wanted_caches, want)):
+            kept["cached_keys"][:, :, : step + 1] = made["all_keys"]
+            kept["cached_values"][:, :, : step + 1] = made["all_values"]
 
 
 def in_order(boxes: np.ndarray) -> np.ndarray:
