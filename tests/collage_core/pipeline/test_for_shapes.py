@@ -247,9 +247,15 @@ def test_the_plan_file_builds_the_same_artifact_again(encoder: Path, built: tupl
     assert plan == record.plan
     assert read_record(out / "run.json.gz").document["shapes"] == record.document["shapes"]
     few = plan.model_copy(update={"by_shape": plan.by_shape[-2:], "other_shapes": "error"})
-    verify = apply(few, encoder, tmp_path / "again")
+    own = tmp_path / "own.npz"
+    np.savez(own, **encoder_inputs(64, 5))  # type: ignore[arg-type]
+    verify = apply(few, encoder, tmp_path / "again", inputs=own)
     assert [row["name"] for row in verify["shapes"]] == ["seq=64", "seq=100"]
     artifact = open_artifact(tmp_path / "again")
     assert largest_error(artifact.run(encoder_inputs(64)), open_artifact(out).run(encoder_inputs(64))) < 1e-4
     with pytest.raises(CollageError, match="no plan for the shapes ids"):
         artifact.run(encoder_inputs(16))
+    np.savez(own, **encoder_inputs(16))  # type: ignore[arg-type]
+    with pytest.raises(CollageError, match="has none of the shapes of the plan: seq=64, seq=100"):
+        apply(few, encoder, tmp_path / "never", inputs=own)
+    assert not (tmp_path / "never").exists()
