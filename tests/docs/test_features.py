@@ -61,7 +61,13 @@ def exists(name: str, root: Path = ROOT) -> bool:
     path, *parts = name.partition("[")[0].split("::")
     if not path.startswith("tests/") or not (root / path).is_file() or not parts:
         return False
-    return defines(ast.parse((root / path).read_text()), parts) and ("[" not in name or is_case(root / path, name.partition("[")[2]))
+    return defines(parsed((root / path).read_text()), parts) and ("[" not in name or is_case(root / path, name.partition("[")[2]))
+
+
+@cache
+def parsed(text: str) -> ast.Module:
+    """Many rows name tests of the same file."""
+    return ast.parse(text)
 
 
 def is_case(path: Path, parameters: str) -> bool:

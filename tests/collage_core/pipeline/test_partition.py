@@ -144,6 +144,7 @@ def test_replay_gives_the_same_plan_without_measuring(made: tuple[Path, Path, di
     assert {partition["source"] for partition in plan["partitions"]} == {"recorded"}
 
 
+@pytest.mark.long
 def test_a_fixed_value_is_known_to_the_plan_its_artifact_and_every_reader(tmp_path: Path) -> None:
     home, model, out = tmp_path / "home", write(tmp_path, rated_model()), tmp_path / "out"
     costs = tmp_path / "mock.json"

@@ -88,6 +88,7 @@ def test_the_module_is_one_as_any_other(partitioned: tuple[Any, Any, Report]) ->
     assert structural_equal(tvm.script.from_source(module.script(show_meta=True)), module)
 
 
+@pytest.mark.long
 def test_codegens_build_what_the_module_computes(partitioned: tuple[Any, Any, Report], tmp_path: Path) -> None:
     module, made, _ = partitioned
     expected = run(module, PICTURE)[0]

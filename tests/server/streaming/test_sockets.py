@@ -103,6 +103,7 @@ def test_slow_client_gets_a_window_and_then_the_rest(live: Live, model: str) -> 
     assert not any(batch["gap"] for batch in slow.batches)
 
 
+@pytest.mark.long
 def test_many_clients_of_every_kind_end_with_the_same(live: Live, model: str) -> None:
     prompt, slow, leaving = [live.listen() for _ in range(4)], live.listen(acknowledge=False), live.listen()
     run = live.start(model, "flood")["id"]

@@ -316,6 +316,7 @@ def test_a_worker_that_falls_silent_is_dropped(fleet: Fleet, work: SampleTasks, 
     assert "the worker two is let go: it vanished: gave no answer within 4 s" in run.notes
 
 
+@pytest.mark.long
 def test_an_offer_that_has_expired_is_asked_for_anew(house: Fleet, work: SampleTasks, monkeypatch: pytest.MonkeyPatch):
     """On a busy machine a run may take an offer up too late: the worker offers itself again, and is used then."""
     offers, taken = WorkerDiscovery._offers, []
@@ -364,6 +365,7 @@ def test_being_stopped_ends_the_trials_and_frees_the_workers(fleet: Fleet, work:
     assert not any("isolation" in " ".join(process.cmdline()) for process in worker.family())
 
 
+@pytest.mark.long
 def test_tasks_are_chosen_by_what_came_out(house: Fleet, work: SampleTasks):
     """The next task is asked for only when a worker is free for it, and after the last result was taken."""
     order: list[str] = []
@@ -401,6 +403,7 @@ def test_calls_on_a_worker(house: Fleet):
         assert caller.call(give_text, "well", timeout_s=30) == "well"
 
 
+@pytest.mark.long
 def test_a_worker_tunes(house: Fleet, tmp_path: Path) -> None:
     key = CostKey("c0ffee", "tunes", "1", 1, machine_id(), "float32")
     model = relu_model(64)
