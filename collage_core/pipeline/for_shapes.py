@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from ..cost.estimators.function import CostFunction
-from ..errors import Cancelled, CollageError
+from ..errors import Cancelled, CollageError, InfeasibleError
 from ..events import Emit, Event, Note, ignore
 from ..model.planned_shapes import PlannedShape
 from ..options import REFUSE, Options
@@ -123,7 +123,15 @@ class _Shapes:
             with _named(shape):
                 run = ShapeRun(shape, self._run(shape, number))
                 self.emit(Note(f"shape {number + 1} of {len(self.asked.shapes)}: {run.shape.name}"))
-                run.search()
+                try:
+                    run.search()
+                except (Cancelled, InfeasibleError):
+                    if not self.should_stop():
+                        raise
+                    if not self.runs:
+                        raise Cancelled from None
+                    self._stop_after(number)
+                    return
             self.runs.append(run)
 
     def _stop_after(self, count: int) -> None:

@@ -75,14 +75,20 @@ class ShapeRun:
         self.found, self.own = self.run.searched, parts_of(self.run.searched)
 
     def search_again(self) -> None:
-        """Find the plan of the least sum once more, since plans of other shapes brought costs of more candidates."""
+        """Find the plan of the least sum once more, since plans of other shapes brought costs of more candidates.
+
+        The plan stays where nothing better came up, so that what decided between equal plans does; and where a better one rests on costs
+        that nobody knows.
+        """
         run, table = self.run, self.run.loop.table
         everything = dict.fromkeys([*table.candidates, *table.merged, *self._by_part.values()])
         planned = replace(run.plans.best(table.costed_of(everything), ignore), first=run.searched.first)
-        if any(self.is_open(part) for part in parts_of(planned)):
+        parts, is_known = parts_of(planned), not any(self.is_open(part) for part in parts_of(planned))
+        if parts == parts_of(run.best) or not is_known:
             own = self.planned(self.own)
             assert own is not None
-            final = replace(run.searched.final, chosen=own.final.chosen, total=own.final.total, optimal=False)
+            is_optimal = run.searched.final.optimal and is_known
+            final = replace(run.searched.final, chosen=own.final.chosen, total=own.final.total, optimal=is_optimal)
             planned = replace(own, first=run.searched.first, final=final)
         self.found, self.own = planned, parts_of(planned)
 

@@ -15,14 +15,15 @@ import onnxruntime
 import pytest
 
 from collage_core.api import partition
-from collage_core.errors import CollageError
+from collage_core.errors import Cancelled
 from collage_core.events import Event, Note
 from collage_core.model import planned_shapes
 from collage_core.model.accuracy import largest_error
-from collage_core.pipeline.apply_shapes import apply
+from collage_core.options import Options
+from collage_core.pipeline import for_shapes
 from collage_core.pipeline.record import RunRecord, read_record
 from collage_core.rewrite.plan import read_plan
-from collage_core.rewrite.runtime.shaped_artifact import open_artifact
+from collage_core.rewrite.runtime.shaped_artifact import DynamicModel, ShapedArtifact, open_artifact
 from collage_core.rules.candidate import CandidatePartition
 from tests.helpers.command import document_of, in_this_process
 from tests.helpers.dynamic_encoder import dynamic_encoder, encoder_inputs
@@ -180,23 +181,6 @@ def test_the_command_takes_files_as_a_shell_lists_them(encoder: Path, capsys: py
 
 
 @pytest.mark.long
-def test_few_sizes_between_planned_ones_have_builds_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(planned_shapes, "OF_ONE_RANGE", 2)
-    path = write(tmp_path, model_of("g (float[1,n] x) => (float[1,n] y) { [relu] r = Relu(x) [neg] y = Neg(r) }"))
-    record = run(path, lambda candidate: 1.0, {"x": "1,3..5"}, out=tmp_path / "out")
-    found = record.document["shapes"]
-    assert [row["name"] for row in found["planned"]] == ["n=3", "n=5"]
-    assert [(row["name"], row["max_rel_error"]) for row in found["between"]["built"]] == [("n=4", 0.0)]
-    assert [(one.name, one.weight) for one in record.plan.by_shape] == [("n=3", 0.5), ("n=5", 0.5), ("n=4", 0.0)]
-    artifact = open_artifact(tmp_path / "out")
-    for size in (3, 4, 5):
-        x = np.arange(-1, size - 1, dtype=np.float32)[None]
-        np.testing.assert_array_equal(artifact.run({"x": x})["y"], -np.maximum(x, 0))
-    with pytest.raises(CollageError, match="no plan for the shapes x"):
-        artifact.run({"x": np.zeros((1, 6), np.float32)})
-
-
-@pytest.mark.long
 def test_many_sizes_between_planned_ones_are_served_by_one_build_for_each_range(
     encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -213,49 +197,84 @@ def test_many_sizes_between_planned_ones_are_served_by_one_build_for_each_range(
         assert largest_error(artifact.run(inputs), wanted(inputs)) < 1e-4, length
 
 
-LENGTHS = (1, 4, 16, 31, 32, 48, 64, 100)
-OTHERS = (2, 17, 99)
+def test_a_run_that_is_stopped_keeps_the_shapes_that_it_has(encoder: Path) -> None:
+    notes: list[str] = []
+    is_over = [False]
+
+    def tell(event: Event) -> None:
+        if isinstance(event, Note):
+            notes.append(event.text)
+            is_over[0] |= event.text.startswith("shape 2 of 3")
+
+    def costs(candidate: CandidatePartition) -> float:
+        return 1.0
+
+    options = Options(TARGETS, costs="function:costs", shapes={"ids": "1,{8,16,32}"})  # type: ignore[dict-item]
+    found = for_shapes.partition(encoder, options, tell, costs, lambda: is_over[0]).document["shapes"]
+    assert [(row["name"], row["weight"]) for row in found["planned"]] == [("seq=8", 1.0)]
+    assert "the run was cancelled: 2 of 3 shapes have no plan" in notes
+    with pytest.raises(Cancelled):
+        for_shapes.partition(encoder, options, tell, costs, lambda: True)
+
+
+FIRST, LAST = 33, 40
+OTHERS = (2, 50, 200)
 
 
 @pytest.fixture(scope="module")
 def built(encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RunRecord]:
-    """The artifact for eight lengths: short ones on one toolchain, long ones on another."""
+    """The artifact for eight lengths, of which four are planned for: short ones on one toolchain, long ones on another."""
+
+    def costs(candidate: CandidatePartition) -> float:
+        each = length_of(candidate) - 30 if candidate.target == TARGETS[0] else 7
+        return float(each * len(candidate.inside)) + 0.001
+
     out = tmp_path_factory.mktemp("shapes") / "out"
-    sizes = "{" + ",".join(map(str, LENGTHS)) + "}"
-    return out, run(encoder, crossing, {"ids": f"1,{sizes}"}, out=out, other_shapes="onnxruntime")
+    return out, run(encoder, costs, {"ids": f"1,{FIRST}..{LAST}"}, out=out, other_shapes="onnxruntime")
 
 
 @pytest.mark.long
 def test_the_artifact_computes_what_the_model_does_at_each_length(encoder: Path, built: tuple[Path, RunRecord]) -> None:
     out, record = built
-    artifact = open_artifact(out)
-    wanted = reference_of(encoder)
-    random = np.random.default_rng(0)
-    for seed in range(50):
-        length = int(random.choice(LENGTHS + OTHERS))
-        inputs = encoder_inputs(length, seed)
-        assert largest_error(artifact.run(inputs), wanted(inputs)) < 1e-4, length
     found = record.document["shapes"]
-    assert all(row["max_rel_error"] < 1e-4 for row in found["planned"])
-    assert {target for row in found["planned"] for target in targets_of(row)} == set(TARGETS)
+    assert [row["sizes"]["seq"] for row in found["planned"]] == [33, 35, 38, 40]
+    assert [row["sizes"]["seq"] for row in found["between"]["built"]] == [34, 36, 37, 39]
+    assert [targets_of(row) for row in found["planned"]] == [{TARGETS[0]}] * 2 + [{TARGETS[1]}] * 2
+    assert all(row["max_rel_error"] < 1e-4 for row in [*found["planned"], *found["between"]["built"]])
+    artifact, wanted = open_artifact(out), reference_of(encoder)
+    assert isinstance(artifact, ShapedArtifact)
+    random = np.random.default_rng(0)
+    lengths = [*range(FIRST, LAST + 1), *OTHERS, *random.choice([*range(FIRST, LAST + 1), *OTHERS], 39)]
+    for seed, length in enumerate(lengths):
+        inputs = encoder_inputs(int(length), seed, batch=2 if length in OTHERS else 1)
+        assert isinstance(artifact.serving(inputs), DynamicModel) == (length in OTHERS)
+        assert largest_error(artifact.run(inputs), wanted(inputs)) < 1e-4, length
 
 
 @pytest.mark.long
-def test_the_plan_file_builds_the_same_artifact_again(encoder: Path, built: tuple[Path, RunRecord], tmp_path: Path) -> None:
+def test_the_plan_file_builds_an_artifact_again(
+    encoder: Path, built: tuple[Path, RunRecord], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out, record = built
     plan = read_plan(out / "plan.json")
     assert plan == record.plan
     assert read_record(out / "run.json.gz").document["shapes"] == record.document["shapes"]
-    few = plan.model_copy(update={"by_shape": plan.by_shape[-2:], "other_shapes": "error"})
-    own = tmp_path / "own.npz"
-    np.savez(own, **encoder_inputs(64, 5))  # type: ignore[arg-type]
-    verify = apply(few, encoder, tmp_path / "again", inputs=own)
-    assert [row["name"] for row in verify["shapes"]] == ["seq=64", "seq=100"]
-    artifact = open_artifact(tmp_path / "again")
-    assert largest_error(artifact.run(encoder_inputs(64)), open_artifact(out).run(encoder_inputs(64))) < 1e-4
-    with pytest.raises(CollageError, match="no plan for the shapes ids"):
-        artifact.run(encoder_inputs(16))
-    np.savez(own, **encoder_inputs(16))  # type: ignore[arg-type]
-    with pytest.raises(CollageError, match="has none of the shapes of the plan: seq=64, seq=100"):
-        apply(few, encoder, tmp_path / "never", inputs=own)
-    assert not (tmp_path / "never").exists()
+    few = plan.model_copy(update={"by_shape": plan.by_shape[3:4], "other_shapes": "error"})
+    few.write(tmp_path / "few.json")
+    applied = document_of(capsys, "apply", tmp_path / "few.json", encoder, "--out", tmp_path / "again")
+    assert [row["name"] for row in applied["verify"]["shapes"]] == ["seq=40"]
+    np.savez(tmp_path / "inputs.npz", **encoder_inputs(LAST))  # type: ignore[arg-type]
+    given = ("--inputs", tmp_path / "inputs.npz", "--json")
+    means = [document_of(capsys, "run", folder, *given[:2])["outputs"]["pooled"]["mean"] for folder in (out, tmp_path / "again")]
+    assert means[0] == pytest.approx(means[1], rel=1e-4)
+    np.savez(tmp_path / "inputs.npz", **encoder_inputs(FIRST))  # type: ignore[arg-type]
+    status, _, err = in_this_process(capsys, "run", tmp_path / "again", *given)
+    assert status == 2
+    assert "error: the artifact has no plan for the shapes ids [1, 33], mask [1, 33]" in err
+    own = ("--out", tmp_path / "own", "--inputs", tmp_path / "inputs.npz")
+    status, _, err = in_this_process(capsys, "apply", tmp_path / "few.json", encoder, *own)
+    assert status == 2
+    assert "has none of the shapes of the plan: seq=40" in err
+    np.savez(tmp_path / "inputs.npz", **encoder_inputs(40))  # type: ignore[arg-type]
+    verified = document_of(capsys, "apply", tmp_path / "few.json", encoder, *own)["verify"]["shapes"]
+    assert [row["name"] for row in verified] == ["seq=40"]
