@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ..graph.index_set import IndexSet
+from ..model.planned_shapes import FreeDimension
 from ..rules.baseline_names import ALL_SHAPES, is_alone
 from .finalists import BASELINE
 from .ranges import Crossover, is_worth, losses, weighted_total
@@ -149,55 +150,55 @@ class ShapesFound:
 
 def shapes_document(found: ShapesFound) -> dict[str, Any]:
     """Return the ``shapes`` part of the `partition` document (docs/shapes.md)."""
-    best = [min((row[shape] for row in found.totals if row[shape] is not None), default=None) for shape in range(len(found.runs))]  # type: ignore[type-var]
+    one, by_range = found.one, found.by_range
     return {
         "schema": SCHEMA,
-        "dimensions": [
-            {
-                "name": one.name,
-                "inputs": [list(end) for end in one.ends],
-                "sizes": str(one.sizes),
-                "is_range": one.sizes.is_range,
-                "planned": list(one.sampled),
-            }
-            for one in found.asked.free
-        ],
+        "dimensions": [_dimension(dimension) for dimension in found.asked.free],
         "planned": [_planned(found, number) for number in range(len(found.runs))],
-        "plans": [
-            {
-                "partitions": [{"target": target, "nodes": list(inside)} for target, inside in _in_order(plan)],
-                "totals_s": list(row),
-                "loses_s": lost,
-                "total_s": weighted_total(found.totals, found.weights, [index] * len(found.runs)),
-            }
-            for index, (plan, row, lost) in enumerate(zip(found.plans, found.totals, losses(found.totals, best), strict=True))
-        ],
+        "plans": _plans(found),
         ONE_PLAN: {
-            "plan": found.one.plans[0] if found.one.plans else None,
-            "total_s": found.one.total_s,
-            "measured_s": found.one.measured_s,
-            "name": found.one.name or ALL_SHAPES,
-            "reason": found.one.reason,
+            "plan": one.plans[0] if one.plans else None,
+            "total_s": one.total_s,
+            "measured_s": one.measured_s,
+            "name": one.name or ALL_SHAPES,
+            "reason": one.reason,
         },
         BY_RANGE: {
-            "plans": list(found.by_range.plans),
-            "ranges": _ranges(found.by_range.plans),
-            "total_s": found.by_range.total_s,
-            "measured_s": found.by_range.measured_s,
+            "plans": list(by_range.plans),
+            "ranges": _ranges(by_range.plans),
+            "total_s": by_range.total_s,
+            "measured_s": by_range.measured_s,
         },
-        "crossovers": [
-            {
-                "after": one.shape,
-                "dimension": one.dimension,
-                "below": one.below,
-                "above": one.above,
-                "tried": [{"size": size, "first_s": first, "second_s": second} for size, (first, second) in one.tried.items()],
-            }
-            for one in found.crossovers
-        ],
+        "crossovers": [_crossover(crossover) for crossover in found.crossovers],
         "chosen": found.chosen,
         "decided_by": found.decided_by,
     }
+
+
+def _dimension(one: FreeDimension) -> dict[str, Any]:
+    ends = [list(end) for end in one.ends]
+    return {"name": one.name, "inputs": ends, "sizes": str(one.sizes), "is_range": one.sizes.is_range, "planned": list(one.sampled)}
+
+
+def _crossover(one: Crossover) -> dict[str, Any]:
+    tried = [{"size": size, "first_s": first, "second_s": second} for size, (first, second) in one.tried.items()]
+    return {"after": one.shape, "dimension": one.dimension, "below": one.below, "above": one.above, "tried": tried}
+
+
+def _plans(found: ShapesFound) -> list[dict[str, Any]]:
+    """Return the plans with what they take at each shape, and how much more that is than the best plan there takes."""
+    shapes = range(len(found.runs))
+    known = [[row[shape] for row in found.totals if row[shape] is not None] for shape in shapes]
+    lost = losses(found.totals, [min((seconds for seconds in column if seconds is not None), default=None) for column in known])
+    return [
+        {
+            "partitions": [{"target": target, "nodes": list(inside)} for target, inside in _in_order(plan)],
+            "totals_s": list(found.totals[index]),
+            "loses_s": lost[index],
+            "total_s": weighted_total(found.totals, found.weights, [index] * len(shapes)),
+        }
+        for index, plan in enumerate(found.plans)
+    ]
 
 
 def _planned(found: ShapesFound, number: int) -> dict[str, Any]:

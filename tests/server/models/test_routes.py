@@ -84,6 +84,17 @@ def test_upload_with_external_data_then_graph_then_delete(app: Flask, tmp_path: 
     assert leftovers() == []
 
 
+def test_a_model_of_several_shapes_is_shown_at_the_last_one_and_keeps_all_for_its_runs(app: Flask, tmp_path: Path) -> None:
+    models = app.extensions["collage"].models
+    path, several = onnx_file(tmp_path, channels="c"), {"x": "1,{2,3}"}
+    info, is_new = models.open_path(path, model_store.FixedInputs(several))
+    assert (info.inputs[0].shape, is_new) == ([1, 3], True)
+    assert models.file(info.id) == (path, model_store.FixedInputs(several))
+    again, is_new = models.open_path(path, model_store.FixedInputs({"x": [1, 3]}))
+    assert (again.id, is_new) == (info.id, False)
+    assert models.file(info.id)[1].to_json()["shapes"] == {"x": [1, 3]}
+
+
 def test_path_with_shapes_is_used_where_it_lies(app: Flask, tmp_path: Path) -> None:
     path = onnx_file(tmp_path, external=True, channels="c")
     client = app.test_client()

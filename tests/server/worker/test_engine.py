@@ -10,6 +10,7 @@ from collage_server.config import ServerConfig
 from collage_server.worker.engine import COLLAGE, CollageEngine, Engine, options_from_json
 from fake_engine import FakeEngine
 
+from collage_core.base.sizes import Sizes
 from collage_core.errors import CollageError
 from collage_core.options import Options
 
@@ -43,6 +44,10 @@ def test_options_as_json_has_them_are_those_of_a_run() -> None:
         toolchain_files=(Path("hook.toml"),),
         threads=2,
     )
+
+
+def test_a_shape_of_several_sizes_stays_text_on_its_way() -> None:
+    assert Options(**options_from_json({"targets": ["tvm"], "shapes": {"x": "1,{2,3}"}})).shapes == {"x": (1, Sizes((2, 3)))}
 
 
 def test_a_wrong_option_is_refused() -> None:
