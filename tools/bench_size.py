@@ -34,7 +34,7 @@ MOST_A_WORKER = 1.3
 """Budgets: seconds until facts and graph are there, and memory of a worker as a multiple of the weights."""
 SAMPLED_S = 0.05
 WORKER = "isolation.child"
-"""What the command of a worker process holds."""
+"""Part of the command of a worker process."""
 MIB, GB = 2**20, 1e9
 OPEN = "import sys; from collage_server.worker.load_model import load; print(load(sys.argv[1], None, {}, {}, sys.argv[2])['nodes'])"
 

@@ -109,9 +109,7 @@ def build_and_verify(
         yield built
         if out is not None and built.is_right:
             _move(built.folder, out)
-            brought = bring_weights(out)
-            if brought:
-                emit(Note(f"the artifact holds {brought / 1e9:.2f} GB of weights, as {WEIGHTS}: it does not need the model's files"))
+            _bring_weights(out, emit)
 
 
 @contextmanager
@@ -225,6 +223,17 @@ def _call(pool: Pool, name: str, function: Any, *arguments: Any, timeout_s: floa
     except (WorkerError, ToolchainError) as error:
         hint = "veto the target that fails, or leave it out of --targets"
         raise CollageError(f"{what} failed: {one_line(error)}", hint, "toolchain") from error
+
+
+def _bring_weights(out: Path, emit: Emit) -> None:
+    """Bring the weights of a large model into the artifact `out`; where there is no room for them, say what it needs then."""
+    try:
+        brought = bring_weights(out)
+    except CollageError as error:
+        emit(Note(f"{error.message}: the artifact reads them from the model's own files, which must stay where they are"))
+        return
+    if brought:
+        emit(Note(f"the artifact holds {brought / 1e9:.2f} GB of weights, as {WEIGHTS}: it does not need the model's files"))
 
 
 def _move(folder: Path, out: Path) -> None:

@@ -18,6 +18,7 @@ class OnnxRuntimeBlockedToolchain(OnnxRuntimeToolchain):
     letter = "K"
     layout = NCHW16C
     takes_open_shapes = False
+    takes_external_data = False
 
     def availability(self) -> Availability:
         return blocked_availability(super().availability())

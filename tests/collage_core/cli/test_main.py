@@ -174,6 +174,15 @@ def test_a_broken_model_gets_one_clear_line(capsys: pytest.CaptureFixture[str], 
     assert re.fullmatch(r"error: [^\n]+\n(hint: [^\n]+\n)?", err)
 
 
+def test_a_folder_lists_its_models_and_asks_for_one(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for name in ("model.onnx", "model_quantized.onnx"):
+        (tmp_path / name).write_bytes(resolve("mini_mnist").read_bytes())
+    for command in ("partition", "candidates"):
+        status, out, err = in_this_process(capsys, command, tmp_path, "--targets", "onnxruntime", "--json")
+        assert (status, out) == (2, "")
+        assert re.fullmatch(r"error: [^\n]+ a folder with 2 models: model\.onnx \([^\n]+\nhint: name one of them, such as [^\n]+\n", err)
+
+
 def test_an_open_shape_names_the_option_and_the_option_mends_it(capsys: pytest.CaptureFixture[str], broken: dict[str, Path]) -> None:
     _, _, err = in_this_process(capsys, "candidates", broken["open"], "--targets", "onnxruntime")
     assert "--shape x=1," in err

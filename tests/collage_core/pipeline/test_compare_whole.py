@@ -22,6 +22,7 @@ from collage_core.pipeline.compare_whole import (
     LONGEST_S,
     MOST_ROUNDS,
     MOST_S,
+    NO_MEMORY,
     NO_TIME,
     ROUNDS,
     Turns,
@@ -299,6 +300,23 @@ def test_what_would_be_ready_too_late_is_not_built_the_least_promising_first(
         assert (one.reason, time.measured_s is not None) == ("" if is_built else NO_TIME, is_built)
     rows = {row["name"]: row["reason"] for row in alternatives(listed, outcome.times, 0)}
     assert [name for name, reason in rows.items() if reason == NO_TIME] == [name for name in rows if name not in wanted]
+
+
+@pytest.mark.parametrize(("available", "wanted"), [(10.0, ["b", "c", "rival 1", "rival 2", "a"]), (3.0, ["b", "c"]), (0.5, [])])
+def test_of_a_large_model_as_many_are_built_as_memory_holds(
+    available: float, wanted: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that holds one takes 1.3 times the weights, of nine tenths of what is `available`, in multiples of these."""
+    listed = several()
+    workshop = Workshop(monkeypatch, Timed(**dict.fromkeys(("search", "a", "b", "c", "rival 1", "rival 2"), 0.01)), {})
+    monkeypatch.setattr(module, "available_bytes", lambda: int(available * 1e9))
+    built = built_by(tmp_path, listed[0])
+    built.weight_bytes, built.verify["measured_s"] = 10**9, 0.01
+    outcome = compare_whole(built, listed, lambda event: None)
+    assert workshop.built == wanted
+    assert outcome.winner == 0
+    late = {next(iter(one.names)): one.reason for one in listed if one.reason}
+    assert late == dict.fromkeys(sorted({"a", "b", "c", "rival 1", "rival 2"} - set(wanted)), NO_MEMORY)
 
 
 def test_a_build_that_is_ended_since_the_time_is_over_says_so_and_one_that_fails_why(
