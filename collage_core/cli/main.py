@@ -15,6 +15,7 @@ import click
 from ..base.whole_file import FULL
 from ..errors import CollageError
 from ..version import __version__
+from .check import check
 from .costs import costs
 from .listings import models, toolchains
 from .partition import candidates, partition
@@ -58,7 +59,7 @@ def explore(
     serve(host=host, port=port, model=model, open_browser=not no_browser, hosts=hosts, behind_proxy=behind_proxy, **fixed)
 
 
-for command in (toolchains, models, partition, candidates, search, explain, apply, run, costs, worker):
+for command in (toolchains, models, partition, candidates, search, explain, apply, run, check, costs, worker):
     collage.add_command(command)
 
 

@@ -1,0 +1,51 @@
+"""`collage check`: whether a plan still holds, for a job that runs at each change of a model or of what is installed."""
+
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+
+import click
+
+from ..errors import CollageError
+from .json_output import print_json
+from .say import milliseconds, say
+from .watched import watched
+
+
+@click.command()
+@click.argument("model")
+@click.option("--against", "plan", type=click.Path(path_type=Path), required=True, help="The plan, or the folder of its run.")
+@click.option("--slower-than", metavar="5%", help="Fail if it takes so much longer than when it was made, on this machine.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@watched
+def check(model: str, plan: Path, slower_than: str | None, as_json: bool) -> None:
+    """Whether a plan still holds: it fits MODEL and this installation, computes the same, and takes no longer than it did."""
+    from ..pipeline.check_plan import check_plan
+    from .terminal import Progress
+
+    allowed = None if slower_than is None else share(slower_than)
+    with Progress(quiet=as_json and not sys.stderr.isatty()) as progress:
+        found = check_plan(plan, model, allowed, progress)
+    if as_json:
+        print_json(found.to_json())
+        return
+    took = f", {milliseconds(found.measured_s)}" if found.measured_s is not None else ""
+    before = f" ({milliseconds(found.expected_s)} {found.basis} when it was made)" if found.expected_s is not None else ""
+    say(f"the plan holds: largest relative error {found.max_rel_error:.2g}{took}{before}")
+
+
+def share(text: str) -> float:
+    """Return the share that a text such as ``5%`` or ``0.05`` says.
+
+    Raises:
+        CollageError: it says none.
+    """
+    try:
+        found = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        found = math.nan
+    if not 0 <= found < math.inf:
+        raise CollageError(f"--slower-than is {text!r}, it must be a share", "such as 5% or 0.05", "bad_option")
+    return found
