@@ -53,7 +53,7 @@ def element_of(name: str) -> str:
 
 
 def element_shape(kind: TypeProto) -> tuple[int, ...]:
-    """Return the shape that `kind` declares for a tensor in a sequence or an optional, with 1 for each open dimension; else none."""
+    """Return the shape that `kind` declares for a tensor in a sequence or an optional, with 1 for each dynamic dimension; else none."""
     while (which := kind.WhichOneof("value")) in ("sequence_type", "optional_type"):
         kind = getattr(kind, which).elem_type
     return tuple(max(dim.dim_value, 0) if dim.HasField("dim_value") else 1 for dim in kind.tensor_type.shape.dim)
