@@ -21,7 +21,7 @@ from .watched import watched
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @watched
 def check(model: str, plan: Path, slower_than: str | None, as_json: bool) -> None:
-    """Whether a plan still holds: it fits MODEL and this installation, computes the same, and takes no longer than it did."""
+    """Check that a plan still holds: it fits MODEL and this installation, computes the same, and takes no longer than it did."""
     from ..pipeline.check_plan import check_plan
     from .terminal import Progress
 

@@ -1,4 +1,4 @@
-"""What single nodes say about larger candidates, without a machine."""
+"""`SingleNodes`, without a machine: reasons to refuse larger candidates, and their budgets."""
 
 from __future__ import annotations
 
