@@ -20,6 +20,7 @@ from ..pipeline.node_times import CANDIDATES, COST, PROFILER
 from ..pipeline.record import RunRecord
 from ..what_if.terms import Terms
 from ..what_if.what_if import effects, what_if
+from ..what_if.worth import worth
 from .say import milliseconds, say
 
 
@@ -76,6 +77,39 @@ def explain_terms(path: Path, constraints: Sequence[dict[str, Any]], accuracy: f
         "constraints": constraints,
         "effects": listed,
     }
+
+
+def explain_targets(path: Path) -> dict[str, Any]:
+    """Return the best plan over each set of the run's targets (`worth`); `path` as in `explain_run`."""
+    return worth(record_at(path))
+
+
+_SHOWN_SETS = 16
+
+
+def show_targets(document: Mapping[str, Any]) -> None:
+    """Print the document of `explain_targets` as text: what each further target brings, then the sets."""
+    steps, as_good = document["steps"], document["as_good"]
+    if len(as_good) == 1:
+        say(f"one target alone is as good here: {as_good[0]}")
+    for step in steps:
+        brings = "" if step["gain_s"] is None else f", {milliseconds(step['gain_s'])} less than with one target fewer"
+        say(f"{len(step['targets'])}: {' + '.join(step['targets'])}, predicted {_predicted(step)}{brings}")
+    say("the best plan over each set of targets:")
+    for one in document["sets"][:_SHOWN_SETS]:
+        idle = [name for name in one["targets"] if name not in one["used"]]
+        unused = f", {' and '.join(idle)} without a node" if idle and one["total_s"] is not None else ""
+        say(f"  {_predicted(one):>12}  {' + '.join(one['targets'])}{unused}")
+    if len(document["sets"]) > _SHOWN_SETS:
+        say(f"  and {len(document['sets']) - _SHOWN_SETS} more (--json has all)")
+    if not document["is_whole"]:
+        say("there was no time for further sets")
+
+
+def _predicted(one: Mapping[str, Any]) -> str:
+    if one["total_s"] is None:
+        return "no plan"
+    return milliseconds(one["total_s"]) + ("" if one["is_known"] else " (an estimate)")
 
 
 def show_terms(document: dict[str, Any]) -> None:
