@@ -97,3 +97,18 @@ def test_a_package_is_found_in_the_folder_of_its_artifact(large: OnnxModel, tmp_
     assert {where.path for where in slices_of(found_in(relative, tmp_path))} == {tmp_path / "weights.bin"}
     assert found_in(b"any other package", tmp_path) == b"any other package"
     assert slices_of(found_in(package, tmp_path / "other")) == slices_of(package)
+
+
+@pytest.mark.skipif(not get("tvm").availability().usable, reason=get("tvm").availability().reason)
+def test_tvm_reads_the_weights_of_a_sub_model_in(large: OnnxModel):
+    from collage_core.toolchains.tvm_import import import_onnx
+    from collage_core.toolchains.tvm_named_import import import_named
+
+    node = large.graph.index_by_name["layer0/narrow/product"]
+    model = large.cut(IndexSet([node]))
+    assert len(model.onnx) < 1000
+    shapes = [(8, 256), (256, 64)]
+    for module in (import_onnx(model), import_named(model).module):
+        text = module.script(show_meta=False)
+        assert "R.matmul(" in text
+        assert f"R.Tensor((1, {shapes[0][0]}, {shapes[1][1]})" in text
