@@ -44,7 +44,11 @@ def without_weights(model: ModelProto, most_bytes: int) -> int:
     """
     held = sorted((tensor for tensor in tensors_of(model) if not is_external(tensor)), key=lambda tensor: -tensor.ByteSize())
     left = sum(tensor.ByteSize() for tensor in held)
-    taken = sum(1 for tensor in tensors_of(model) if is_external(tensor))
+    outside = [tensor for tensor in tensors_of(model) if is_external(tensor)]
+    for tensor in outside:
+        if any(entry.key == "location" and entry.value.startswith("/") for entry in tensor.external_data):
+            _empty(tensor)  # A path on this machine is nobody's business; one as the user's file has it stays.
+    taken = len(outside)
     for tensor in held:
         size = tensor.ByteSize()
         if left <= most_bytes or size <= SMALL_BYTES:

@@ -152,6 +152,16 @@ def test_a_plan_of_another_model_is_refused(tmp_path: Path, recorded: Recorded) 
         onnx_files.partitioned(str(samples.resolve("mini_mnist")), str(plan))
 
 
+def test_no_path_of_this_machine_is_in_what_a_viewer_gets() -> None:
+    model = onnx.ModelProto()
+    for name, location in (("ours", "/home/somebody/weights.data"), ("theirs", "weights.data")):
+        tensor = model.graph.initializer.add(name=name, data_type=1, dims=[3], data_location=onnx.TensorProto.EXTERNAL)
+        tensor.external_data.add(key="location", value=location)
+    assert without_weights(model, 1000) == 2
+    assert [tensor.external_data[0].value for tensor in model.graph.initializer] == ["weights left out", "weights.data"]
+    assert [list(tensor.dims) for tensor in model.graph.initializer] == [[3], [3]]
+
+
 def test_large_weights_are_left_out_and_their_shapes_are_not() -> None:
     model = onnx.load(samples.resolve("mnist"))
     before = {tensor.name: (list(tensor.dims), tensor.data_type) for tensor in model.graph.initializer}

@@ -38,11 +38,17 @@ from collage_core.cost.fleet.protocol import (
     parse,
     record_from_json,
 )
+from collage_core.cost.fleet.remote_worker import RemoteWorker
 from collage_core.cost.fleet.request_handler import RequestHandler
 from collage_core.cost.fleet.tracker import Offer, TrackerConnection, TrackerLost, parse_address
 from collage_core.cost.fleet.worker_server import RPC_MAGIC, RPC_MISMATCH, _advertised_host
+from collage_core.cost.measuring.trial import TrialTask
 from collage_core.errors import CollageError
+from collage_core.graph.index_set import IndexSet
+from collage_core.model import external_weights
+from collage_core.model.onnx_model import load_model
 from collage_core.toolchains.base import Availability, ToolchainError
+from tests.helpers.large_models import Sizes, write_transformer
 
 WELL = Record(samples=(1e-3, 2e-3), error=1e-7, reference_s=1e-4, slowed_by=0.01, seconds_spent=0.5, created=now())
 FAILED = Record(stage="build", reason="no converter", limit_s=3.0, crashed=True, created=now())
@@ -385,6 +391,34 @@ def test_the_files_of_a_store_lie_in_the_one_folder(collage_home: Path):
     store.put(named(b"x"), 0, 1, b"x")
     assert store.path(named(b"x")).is_relative_to(collage_home / "scratch")
     store.close()
+
+
+def test_weights_in_files_are_read_in_before_a_trial_is_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The files are not there; more than a message holds is no trial, but a record that says so."""
+    monkeypatch.setattr(external_weights, "FROM_BYTES", 0)
+    model = load_model(write_transformer(tmp_path, Sizes(layers=1)))
+    task = TrialTask("onnxruntime", model.cut(IndexSet(range(len(model.graph)))), [], [], None)
+    sent: list[TrialTask] = []
+
+    class Stopped(Exception):
+        pass
+
+    class Stub(RemoteWorker):
+        def __init__(self) -> None:
+            pass
+
+        def _send_task(self, task: TrialTask) -> str:
+            sent.append(task)
+            raise Stopped
+
+    asked: tuple[Any, Any] = None, lambda: False
+    with pytest.raises(Stopped):
+        Stub().trial(asked[0], task, asked[1])
+    assert len(sent[0].model.onnx) > Sizes(layers=1).weight_bytes
+    monkeypatch.setattr(external_weights, "MOST_BYTES", 1000)
+    record = Stub().trial(asked[0], task, asked[1])
+    assert (record.stage, len(sent)) == ("import", 1)
+    assert "more than one ONNX message can" in record.reason
 
 
 def test_a_job_of_an_unknown_kind_is_refused_and_the_worker_stays_idle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
