@@ -45,7 +45,8 @@ def external_slices(model: ModelProto, source: Path) -> list[tuple[TensorProto, 
         CollageError: a file is missing, is outside the model's folder or too short, or the offset or length is invalid.
     """
     folders = list(dict.fromkeys((source.parent.resolve(), source.resolve().parent)))
-    return [(tensor, _slice(tensor, source.parent, folders)) for tensor in tensors_of(model) if is_external(tensor)]
+    files: dict[str, tuple[Path, int]] = {}
+    return [(tensor, _slice(tensor, source.parent, folders, files)) for tensor in tensors_of(model) if is_external(tensor)]
 
 
 def read_slice(tensor: TensorProto, where: Slice) -> None:
@@ -73,15 +74,22 @@ def is_external(tensor: TensorProto) -> bool:
     return tensor.data_location == TensorProto.EXTERNAL
 
 
-def _slice(tensor: TensorProto, folder: Path, folders: Sequence[Path]) -> Slice:
-    """Return where the data of `tensor` lies: beside the model in `folder`, and really in one of `folders`."""
+def _slice(tensor: TensorProto, folder: Path, folders: Sequence[Path], files: dict[str, tuple[Path, int]]) -> Slice:
+    """Return where the data of `tensor` lies: beside the model in `folder`, and really in one of `folders`.
+
+    Args:
+        files: Locations that were found already, each with its path and size; further ones are added.
+    """
     said = {entry.key: entry.value for entry in tensor.external_data}
-    path = _inside(folder, folders, said.get("location", ""), tensor.name)
-    if not os.path.isfile(path):
-        hint = f"put {said['location']!r} beside the model file, as it was when the model was saved"
-        raise CollageError(f"the data of {tensor.name!r} is in {str(path)!r}, which is not there", hint, _CODE)
+    location = said.get("location", "")
+    if location not in files:
+        found = _inside(folder, folders, location, tensor.name)
+        if not os.path.isfile(found):
+            hint = f"put {location!r} beside the model file, as it was when the model was saved"
+            raise CollageError(f"the data of {tensor.name!r} is in {str(found)!r}, which is not there", hint, _CODE)
+        files[location] = found, found.stat().st_size
+    path, size = files[location]
     offset, length = _number(said, "offset", tensor.name), _number(said, "length", tensor.name)
-    size = path.stat().st_size
     needed = _data_bytes(tensor)
     length = needed if length is None else length
     offset = offset or 0

@@ -45,11 +45,6 @@ def may_stay(model: ModelProto, slices: Sequence[tuple[TensorProto, Slice]]) -> 
     return [where.length > SMALL_BYTES and id(tensor) in weights and tensor.name not in read for tensor, where in slices]
 
 
-def leave(tensor: TensorProto, where: Slice) -> None:
-    """Let `tensor` name its file by an absolute path, in which nothing is a link."""
-    point_to(tensor, Slice(where.path.resolve(), where.offset, where.length))
-
-
 def external_tensors(model: ModelProto) -> list[TensorProto]:
     """Return the initializers of `model` whose data is in files."""
     return [tensor for tensor in model.graph.initializer if is_external(tensor)]

@@ -21,7 +21,7 @@ from ..base.model_folder import folder_given
 from ..base.user_file import open_file
 from ..errors import CollageError
 from .external_data import external_slices, read_slice, tensors_of
-from .external_weights import MOST_BYTES, leave, may_stay
+from .external_weights import MOST_BYTES, may_stay, point_to
 from .file_digests import file_digest
 from .foreign_files import recognise
 from .local_functions import check_size
@@ -59,15 +59,17 @@ def read_model(path: Path) -> ModelFile:
         raise _too_big(path, size)
     digest = hashlib.sha256(data)
     del data
+    real = {where.path: where.path.resolve() for _, where in slices}
     if any(staying):
-        for file in sorted({where.path for _, where in slices}):
+        for file in sorted(real):
             digest.update(file_digest(file).encode())
     for (tensor, where), stays in zip(slices, staying, strict=True):
         if stays:
-            leave(tensor, where)
-            continue
-        read_slice(tensor, where)
-        if not any(staying):
+            point_to(tensor, where._replace(path=real[where.path]))
+        else:
+            read_slice(tensor, where)
+    if not any(staying):
+        for tensor, _ in slices:
             digest.update(tensor.name.encode())
             digest.update(tensor.raw_data)
     return ModelFile(model, digest.hexdigest())
