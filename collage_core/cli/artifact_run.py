@@ -14,7 +14,7 @@ from ..errors import CollageError
 from ..rewrite.runtime.arrays_file import read_arrays, write_arrays
 from ..rewrite.runtime.artifact import Profile
 from ..rewrite.runtime.artifact_calls import describe_artifact, profile_artifact, run_artifact, time_artifact
-from ..rewrite.runtime.manifest import read_manifest
+from ..rewrite.runtime.shaped_manifest import read_manifests
 
 RUN_TIMEOUT_S = 600.0
 
@@ -39,7 +39,7 @@ def run_folder(folder: Path, inputs: Path | None, outputs: Path | None, bench: b
         {"median_s": statistics.median(seconds), "min_s": min(seconds), "max_s": max(seconds), "samples": len(seconds)} if seconds else None
     )
     told = _profile_document(folder, found) if found else None
-    fixed = read_manifest(folder).fixed
+    fixed = read_manifests(folder)[0].fixed
     return {
         "schema": 1,
         "fixed": fixed,
@@ -50,9 +50,10 @@ def run_folder(folder: Path, inputs: Path | None, outputs: Path | None, bench: b
 
 
 def _profile_document(folder: Path, found: Profile) -> dict[str, Any]:
-    entries = [entry for entry in read_manifest(folder).partitions if entry.id in found.partitions]
+    known = {entry.id: entry for manifest in read_manifests(folder) for entry in manifest.partitions}
+    timed = [known[id] for id in found.partitions if id in known]
     partitions = [
-        {"id": entry.id, "target": entry.target, "nodes": len(entry.nodes), "seconds": found.partitions[entry.id]} for entry in entries
+        {"id": entry.id, "target": entry.target, "nodes": len(entry.nodes), "seconds": found.partitions[entry.id]} for entry in timed
     ]
     return {"whole_s": found.whole_s, "rest_s": found.rest_s, "partitions": partitions}
 

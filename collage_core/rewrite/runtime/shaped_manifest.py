@@ -14,7 +14,7 @@ from typing import Any
 
 from ...base.user_file import read_text
 from ...errors import CollageError
-from .manifest import NAME, REBUILD, PartitionEntry, damaged, fingerprint
+from .manifest import NAME, REBUILD, Manifest, PartitionEntry, damaged, fingerprint, read_manifest
 
 SCHEMA = 1
 KIND = "collage-artifact-by-shape"
@@ -147,6 +147,12 @@ class ShapedManifest:
                 raise damaged(folder, f"{name!r} is missing")
             if name not in self.files or fingerprint(path) != self.files[name]:
                 raise damaged(folder, f"{name!r} is not the file that was written")
+
+
+def read_manifests(folder: Path) -> list[Manifest]:
+    """Return the manifest of the artifact in `folder`; of one for several shapes that of each shape. Raises as `read_manifest`."""
+    shaped = read_shaped_manifest(folder)
+    return [read_manifest(folder)] if shaped is None else [read_manifest(folder / entry.folder) for entry in shaped.shapes]
 
 
 def read_shaped_manifest(folder: Path) -> ShapedManifest | None:

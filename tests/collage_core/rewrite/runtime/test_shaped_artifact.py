@@ -22,6 +22,7 @@ from collage_core.rewrite.runtime.shaped_artifact import DynamicModel, ShapedArt
 from collage_core.rewrite.runtime.shaped_manifest import FALLBACK, RangeEntry
 from collage_core.rewrite.shaped_folder import build_dynamic, folder_of, forget_artifact, write_shaped
 from collage_core.toolchains.registry import get
+from tests.helpers.command import document_of
 from tests.helpers.models import model_of, weights, write
 
 pytestmark = pytest.mark.skipif(not get("tvm").availability().usable, reason=get("tvm").availability().reason)
@@ -159,6 +160,17 @@ def test_it_describes_itself_by_the_shape_of_the_largest_weight(built: Path) -> 
     found = describe_artifact(built)
     assert found["seeded"]["x"].shape == (1, 4)
     assert [row["name"] for row in found["shapes"]] == ["n=4", "n=8"]
+
+
+def test_the_command_runs_times_and_profiles_it(built: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for size, partitions in ((4, 2), (8, 1), (9, None)):
+        np.savez(tmp_path / "inputs.npz", **given(size))  # type: ignore[arg-type]
+        profile = ["--profile"] if partitions else []
+        found = document_of(capsys, "run", built, "--inputs", tmp_path / "inputs.npz", "--bench", *profile)
+        assert found["outputs"]["y"]["shape"] == [1, size]
+        assert found["outputs"]["y"]["mean"] == pytest.approx(wanted(given(size)).mean(), rel=1e-5)
+        assert found["bench"]["median_s"] > 0
+        assert partitions is None or len(found["profile"]["partitions"]) == partitions
 
 
 def test_equal_files_are_one_on_disk_and_the_folder_can_be_moved(copy: Path) -> None:
