@@ -195,6 +195,9 @@ class ShapePlan(_PlanPart):
 
 Plan.model_rebuild()
 
+ONE_SHAPE: Mapping[str, Any] = {"by_shape": (), "ranges": (), "other_shapes": "error"}
+"""Fields of a plan for one shape."""
+
 
 def _broken(what: str) -> CollageError:
     return CollageError(f"the plan is broken: {what}", "make it again with `collage partition`", "bad_plan")

@@ -26,7 +26,7 @@ def search_again(record: RunRecord, terms: Terms, emit: Emit = ignore) -> RunRec
         found = replanned(record, terms, emit)
     plan = found.plan
     document = {
-        **record.document,
+        **{name: part for name, part in record.document.items() if name != "shapes"},
         "phases": phases.to_json(),
         "search": search_document(found.planned),
         "plan": plan_document(plan),

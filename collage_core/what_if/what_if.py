@@ -16,7 +16,7 @@ from ..pipeline.baselines import baseline
 from ..pipeline.plan_documents import placed_partitions, placed_transitions, plan_document
 from ..pipeline.record import CostedCandidate, RunRecord, usable
 from ..pipeline.search_and_merge import Planned, SearchSettings, search_first, searched
-from ..rewrite.plan import Plan
+from ..rewrite.plan import ONE_SHAPE, Plan
 from ..search.constraints.constraints import Constraint, allowed_indices
 from ..search.problem import FEMTOSECONDS
 from .terms import Terms
@@ -102,8 +102,9 @@ def replanned(record: RunRecord, terms: Terms, emit: Emit = ignore) -> WhatIfRes
 
 
 def _planned_as(record: RunRecord, planned: Planned) -> Plan:
-    """Return the plan of `record` with the partitions of `planned`."""
+    """Return the plan of `record` with the partitions of `planned`, which is for the shape of the record alone."""
     changes = {
+        **ONE_SHAPE,
         "total_s": planned.final.total / FEMTOSECONDS,
         "partitions": placed_partitions(record.graph, planned),
         "transitions": placed_transitions(planned),

@@ -25,6 +25,8 @@ from collage_core.pipeline.record import RunRecord, read_record
 from collage_core.rewrite.plan import read_plan
 from collage_core.rewrite.runtime.shaped_artifact import DynamicModel, ShapedArtifact, open_artifact
 from collage_core.rules.candidate import CandidatePartition
+from collage_core.what_if.search_again import search_again
+from collage_core.what_if.terms import Terms
 from tests.helpers.command import document_of, in_this_process
 from tests.helpers.dynamic_encoder import dynamic_encoder, encoder_inputs
 from tests.helpers.models import model_of, write
@@ -215,6 +217,14 @@ def test_a_run_that_is_stopped_keeps_the_shapes_that_it_has(encoder: Path) -> No
     assert "the run was cancelled: 2 of 3 shapes have no plan" in notes
     with pytest.raises(Cancelled):
         for_shapes.partition(encoder, options, tell, costs, lambda: True)
+
+
+def test_another_search_on_its_costs_is_about_its_own_shape(encoder: Path) -> None:
+    record = run(encoder, crossing, {"ids": "1,{8,64}"})
+    again = search_again(record, Terms(constraints=({"kind": "veto", "target": TARGETS[1]},)))
+    assert {part.target for part in again.plan.partitions} - {"host"} == {TARGETS[0]}
+    assert again.plan.by_shape == ()
+    assert "shapes" not in again.document
 
 
 FIRST, LAST = 33, 40
