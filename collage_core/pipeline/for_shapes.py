@@ -24,13 +24,13 @@ from ..search.searcher import never
 from . import run as one_shape
 from .apply import make_folder
 from .joint_plan import JointPlan, joint_plan, learn_from_each_other
-from .ranges import Crossover, assign, bisect, is_worth, weighted_total
+from .ranges import BY_RANGE, ONE_PLAN, Crossover, assign, bisect, is_worth, weighted_total
 from .record import RunRecord
 from .run import Run, finish
 from .serve_between import Between, serve_between, shape_with
 from .shape_run import Parts, ShapeRun, parts_of
 from .shaped_build import build_shaped
-from .shapes_document import BY_RANGE, ONE_PLAN, Answer, ShapesFound, shapes_document
+from .shapes_document import Answer, ShapesFound, shapes_document
 from .shapes_to_plan import ShapesToPlan, shapes_to_plan
 
 MOST_CROSSOVERS = 4

@@ -13,12 +13,11 @@ from ..graph.index_set import IndexSet
 from ..model.planned_shapes import FreeDimension
 from ..rules.baseline_names import ALL_SHAPES, is_alone
 from .finalists import BASELINE
-from .ranges import Crossover, is_worth, losses, weighted_total
+from .ranges import BY_RANGE, ONE_PLAN, Crossover, is_worth, losses, weighted_total
 from .record import RunRecord
 from .shape_run import Parts, ShapeRun, parts_of
 from .shapes_to_plan import ShapesToPlan
 
-ONE_PLAN, BY_RANGE = "one_plan", "by_range"
 SCHEMA = 1
 
 

@@ -15,6 +15,7 @@ from flask import Blueprint, Response, request
 from collage_core.errors import InfeasibleError
 from collage_core.what_if.terms import Terms
 
+from ..base.from_json import from_json
 from ..base.run_files import DOCUMENT
 from ..http.answers import answer, json_body, json_file
 from ..http.asker import asker_left
@@ -35,6 +36,7 @@ from ..messages.candidates import (
     WhatIf,
 )
 from ..messages.requests import WhatIfRequest
+from ..messages.shapes import RunShapes
 from ..services import services
 from ..worker import queries
 from ..worker.engine import Engine
@@ -67,6 +69,11 @@ def get_estimates(run: str) -> Response:
 def get_node_times(run: str) -> Response:
     found = _ask(queries.node_times, run)
     return answer(RunNodeTimes(run, [_partition_times(item) for item in found["partitions"]], found["alone_s"]))
+
+
+@blueprint.get("/runs/<run>/shapes")
+def get_shapes(run: str) -> Response:
+    return answer(from_json(RunShapes, {"run": run, **_ask(queries.shapes, run)}))
 
 
 def _partition_times(item: dict[str, Any]) -> PartitionNodeTimes:

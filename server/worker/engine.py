@@ -112,6 +112,9 @@ class Engine(Protocol[R]):
     def node_times(self, record: R) -> Json:
         """Return the `RunNodeTimes` without the run's id."""
 
+    def shapes(self, record: R) -> Json:
+        """Return the `RunShapes` without the run's id."""
+
     def specs(self, record: R) -> list[Json]:
         """Return the `RunSpec` of every rule tree."""
 
@@ -216,6 +219,11 @@ class CollageEngine(Engine["RunRecord"]):
         for (node, target), seconds in record.alone_s.items():
             alone_s.setdefault(target, [None] * len(record.graph))[node] = seconds
         return {"partitions": [one.to_json() for one in record.node_times], "alone_s": alone_s}
+
+    def shapes(self, record: RunRecord) -> Json:
+        from collage_core.pipeline.run_shapes import run_shapes
+
+        return run_shapes(record.document)
 
     def specs(self, record: RunRecord) -> list[Json]:
         from collage_core.pipeline.run_specs import run_specs

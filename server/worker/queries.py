@@ -82,6 +82,11 @@ def node_times(engine: Engine[R], folder: str) -> Json:
     return json_data(engine.node_times(load_record(engine, Path(folder))))
 
 
+def shapes(engine: Engine[R], folder: str) -> Json:
+    """Return the fields of `RunShapes`, without the run's id."""
+    return json_data(engine.shapes(load_record(engine, Path(folder))))
+
+
 def specs(engine: Engine[R], folder: str) -> list[Json]:
     """Return the fields of a `RunSpec` for each rule tree of the run."""
     return json_data(engine.specs(load_record(engine, Path(folder))))

@@ -198,6 +198,10 @@ class FakeEngine(Engine[FakeRecord]):
         times = {"partition": "c0", "source": "profiler", "groups": groups, "rest_share": 0.0, "profiled_s": 0.012, "reason": ""}
         return {"partitions": [times], "alone_s": {"fast": [0.008, None]}}
 
+    def shapes(self, record: FakeRecord) -> Json:
+        answer = {"total_s": None, "measured_s": None, "reason": ""}
+        return {"shapes": [], "shown": 0, "one_plan": answer, "by_range": answer, "crossovers": [], "chosen": "", "decided_by": ""}
+
     def specs(self, record: FakeRecord) -> list[Json]:
         return []
 
