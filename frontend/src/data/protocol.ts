@@ -1292,6 +1292,78 @@ export interface Effects {
   accuracy: Effect | null;
 }
 
+/** A partition of the plan of a shape, with its nodes by index in the graph at that shape. */
+export interface ShapePartition {
+  target: string;
+  nodes: number[];
+}
+
+/**
+ * One of the shapes that a run planned for.
+ *
+ * Attributes:
+ *     name: The shape in a few words, such as `seq=64`.
+ *     weight: Its share of the calls.
+ *     loses_s: By how many seconds the best plan of this shape is slower at each of the shapes than the best one there; None where it
+ *         cannot be, and empty where that is not known.
+ */
+export interface RunShape {
+  name: string;
+  weight: number;
+  total_s: number;
+  measured_s: number | null;
+  partitions: ShapePartition[];
+  loses_s: (number | null)[];
+}
+
+/**
+ * One plan for all shapes, or one for each range.
+ *
+ * Attributes:
+ *     total_s: Predicted, as the weighted mean over the shapes; None where there is no such answer.
+ *     measured_s: The same, measured whole.
+ *     reason: Why there is no such answer.
+ */
+export interface ShapesAnswer {
+  total_s: number | null;
+  measured_s: number | null;
+  reason: string;
+}
+
+/**
+ * The sizes between which one plan takes over from another.
+ *
+ * Attributes:
+ *     after: Index of the shape before it.
+ *     dimension: Name of the dimension that differs.
+ *     below: Largest size that is known to be the first plan's.
+ *     above: Least size that is known to be the second's.
+ */
+export interface ShapesCrossover {
+  after: number;
+  dimension: string;
+  below: number;
+  above: number;
+}
+
+/**
+ * `GET /api/v1/runs/<id>/shapes`: the plans of a run over several shapes (docs/shapes.md).
+ *
+ * Attributes:
+ *     shapes: Empty where the run has one shape.
+ *     shown: Index of the shape that the rest of the run is about.
+ */
+export interface RunShapes {
+  run: string;
+  shapes: RunShape[];
+  shown: number;
+  one_plan: ShapesAnswer;
+  by_range: ShapesAnswer;
+  crossovers: ShapesCrossover[];
+  chosen: "one_plan" | "by_range" | "";
+  decided_by: string;
+}
+
 /** Counts up to a step of a trace: states taken, found, and found again by a better way; candidates refused. */
 export interface TraceStart {
   taken: number;

@@ -37,6 +37,11 @@ def test_why_there_is_no_plan(live: Live, done: dict[str, Any]) -> None:
     assert (answer["conflict"], answer["off"]) == ([0], ["other"]), "a switched-off target is told apart from the constraints"
 
 
+def test_a_run_of_one_shape_tells_of_no_others(live: Live, done: dict[str, Any]) -> None:
+    found = live.get(f"runs/{done['id']}/shapes")
+    assert (found["run"], found["shapes"], found["chosen"]) == (done["id"], [], "")
+
+
 def test_each_of_the_terms_has_its_effect(live: Live, done: dict[str, Any]) -> None:
     _, answer = ask(live, done["id"], "effects", targets=["fast"], constraints=[PIN, PIN, PIN], groups=[[0, 2], [1]], accuracy=0.5)
     assert [effect["alone_s"] for effect in answer["groups"]] == [2, 1]

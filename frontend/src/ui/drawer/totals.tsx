@@ -13,6 +13,7 @@ import { Badge } from "../widgets/badge";
 import { Bar } from "../widgets/bar";
 import { SaveMenu } from "../widgets/save_menu";
 import { ExportContents } from "./export_contents";
+import { Shapes } from "./shapes";
 import { TotalByTarget } from "./total_by_target";
 import { Verification } from "./verification";
 
@@ -46,6 +47,7 @@ export function TotalsTab(): JSX.Element {
           ))}
         </tbody>
       </table>
+      <Shapes />
       <Verification run={current} />
       <ExportContents run={current} />
     </>
