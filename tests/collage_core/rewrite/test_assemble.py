@@ -227,9 +227,9 @@ def test_a_tensor_that_is_read_as_something_else_is_refused(tmp_path: Path):
         assemble([simple("a", "x", "y")], [Tensor("x", TensorType((2, 2), "float64"))], ["y"], tmp_path / "out", 1)
 
 
-def test_strings_do_not_cross_a_border(tmp_path: Path):
-    with pytest.raises(CollageError, match="tensors of dtype 'string' cannot be handed"):
-        assemble([], [Tensor("x", TensorType((2,), "string"))], ["x"], tmp_path / "out", 1)
+def test_text_may_be_an_input_and_an_output(tmp_path: Path):
+    assemble([], [Tensor("x", TensorType((2,), "string"))], ["x"], tmp_path / "out", 1)
+    assert Artifact.open(tmp_path / "out").run({"x": np.array(["a", "é"])})["x"].tolist() == ["a", "é"]
 
 
 def test_without_tvm_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

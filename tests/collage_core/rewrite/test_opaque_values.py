@@ -57,7 +57,7 @@ def parts_of(model: OnnxModel) -> list[PartitionModel]:
 
 @pytest.fixture(scope="module", params=[0, 1, 2])
 def outputs(request: pytest.FixtureRequest, built: Built, built_small: Built) -> tuple[Arrays, Arrays]:
-    """Outputs of the artifacts and of ONNX Runtime on seeded inputs."""
+    """The outputs of the artifacts and of ONNX Runtime on seeded inputs."""
     got: dict[str, Any] = {}
     wanted: dict[str, Any] = {}
     for model, artifact in (built, built_small):
