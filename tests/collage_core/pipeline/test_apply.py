@@ -1,0 +1,62 @@
+"""`apply` verifies a plan on the user's own inputs, and `candidates` takes their shapes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from collage_core.errors import CollageError
+from collage_core.events import ignore
+from collage_core.options import Options
+from collage_core.pipeline.apply import apply
+from collage_core.pipeline.discover import find
+from collage_core.pipeline.run import Run
+from collage_core.rewrite.plan import Plan
+from collage_core.rewrite.runtime.artifact_calls import describe_artifact
+from collage_core.toolchains.registry import get
+from tests.helpers.models import model_of, write
+
+pytestmark = pytest.mark.skipif(not get("tvm").availability().usable, reason=get("tvm").availability().reason)
+
+TEXT = "g (float[n,4] x, int64[2] s) => (float[a,b] y) { [r] r = Relu(x) [t] y = Reshape(r, s) }"
+
+
+@pytest.fixture(scope="module")
+def planned(tmp_path_factory: pytest.TempPathFactory) -> tuple[Plan, Path, Path]:
+    """A plan that was made with the user's inputs, its model, and these inputs."""
+    folder = tmp_path_factory.mktemp("own")
+    source, inputs = write(folder, model_of(TEXT)), folder / "inputs.npz"
+    np.savez(inputs, x=np.arange(12, dtype=np.float32).reshape(3, 4), s=np.array([6, 2]))
+    run = Run(source, Options(targets=("onnxruntime",), costs="roofline", inputs=inputs), ignore)
+    try:
+        run.cost()
+        run.search()
+        return run.record().plan, source, inputs
+    finally:
+        run.close()
+
+
+def test_an_artifact_is_verified_on_the_users_inputs(planned: tuple[Plan, Path, Path], tmp_path: Path) -> None:
+    plan, source, inputs = planned
+    verify = apply(plan, source, tmp_path / "out", inputs=inputs)
+    assert verify["max_rel_error"] == 0
+    kept = describe_artifact(tmp_path / "out")["seeded"]
+    assert (kept["x"][2, 3], kept["s"].tolist()) == (11, [6, 2])
+
+
+def test_inputs_of_another_shape_than_the_plans_are_refused(planned: tuple[Plan, Path, Path], tmp_path: Path) -> None:
+    plan, source, _ = planned
+    np.savez(tmp_path / "other.npz", x=np.zeros((5, 4), np.float32), s=np.array([5, 4]))
+    with pytest.raises(CollageError) as caught:
+        apply(plan, source, tmp_path / "out", inputs=tmp_path / "other.npz")
+    assert caught.value.message == "the input 'x' has shape [5, 4], not [3, 4]"
+    assert not (tmp_path / "out").exists()
+
+
+def test_candidates_have_the_shapes_of_the_users_inputs(planned: tuple[Plan, Path, Path]) -> None:
+    _, source, inputs = planned
+    found = find(source, Options(targets=("onnxruntime",), costs="none", inputs=inputs), ignore)
+    assert [tensor["shape"] for tensor in found["model"]["inputs"]] == [[3, 4], [2]]
+    assert found["model"]["outputs"][0]["shape"] == [6, 2]
