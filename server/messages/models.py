@@ -127,6 +127,7 @@ class ModelInfo:
         values: The inputs that were fixed to a value, which are no `inputs`, as in `OpenModel`.
         dimensions: Input → its dimensions as the file has them: a size where it is fixed, else a symbol, or ``?``. Inputs of which the
             file says nothing are missing.
+        accuracy: The largest relative error at which a result counts as right, unless a run says another.
     """
 
     id: str
@@ -142,6 +143,7 @@ class ModelInfo:
     opened: str = ""
     values: dict[str, str] = field(default_factory=dict)
     dimensions: dict[str, list[str]] = field(default_factory=dict)
+    accuracy: float = 1e-3
 
 
 @dataclass(frozen=True)

@@ -300,4 +300,5 @@ def _info(meta: Mapping[str, Any]) -> ModelInfo:
         opened=_opened(meta["id"]),
         values=meta.get("values", {}),
         dimensions=meta.get("dimensions", {}),
+        accuracy=meta.get("accuracy", 2e-2 if meta["quantised"] else 1e-3),
     )

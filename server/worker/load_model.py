@@ -34,6 +34,7 @@ def load(
     Raises:
         CollageError: it cannot be read, is no model, has an input whose shape is not known, or a shape or value does not fit.
     """
+    from collage_core.model.accuracy import default_accuracy
     from collage_core.model.relax.load import load as load_any
     from collage_core.model.samples import registry as samples
     from collage_core.model.shapes import input_dimensions
@@ -58,6 +59,7 @@ def load(
         "outputs": [_output(graph.constants, types, output) for output in graph.outputs],
         "size_bytes": sum(file["bytes"] for file in files),
         "quantised": bool(model.is_quantised),
+        "accuracy": default_accuracy(model),
         "files": files,
         "graph_form": GRAPH_FORM,
         "graph_digest": digest,

@@ -373,6 +373,7 @@ export interface OpenModel {
  *     values: The inputs that were fixed to a value, which are no `inputs`, as in `OpenModel`.
  *     dimensions: Input → its dimensions as the file has them: a size where it is fixed, else a symbol, or `?`. Inputs of which the
  *         file says nothing are missing.
+ *     accuracy: The largest relative error at which a result counts as right, unless a run says another.
  */
 export interface ModelInfo {
   id: string;
@@ -388,6 +389,7 @@ export interface ModelInfo {
   opened: string;
   values: Record<string, string>;
   dimensions: Record<string, string[]>;
+  accuracy: number;
 }
 
 /**

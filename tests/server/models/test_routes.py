@@ -60,6 +60,7 @@ def test_upload_with_external_data_then_graph_then_delete(app: Flask, tmp_path: 
     assert answer.status_code == 201, answer.text
     info = answer.json
     assert (info["name"], info["nodes"], info["quantised"], info["sample"], info["stale"]) == ("tiny", 2, False, None, False)
+    assert info["accuracy"] == 1e-3
     assert info["inputs"] == [{"name": "x", "shape": [1, 3], "dtype": "float32", "open_axes": []}]
     assert info["outputs"] == [{"name": "y", "shape": [1, 3], "dtype": "float32", "open_axes": []}]
     assert info["size_bytes"] == sum(len(content) for _, content in files)

@@ -45,7 +45,7 @@ export function TopBar(): JSX.Element {
 
 function Accuracy(): JSX.Element {
   const isWrong = parseAccuracy(accuracyText.value) === undefined;
-  const byDefault = model.value?.info.quantised ? "2e-2" : "1e-3";
+  const byDefault = (model.value?.info.accuracy ?? 1e-3).toExponential();
   return (
     <label class="accuracy" title="Largest relative error that a plan may have; another one is tried at once on the costs that are known">
       <span class="word">accuracy </span>

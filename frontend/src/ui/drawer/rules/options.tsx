@@ -103,7 +103,7 @@ function General(): JSX.Element {
           label="largest relative error"
           field="accuracy"
           value={accuracyText.value}
-          placeholder={model.value?.info.quantised ? "2e-2" : "1e-3"}
+          placeholder={(model.value?.info.accuracy ?? 1e-3).toExponential()}
           set={(text) => (accuracyText.value = text)}
           problem={accuracyIsWrong ? "a number between 0 and 1, such as 1e-3" : undefined}
         />
