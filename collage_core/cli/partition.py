@@ -40,7 +40,7 @@ from .watched import watched
 @click.option("--machine", help="Kind of machine to measure on, of those of the workers; the most frequent one unless given.")
 @click.option("--search", default="astar", show_default=True, help=SEARCHERS_HELP)
 @click.option("--objective", default="time", show_default=True, help=OBJECTIVE_HELP)
-@click.option("--accuracy", type=float, help="Largest relative error; 1e-3, or 2e-2 for a quantised model, unless given.")
+@click.option("--accuracy", type=float, help="Largest relative error; unless given it follows from the model's types: 1e-3 in float32.")
 @click.option("--budget", metavar="TIME", help=BUDGET_HELP)
 @click.option("--tune", metavar="TIME", help=TUNE_HELP)
 @click.option("--time-limit", type=float, help="Seconds after which a search returns its best plan.")
