@@ -34,6 +34,7 @@ from ..events import (
 from ..pipeline.finalists import RIVAL, SEARCHED, decision_text
 from ..rewrite.plan import PlacedPartition
 from ..rules.baseline_names import is_alone
+from .bodies_text import bodies_text
 from .proof_text import proof_text
 from .say import milliseconds
 
@@ -186,6 +187,8 @@ def show_plan(document: dict[str, Any]) -> None:
         measured = _with_interval(row["measured_s"], row.get("interval_s"))
         same = ", the plan itself" if row.get("is_plan") else ""
         line = f"  {row['label']}: predicted {milliseconds(row['total_s'])}, measured {measured}{same}{why}"
+        console.print(printable(line), markup=False, soft_wrap=True)
+    for line in bodies_text(document.get("bodies") or []):
         console.print(printable(line), markup=False, soft_wrap=True)
     for line in _undecided(document):
         console.print(printable(line), markup=False, soft_wrap=True)

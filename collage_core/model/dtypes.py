@@ -11,6 +11,8 @@ from functools import cache
 import numpy as np
 from onnx import TensorProto, helper
 
+from ..graph.dataflow_graph import TensorType
+
 BITS = {"int4": 4, "uint4": 4, "int2": 2, "uint2": 2, "float4e2m1": 4, "float6e2m3": 6, "float6e3m2": 6}
 """Types that ONNX packs into parts of a byte → the bits of an element."""
 
@@ -51,3 +53,8 @@ def _names() -> dict[np.dtype, str]:
 def graph_dtype(dtype: np.dtype) -> str:
     """Return the graph's name of the type of an array."""
     return "string" if dtype.kind in "OUST" else _names()[dtype]
+
+
+def array_type(value: np.ndarray) -> TensorType:
+    """Return the type of an array as the graph names it."""
+    return TensorType(value.shape, graph_dtype(value.dtype))

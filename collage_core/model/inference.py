@@ -6,6 +6,7 @@ others the dimensions that it leaves open. `onnx_model` takes their types from a
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import onnx.shape_inference
@@ -33,10 +34,14 @@ class Inferred:
     open_axes: dict[str, tuple[int, ...]] = field(default_factory=dict)
 
 
-def infer(model: ModelProto) -> Inferred:
-    """Return the types of tensors among inputs and outputs of nodes, as far as they are known."""
+def infer(model: ModelProto, known: Iterable[ValueInfoProto] = ()) -> Inferred:
+    """Return the types of tensors among inputs and outputs of nodes, as far as they are known.
+
+    Args:
+        known: Types of tensors that inference itself does not find.
+    """
     try:
-        inferred = onnx.shape_inference.infer_shapes(_skeleton(model), data_prop=True).graph
+        inferred = onnx.shape_inference.infer_shapes(_skeleton(model, known), data_prop=True).graph
     except (onnx.shape_inference.InferenceError, checker.ValidationError, RuntimeError, ValueError):
         # ONNX Runtime loads the model, so inference is at fault: all types are taken from the reference run.
         inferred = model.graph
@@ -47,9 +52,9 @@ def infer(model: ModelProto) -> Inferred:
             continue
         if value.type.WhichOneof("value") not in (None, "tensor_type"):
             continue  # how inference names it is not how ONNX Runtime does, which has the last word
-        known, open_axes = _known_type(value), _open_axes(value)
-        if known is not None:
-            found.types[value.name] = known
+        complete, open_axes = _known_type(value), _open_axes(value)
+        if complete is not None:
+            found.types[value.name] = complete
         elif open_axes:
             found.open_axes[value.name] = open_axes
     for name in _behind_misread_pools(model, found.types):
@@ -102,8 +107,8 @@ def _open_axes(value: ValueInfoProto) -> tuple[int, ...]:
     return tuple(axis for axis, dim in enumerate(value.type.tensor_type.shape.dim) if not dim.HasField("dim_value"))
 
 
-def _skeleton(model: ModelProto) -> ModelProto:
-    """Return `model` with its large weights as inputs, and without the shapes that it declares for its outputs."""
+def _skeleton(model: ModelProto, known: Iterable[ValueInfoProto]) -> ModelProto:
+    """Return `model` with its large weights as inputs, with what is `known`, and without the shapes that it declares for its outputs."""
     made = ModelProto(ir_version=model.ir_version)
     made.opset_import.extend(model.opset_import)
     graph: GraphProto = made.graph
@@ -115,5 +120,7 @@ def _skeleton(model: ModelProto) -> ModelProto:
             graph.initializer.append(tensor)
         else:
             graph.input.append(onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims))
-    graph.output.extend(ValueInfoProto(name=value.name) for value in model.graph.output)
+    types = {value.name: value for value in known}
+    graph.output.extend(types.get(value.name) or ValueInfoProto(name=value.name) for value in model.graph.output)
+    graph.value_info.extend(types.values())
     return made

@@ -17,19 +17,21 @@ import numpy as np
 from onnx import ModelProto, TensorProto, ValueInfoProto
 
 from ..errors import CollageError
+from ..graph.control_flow import ControlFlow
 from ..graph.dataflow_graph import DataflowGraph, Node, Tensor, TensorType
 from ..graph.index_set import IndexSet
 from .accuracy import default_accuracy
 from .attributes import attributes_of, constant_of
 from .base import Arrays, FoldedNode, SubModel
+from .bodies import body_proto, control_flow
 from .cutting import Cutter
-from .dtypes import dtype_name, graph_dtype
+from .dtypes import array_type, dtype_name
 from .external_weights import external_tensors, slice_of, values_of
 from .folding import fold as fold_model
-from .inference import infer
 from .inputs import Recipe, check_inputs, draw, find_recipe
 from .kinds import kind_of
 from .loading import read_model
+from .loop_types import infer_with_loops
 from .naming import op_name
 from .normalising import normalise
 from .open_axes import names_after_data
@@ -112,6 +114,8 @@ class OnnxModel:
         self.hash = digest
         self.fixed = dict(fixed or {})
         self._user = user
+        self._folds = fold
+        self._bodies: dict[tuple[int, str, tuple[Tensor, ...]], OnnxModel] = {}
         self._inputs = tuple(Tensor(value.name, _input_type(value)) for value in user.graph.input)
         self._given = None if given is None else self.check_inputs(given)
         unfolded = user, Provenance({}, ())
@@ -131,6 +135,30 @@ class OnnxModel:
     def cut(self, inside: IndexSet) -> SubModel:
         """Return the sub-graph `inside` as a model of its own."""
         return self._cutter.cut(inside)
+
+    @cached_property
+    def controls(self) -> dict[int, ControlFlow]:
+        """Index of each node whose bodies the host could run → what it does with them."""
+        found = ((index, control_flow(self._model, node)) for index, node in enumerate(self._model.graph.node))
+        return {index: flow for index, flow in found if flow is not None}
+
+    def body(self, index: int, attribute: str, inputs: Sequence[Tensor], given: Arrays | None = None) -> OnnxModel:
+        """Return a body of the node `index` as a model of its own, which is made once for the same types.
+
+        Args:
+            inputs: As `body_proto` takes them.
+            given: Values of a run of the body, by name: sizes that depend on data are those of this run.
+
+        Raises:
+            CollageError: the body cannot be a model of its own; the reason.
+        """
+        key = index, attribute, tuple(inputs)
+        if key not in self._bodies:
+            proto = body_proto(self._model, self._model.graph.node[index], attribute, inputs)
+            digest = hashlib.sha256(proto.SerializeToString(deterministic=True)).hexdigest()
+            user, gone = normalise(proto)
+            self._bodies[key] = OnnxModel(proto.graph.name, digest, user, gone, self._folds, {}, given)
+        return self._bodies[key]
 
     @property
     def external_bytes(self) -> int:
@@ -275,7 +303,7 @@ class OnnxModel:
 
         Its dimensions stay open where they may depend on data, and else are those of the run.
         """
-        inferred = infer(self._model)
+        inferred = infer_with_loops(self._model)
         types = inferred.types | {tensor.name: tensor.type for tensor in self._inputs}
         makers = {name: node for node in self._model.graph.node for name in node.output if name}
         open_names = [name for name in makers if name not in types]
@@ -295,7 +323,7 @@ class OnnxModel:
                 f"{where}, and {error_text(error)}", "export the model with shapes that don't depend on data", "open_shape"
             ) from error
         after_data = names_after_data(self._model.graph)
-        made = {name: _type_of(value) for name, value in values.items()}
+        made = {name: array_type(value) for name, value in values.items()}
         for name in after_data.intersection(made):
             made[name] = replace(made[name], open_axes=inferred.open_axes.get(name, tuple(range(len(made[name].shape)))))
         return types | made
@@ -306,11 +334,6 @@ def _input_type(value: ValueInfoProto) -> TensorType:
     if "(" in name:
         return TensorType(element_shape(value.type), name)
     return TensorType(tuple(dim.dim_value for dim in tensor.shape.dim), name)
-
-
-def _type_of(value: np.ndarray) -> TensorType:
-    """Return the type of an array as the graph names it."""
-    return TensorType(value.shape, graph_dtype(value.dtype))
 
 
 def _precision(model: ModelProto) -> str:

@@ -24,7 +24,7 @@ def captured(node: NodeProto) -> list[str]:
     """Return the tensors from outside that the inner graphs of `node` read, each once, in the order in which they occur."""
     found: dict[str, None] = {}
     for graph in inner_graphs(node):
-        found.update(dict.fromkeys(_free_names(graph)))
+        found.update(dict.fromkeys(free_names(graph)))
     return list(found)
 
 
@@ -42,7 +42,8 @@ def all_nodes(graph: GraphProto) -> Iterator[NodeProto]:
             yield from all_nodes(inner)
 
 
-def _free_names(graph: GraphProto) -> Iterator[str]:
+def free_names(graph: GraphProto) -> Iterator[str]:
+    """Yield the tensors from outside that `graph` reads or passes on, in the order in which they occur; one may come more than once."""
     made = {value.name for value in graph.input} | {tensor.name for tensor in graph.initializer}
     made |= {sparse.values.name for sparse in graph.sparse_initializer}
     for node in graph.node:

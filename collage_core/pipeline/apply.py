@@ -10,7 +10,6 @@ from ..errors import AccuracyError, CollageError
 from ..events import Emit, ignore
 from ..rewrite.plan import Plan
 from ..rewrite.runtime.arrays_file import read_arrays
-from ..rules.spec import HOST_TARGET
 from ..toolchains.registry import get
 from . import discover
 from .described import check_not_described
@@ -42,7 +41,7 @@ def apply(plan: Plan, source: str | Path, out: Path, emit: Emit = ignore, inputs
         )
     plan.check_covers(tuple(node.name for node in model.graph.nodes))
     check_not_described(plan)
-    discover.check_usable(get(name) for name in dict.fromkeys(p.target for p in plan.partitions) if name != HOST_TARGET)
+    discover.check_usable(get(name) for name in plan.used_targets)
     given = model.seeded_inputs() if brought is None else model.check_inputs(brought)
     make_folder(out)
     with build_and_verify(model, plan, given, phases, emit, out) as built:

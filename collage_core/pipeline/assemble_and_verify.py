@@ -41,6 +41,7 @@ from ..toolchains.base import ToolchainError
 from ..toolchains.reasons import one_line
 from .additive_error import additive_error_s
 from .discover import Phases
+from .planned_bodies import control_model
 
 BUILD_TIMEOUT_S = 900.0
 RUN_TIMEOUT_S = 300.0
@@ -125,7 +126,13 @@ def _scratch() -> Iterator[Path]:
 def pieces_of(model: OnnxModel, plan: Plan) -> list[PartitionModel]:
     """The plan's partitions cut out of the model, in an order in which they can run."""
     pieces = [
-        PartitionModel(target=partition.target, names=partition.names, model=planned_model(model, plan, partition), id=partition.id)
+        PartitionModel(
+            target=partition.target,
+            names=partition.names,
+            model=planned_model(model, plan, partition),
+            id=partition.id,
+            control=control_model(model, plan, partition, pieces_of),
+        )
         for partition in plan.partitions
     ]
     return run_order(pieces)
@@ -148,7 +155,7 @@ def assemble_plan(built: Built, plan: Plan, folder: Path, timeout_s: float = BUI
     graph = model.graph
     constants = {name: model.constant(name) for name in graph.outputs if name in graph.constants}
     arguments = (pieces_of(model, plan), graph.inputs, graph.outputs, folder, threads, about, constants, dict(built.inputs))
-    _call(built.pool, worker, assemble, *arguments, timeout_s=timeout_s, what="assembling the plan")
+    in_worker(built.pool, worker, assemble, *arguments, timeout_s=timeout_s, what="assembling the plan")
 
 
 def errors_of(built: Built, name: str, folder: Path, timeout_s: float = RUN_TIMEOUT_S) -> dict[str, float]:
@@ -158,7 +165,7 @@ def errors_of(built: Built, name: str, folder: Path, timeout_s: float = RUN_TIME
         CollageError: a run failed.
     """
     given = folder, dict(built.inputs)
-    runs = [_call(built.pool, name, run_artifact, *given, timeout_s=timeout_s, what="running the artifact") for _ in range(2)]
+    runs = [in_worker(built.pool, name, run_artifact, *given, timeout_s=timeout_s, what="running the artifact") for _ in range(2)]
     first, second = (output_errors(got, built.reference) for got in runs)
     return {output: max(error, second[output]) for output, error in first.items()}
 
@@ -195,12 +202,12 @@ def time_plan(pool: Pool, name: str, folder: Path, inputs: Mapping[str, np.ndarr
     Raises:
         CollageError: one of them failed.
     """
-    return _call(pool, name, time_undisturbed, folder, dict(inputs), timeout_s=RUN_TIMEOUT_S, what="timing the artifact")
+    return in_worker(pool, name, time_undisturbed, folder, dict(inputs), timeout_s=RUN_TIMEOUT_S, what="timing the artifact")
 
 
 def profile_plan(pool: Pool, name: str, folder: Path, inputs: Mapping[str, np.ndarray]) -> Profile:
     """Return where the time of an inference goes, in the process that already holds the artifact. Raises as `time_plan`."""
-    return _call(pool, name, profile_artifact, folder, dict(inputs), timeout_s=RUN_TIMEOUT_S, what="timing the artifact")
+    return in_worker(pool, name, profile_artifact, folder, dict(inputs), timeout_s=RUN_TIMEOUT_S, what="timing the artifact")
 
 
 FEWEST_IN_TURN = 3
@@ -217,7 +224,8 @@ def time_undisturbed(folder: Path, arrays: Mapping[str, np.ndarray]) -> list[flo
     return list(time_runs(run, TimingLimits(fewest=FEWEST_IN_TURN, interval=0.01, longest_s=ROUND_S)).result().seconds)
 
 
-def _call(pool: Pool, name: str, function: Any, *arguments: Any, timeout_s: float, what: str) -> Any:
+def in_worker(pool: Pool, name: str, function: Any, *arguments: Any, timeout_s: float, what: str) -> Any:
+    """Call `function` in the worker of that name. Raises CollageError where it fails, or takes too long."""
     try:
         return pool.worker(name).call(function, *arguments, timeout_s=timeout_s)
     except (WorkerError, ToolchainError) as error:

@@ -1,7 +1,8 @@
 """The baselines of a plan: each toolchain alone or with the rest elsewhere, partitionings, and greedy. Plain data in and out.
 
 A toolchain alone is what its own users run: the whole model as one. Where it cannot take that, ``<target>+host`` is the best plan
-in which only what it must leave goes elsewhere. A partitioning's is the plan of exactly its groups (`rules/partitionings.py`).
+in which only what it must leave goes elsewhere; a node whose bodies the host runs goes elsewhere. A partitioning's is the plan of exactly
+its groups (`rules/partitionings.py`).
 """
 
 from __future__ import annotations
@@ -54,12 +55,13 @@ def _alone(target: str, problem: SearchProblem, costed: Sequence[CostedCandidate
 
     The host's nodes may stay the host's.
     """
-    whole = IndexSet(range(problem.nodes)) - _nodes_of(problem, HOST_TARGET)
+    free = _free_indices(problem)
+    whole = IndexSet(range(problem.nodes)) - _nodes_of(problem, free)
     if any(_is_whole(item, target, whole) and item.cost.is_invalid and not item.is_merged for item in costed):
         return None
     mine = _indices(problem, target)
     as_one = [index for index in mine if whole.issubset(problem.candidates[index].inside)]
-    return _best([*(as_one or mine), *_indices(problem, HOST_TARGET)], problem, settings)
+    return _best([*(as_one or mine), *free], problem, settings)
 
 
 def _is_whole(item: CostedCandidate, target: str, whole: IndexSet) -> bool:
@@ -67,12 +69,12 @@ def _is_whole(item: CostedCandidate, target: str, whole: IndexSet) -> bool:
 
 
 def _with_rest(target: str, problem: SearchProblem, settings: SearchSettings) -> SearchResult | None:
-    mine = _indices(problem, target)
+    mine, free = _indices(problem, target), _free_indices(problem)
     if not mine:  # what is left to others is everything: no baseline of this target
         return None
-    left = IndexSet(range(problem.nodes)) - _nodes_of(problem, target) - _nodes_of(problem, HOST_TARGET)
+    left = IndexSet(range(problem.nodes)) - _nodes_of(problem, mine) - _nodes_of(problem, free)
     others = [index for index, candidate in enumerate(problem.candidates) if candidate.inside.issubset(left)]
-    return _best([*mine, *_indices(problem, HOST_TARGET), *others], problem, settings)
+    return _best([*mine, *free, *others], problem, settings)
 
 
 def _partitioned(partitioning: Partitioning, problem: SearchProblem, settings: SearchSettings) -> SearchResult | None:
@@ -92,8 +94,13 @@ def _indices(problem: SearchProblem, target: str) -> list[int]:
     return [index for index, candidate in enumerate(problem.candidates) if candidate.target == target]
 
 
-def _nodes_of(problem: SearchProblem, target: str) -> IndexSet:
-    return IndexSet({node for index in _indices(problem, target) for node in problem.candidates[index].inside})
+def _free_indices(problem: SearchProblem) -> list[int]:
+    """Return the candidates of the host that cost nothing: they only rename tensors, and belong to no target's work."""
+    return [index for index in _indices(problem, HOST_TARGET) if not problem.candidates[index].cost]
+
+
+def _nodes_of(problem: SearchProblem, indices: Iterable[int]) -> IndexSet:
+    return IndexSet({node for index in indices for node in problem.candidates[index].inside})
 
 
 def _best(indices: Collection[int], problem: SearchProblem, settings: SearchSettings) -> SearchResult | None:

@@ -20,6 +20,7 @@ from .record import CostedCandidate
 
 NOT_MEASURED = "not measured: a heuristic bound, and even with it no better plan was found"
 TOO_LATE = Cost.unknown("measuring ended before it was measured")
+NOT_PLANNED = Cost.invalid("predicate", "the host runs no bodies of this kind")
 
 ComputationKey = Callable[[CandidatePartition], Hashable]
 """Candidates of equal key share a cost."""
@@ -35,11 +36,17 @@ def is_settled(cost: Cost) -> bool:
     return cost.seconds is not None and not is_bound(cost) and not cost.stopped_early
 
 
+def _host_cost(candidate: CandidatePartition) -> Cost:
+    """Return what `candidate`, one of the host's, costs: nothing where it only renames tensors, else what nobody knows yet."""
+    nodes = candidate.graph.nodes
+    return HOST_COST if all(nodes[index].is_host for index in candidate.inside) else NOT_PLANNED
+
+
 class CostTable:
     """The candidates of one run and their costs.
 
     Args:
-        candidates: As the rules found them, in the order of all results. The host's cost nothing.
+        candidates: As the rules found them, in the order of all results. The host's cost nothing, unless `set_own` says what they cost.
         key_of: It is not asked about the host's candidates. None where each candidate has a cost of its own.
         layouts: Target of another boundary layout → the target of the same kernels: what is measured on that one bounds it too.
         grouped: Those of the candidates that are the groups of partitionings.
@@ -69,7 +76,7 @@ class CostTable:
         self._own: dict[CandidatePartition, Cost] = {}
         self._whole: dict[CandidatePartition, Cost] = {}
         self._predictor = Predictor(graph)
-        self._learn({candidate: HOST_COST for candidate in candidates if candidate.target == HOST_TARGET})
+        self._learn({candidate: _host_cost(candidate) for candidate in candidates if candidate.target == HOST_TARGET})
 
     @property
     def best_s(self) -> float | None:
@@ -110,6 +117,8 @@ class CostTable:
     def set_own(self, candidate: CandidatePartition, cost: Cost) -> None:
         """Let `candidate`, and no other of its computation, have `cost` from now on, which may be an invalid one."""
         self._own[candidate] = cost
+        if len(candidate.inside) == len(self.graph):
+            self._whole[candidate] = cost
 
     def set_bounds(self, quantile: float) -> None:
         """Bound what is not known, from what is (`Predictor.bounds`)."""
@@ -150,7 +159,7 @@ class CostTable:
     def add_merged(self, candidates: Sequence[CandidatePartition]) -> None:
         """Take candidates that merging made."""
         self.merged += candidates
-        self._learn({candidate: HOST_COST for candidate in candidates if candidate.target == HOST_TARGET})
+        self._learn({candidate: _host_cost(candidate) for candidate in candidates if candidate.target == HOST_TARGET})
 
     def restart_merging(self) -> None:
         """Forget which candidates merging made; their costs stay known."""

@@ -19,7 +19,7 @@ def described_options(options: dict[str, Any], descriptions: Mapping[str, str]) 
 def check_not_described(plan: Plan) -> None:
     """Raise CollageError where a partition of `plan` is on a toolchain that is only described."""
     known = plan.options.get(DESCRIBED, {})
-    name = next((partition.target for partition in plan.partitions if partition.target in known), None)
+    name = next((name for name in plan.used_targets if name in known), None)
     if name is not None:
         raise CollageError(
             f"the target {name!r} is only described: nothing can be built for it",

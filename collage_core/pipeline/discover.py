@@ -6,11 +6,13 @@ They take a model file and `Options`, and give plain data. Nothing is built, run
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from ..base.garbage import no_collector
 from ..errors import CollageError
@@ -76,22 +78,29 @@ class CandidateSet:
     Attributes:
         options: Those of the run, with the shapes of the user's inputs where there are some.
         given: The user's inputs, checked; None where seeded ones serve.
+
+    Args:
+        body: A model that is loaded already, the body of another, with the inputs of a run of it; `source` is then only its name.
     """
 
-    def __init__(self, source: str | Path, options: Options, phases: Phases, emit: Emit):
+    def __init__(
+        self,
+        source: str | Path,
+        options: Options,
+        phases: Phases,
+        emit: Emit,
+        body: tuple[OnnxModel, Mapping[str, np.ndarray]] | None = None,
+    ):
         self.options = options
         described = _described(options)
         self.toolchains: dict[str, Toolchain] = {name: described.get(name) or get(name) for name in options.targets}
         if options.is_measured and options.tracker is None:
             check_usable(found for found in self.toolchains.values() if not (isinstance(found, DescribedToolchain) and found.cost))
+        self.model: OnnxModel
+        self.given: Mapping[str, np.ndarray] | None
         with phases("load"):
-            given = None if options.inputs is None else read_arrays(options.inputs)
-            name, fixed = model_name(source), options.values
-            self.model: OnnxModel = load(
-                resolve(str(source)), options.fixed_shapes, options.fold, name, values=fixed, ir=options.ir, inputs=given
-            )
-            self.given = None if given is None else self.model.check_inputs(given)
-            if given is not None:
+            self.model, self.given = body or _loaded(source, options)
+            if options.inputs is not None:
                 shapes = {tensor.name: tensor.type.shape for tensor in self.model.graph.inputs if not tensor.type.is_container}
                 self.options = options = replace(options, shapes=shapes)
         for said in self.model.notes:
@@ -188,6 +197,14 @@ def check_usable(toolchains: Iterable[Toolchain]) -> None:
         found = toolchain.availability()
         if not found.usable:
             raise CollageError(f"the target {toolchain.name!r} is not usable here: {found.reason}", found.hint, "target_unavailable")
+
+
+def _loaded(source: str | Path, options: Options) -> tuple[OnnxModel, dict[str, np.ndarray] | None]:
+    """Return the model at `source`, and the user's inputs where there are some."""
+    given = None if options.inputs is None else read_arrays(options.inputs)
+    name, fixed = model_name(source), options.values
+    model = load(resolve(str(source)), options.fixed_shapes, options.fold, name, values=fixed, ir=options.ir, inputs=given)
+    return model, None if given is None else model.check_inputs(given)
 
 
 def _described(options: Options) -> dict[str, Toolchain]:

@@ -14,6 +14,7 @@ from ..search.plan_properties import plan_transitions
 from ..search.problem import FEMTOSECONDS
 from ..search.searcher import SearchResult
 from .budget import Budget
+from .plan_bodies import PlannedNode
 from .record import CostedCandidate
 from .rivals import Rival
 from .search_and_merge import Planned
@@ -142,6 +143,45 @@ def budget_document(budget: Budget, first_plan_s: float | None, undecided: Seque
         "undecided": list(ids),
         "rivals": [rival.to_json() for rival in undecided],
     }
+
+
+def bodies_document(graph: DataflowGraph, bodies: Mapping[int, PlannedNode], plan: Plan) -> list[dict[str, Any]]:
+    """The `bodies` part of the `partition` document: each node with bodies, who runs it, and how often its bodies ran.
+
+    ``runs_on`` is the target of its partition: the host, which runs its bodies by their own plans, or one that takes it as a whole.
+    ``host`` is its cost on the host, ``predicted_s`` what its bodies add up to, each as often as it ran.
+    """
+    runs_on = {node: partition.target for partition in plan.partitions for node in partition.nodes}
+    return [
+        {
+            "node": index,
+            "name": graph.nodes[index].name,
+            "op": graph.nodes[index].op,
+            "runs_on": runs_on[index],
+            "host": planned.cost.to_json(),
+            "predicted_s": planned.predicted_s,
+            "bodies": [_body_row(attribute, planned) for attribute in planned.records],
+        }
+        for index, planned in bodies.items()
+    ]
+
+
+def _body_row(attribute: str, planned: PlannedNode) -> dict[str, Any]:
+    record = planned.records[attribute]
+    own = {"attribute": attribute, "runs": planned.runs.bodies[attribute].runs, "nodes": len(record.graph)}
+    return {**own, **plan_document(record.plan), "bodies": record.document["bodies"]}
+
+
+def planned_text(name: str, planned: PlannedNode) -> str:
+    """Return what is known of a node with bodies, as a note: how often these ran, and what it costs on the host."""
+    ran = [f"{attribute} of {name!r} {_ran(planned.runs.bodies[attribute].runs)}" for attribute in planned.records]
+    cost = planned.cost
+    said = cost.reason if cost.seconds is None else f"on the host it takes {cost.seconds * 1e3:.4g} ms ({cost.source})"
+    return f"{', '.join(ran)}: {said}" if ran else f"{name!r}: {said}"
+
+
+def _ran(count: int) -> str:
+    return {0: "never ran", 1: "ran once"}.get(count, f"ran {count} times")
 
 
 def plan_document(plan: Plan) -> dict[str, Any]:

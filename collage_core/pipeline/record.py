@@ -123,6 +123,7 @@ class RunRecord:
         created: ISO time.
         machine: The machine that measured the costs.
         rules: Target → what each of its rules gave and rejected (`rule_report.make_report`); empty in a run of an older version.
+        bodies: Name of a node → attribute → the search over that body.
     """
 
     document: dict[str, Any]
@@ -135,6 +136,7 @@ class RunRecord:
     created: str = ""
     machine: str = ""
     rules: Mapping[str, rule_report.RuleReport] = field(default_factory=dict)
+    bodies: Mapping[str, Mapping[str, RunRecord]] = field(default_factory=dict)
 
     def save(self, folder: Path) -> None:
         """Write ``run.json.gz`` and ``plan.json`` into `folder`, each whole or not at all."""
@@ -327,7 +329,12 @@ def search_candidates(costed: Iterable[CostedCandidate], lowered: Collection[str
 
 def write_record(record: RunRecord, path: Path) -> None:
     """Write `record` to `path`, compressed, whole or not at all; equal records give equal bytes."""
-    data = {
+    write_whole(path, gzip.compress(json.dumps(_to_json(record)).encode(), compresslevel=5, mtime=0))
+
+
+def _to_json(record: RunRecord) -> dict[str, Any]:
+    bodies = {name: {word: _to_json(body) for word, body in found.items()} for name, found in record.bodies.items()}
+    return {
         "schema": SCHEMA,
         "created": record.created,
         "machine": record.machine,
@@ -339,8 +346,8 @@ def write_record(record: RunRecord, path: Path) -> None:
         "plan": record.plan.to_json(),
         "regret_s": record.regret_s,
         "rules": record.rules,
+        **({"bodies": bodies} if bodies else {}),
     }
-    write_whole(path, gzip.compress(json.dumps(data).encode(), compresslevel=5, mtime=0))
 
 
 def read_record(path: Path) -> RunRecord:
@@ -354,25 +361,30 @@ def read_record(path: Path) -> RunRecord:
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         raise _unreadable(path, f"its schema is {data.get('schema') if isinstance(data, dict) else None!r}, this version reads {SCHEMA}")
     try:
-        check_record(data)
-        candidates = []
-        for item in data["candidates"]:
-            cost = Cost.from_json(item.pop("cost"))
-            candidates.append(CostedCandidate(RecordedCandidate(item), cost))
-        return RunRecord(
-            document=data["document"],
-            graph=DataflowGraph.from_json(data["graph"]),
-            candidates=candidates,
-            rejected=data["rejected"],
-            problem=problem_from_json(data["problem"]),
-            plan=plan_from_json(data["plan"]),
-            regret_s=data["regret_s"],
-            created=data["created"],
-            machine=data["machine"],
-            rules=data.get("rules", {}),
-        )
+        return _from_json(data)
     except (KeyError, IndexError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
         raise _unreadable(path, f"it is damaged ({error})") from error
+
+
+def _from_json(data: dict[str, Any]) -> RunRecord:
+    check_record(data)
+    candidates = []
+    for item in data["candidates"]:
+        cost = Cost.from_json(item.pop("cost"))
+        candidates.append(CostedCandidate(RecordedCandidate(item), cost))
+    return RunRecord(
+        document=data["document"],
+        graph=DataflowGraph.from_json(data["graph"]),
+        candidates=candidates,
+        rejected=data["rejected"],
+        problem=problem_from_json(data["problem"]),
+        plan=plan_from_json(data["plan"]),
+        regret_s=data["regret_s"],
+        created=data["created"],
+        machine=data["machine"],
+        rules=data.get("rules", {}),
+        bodies={name: {word: _from_json(body) for word, body in found.items()} for name, found in data.get("bodies", {}).items()},
+    )
 
 
 def _unreadable(path: Path, why: str) -> CollageError:

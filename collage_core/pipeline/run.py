@@ -278,7 +278,7 @@ class Run(SearchedRun):
         built.verify["additive_error_s"] = additive_error_s(self.plan, built.verify["measured_s"])
         for kept in ("plan", "regret_s", "candidates", "problem"):
             setattr(record, kept, getattr(changed, kept))
-        record.document.update({key: changed.document[key] for key in ("plan", "targets", "search", "budget", "decided_by")})
+        record.document.update({key: changed.document[key] for key in ("plan", "targets", "search", "budget", "bodies", "decided_by")})
         record.document.update(alternatives=rows, verify={**record.document["verify"], **built.verify})
         measured = {row["name"]: row for row in rows}
         for row in record.document["baselines"]:

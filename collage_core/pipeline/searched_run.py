@@ -6,22 +6,27 @@ A model and `Options` enter; `SearchedRun.record` gives what is known when nothi
 from __future__ import annotations
 
 import math
+import tempfile
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ..base.cores import usable_cores
 from ..base.garbage import no_collector
+from ..base.isolation.worker import Pool
 from ..cost.database.records import now
 from ..cost.estimator import CostEstimator, Known, LazyEstimator, TuningEstimator
 from ..cost.estimators.function import CostFunction
 from ..cost.estimators.roofline import machine_rates
 from ..cost.measuring.other_load import OtherLoad, busy_text
+from ..cost.measuring.trial_backend import flushed_bytes
 from ..errors import Cancelled
 from ..events import Emit, Event, Note, PlanImproved, StepStarted
 from ..graph.work_estimate import WorkEstimator
+from ..model.body_runs import BodyRuns, count_body_runs
 from ..options import Options
 from ..rewrite.plan import Plan, PlannedModel, PlannedTarget
 from ..rules.baseline_names import GREEDY, with_rest
@@ -44,12 +49,15 @@ from .discover import CandidateSet, Phases, model_document
 from .error_budget import ErrorBudget, estimated_error
 from .measure import Costs, MeasuringLoop
 from .measuring_policy import MeasureEverything, MeasuringPolicy
+from .plan_bodies import NodeMeter, PlannedNode, plan_bodies
 from .plan_documents import (
+    bodies_document,
     budget_document,
     not_verified,
     placed_partitions,
     placed_transitions,
     plan_document,
+    planned_text,
     priority_note,
     search_document,
     within_noise,
@@ -66,6 +74,9 @@ from .search_and_merge import (
 from .tuning import TuningStep, check_tunes
 from .why_not_alone import why_not_alone, why_not_partitioned
 
+BODIES_SHARE, LEAST_BODY_S = 0.5, 3.0
+"""All bodies together may be measured for that share of what is left of the budget, and each of them for so many seconds."""
+
 
 class SearchedRun:
     """State that phases 1 to 3 of one run hand to each other.
@@ -73,8 +84,10 @@ class SearchedRun:
     Args:
         estimator: Gives the costs; the one that the options name unless given. It is closed with the run.
         should_stop: As `partition` takes it.
+        body: The body of another model that is searched in place of the model `source`.
 
     Attributes:
+        bodies: Index of each node whose bodies were planned → their plans, and its cost on the host.
         budget: The time for measuring.
         deadline: When the run should be over.
         first_plan_s: Seconds from the start until a complete plan of known costs was told; None while there is none.
@@ -90,6 +103,7 @@ class SearchedRun:
         function: CostFunction | None = None,
         estimator: CostEstimator | None = None,
         should_stop: Callable[[], bool] = never,
+        body: BodyRuns | None = None,
     ):
         self.options = options
         self._emit = emit
@@ -97,7 +111,9 @@ class SearchedRun:
         self._load = OtherLoad()
         self.phases = Phases(emit)
         self.first_plan_s: float | None = None
-        self.found = CandidateSet(source, options, self.phases, emit)
+        self._source, self._function, self._body = source, function, body
+        self.bodies: dict[int, PlannedNode] = {}
+        self.found = CandidateSet(source, options, self.phases, emit, (body.model, body.inputs) if body else None)
         self.options = options = self.found.options
         self.found.check_constraints()  # before any is measured
         check_tunes(self.found.toolchains, options.tune_s)
@@ -109,7 +125,7 @@ class SearchedRun:
             most_s=self.deadline.left_s - RESERVED_S,
         )
         self.inputs = self.found.model.seeded_inputs() if self.found.given is None else self.found.given
-        if options.inputs is None and options.builds and self.found.model.inputs_note:
+        if self.found.given is None and options.builds and self.found.model.inputs_note:
             emit(Note(f"{self.found.model.inputs_note} (--inputs FILE.npz brings your own)"))
         here = [name for name, found in self.found.toolchains.items() if options.is_measured and not isinstance(found, DescribedToolchain)]
         self.progress = CostProgress(options.targets, here, emit, lambda: self.loop.policy.likely(self.loop.table), self.budget)
@@ -150,11 +166,56 @@ class SearchedRun:
         """Phase ``costs``: the cost of every candidate; if costs are measured, of those that can matter."""
         self._tell_busy()
         with self.phases("costs"), self.budget.counting():
+            self._plan_bodies()
             if isinstance(self.estimator, LazyEstimator) and self.loop.policy.quantiles:
                 placed = [candidate for candidate in self.found.costed_first if candidate.target != HOST_TARGET]
                 self.loop.table.recall(dict(self.progress.follow(self.estimator.recall(placed), placed, recalls=True)))
             self.loop.costs()
             self.loop.check_plan()
+
+    def _plan_bodies(self) -> None:
+        """Search the bodies of the model's nodes, and take what each of these nodes costs on the host."""
+        from .assemble_and_verify import BUILD_TIMEOUT_S, in_worker
+
+        model, body = self.found.model, self._body
+        runs = count_body_runs(model, self.inputs) if body is None else body.inner
+        if not runs:
+            return
+        with tempfile.TemporaryDirectory(prefix="collage-bodies-") as folder, Pool(should_stop=self.is_stopped) as pool:
+            call = partial(in_worker, pool, "bodies", timeout_s=BUILD_TIMEOUT_S, what="running its bodies")
+            meter = NodeMeter(
+                model, self.inputs, self.options.used_threads, self.found.accuracy(), self.options.percentile,
+                flushed_bytes(model.graph), call, Path(folder),
+            )  # fmt: skip
+            is_here = self.options.is_measured and self.options.tracker is None
+            search = partial(self._search_body, sum(len(node.bodies) for node in runs.values() if not node.reason))
+            self.bodies = plan_bodies(model, runs, search, meter if is_here else None, body.runs if body else 1)
+        for candidate in self.found.by_target[HOST_TARGET]:
+            planned = self.bodies.get(candidate.inside.first())
+            if planned is not None:
+                self.loop.table.set_own(candidate, planned.cost)
+                self.emit(Note(planned_text(model.graph.nodes[candidate.inside.first()].name, planned)))
+
+    def _search_body(self, count: int, name: str, body: BodyRuns) -> RunRecord:
+        """Search one of `count` bodies, with its share of the budget."""
+        vetoes = tuple(item for item in self.options.constraints if item.keys() == {"kind", "target"} and item["kind"] == "veto")
+        limit_s = self.budget.left_s(None)
+        budget_s = max(LEAST_BODY_S, BODIES_SHARE * limit_s / count) if limit_s is not None and math.isfinite(limit_s) else None
+        options = replace(
+            self.options, shapes={}, values={}, inputs=None, constraints=vetoes, out=None, ir=None, tune_s=None, budget_s=budget_s
+        )
+
+        def tell(event: Event) -> None:
+            if isinstance(event, Note):
+                self.emit(Note(f"{name}: {event.text}"))
+
+        run = SearchedRun(name, options, tell, self._function, should_stop=self.is_stopped, body=body)
+        try:
+            run.cost()
+            run.search()
+        finally:
+            run.close()
+        return run.record()
 
     def search(self) -> None:
         """Phases ``search`` and ``merge``, with whatever is measured meanwhile."""
@@ -264,7 +325,7 @@ class SearchedRun:
 
     def why_not_built(self, plan: Plan) -> str:
         """Why `plan` cannot be built here; empty where it can."""
-        for target in dict.fromkeys(partition.target for partition in plan.partitions if partition.target != HOST_TARGET):
+        for target in plan.used_targets:
             available = self.found.toolchains[target].availability()
             if not available.usable:
                 return f"not built, since the target {target!r} is not usable here: {available.reason}"
@@ -284,6 +345,7 @@ class SearchedRun:
             created=now(),
             machine=self.estimator.machine,
             rules=self.found.rule_reports(),
+            bodies={self.found.graph.nodes[index].name: dict(node.records) for index, node in self.bodies.items() if node.records},
         )
 
     def _plan_of(self, planned: Planned, stability: Mapping[str, float] | None = None, decided: Mapping[str, str] | None = None) -> Plan:
@@ -300,6 +362,7 @@ class SearchedRun:
             partitions=placed_partitions(self.found.graph, planned, stability, decided),
             transitions=placed_transitions(planned),
             tuning=self._tunings(planned),
+            bodies={self.found.graph.nodes[index].name: node.bodies for index, node in self.bodies.items() if node.records},
         )
 
     def _tunings(self, planned: Planned) -> dict[str, str]:
@@ -334,6 +397,7 @@ class SearchedRun:
             "budget": budget_document(self.budget, self.first_plan_s, self.undecided) if self.options.is_measured else None,
             "decided_by": "sum" if self.planned is self.searched else "whole",
             "alternatives": [],
+            "bodies": bodies_document(self.found.graph, self.bodies, self.plan),
             "baselines": self.baselines,
             "verify": not_verified(self.plan.accuracy, self.estimated_error if self.plans.budget.lowered else None),
         }

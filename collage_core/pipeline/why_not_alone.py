@@ -27,7 +27,7 @@ def why_not_alone(graph: DataflowGraph, target: str, costed: Sequence[CostedCand
         costed: Candidates with their costs; one that failed takes nothing.
         rejections: Of the rules, with the nodes that they are about.
     """
-    mine = [item for item in costed if item.target in (target, HOST_TARGET)]
+    mine = [item for item in costed if item.target == target or (item.target == HOST_TARGET and item.cost.seconds == 0)]
     taken = {index for item in mine if not item.cost.is_invalid for index in item.inside}
     left = [node for node in graph.nodes if node.index not in taken]
     whole = next((item.cost for item in mine if item.cost.is_invalid and len(item.inside) == len(graph) and not item.is_merged), None)

@@ -20,18 +20,21 @@ from typing import Any
 import numpy as np
 
 from ..errors import CollageError
-from ..graph.dataflow_graph import Tensor
+from ..graph.control_flow import IF, LOOP, ControlFlow
+from ..graph.dataflow_graph import Tensor, TensorType
 from ..graph.value_arrays import as_arrays
+from ..model.dtypes import array_type
 from ..rules.spec import HOST_TARGET
 from ..toolchains import registry
 from ..toolchains.base import Toolchain, ToolchainError, check_boundary
 from ..toolchains.reasons import one_line
-from .partition_models import PartitionModel, check_flow, run_order
+from .partition_models import BodyModel, ControlModel, PartitionModel, check_flow, run_order
 from .reorders import layouts_of, with_reorders
+from .runtime.control_entry import BODIES, CONSTANTS, ControlEntry
 from .runtime.machine import Machine
 from .runtime.manifest import LIBRARY, LISTING, NAME, PARTITIONS, SAMPLE, WEIGHTS, Manifest, PartitionEntry, fingerprint
 
-ARTIFACT_FILES = (NAME, LIBRARY, LISTING, SAMPLE, PARTITIONS, WEIGHTS)
+ARTIFACT_FILES = (NAME, LIBRARY, LISTING, SAMPLE, PARTITIONS, WEIGHTS, BODIES)
 
 
 def assemble(
@@ -119,6 +122,10 @@ def _built(partition: PartitionModel, index: int, tool: Toolchain | None, folder
     """Return the entry of a partition and its Relax module; None where it has a package instead, which is written."""
     model = partition.model
     entry = PartitionEntry(partition.id, partition.target, "", tuple(partition.names), model.inputs, model.outputs)
+    if tool is None and partition.control is not None:
+        control = _with_bodies(partition.control, f"{BODIES}/{index:03d}", folder, threads)
+        digest = hashlib.sha256(f"{partition.id} {json.dumps(control.to_json())}".encode()).hexdigest()[:16]
+        return replace(entry, symbol=f"collage.{digest}.{index:03d}", control=control), None
     if tool is None:
         return entry, None
     version, name = tool.availability().version, f"{index:03d}_{partition.target}"
@@ -135,6 +142,42 @@ def _built(partition: PartitionModel, index: int, tool: Toolchain | None, folder
     (folder / path).write_bytes(package)
     digest = hashlib.sha256(package + partition.id.encode()).hexdigest()[:16]
     return replace(entry, version=version, symbol=f"collage.{digest}.{index:03d}", package=path), None
+
+
+def _with_bodies(control: ControlModel, path: str, folder: Path, threads: int) -> ControlEntry:
+    """Assemble each body as an artifact of its own below `path` in `folder`, write the constants, and return the entry."""
+    (folder / path).mkdir(parents=True)
+    computed = [attribute for attribute, body in control.bodies.items() if body.made]
+    for attribute in computed:
+        body = control.bodies[attribute]
+        assemble(body.partitions, body.inputs, body.made, folder / path / attribute, threads, {"body": attribute})
+    constants = {name: [Tensor(key, array_type(value)) for key, value in body.constants.items()] for name, body in control.bodies.items()}
+    entry = ControlEntry(
+        flow=control.flow,
+        folder=path,
+        computed=tuple(computed),
+        empty=_empty_outputs(control.flow, control.bodies),
+        node_constants=tuple(Tensor(name, array_type(value)) for name, value in control.constants.items()),
+        body_constants={name: tuple(tensors) for name, tensors in constants.items()},
+    )
+    values = [*control.constants.values(), *(value for body in control.bodies.values() for value in body.constants.values())]
+    if values:
+        np.savez(folder / path / CONSTANTS, *values)
+    return entry
+
+
+def _empty_outputs(flow: ControlFlow, bodies: Mapping[str, BodyModel]) -> tuple[Tensor | None, ...]:
+    """Return what the outputs of a loop that makes no turn are: nothing, along the axis of the turns, of what its body makes."""
+    if flow.op == IF:
+        return ()
+    first = flow.carried + (flow.op == LOOP)
+    axes, made = flow.options.get("scan_output_axes", ()), list[Tensor | None]([None] * flow.carried)
+    for index, tensor in enumerate(bodies["body"].outputs[first:]):
+        axis = axes[index] if index < len(axes) else 0
+        shape = list(tensor.type.shape)
+        shape.insert(axis if axis >= 0 else axis + len(shape) + 1, 0)
+        made.append(Tensor(tensor.name, TensorType(tuple(shape), tensor.type.dtype)))
+    return tuple(made)
 
 
 def _usable(name: str) -> Toolchain:

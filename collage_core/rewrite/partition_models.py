@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import CollageError
+from ..graph.control_flow import ControlFlow
 from ..graph.dataflow_graph import Tensor
 from ..graph.topological_order import topological_order
 from ..model.base import SubModel
@@ -21,12 +22,50 @@ class PartitionModel:
         names: Names of its nodes.
         model: The partition as a model of its own.
         id: Its id in the plan.
+        control: Its bodies, where it is a node with bodies that the host runs.
     """
 
     target: str
     names: tuple[str, ...]
     model: SubModel
     id: str
+    control: ControlModel | None = None
+
+
+@dataclass(frozen=True)
+class BodyModel:
+    """A body with its partitions.
+
+    Attributes:
+        inputs: Those of the body's model, in order.
+        outputs: Those of the body, in order.
+        constants: Values of the outputs that are constants.
+    """
+
+    partitions: tuple[PartitionModel, ...]
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+    constants: Mapping[str, np.ndarray]
+
+    @property
+    def made(self) -> tuple[str, ...]:
+        """Names of the outputs that partitions make; the others are constants, or inputs that are passed on."""
+        others = {*self.constants, *(tensor.name for tensor in self.inputs)}
+        return tuple(dict.fromkeys(tensor.name for tensor in self.outputs if tensor.name not in others))
+
+
+@dataclass(frozen=True)
+class ControlModel:
+    """A node with bodies that the host runs.
+
+    Attributes:
+        bodies: Attribute → body.
+        constants: Values of the node's inputs that are constants.
+    """
+
+    flow: ControlFlow
+    bodies: Mapping[str, BodyModel]
+    constants: Mapping[str, np.ndarray]
 
 
 def run_order(partitions: Iterable[PartitionModel]) -> list[PartitionModel]:

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from ..base.user_file import read_text
 from ..base.whole_file import write_whole
 from ..errors import CollageError
+from ..rules.spec import HOST_TARGET
 
 SCHEMA = 1
 Number = bool | int | float
@@ -106,6 +107,8 @@ class Plan(_PlanPart):
         accuracy: Largest relative error that the assembled plan may have.
         total_interval_s: Half of the 95 % interval of `total_s`; None where a cost in it has no interval.
         tuning: Digest → schedules as `SubModel.tuning` has them, of every candidate that was tuned.
+        bodies: Name of a node → attribute → plan of that body, of every node whose bodies were planned. The host runs them where the node
+            is its own; another plan of the same costs may hold any of them.
         options: Options of the run: costs, search, depths, threads, folding, shapes.
         by_shape: Where several shapes were planned for, the plan of each; this one is then that of one of them.
         ranges: Sizes between those of `by_shape` that one toolchain serves with the whole model, built for any size.
@@ -124,11 +127,22 @@ class Plan(_PlanPart):
     partitions: tuple[PlacedPartition, ...]
     transitions: tuple[PlacedTransition, ...] = ()
     tuning: dict[str, str] = {}
+    bodies: dict[str, dict[str, PlannedBody]] = {}
     by_shape: tuple[ShapePlan, ...] = ()
     ranges: tuple[RangePlan, ...] = ()
     other_shapes: Literal["error", "onnxruntime"] = "error"
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+
+    @property
+    def used_targets(self) -> list[str]:
+        """The targets of its partitions, each once; those of the bodies that the host runs are among them, the host is not."""
+        found: dict[str, None] = {}
+        for partition in self.partitions:
+            found[partition.target] = None
+            if partition.target == HOST_TARGET:
+                found |= {name: None for body in self.bodies.get(partition.names[0], {}).values() for name in body.plan.used_targets}
+        return [name for name in found if name != HOST_TARGET]
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as it is written to a file."""
@@ -157,6 +171,27 @@ class Plan(_PlanPart):
         missing = next((node for node in range(len(names)) if node not in seen), None)
         if missing is not None:
             raise _broken(f"node {missing} {names[missing]!r} is in no partition")
+
+
+class PlannedTensor(_PlanPart):
+    """A tensor that a body reads."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+
+
+class PlannedBody(_PlanPart):
+    """The plan of a body.
+
+    Attributes:
+        runs: How often the body ran, in all, in the reference run on the inputs of the search.
+        inputs: As `bodies.body_proto` takes them.
+    """
+
+    runs: int = Field(ge=0)
+    inputs: tuple[PlannedTensor, ...]
+    plan: Plan
 
 
 class RangePlan(_PlanPart):

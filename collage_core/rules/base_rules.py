@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..errors import CollageError
+from ..graph.control_flow import CONTROL_OPS
 from ..graph.dataflow_graph import DataflowGraph, Node
 from ..graph.index_set import IndexSet
 from ..graph.op_pattern_kind import OpPatternKind
@@ -136,13 +137,13 @@ class OpCallByKind(PartitionRule):
 
 @dataclass(frozen=True)
 class Host(PartitionRule):
-    """A candidate for every node that only renames or regroups tensors; the host runs it at no cost."""
+    """A candidate for every node that only renames tensors, which costs nothing, and for every one whose bodies the host could run."""
 
     name: ClassVar[str] = "host"
 
     def find(self, context: RuleContext) -> Iterator[RuleMatch]:
         for node in context.graph.nodes:
-            if node.is_host:
+            if node.is_host or node.op in CONTROL_OPS:
                 yield RuleMatch(IndexSet.window(node.index, 1), self.name)
 
 

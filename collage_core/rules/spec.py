@@ -17,7 +17,7 @@ from .candidate import CandidatePartition, Rejection, RejectionLog
 from .segments import Segments
 
 HOST_TARGET = "host"
-"""Target of nodes that only rename or regroup tensors; they cost nothing."""
+"""Target of nodes that only rename tensors, which cost nothing, and of nodes whose bodies are partitioned: it runs the loop."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """`read_arrays`: reads the inputs that a user gives, from an ``.npz``. The file may be broken or hostile; nothing in it is run.
 
 `write_arrays` writes outputs in the same way (`graph.value_arrays` says how sequences and other types become arrays).
+`read_stored` reads the arrays that assembly kept in an artifact.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import lzma
 import struct
 import tokenize
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -19,7 +20,9 @@ from numpy.lib.npyio import NpzFile
 
 from ...base.user_file import open_file
 from ...errors import CollageError
+from ...graph.dataflow_graph import Tensor
 from ...graph.value_arrays import as_arrays
+from ...toolchains.buffers import buffer_dtype
 
 MOST_BYTES = 4 << 30
 """Most bytes of all arrays of a file, unpacked."""
@@ -63,6 +66,20 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
         why = str(error) or type(error).__name__
     why = " ".join(why.split())[:_LONGEST_REASON]
     raise CollageError(f"cannot read the inputs {str(path)!r}: {why}", "give an .npz with one array for each input", "bad_inputs")
+
+
+def read_stored(path: Path, tensors: Sequence[Tensor]) -> list[np.ndarray]:
+    """Return the arrays in the file `path`, one for each of `tensors`, in their dtypes; the file stores those that numpy lacks as bytes.
+
+    Raises:
+        CollageError: it cannot be read, or holds other arrays.
+    """
+    kept = read_arrays(path)
+    try:
+        typed = zip((kept[f"arr_{index}"] for index in range(len(tensors))), tensors, strict=True)
+        return [array.view(buffer_dtype(tensor.type.dtype)).reshape(tensor.type.shape) for array, tensor in typed]
+    except (ValueError, KeyError, TypeError) as error:
+        raise CollageError(f"it holds other arrays ({error})", "", "damaged") from error
 
 
 def _unpacked(found: NpzFile) -> dict[str, np.ndarray]:

@@ -17,8 +17,12 @@ import numpy as np
 
 from ...errors import CollageError
 from ...toolchains import registry
+from ...toolchains.base import Kernel
 from ...toolchains.external_package import found_in
 from ...toolchains.reasons import one_line
+from .arrays_file import read_stored
+from .control_entry import CONSTANTS, ControlEntry
+from .host_control import HostBody, HostControl
 from .machine import Machine
 from .manifest import LIBRARY, REBUILD, Manifest, PartitionEntry, damaged, read_manifest
 from .module_calls import ModuleCalls
@@ -56,6 +60,7 @@ class Artifact:
 
     Attributes:
         inputs, outputs: Those of the model, in order.
+        calls: Calls its module.
         notes: Messages for the user, such as that a toolchain has another version now.
     """
 
@@ -65,11 +70,14 @@ class Artifact:
         self.inputs = manifest.inputs
         self.outputs = manifest.outputs
         self.notes = notes
-        self._calls = calls
+        self.calls = calls
 
     @classmethod
-    def open(cls, folder: str | Path) -> Artifact:
+    def open(cls, folder: str | Path, *, is_body: bool = False) -> Artifact:
         """Load the artifact in `folder`.
+
+        Args:
+            is_body: It is a body of another artifact, whose kernels run beside its own.
 
         Raises:
             CollageError: the folder is no artifact, damaged, of another schema or machine, or needs a toolchain that is not usable.
@@ -81,7 +89,9 @@ class Artifact:
         if lacking:
             raise CollageError(f"the artifact {str(folder)!r} was built for {lacking}, which this machine is not", REBUILD, "machine")
         notes = _check_toolchains(manifest)
-        partitions = [_loaded(folder, entry, manifest) for entry in manifest.partitions if entry.symbol]
+        is_alone = not is_body and sum(bool(other.symbol or other.function) for other in manifest.partitions) == 1
+        called = [entry for entry in manifest.partitions if entry.symbol]
+        partitions = [make_packed(entry, _loaded(folder, entry, manifest.threads, is_alone)) for entry in called]
         return cls(folder, manifest, ModuleCalls(manifest, _linked(folder, partitions, manifest.threads), partitions), notes)
 
     def run(self, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -90,9 +100,9 @@ class Artifact:
         Raises:
             CollageError: the inputs do not fit, or a partition failed.
         """
-        self._calls.inputs.fill(arrays)
-        self._calls.call()
-        return self._calls.outputs()
+        self.calls.inputs.fill(arrays)
+        self.calls.call()
+        return self.calls.outputs()
 
     def time(self, arrays: Mapping[str, np.ndarray], repeat: int | None = None) -> list[float]:
         """Return the seconds of each of `repeat` inferences, with nothing copied in or out.
@@ -109,7 +119,7 @@ class Artifact:
         begin = time.perf_counter()
         call()
         one_s = max(time.perf_counter() - begin, 1e-9)
-        found = self._calls.profile(max(5, min(100, round(LONGEST_TIMING_S / one_s))))
+        found = self.calls.profile(max(5, min(100, round(LONGEST_TIMING_S / one_s))))
         ids = [entry.id for entry in self.manifest.partitions if entry.symbol]
         partitions = {id: median(parts[id] for _, parts in found) for id in ids}
         return Profile(
@@ -118,8 +128,8 @@ class Artifact:
 
     def bind(self, arrays: Mapping[str, np.ndarray]) -> Callable[[], None]:
         """Return a function that runs one inference on `arrays` at each call, with nothing copied in or out. Raises as `run`."""
-        self._calls.inputs.fill(arrays)
-        return self._calls.bound()
+        self.calls.inputs.fill(arrays)
+        return self.calls.bound()
 
 
 def timed(call: Callable[[], None], repeat: int | None) -> list[float]:
@@ -149,19 +159,35 @@ def _check_toolchains(manifest: Manifest) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _loaded(folder: Path, entry: PartitionEntry, manifest: Manifest) -> PackedPartition:
+def _loaded(folder: Path, entry: PartitionEntry, threads: int, is_alone: bool) -> Kernel:
+    if entry.control is not None:
+        return _host_control(folder, entry, entry.control)
     toolchain = registry.get(entry.target)
-    is_alone = sum(bool(other.symbol or other.function) for other in manifest.partitions) == 1
     try:
         package = found_in((folder / entry.package).read_bytes(), folder)
-        kernel = (toolchain.load_alone if is_alone else toolchain.load)(package, entry.inputs, entry.outputs, manifest.threads)
+        return (toolchain.load_alone if is_alone else toolchain.load)(package, entry.inputs, entry.outputs, threads)
     except OSError as error:
         raise damaged(folder, f"{entry.package!r} cannot be read ({error.strerror})") from error
     except CollageError as error:
         raise CollageError(
             f"{entry.target} cannot load partition {entry.id}: {error.message}", error.hint or REBUILD, error.code
         ) from error
-    return make_packed(entry, kernel)
+
+
+def _host_control(folder: Path, entry: PartitionEntry, control: ControlEntry) -> HostControl:
+    """Return the kernel of a partition that the host runs, with the artifacts of its bodies opened."""
+    try:
+        values = iter(read_stored(folder / control.folder / CONSTANTS, control.constants) if control.constants else ())
+    except CollageError as error:
+        raise damaged(folder, f"{control.folder}/{CONSTANTS} cannot be read ({error.message})") from error
+    node_constants = {tensor.name: next(values) for tensor in control.node_constants}
+    body_constants = {name: {tensor.name: next(values) for tensor in tensors} for name, tensors in control.body_constants.items()}
+    bodies = {}
+    for attribute, signature in control.flow.bodies.items():
+        is_computed = attribute in control.computed
+        opened = Artifact.open(folder / control.folder / attribute, is_body=True) if is_computed else None
+        bodies[attribute] = HostBody(signature, opened.calls if opened else None, body_constants.get(attribute, {}))
+    return HostControl(entry, control, bodies, node_constants)
 
 
 def _linked(folder: Path, partitions: list[PackedPartition], threads: int) -> tuple[Any, tuple[Any, ...]]:

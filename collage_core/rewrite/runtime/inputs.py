@@ -29,6 +29,11 @@ class InputBuffers:
         self._memory = [(tensor.name, array, array.shape, array.dtype) for tensor, array in pairs if not tensor.type.is_opaque]
         self._opaque = [(tensor, holder) for tensor, holder in pairs if tensor.type.is_opaque]
 
+    @property
+    def memory(self) -> dict[str, np.ndarray]:
+        """The memory of each input by name; who writes into it checks the shapes."""
+        return {name: memory for name, memory, _, _ in self._memory}
+
     def fill(self, arrays: Mapping[str, Any]) -> None:
         """Copy `arrays` into the memory; opaque values are kept, not copied.
 

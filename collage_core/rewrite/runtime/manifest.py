@@ -13,6 +13,7 @@ from typing import Any
 from ...base.user_file import read_text
 from ...errors import CollageError
 from ...graph.dataflow_graph import Tensor
+from .control_entry import CONSTANTS, ControlEntry
 from .machine import Machine
 
 SCHEMA = 1
@@ -37,6 +38,7 @@ class PartitionEntry:
         function: Name of its Relax function in the module, or empty.
         symbol: Name of the registered function that the module calls for it, or empty.
         package: Path of its package in the folder, or empty.
+        control: The node with bodies that it is, where the host runs one.
     """
 
     id: str
@@ -48,6 +50,15 @@ class PartitionEntry:
     function: str = ""
     symbol: str = ""
     package: str = ""
+    control: ControlEntry | None = None
+
+    @property
+    def loaded(self) -> list[str]:
+        """Paths of the files that are loaded for it, but for what the artifacts of its bodies list themselves."""
+        if self.control is None:
+            return [self.package] if self.symbol else []
+        bodies = [f"{self.control.folder}/{attribute}/{NAME}" for attribute in self.control.computed]
+        return [*bodies, *([f"{self.control.folder}/{CONSTANTS}"] if self.control.constants else [])]
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -60,12 +71,14 @@ class PartitionEntry:
             "function": self.function,
             "symbol": self.symbol,
             "package": self.package,
+            **({"control": self.control.to_json()} if self.control else {}),
         }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> PartitionEntry:
         plain = {name: str(data[name]) for name in ("id", "target", "version", "function", "symbol", "package")}
-        return cls(nodes=tuple(data["nodes"]), inputs=_tensors(data["inputs"]), outputs=_tensors(data["outputs"]), **plain)
+        control = ControlEntry.from_json(data["control"]) if data.get("control") else None
+        return cls(nodes=tuple(data["nodes"]), inputs=_tensors(data["inputs"]), outputs=_tensors(data["outputs"]), control=control, **plain)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +142,7 @@ class Manifest:
         Raises:
             CollageError: a file is missing, changed, outside of the folder, or loaded without being listed.
         """
-        loaded = {LIBRARY, *(entry.package for entry in self.partitions if entry.symbol)}
+        loaded = {LIBRARY, *(name for entry in self.partitions for name in entry.loaded)}
         if os.path.lexists(folder / SAMPLE):
             loaded.add(SAMPLE)
         for name in sorted({*loaded, *self.files}):

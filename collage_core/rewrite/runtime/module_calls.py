@@ -33,6 +33,7 @@ class ModuleCalls:
 
     Attributes:
         inputs: The memory of the module's inputs.
+        is_open: Some output has a shape that depends on data: its array is another one after each call.
     """
 
     def __init__(self, manifest: Manifest, entry: tuple[Any, tuple[Any, ...]], partitions: Sequence[PackedPartition]):
@@ -46,7 +47,8 @@ class ModuleCalls:
             (tensor.name, tensor, array) for tensor, array in zip(manifest.outputs, arrays, strict=True)
         ]
         self._arguments = (*given, *(value for value in made if value is not None), *scratch)
-        self._is_open = any(value is None for value in made)
+        self.is_open = any(value is None for value in made)
+        self._fixed = {name: array for name, _, array in self._made if array is not None}
         self._returned: Sequence[Any] = ()
         self._may_be_straight = _has_only_kernels(manifest)
         self._straight: tuple[PackedPartition, ...] = ()
@@ -63,7 +65,7 @@ class ModuleCalls:
                 partition.run()
             if partition is None:
                 returned = self._main(*self._arguments)
-                self._returned = returned if self._is_open else ()
+                self._returned = returned if self.is_open else ()
                 self._straight = self._straight_calls()
         except Exception as error:
             if partition is not None:
@@ -106,10 +108,16 @@ class ModuleCalls:
             made.append((whole_s, {id: sum(runs) for id, runs in seconds.items()}))
         return made
 
-    def outputs(self) -> dict[str, np.ndarray]:
+    def outputs(self) -> dict[str, Any]:
         """Return copies of the outputs of the last call, by name."""
+        return {name: _copied(value) for name, value in self.made().items()}
+
+    def made(self) -> dict[str, Any]:
+        """Return the outputs of the last call, by name; the next call may overwrite them."""
+        if not self.is_open:
+            return self._fixed
         returned = iter(self._returned)
-        return {name: _copied(_values(tensor, next(returned)) if made is None else made) for name, tensor, made in self._made}
+        return {name: _values(tensor, next(returned)) if made is None else made for name, tensor, made in self._made}
 
     def _straight_calls(self) -> tuple[PackedPartition, ...]:
         """Return the kernels in the order of the last call; none where the module did more than to call them."""

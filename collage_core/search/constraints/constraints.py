@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
+from ...graph.control_flow import CONTROL_OPS
 from ...graph.index_set import bits_of
 from ..problem import HOST_NAME, SearchCandidate, SearchProblem
 from ..source_lines import ProblemMistake
@@ -36,6 +37,8 @@ class Constraint:
         together: Whether a pin requires all its nodes in one partition.
         exact: Whether a pin forbids other nodes in their partitions.
         switches_off: Whether it is the veto of a target that is switched off (`switch_off`), and not one that the user lists.
+        bodies: Those of its nodes that have bodies, as bits: a pin to a target keeps them from the host, which keeps the nodes that it
+            only renames.
     """
 
     kind: str
@@ -45,6 +48,7 @@ class Constraint:
     together: bool = False
     exact: bool = False
     switches_off: bool = False
+    bodies: int = 0
 
     def allows(self, candidate: SearchCandidate) -> bool:
         """Return whether a plan that holds the constraint may hold `candidate`. This is the definition; `violations` is faster."""
@@ -58,8 +62,10 @@ class Constraint:
             return candidate.id != self.candidate if self.candidate is not None else candidate.target != self.target
         if self.candidate is not None:
             return candidate.id == self.candidate
-        if self.target is not None and candidate.target not in (self.target, HOST_NAME):
-            return False
+        if self.target is not None and candidate.target != self.target:
+            is_kept = candidate.target == HOST_NAME and not self.bodies >> inside.base & inside.rel
+            if not is_kept:
+                return False
         if self.together and touched.bit_count() < self.bits.bit_count():
             return False
         return not (self.exact and touched != inside.rel)
@@ -116,7 +122,7 @@ def _may_refuse(constraint: Constraint, target: str) -> bool:
         return True
     if constraint.kind == "veto":
         return target == constraint.target
-    return constraint.candidate is not None or target not in (constraint.target, HOST_NAME)
+    return constraint.candidate is not None or target not in (constraint.target, HOST_NAME) or constraint.bodies != 0
 
 
 def _refuses_all(constraint: Constraint, target: str) -> bool:
@@ -157,6 +163,7 @@ class _Reader:
     def __init__(self, problem: SearchProblem):
         self._problem = problem
         self._index = {name: index for index, name in reversed(list(enumerate(problem.names)))}
+        self._bodies = bits_of(index for index, op in enumerate(problem.ops) if op in CONTROL_OPS)
         pairs = (*problem.exclusive, *problem.transitions)
         self._targets = {*problem.priorities, *(end for pair in pairs for end in pair), *(c.target for c in problem.candidates)}
 
@@ -190,7 +197,8 @@ class _Reader:
             raise _mistake(f"{where}.target", target, "the target that is vetoed (or name a candidate)")
         if kind == "pin" and target is None and not (together or exact):
             raise _mistake(f"{where}.target", target, "the target to pin to (or set together or exact)")
-        return Constraint(kind, self._nodes(item, where), target, None, together, exact)
+        bits = self._nodes(item, where)
+        return Constraint(kind, bits, target, None, together, exact, bodies=bits & self._bodies if kind == "pin" else 0)
 
     def _for_candidate(self, kind: str, wanted: Any, where: str) -> Constraint:
         listed = self._problem.candidates

@@ -41,13 +41,13 @@ def opened(folder: Path, pieces: Sequence[PartitionModel], outputs: Sequence[str
 def count_entries(artifact: Artifact) -> list[None]:
     """Return a list that grows with each call of the artifact's virtual machine."""
     entries: list[None] = []
-    main = artifact._calls._main
+    main = artifact.calls._main
 
     def counted(*arguments: Any) -> Any:
         entries.append(None)
         return main(*arguments)
 
-    artifact._calls._main = counted
+    artifact.calls._main = counted
     return entries
 
 
@@ -91,13 +91,13 @@ def test_a_plan_with_an_open_shape_enters_the_virtual_machine_at_every_call(tmp_
 def test_kernels_run_in_the_order_in_which_the_module_called_them(tmp_path: Path):
     artifact = opened(tmp_path, [relu("a", "y"), relu("x", "a")], ["y"])
     artifact.run(drawn(0))
-    assert [partition.entry.id for partition in artifact._calls._straight] == ["a", "y"]
+    assert [partition.entry.id for partition in artifact.calls._straight] == ["a", "y"]
 
 
 def test_a_kernel_that_fails_at_a_later_call_is_named(tmp_path: Path):
     artifact = opened(tmp_path, [relu("x", "a"), relu("a", "y")], ["y"])
     want = artifact.run(drawn(0))
-    failing = artifact._calls._partitions[1]
+    failing = artifact.calls._partitions[1]
     run = failing.run
 
     def fail() -> None:
@@ -127,9 +127,9 @@ def test_a_bound_call_of_a_single_kernel_goes_to_its_toolchain_with_nothing_betw
     assert functions_called(call)[:2] == ["call", "run_with_iobinding"], "what ONNX Runtime calls itself comes after these"
     artifact.bind(drawn(1))
     call()
-    np.testing.assert_array_equal(artifact._calls.outputs()["y"], np.maximum(drawn(1)["x"], 0))
+    np.testing.assert_array_equal(artifact.calls.outputs()["y"], np.maximum(drawn(1)["x"], 0))
     two = opened(tmp_path / "two", [relu("x", "a"), relu("a", "y")], ["y"])
-    assert two.bind(drawn(0)) == two._calls.call
+    assert two.bind(drawn(0)) == two.calls.call
 
 
 def test_a_single_kernel_that_fails_in_a_bound_call_is_named(tmp_path: Path):
@@ -139,7 +139,7 @@ def test_a_single_kernel_that_fails_in_a_bound_call_is_named(tmp_path: Path):
     def fail() -> None:
         raise MemoryError("no room")
 
-    kernel = artifact._calls._partitions[0]._kernel
+    kernel = artifact.calls._partitions[0]._kernel
     kernel.unguarded_run = lambda: fail  # type: ignore[attr-defined]
     with pytest.raises(CollageError, match="partition y on onnxruntime failed as it ran: no room"):
         artifact.bind(drawn(0))()
@@ -174,10 +174,10 @@ def test_a_thousand_calls_allocate_nothing_that_stays(target: str, tmp_path: Pat
     call = artifact.bind(drawn(0))
     for _ in range(10):
         call()
-    written = [partition.written for partition in artifact._calls._partitions]
+    written = [partition.written for partition in artifact.calls._partitions]
     grown = min(bytes_after(call, 2000) - bytes_after(call, 1000) for _ in range(3))
     assert grown < 1000 * SMALLEST_OBJECT
-    assert [partition.written for partition in artifact._calls._partitions] == written
+    assert [partition.written for partition in artifact.calls._partitions] == written
 
 
 def bytes_after(call: Callable[[], None], count: int) -> int:

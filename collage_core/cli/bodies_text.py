@@ -1,0 +1,51 @@
+"""The bodies of `If`, `Loop` and `Scan` as text: who runs each node, how often its bodies ran, and the plan of each body.
+
+The `bodies` part of the document of `collage partition` enters; lines leave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..rules.spec import HOST_TARGET
+from .say import milliseconds
+
+_SHOWN_OPS = 60
+
+
+def bodies_text(nodes: Sequence[Mapping[str, Any]], indent: str = "") -> list[str]:
+    """Return the lines; bodies of bodies are indented below them."""
+    lines = []
+    for node in nodes:
+        lines.append(f"{indent}{node['name']!r} ({node['op']}) {_who(node)}")
+        for body in node["bodies"]:
+            lines += _body_lines(body, node, f"{indent}  ")
+    return lines
+
+
+def _who(node: Mapping[str, Any]) -> str:
+    """Return who runs the node, and what it costs on the host."""
+    cost = node["host"]
+    if cost["seconds"] is None:
+        host = cost["reason"]
+    else:
+        parts = "" if node["predicted_s"] is None else f", its bodies {milliseconds(node['predicted_s'])} of it by their costs"
+        host = f"the host takes {milliseconds(cost['seconds'])} ({cost['source']}{parts})"
+    runs_on = node["runs_on"]
+    return f"is run by the host, body by body: {host}" if runs_on == HOST_TARGET else f"is run as a whole by {runs_on}; {host}"
+
+
+def _body_lines(body: Mapping[str, Any], node: Mapping[str, Any], indent: str) -> list[str]:
+    plan = "would be" if node["runs_on"] != HOST_TARGET else "is"
+    total = f"one run {plan} {milliseconds(body['total_s'])} in {len(body['partitions'])} partitions"
+    lines = [f"{indent}{body['attribute']} of {node['name']}, {_ran(body['runs'])}: {total}, {body['nodes']} nodes"]
+    for part in body["partitions"]:
+        ops = "+".join(part["ops"])
+        label = ops if len(ops) <= _SHOWN_OPS else ops[: _SHOWN_OPS - 3] + "…"
+        lines.append(f"{indent}  {part['target']:<14} {milliseconds(part['cost_s']):>10}  {label}")
+    return lines + bodies_text(body["bodies"], f"{indent}  ")
+
+
+def _ran(count: int) -> str:
+    return {0: "never ran", 1: "ran once"}.get(count, f"ran {count} times")
