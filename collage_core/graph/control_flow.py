@@ -18,7 +18,7 @@ CONTROL_OPS = (IF, LOOP, SCAN)
 
 Arrays = Sequence[np.ndarray]
 RunBody = Callable[[Arrays], Arrays]
-"""Runs a body once on its own inputs, in order, and returns its outputs, in order. These may be overwritten by the next call."""
+"""Runs a body once on its own inputs, in order, and returns its outputs, in order. Both may be overwritten by the next call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +68,13 @@ class ControlFlow:
         """Number of tensors that one turn hands to the next."""
         return {IF: 0, LOOP: len(self.inputs) - 2}.get(self.op, len(self.inputs) - self.scanned)
 
+    @property
+    def handed_on(self) -> dict[int, int]:
+        """Index of each output of a body that the next turn reads → index of the body's input that it becomes."""
+        if self.op == LOOP:
+            return {index: index + 1 for index in range(1 + self.carried)}
+        return {index: index for index in range(self.carried)}
+
     def to_json(self) -> dict[str, Any]:
         return {
             "op": self.op,
@@ -111,8 +118,10 @@ def _loop(flow: ControlFlow, values: Mapping[str, np.ndarray], body: RunBody, em
     count, turn = flow.carried, 0
     states: Arrays = [values[name] for name in flow.inputs[2:]]
     kept: list[list[np.ndarray]] = [[] for _ in flow.bodies["body"].outputs[1 + count :]]
+    number, yes = np.array(0), np.array(True)
     while goes and (most is None or turn < most):
-        made = body((np.array(turn, np.int64), np.array(goes), *states))
+        number[()] = turn
+        made = body((number, yes, *states))
         goes, states = _flag(made[0]), made[1 : 1 + count]
         for rows, row in zip(kept, made[1 + count :], strict=True):
             rows.append(row.copy())
@@ -152,8 +161,8 @@ def _option(flow: ControlFlow, name: str, index: int) -> int:
 
 
 def _flag(value: np.ndarray) -> bool:
-    return bool(value.reshape(-1)[0])
+    return bool(value.item())
 
 
 def _count(value: np.ndarray) -> int:
-    return int(value.reshape(-1)[0])
+    return int(value.item())

@@ -160,6 +160,16 @@ class OnnxModel:
             self._bodies[key] = OnnxModel(proto.graph.name, digest, user, gone, self._folds, {}, given)
         return self._bodies[key]
 
+    def note_runs(self, runs: Mapping[int, Mapping[str, int]]) -> None:
+        """Write into the graph how often bodies run: index of a node → attribute → count. What such a node costs depends on that."""
+        nodes = list(self.graph.nodes)
+        for index, counts in runs.items():
+            known = nodes[index].attributes
+            noted = {name: {**known[name], "runs": count} for name, count in counts.items()}
+            nodes[index] = replace(nodes[index], attributes={**known, **noted})
+        self.graph = replace(self.graph, nodes=tuple(nodes))
+        self._cutter = Cutter(self._model, self.graph)
+
     @property
     def external_bytes(self) -> int:
         """Size of the weights that stay in files; 0 where the model is not large."""

@@ -20,6 +20,7 @@ from ..events import CandidatesFound, Emit, Note, PhaseEnded, PhaseStarted
 from ..graph.dataflow_graph import DataflowGraph
 from ..model.accuracy import default_accuracy
 from ..model.base import Arrays
+from ..model.body_runs import BodyRuns, NodeRuns, count_body_runs
 from ..model.onnx_model import OnnxModel
 from ..model.relax.load import load
 from ..model.samples.registry import SAMPLES, resolve
@@ -78,9 +79,11 @@ class CandidateSet:
     Attributes:
         options: Those of the run, with the shapes of the user's inputs where there are some.
         given: The user's inputs, checked; None where seeded ones serve.
+        body_runs: Index of a node with bodies → how often these run; empty where that was not asked for.
 
     Args:
         body: A model that is loaded already, the body of another, with the inputs of a run of it; `source` is then only its name.
+        counts_runs: Whether to count how often bodies run, which takes a run of the model.
     """
 
     def __init__(
@@ -89,7 +92,8 @@ class CandidateSet:
         options: Options,
         phases: Phases,
         emit: Emit,
-        body: tuple[OnnxModel, Mapping[str, np.ndarray]] | None = None,
+        body: BodyRuns | None = None,
+        counts_runs: bool = False,
     ):
         self.options = options
         described = _described(options)
@@ -99,10 +103,11 @@ class CandidateSet:
         self.model: OnnxModel
         self.given: Mapping[str, np.ndarray] | None
         with phases("load"):
-            self.model, self.given = body or _loaded(source, options)
+            self.model, self.given = (body.model, body.inputs) if body else _loaded(source, options)
             if options.inputs is not None:
                 shapes = {tensor.name: tensor.type.shape for tensor in self.model.graph.inputs if not tensor.type.is_container}
                 self.options = options = replace(options, shapes=shapes)
+            self.body_runs = self._count_body_runs(body) if counts_runs else {}
         for said in self.model.notes:
             emit(Note(said))
         with phases("specs"):
@@ -127,6 +132,15 @@ class CandidateSet:
                 if target in self.toolchains:
                     rejected = sum(count for sort, count in self.log.counts.items() if sort[0] == target)
                     emit(CandidatesFound(target, len(found), self.unique[target], rejected))
+
+    def _count_body_runs(self, body: BodyRuns | None) -> dict[int, NodeRuns]:
+        """Return how often the bodies of the model run, and write it into the graph."""
+        if not self.model.controls:
+            return {}
+        inputs = self.model.seeded_inputs() if self.given is None else self.given
+        runs = body.inner if body else count_body_runs(self.model, inputs)
+        self.model.note_runs({index: {name: one.runs for name, one in node.bodies.items()} for index, node in runs.items()})
+        return runs
 
     def check_constraints(self) -> None:
         """Raise ProblemMistake where one of the user's constraints is malformed, or names what does not exist."""

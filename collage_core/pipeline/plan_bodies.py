@@ -8,7 +8,7 @@ sum of its bodies' costs, each as often as the body ran.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +26,8 @@ from .record import RunRecord
 
 SearchBody = Callable[[str, BodyRuns], RunRecord]
 """Searches a body, called by its attribute and its node's name, for the best plan of one run."""
-MeasureNode = Callable[[int, Mapping[str, PlannedBody]], Cost]
-"""Measures what a node takes on the host, its bodies by their plans."""
+MeasureNode = Callable[[int, Mapping[str, PlannedBody]], Cost | None]
+"""Measures what a node takes on the host, its bodies by their plans; None where no time is left."""
 
 NEVER_RAN = "its bodies never ran with these inputs, so what it costs on the host is not known"
 
@@ -64,11 +64,15 @@ def plan_bodies(
 ) -> dict[int, PlannedNode]:
     """Return each node with bodies that the host could run, with the plans of its bodies and its cost, by index.
 
+    Those whose bodies run most often come first: there may be no time for all.
+
     Args:
         measure: None where nothing is measured.
         times: How often the model ran while the runs were counted: once, or as often as the body that it is.
     """
-    return {index: _planned(model, index, node, search, measure, times) for index, node in runs.items()}
+    order = sorted(runs, key=lambda index: -runs[index].runs)
+    made = {index: _planned(model, index, runs[index], search, measure, times) for index in order}
+    return {index: made[index] for index in runs}
 
 
 def _planned(model: OnnxModel, index: int, node: NodeRuns, search: SearchBody, measure: MeasureNode | None, times: int) -> PlannedNode:
@@ -86,7 +90,7 @@ def _planned(model: OnnxModel, index: int, node: NodeRuns, search: SearchBody, m
     planned = PlannedNode(node, predicted, records, predicted.seconds)
     if measure is None or not _can_be_built(records.values()):
         return planned
-    return PlannedNode(node, measure(index, planned.bodies), records, predicted.seconds)
+    return replace(planned, cost=measure(index, planned.bodies) or predicted)
 
 
 def _predicted(node: NodeRuns, records: Mapping[str, RunRecord], times: int) -> Cost:

@@ -6,27 +6,23 @@ A model and `Options` enter; `SearchedRun.record` gives what is known when nothi
 from __future__ import annotations
 
 import math
-import tempfile
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ..base.cores import usable_cores
 from ..base.garbage import no_collector
-from ..base.isolation.worker import Pool
 from ..cost.database.records import now
 from ..cost.estimator import CostEstimator, Known, LazyEstimator, TuningEstimator
 from ..cost.estimators.function import CostFunction
 from ..cost.estimators.roofline import machine_rates
 from ..cost.measuring.other_load import OtherLoad, busy_text
-from ..cost.measuring.trial_backend import flushed_bytes
 from ..errors import Cancelled
 from ..events import Emit, Event, Note, PlanImproved, StepStarted
 from ..graph.work_estimate import WorkEstimator
-from ..model.body_runs import BodyRuns, count_body_runs
+from ..model.body_runs import BodyRuns
 from ..options import Options
 from ..rewrite.plan import Plan, PlannedModel, PlannedTarget
 from ..rules.baseline_names import GREEDY, with_rest
@@ -38,6 +34,7 @@ from ..search.problem import FEMTOSECONDS
 from ..search.searcher import SearchResult, never
 from ..toolchains.described import DescribedToolchain
 from .baselines import baseline
+from .body_search import BodySearch
 from .budget import Budget, budget_s
 from .cancelled import cancelled_document
 from .certainty import break_ties_by_priority, noise_s, stability, total_interval_s
@@ -49,7 +46,7 @@ from .discover import CandidateSet, Phases, model_document
 from .error_budget import ErrorBudget, estimated_error
 from .measure import Costs, MeasuringLoop
 from .measuring_policy import MeasureEverything, MeasuringPolicy
-from .plan_bodies import NodeMeter, PlannedNode, plan_bodies
+from .plan_bodies import PlannedNode
 from .plan_documents import (
     bodies_document,
     budget_document,
@@ -73,9 +70,6 @@ from .search_and_merge import (
 )
 from .tuning import TuningStep, check_tunes
 from .why_not_alone import why_not_alone, why_not_partitioned
-
-BODIES_SHARE, LEAST_BODY_S = 0.5, 3.0
-"""All bodies together may be measured for that share of what is left of the budget, and each of them for so many seconds."""
 
 
 class SearchedRun:
@@ -113,7 +107,7 @@ class SearchedRun:
         self.first_plan_s: float | None = None
         self._source, self._function, self._body = source, function, body
         self.bodies: dict[int, PlannedNode] = {}
-        self.found = CandidateSet(source, options, self.phases, emit, (body.model, body.inputs) if body else None)
+        self.found = CandidateSet(source, options, self.phases, emit, body, counts_runs=True)
         self.options = options = self.found.options
         self.found.check_constraints()  # before any is measured
         check_tunes(self.found.toolchains, options.tune_s)
@@ -175,41 +169,18 @@ class SearchedRun:
 
     def _plan_bodies(self) -> None:
         """Search the bodies of the model's nodes, and take what each of these nodes costs on the host."""
-        from .assemble_and_verify import BUILD_TIMEOUT_S, in_worker
-
-        model, body = self.found.model, self._body
-        runs = count_body_runs(model, self.inputs) if body is None else body.inner
-        if not runs:
+        if not self.found.body_runs:
             return
-        with tempfile.TemporaryDirectory(prefix="collage-bodies-") as folder, Pool(should_stop=self.is_stopped) as pool:
-            call = partial(in_worker, pool, "bodies", timeout_s=BUILD_TIMEOUT_S, what="running its bodies")
-            meter = NodeMeter(
-                model, self.inputs, self.options.used_threads, self.found.accuracy(), self.options.percentile,
-                flushed_bytes(model.graph), call, Path(folder),
-            )  # fmt: skip
-            is_here = self.options.is_measured and self.options.tracker is None
-            search = partial(self._search_body, sum(len(node.bodies) for node in runs.values() if not node.reason))
-            self.bodies = plan_bodies(model, runs, search, meter if is_here else None, body.runs if body else 1)
+        search = BodySearch(self.found, self.options, self.budget, self.inputs, self.emit, self._search_body, self.is_stopped)
+        self.bodies = search.plan(self._body.runs if self._body else 1)
         for candidate in self.found.by_target[HOST_TARGET]:
             planned = self.bodies.get(candidate.inside.first())
             if planned is not None:
                 self.loop.table.set_own(candidate, planned.cost)
-                self.emit(Note(planned_text(model.graph.nodes[candidate.inside.first()].name, planned)))
+                self.emit(Note(planned_text(self.found.graph.nodes[candidate.inside.first()].name, planned)))
 
-    def _search_body(self, count: int, name: str, body: BodyRuns) -> RunRecord:
-        """Search one of `count` bodies, with its share of the budget."""
-        vetoes = tuple(item for item in self.options.constraints if item.keys() == {"kind", "target"} and item["kind"] == "veto")
-        limit_s = self.budget.left_s(None)
-        budget_s = max(LEAST_BODY_S, BODIES_SHARE * limit_s / count) if limit_s is not None and math.isfinite(limit_s) else None
-        options = replace(
-            self.options, shapes={}, values={}, inputs=None, constraints=vetoes, out=None, ir=None, tune_s=None, budget_s=budget_s
-        )
-
-        def tell(event: Event) -> None:
-            if isinstance(event, Note):
-                self.emit(Note(f"{name}: {event.text}"))
-
-        run = SearchedRun(name, options, tell, self._function, should_stop=self.is_stopped, body=body)
+    def _search_body(self, name: str, body: BodyRuns, options: Options, emit: Emit) -> RunRecord:
+        run = SearchedRun(name, options, emit, self._function, should_stop=self.is_stopped, body=body)
         try:
             run.cost()
             run.search()

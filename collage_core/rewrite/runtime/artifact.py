@@ -183,10 +183,10 @@ def _host_control(folder: Path, entry: PartitionEntry, control: ControlEntry) ->
     node_constants = {tensor.name: next(values) for tensor in control.node_constants}
     body_constants = {name: {tensor.name: next(values) for tensor in tensors} for name, tensors in control.body_constants.items()}
     bodies = {}
-    for attribute, signature in control.flow.bodies.items():
+    for attribute in control.flow.bodies:
         is_computed = attribute in control.computed
         opened = Artifact.open(folder / control.folder / attribute, is_body=True) if is_computed else None
-        bodies[attribute] = HostBody(signature, opened.calls if opened else None, body_constants.get(attribute, {}))
+        bodies[attribute] = HostBody(control.flow, attribute, opened.calls if opened else None, body_constants.get(attribute, {}))
     return HostControl(entry, control, bodies, node_constants)
 
 

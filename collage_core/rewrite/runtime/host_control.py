@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ...errors import CollageError
-from ...graph.control_flow import BodySignature, run_control
+from ...graph.control_flow import ControlFlow, run_control
 from ...toolchains.buffers import aligned_copy, aligned_empty
 from .control_entry import ControlEntry
 from .manifest import REBUILD, PartitionEntry
@@ -22,16 +22,27 @@ class HostBody:
     """A body that is ready to run.
 
     Args:
+        flow: The node.
+        attribute: The attribute of the node that the body is.
         calls: Its module; None for a body that only passes tensors on.
         constants: Outputs that are constants.
     """
 
-    def __init__(self, signature: BodySignature, calls: ModuleCalls | None, constants: Mapping[str, np.ndarray]):
-        self._signature = signature
+    def __init__(self, flow: ControlFlow, attribute: str, calls: ModuleCalls | None, constants: Mapping[str, np.ndarray]):
+        self._signature = signature = flow.bodies[attribute]
         self._calls = calls
         self._constants = constants
-        self._memory = {} if calls is None else calls.inputs.memory
-        self._own = [(name, self._memory.get(name)) for name in signature.inputs]
+        memory = {} if calls is None else calls.inputs.memory
+        needed = {*signature.outputs} if calls is None else {*signature.outputs, *calls.reads}
+        self._memory = {name: array for name, array in memory.items() if name in needed}
+        self._fed = [(index, name, self._memory[name]) for index, name in enumerate(signature.inputs) if name in self._memory]
+        self._captured = [(name, self._memory[name]) for name in signature.captured if name in self._memory]
+        own = {name: index for index, name in enumerate(signature.inputs)}
+        handed_on = flow.handed_on
+        self._moved = {
+            index for index, name in enumerate(signature.outputs) if name in own and handed_on.get(index, own[name]) != own[name]
+        }
+        """Outputs that are another input of the next turn than the one that they were: its memory is written meanwhile."""
         self._around: Mapping[str, np.ndarray] = {}
         self._is_fresh = False
         self._fixed: list[np.ndarray] | None = None
@@ -42,31 +53,26 @@ class HostBody:
 
     def __call__(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         if self._is_fresh:
-            for name in self._signature.captured:
-                if name in self._memory:
-                    _copy(name, self._around[name], self._memory[name])
+            for name, memory in self._captured:
+                _copy(name, self._around[name], memory)
             self._is_fresh = False
-        for (name, memory), array in zip(self._own, arrays, strict=True):
-            if memory is not None:
+        for index, name, memory in self._fed:
+            array = arrays[index]
+            if array is not memory:
                 _copy(name, array, memory)
         if self._calls is not None:
             self._calls.call()
         return self._outputs(arrays) if self._fixed is None else self._fixed
 
     def _outputs(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Return the outputs of the last call; they are the same arrays from then on where nothing is allocated or must be copied."""
         made = {} if self._calls is None else self._calls.made()
-        if self._calls is not None and not self._calls.is_open and all(name in made for name in self._signature.outputs):
-            self._fixed = [made[name] for name in self._signature.outputs]
-            return self._fixed
-        passed = self._memory or dict(zip(self._signature.inputs, arrays, strict=True))  # what `arrays` are over may be written by now
-        outputs = []
-        for name in self._signature.outputs:
-            if name in made:
-                outputs.append(made[name])
-            elif name in passed:
-                outputs.append(passed[name].copy())  # the next turn writes one input after another
-            else:
-                outputs.append(self._constants[name] if name in self._constants else self._around[name])
+        known = {**self._constants, **self._around, **dict(zip(self._signature.inputs, arrays, strict=True)), **self._memory, **made}
+        outputs = [known[name] for name in self._signature.outputs]
+        for index in self._moved:
+            outputs[index] = outputs[index].copy()
+        if self._calls is not None and not self._calls.is_open and not self._moved:
+            self._fixed = outputs
         return outputs
 
 

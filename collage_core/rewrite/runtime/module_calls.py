@@ -13,8 +13,6 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Any
 
-import numpy as np
-
 from ...errors import CollageError
 from ...graph.dataflow_graph import Tensor
 from ...toolchains.buffers import array_at, buffer_dtype
@@ -33,6 +31,7 @@ class ModuleCalls:
 
     Attributes:
         inputs: The memory of the module's inputs.
+        reads: The tensors that its partitions read.
         is_open: Some output has a shape that depends on data: its array is another one after each call.
     """
 
@@ -43,6 +42,7 @@ class ModuleCalls:
         made = [_empty(tensor) if tensor.type.has_buffer else None for tensor in manifest.outputs]
         self.inputs = InputBuffers(manifest.inputs, [_values(*pair) for pair in zip(manifest.inputs, given, strict=True)], manifest.fixed)
         arrays = [None if value is None else _values(tensor, value) for tensor, value in zip(manifest.outputs, made, strict=True)]
+        self.reads = frozenset(tensor.name for entry in manifest.partitions for tensor in entry.inputs)
         self._made: list[tuple[str, Tensor, Any]] = [
             (tensor.name, tensor, array) for tensor, array in zip(manifest.outputs, arrays, strict=True)
         ]

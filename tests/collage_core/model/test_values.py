@@ -1,6 +1,7 @@
 """Fixing values of inputs: a constant in their place, what rests on it folded, another model's identity, and mistakes in one line."""
 
 import numpy as np
+import onnx
 import pytest
 
 from collage_core.errors import CollageError
@@ -22,6 +23,45 @@ def test_a_fixed_rate_is_a_constant_and_what_rests_on_it_is_folded(tmp_path):
     assert ([tensor.name for tensor in fast.graph.inputs], fast.fixed) == (["x"], {"sr": 16000})
     x = np.array([[-1, 0, 1, 2]], np.float32)
     np.testing.assert_array_equal(fast.reference({"x": x})["y"], np.maximum(x, 0))
+
+
+SHAPED = """g (float[batch,n] x) => (float[batch,m] y) {
+    [shape] s = Shape(x)
+    [width] w = Gather(s, one)
+    [is_four] c = Equal(w, four)
+    [pick] y = If(c) <
+        then_branch = t () => (float[k,l] a) { [relu] a = Relu(x) },
+        else_branch = e () => (float[o,p] b) { [neg] n = Neg(x) [abs] b = Abs(n) }
+    >
+}"""
+
+
+@pytest.mark.parametrize(("width", "ops"), [(4, ["Relu"]), (5, ["Neg", "Abs"])])
+def test_a_branch_that_the_shape_decides_takes_the_place_of_its_node(tmp_path, width, ops):
+    path = write(tmp_path, model_of(SHAPED, {"one": np.array(1), "four": np.array(4)}))
+    model = load_model(path, {"x": (2, width)})
+    assert [node.op for node in model.graph.nodes] == ops
+    assert [node.op for node in load_model(path, {"x": (2, width)}, fold=False).graph.nodes] == ["Shape", "Gather", "Equal", "If"]
+    x = np.array([range(-2, width - 2)] * 2, np.float32)
+    assert model.reference({"x": x})["y"].shape == (2, width)
+
+
+CALLED = """<ir_version: 8, opset_import: ["": 17, "my": 1]>
+g (float[1,4] x, bool c) => (float[1,4] y) {
+    [pick] y = If(c) <
+        then_branch = t () => (float[1,4] a) { a = my.twice(x) },
+        else_branch = e () => (float[1,4] b) { b = my.twice(n) n = Neg(x) }
+    >
+}
+<domain: "my", opset_import: ["": 17]> twice (a) => (b) { c = Relu(a) b = Add(c, c) }"""
+
+
+def test_functions_are_inlined_in_bodies_too(tmp_path):
+    model = load_model(write(tmp_path, onnx.parser.parse_model(CALLED.replace("b = my.twice(n) n = Neg(x)", "n = Neg(x) b = my.twice(n)"))))
+    flow = model.controls[0]
+    assert set(flow.bodies["then_branch"].captured) == {"x"}
+    x = model.graph.inputs[:1]
+    assert [[node.op for node in model.body(0, name, x).graph.nodes] for name in flow.bodies] == [["Relu", "Add"], ["Neg", "Relu", "Add"]]
 
 
 def test_a_model_with_a_fixed_value_is_another_one(tmp_path):

@@ -66,18 +66,18 @@ def test_the_bodies_lie_in_the_artifact_and_are_checked(tmp_path: Path) -> None:
 STATE = TensorType((2,), "float32")
 
 
-def loop_kernel(body: HostBody) -> HostControl:
+def loop_kernel() -> HostControl:
     flow = ControlFlow("Loop", ("m", "", "a", "b"), ("p", "q"), {"body": SWAP})
     entry = PartitionEntry("p0", "host", "", ("loop",), (Tensor("a", STATE), Tensor("b", STATE)), (Tensor("p", STATE), Tensor("q", STATE)))
     control = ControlEntry(flow, "bodies/000", (), (None, None), (), {})
-    return HostControl(entry, control, {"body": body}, {"m": np.array(3)})
+    return HostControl(entry, control, {"body": HostBody(flow, "body", None, {})}, {"m": np.array(3)})
 
 
 SWAP = BodySignature(("i", "c", "s", "t"), (), ("c", "t", "s"))
 
 
 def test_a_body_that_only_passes_tensors_on_needs_no_artifact() -> None:
-    kernel = loop_kernel(HostBody(SWAP, None, {}))
+    kernel = loop_kernel()
     a, b, p, q = (np.full(2, value, np.float32) for value in (1, 2, 0, 0))
     kernel.bind([a, b], [p, q])
     kernel.run()
@@ -85,7 +85,7 @@ def test_a_body_that_only_passes_tensors_on_needs_no_artifact() -> None:
 
 
 def test_an_output_of_another_shape_than_planned_is_named() -> None:
-    kernel = loop_kernel(HostBody(SWAP, None, {}))
+    kernel = loop_kernel()
     kernel.bind([np.zeros(3, np.float32), np.zeros(2, np.float32)], [np.zeros(2, np.float32), np.zeros(2, np.float32)])
     with pytest.raises(CollageError, match=r"'q' has the shape \[3\] here, and \[2\] in the plan"):
         kernel.run()

@@ -1,0 +1,78 @@
+"""The searches over bodies end: by their number, and by their share of the time; and measured runs choose between host and whole."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from collage_core.model.accuracy import largest_error
+from collage_core.model.onnx_model import load_model
+from collage_core.pipeline import body_search
+from collage_core.rewrite.runtime.artifact import Artifact
+from tests.collage_core.pipeline.test_plan_bodies import run
+from tests.helpers.command import brief_collage, collage, document
+from tests.helpers.control_models import branches, drawn, lstm_loop, nested
+from tests.helpers.models import write
+
+
+def reasons(rows: list[dict[str, Any]]) -> list[str]:
+    return [row["host"]["reason"] for row in rows]
+
+
+def test_no_more_bodies_are_searched_than_the_bound_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(body_search, "MOST_BODIES", 1)
+    record, notes = run(tmp_path, branches(), drawn(load_model(write(tmp_path, branches())), 0))
+    (row,) = record.document["bodies"]
+    assert (row["runs_on"], reasons([row])) == ("onnxruntime", ["its else_branch has no plan: 1 bodies were searched before it"])
+    assert notes == ["'if': its else_branch has no plan: 1 bodies were searched before it"]
+
+
+def test_an_inner_node_stays_whole_where_its_body_was_not_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("collage_core.model.body_runs.MOST_DEPTH", 1)
+    record, _ = run(tmp_path, nested(), drawn(load_model(write(tmp_path, nested())), 0, turns=4))
+    (row,) = record.document["bodies"]
+    (body,) = row["bodies"]
+    assert [inner["runs_on"] for inner in body["bodies"]] == ["onnxruntime"]
+    assert reasons(body["bodies"]) == ["the host cannot run it: it is nested in 1 bodies, at most 0 are partitioned"]
+
+
+def test_how_often_a_body_runs_is_part_of_the_computation(tmp_path: Path) -> None:
+    model = load_model(write(tmp_path, lstm_loop()))
+    keys = []
+    for turns in (3, 4, 3):
+        record, _ = run(tmp_path, lstm_loop(), drawn(model, 0, turns=turns, go=True))
+        keys.append(record.graph.nodes[1].attributes["body"])
+    assert [key["runs"] for key in keys] == [3, 4, 3]
+    assert keys[0] == keys[2] != keys[1]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("make", "node", "more", "pinned"),
+    [(lstm_loop, "loop", {"turns": 16, "go": True}, True), (branches, "if", {}, False)],
+    ids=["a loop pinned to the host", "an if"],
+)
+def test_partition_and_apply_compute_what_onnx_runtime_does_on_50_inputs(
+    tmp_path: Path, make: Any, node: str, more: dict[str, Any], pinned: bool
+) -> None:
+    path = write(tmp_path, make())
+    model = load_model(path)
+    np.savez(tmp_path / "in.npz", **drawn(model, 0, **more))  # type: ignore[arg-type]
+    (tmp_path / "pin.json").write_text(json.dumps({"constraints": [{"kind": "pin", "node": node, "target": "host"}]}))
+    given = ("--targets", "onnxruntime,tvm", "--inputs", tmp_path / "in.npz", "--budget", "10m", "--out", tmp_path / "out", "--json")
+    terms = ("--constraints", tmp_path / "pin.json") if pinned else ()
+    done = document(brief_collage(tmp_path, "partition", path, *given, *terms))
+    (row,) = done["bodies"]
+    assert row["host"]["source"] == "measured"
+    assert row["host"]["error"] < 1e-5
+    assert row["runs_on"] == "host" or not pinned
+    collage(tmp_path, "apply", tmp_path / "out" / "plan.json", path, "--out", tmp_path / "again")
+    for folder in ("out", "again"):
+        artifact = Artifact.open(tmp_path / folder)
+        for seed in range(50):
+            given_now = drawn(model, seed, **{key: seed % 17 if key == "turns" else value for key, value in more.items()})
+            assert largest_error(artifact.run(given_now), model.reference(given_now)) < 1e-5
