@@ -21,6 +21,7 @@ from ..pipeline.record import RunRecord
 from ..what_if.terms import Terms
 from ..what_if.what_if import effects, what_if
 from ..what_if.worth import worth
+from .bodies_text import bodies_text
 from .say import milliseconds, say
 
 
@@ -29,9 +30,10 @@ def explain_run(path: Path, node: str | None, candidate: str | None) -> dict[str
 
     Args:
         path: A plan file or the folder of a run; the run must be in the folder of the plan.
+        node: A name or an index; behind the name of a node and that of a body, with slashes, it is about that body.
     """
-    record = record_at(path)
-    if node is not None:
+    record, node = _inside(record_at(path), node or "")
+    if node:
         nodes = [_node_index(record, node)]
     elif candidate is not None:
         nodes = [_candidate_nodes(record, candidate)[0]]
@@ -44,7 +46,8 @@ def explain_run(path: Path, node: str | None, candidate: str | None) -> dict[str
         "decision": decision_text(record.document),
         "nodes": [_explain_node(record, index, candidate) for index in nodes],
         "node_times": [one.to_json() for one in times],
-        "partitionings": differences(record) if node is None and candidate is None else [],
+        "bodies": [row for row in record.document.get("bodies") or [] if not node or row["node"] in nodes],
+        "partitionings": differences(record) if not node and candidate is None else [],
     }
 
 
@@ -201,6 +204,19 @@ def _show_difference(one: Mapping[str, Any]) -> None:
         say(f"   and {len(one['regions']) - _SHOWN_REGIONS} regions more")
 
 
+def _inside(record: RunRecord, node: str) -> tuple[RunRecord, str]:
+    """Return the record of the body that `node` leads into, such as ``loop/body/add``, and the rest of it; empty for the whole body."""
+    if node in record.graph.index_by_name:
+        return record, node
+    for name, bodies in record.bodies.items():
+        for attribute, body in bodies.items():
+            if node == f"{name}/{attribute}":
+                return body, ""
+            if node.startswith(f"{name}/{attribute}/"):
+                return _inside(body, node.removeprefix(f"{name}/{attribute}/"))
+    return record, node
+
+
 def _node_index(record: RunRecord, node: str) -> int:
     if node in record.graph.index_by_name:
         return record.graph.index_by_name[node]
@@ -240,3 +256,5 @@ def show_explanation(document: dict[str, Any]) -> None:
         for rejection in item["rejections"][:12]:
             say(f"   {rejection['target']:<14} {rejection['stage']}: {rejection['reason']} (nodes {rejection['nodes'][:6]})")
         _show_time(item, times_of.get(item["node"]))
+        for line in bodies_text([row for row in document["bodies"] if row["node"] == item["node"]], "   "):
+            say(line)

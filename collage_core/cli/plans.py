@@ -62,7 +62,7 @@ def _show_search(document: dict[str, Any]) -> None:
 
 @click.command()
 @click.argument("plan", type=click.Path(path_type=Path))
-@click.option("--node", help="A node, by name or index.")
+@click.option("--node", help="A node, by name or index; LOOP/body or LOOP/body/NODE for a body and for a node in it.")
 @click.option("--candidate", help="A candidate, by its id.")
 @click.option("--what-if", type=click.Path(path_type=Path), help="Constraints: the best plan under them, and what each costs.")
 @click.option("--accuracy", type=float, help="With --what-if: exclude candidates whose error is larger.")

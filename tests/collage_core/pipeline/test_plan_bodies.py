@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from collage_core.cli.bodies_text import bodies_text
+from collage_core.cli.explanation import explain_run, show_explanation
 from collage_core.errors import CollageError
 from collage_core.events import Event, Note
 from collage_core.model.accuracy import largest_error
@@ -121,6 +122,23 @@ def test_the_terminal_tells_who_runs_the_node_and_how_often_its_body_ran(loop_ru
     assert lines[0].startswith("'loop' (Loop) is run by the host, body by body: the host takes")
     assert lines[1].startswith("  body of loop, ran 12 times: one run is ")
     assert any("onnxruntime" in line and "Sigmoid" in line for line in lines[2:])
+
+
+def test_explain_goes_into_bodies(loop_run: tuple[Path, RunRecord, list[str]], capsys: pytest.CaptureFixture[str]) -> None:
+    out = loop_run[0] / "out"
+    whole = explain_run(out, "loop", None)
+    show_explanation(whole)
+    told = capsys.readouterr().out
+    assert " * host" in told
+    assert "   'loop' (Loop) is run by the host, body by body" in told
+    assert "body of loop, ran 12 times" in told
+    body = explain_run(out, "loop/body", None)
+    assert body["total_s"] == loop_run[1].document["bodies"][0]["bodies"][0]["total_s"]
+    inner = explain_run(out, "loop/body/act", None)
+    assert [(node["name"], node["op"]) for node in inner["nodes"]] == [("act", "Tanh")]
+    assert {row["target"] for row in inner["nodes"][0]["candidates"]} == {"onnxruntime", "tvm"}
+    with pytest.raises(CollageError, match="the model has no node 'none'"):
+        explain_run(out, "loop/body/none", None)
 
 
 def test_a_node_that_is_cheaper_as_a_whole_stays_whole(tmp_path: Path) -> None:
