@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import CollageError
 from ..graph.control_flow import IF, LOOP, ControlFlow, RunBody, run_control
-from ..graph.dataflow_graph import Tensor
+from ..graph.dataflow_graph import DataflowGraph, Tensor
 from .base import Arrays
 from .dtypes import array_type
 from .onnx_model import OnnxModel
@@ -73,6 +73,16 @@ def count_body_runs(model: OnnxModel, inputs: Arrays, clock: Callable[[], float]
     found: dict[int, NodeRuns] = {}
     if model.controls:
         counter.run_nodes(model, inputs, found, 1)
+    return found
+
+
+def noted_runs(graph: DataflowGraph) -> dict[int, dict[str, int]]:
+    """Return how often bodies run as `OnnxModel.note_runs` wrote it into `graph`."""
+    found = {}
+    for node in graph.nodes:
+        counts = {name: value["runs"] for name, value in node.attributes.items() if isinstance(value, dict) and "runs" in value}
+        if counts:
+            found[node.index] = counts
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -164,6 +164,12 @@ def bodies_document(graph: DataflowGraph, bodies: Mapping[int, PlannedNode], pla
         }
         for index, planned in bodies.items()
     ]
+
+
+def bodies_under(rows: Iterable[Mapping[str, Any]], plan: Plan) -> list[dict[str, Any]]:
+    """Return rows of `bodies_document` under another plan of the same run."""
+    runs_on = {node: partition.target for partition in plan.partitions for node in partition.nodes}
+    return [{**row, "runs_on": runs_on[row["node"]]} for row in rows]
 
 
 def _body_row(attribute: str, planned: PlannedNode) -> dict[str, Any]:

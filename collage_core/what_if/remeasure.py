@@ -18,6 +18,7 @@ from ..cost.estimators.factory import Measuring, make_estimator
 from ..errors import CollageError
 from ..events import CandidateCosted, Emit, Note, ignore
 from ..graph.index_set import IndexSet
+from ..model.body_runs import noted_runs
 from ..model.onnx_model import OnnxModel
 from ..pipeline.baselines import baseline
 from ..pipeline.discover import Phases, check_usable, load_as_planned
@@ -85,6 +86,7 @@ def _model_of(record: RunRecord, source: str | Path) -> OnnxModel:
     model = load_as_planned(record.plan, source)
     if model.hash != record.plan.model.hash:
         raise CollageError(f"the run is one of the model {record.plan.model.name!r}, and {str(source)!r} is another", "", "other_model")
+    model.note_runs(noted_runs(record.graph))
     return model
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from ..cost.database.records import now
 from ..events import Emit, ignore
 from ..pipeline.discover import Phases
-from ..pipeline.plan_documents import not_verified, plan_document, search_document
+from ..pipeline.plan_documents import bodies_under, not_verified, plan_document, search_document
 from ..pipeline.record import RunRecord
 from ..pipeline.search_and_merge import regret_seconds
 from .terms import Terms
@@ -33,6 +33,7 @@ def search_again(record: RunRecord, terms: Terms, emit: Emit = ignore) -> RunRec
         "budget": None,
         "decided_by": "sum",
         "alternatives": [],
+        "bodies": bodies_under(record.document.get("bodies") or [], plan),
         "verify": not_verified(plan.accuracy),
         "cancelled": None,
     }

@@ -15,6 +15,7 @@ from collage_core.cli.explanation import explain_run, show_explanation
 from collage_core.errors import CollageError
 from collage_core.events import Event, Note
 from collage_core.model.accuracy import largest_error
+from collage_core.model.body_runs import noted_runs
 from collage_core.model.onnx_model import load_model
 from collage_core.options import Options
 from collage_core.pipeline.apply import apply
@@ -23,6 +24,7 @@ from collage_core.pipeline.record import RunRecord, read_record
 from collage_core.pipeline.run import partition
 from collage_core.rewrite.plan import plan_from_json, read_plan
 from collage_core.rewrite.runtime.artifact import Artifact
+from collage_core.what_if.search_again import search_again
 from collage_core.what_if.terms import Terms
 from collage_core.what_if.what_if import what_if
 from tests.helpers.control_models import branches, drawn, lstm_loop, nested
@@ -78,9 +80,21 @@ def test_the_artifact_of_the_plan_computes_what_the_model_does(loop_run: tuple[P
     assert record.document["verify"]["max_rel_error"] < 1e-5
     model, artifact = load_model(folder / "model.onnx"), Artifact.open(folder / "out")
     assert [entry.nodes for entry in artifact.manifest.partitions if entry.control] == [("loop",)]
-    for seed in range(5):
-        given = drawn(model, seed, turns=3 * seed, go=True)
+    for seed in range(50):
+        given = drawn(model, seed, turns=seed % 17, go=True)
         assert largest_error(artifact.run(given), model.reference(given)) < 1e-5
+
+
+def test_both_branches_of_an_artifact_compute_what_the_model_does(tmp_path: Path) -> None:
+    model = load_model(write(tmp_path, branches()))
+    record, _ = run(tmp_path, branches(), drawn(model, 0), out=tmp_path / "out")
+    assert [row["runs_on"] for row in record.document["bodies"]] == ["host"]
+    artifact, signs = Artifact.open(tmp_path / "out"), set()
+    for seed in range(50):
+        given = drawn(model, seed)
+        signs.add(given["x"].sum() > 0)
+        assert largest_error(artifact.run(given), model.reference(given)) < 1e-5
+    assert signs == {True, False}
 
 
 def test_the_plan_and_the_record_read_back(loop_run: tuple[Path, RunRecord, list[str]]) -> None:
@@ -115,6 +129,14 @@ def test_a_pin_to_a_target_keeps_the_node_from_the_host(loop_run: tuple[Path, Ru
     (part,) = [part for part in pinned["plan"]["partitions"] if "loop" in part["names"]]
     assert part["target"] == "onnxruntime"
     assert pinned["plan"]["total_s"] > record.plan.total_s
+
+
+def test_another_plan_of_the_run_says_who_runs_the_node(loop_run: tuple[Path, RunRecord, list[str]]) -> None:
+    _, record, _ = loop_run
+    again = search_again(record, Terms([{"kind": "veto", "target": "host"}], None))
+    assert [row["runs_on"] for row in again.document["bodies"]] == ["onnxruntime"]
+    assert again.bodies.keys() == {"loop"}
+    assert noted_runs(record.graph) == {1: {"body": 12}}
 
 
 def test_the_terminal_tells_who_runs_the_node_and_how_often_its_body_ran(loop_run: tuple[Path, RunRecord, list[str]]) -> None:
