@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collage_core import events
 
-from .messages import candidates, installation, kept, live, models, requests, runs, shapes
+from .messages import bodies, candidates, installation, kept, live, models, requests, runs, shapes
 
 EVENTS = (
     events.PhaseStarted,
@@ -45,5 +45,5 @@ EVENTS = (
 )
 """The pipeline's events, as they travel: each is its fields and ``type``, the name of its class."""
 
-PARTS = (live, installation, models, requests, runs, candidates, shapes, kept)
+PARTS = (live, installation, models, requests, runs, candidates, shapes, bodies, kept)
 """The files of `messages`, in the order in which the page's types stand."""

@@ -21,6 +21,7 @@ from ..http.answers import answer, json_body, json_file
 from ..http.asker import asker_left
 from ..http.errors import Problem, api_error, not_found
 from ..http.request_checks import check_groups, check_positive, check_targets, switched_off
+from ..messages.bodies import BodyInfo, BodyNode, BodyPartition, ControlNode, RunBodies
 from ..messages.candidates import (
     BaselinePlan,
     CandidateRegret,
@@ -78,6 +79,20 @@ def get_shapes(run: str) -> Response:
 
 def _partition_times(item: dict[str, Any]) -> PartitionNodeTimes:
     return PartitionNodeTimes(**{**item, "groups": [NodeGroupTime(**group) for group in item["groups"]]})
+
+
+@blueprint.get("/runs/<run>/bodies")
+def get_bodies(run: str) -> Response:
+    return answer(RunBodies(run, [_control_node(item) for item in _ask(queries.bodies, run)]))
+
+
+def _control_node(item: dict[str, Any]) -> ControlNode:
+    return ControlNode(**{**item, "bodies": [_body(body) for body in item["bodies"]]})
+
+
+def _body(item: dict[str, Any]) -> BodyInfo:
+    nodes, partitions = [BodyNode(**node) for node in item["nodes"]], [BodyPartition(**one) for one in item["partitions"]]
+    return BodyInfo(**{**item, "nodes": nodes, "partitions": partitions, "inner": [_control_node(inner) for inner in item["inner"]]})
 
 
 @blueprint.get("/runs/<run>/rules")

@@ -115,6 +115,9 @@ class Engine(Protocol[R]):
     def shapes(self, record: R) -> Json:
         """Return the `RunShapes` without the run's id."""
 
+    def bodies(self, record: R) -> list[Json]:
+        """Return the `ControlNode` of each node with bodies."""
+
     def specs(self, record: R) -> list[Json]:
         """Return the `RunSpec` of every rule tree."""
 
@@ -224,6 +227,11 @@ class CollageEngine(Engine["RunRecord"]):
         from collage_core.pipeline.run_shapes import run_shapes
 
         return run_shapes(record.document)
+
+    def bodies(self, record: RunRecord) -> list[Json]:
+        from collage_core.pipeline.body_rows import body_rows
+
+        return body_rows(record)
 
     def specs(self, record: RunRecord) -> list[Json]:
         from collage_core.pipeline.run_specs import run_specs

@@ -87,6 +87,11 @@ def shapes(engine: Engine[R], folder: str) -> Json:
     return json_data(engine.shapes(load_record(engine, Path(folder))))
 
 
+def bodies(engine: Engine[R], folder: str) -> list[Json]:
+    """Return the fields of a `ControlNode` for each node with bodies."""
+    return json_data(engine.bodies(load_record(engine, Path(folder))))
+
+
 def specs(engine: Engine[R], folder: str) -> list[Json]:
     """Return the fields of a `RunSpec` for each rule tree of the run."""
     return json_data(engine.specs(load_record(engine, Path(folder))))

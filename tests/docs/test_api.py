@@ -66,6 +66,7 @@ MISTAKES: list[tuple[str, str, Any, int, str]] = [
     ("GET", "/api/v1/runs/nothing/estimates", None, 404, "unknown_run"),
     ("GET", "/api/v1/runs/nothing/node-times", None, 404, "unknown_run"),
     ("GET", "/api/v1/runs/nothing/shapes", None, 404, "unknown_run"),
+    ("GET", "/api/v1/runs/nothing/bodies", None, 404, "unknown_run"),
     ("GET", "/api/v1/runs/nothing/rules", None, 404, "unknown_run"),
     ("POST", "/api/v1/runs/nothing/regrets", {"candidates": []}, 404, "unknown_run"),
     ("GET", "/api/v1/runs/nothing/baselines/greedy/plan", None, 404, "unknown_run"),

@@ -202,6 +202,9 @@ class FakeEngine(Engine[FakeRecord]):
         answer = {"total_s": None, "measured_s": None, "reason": ""}
         return {"shapes": [], "shown": 0, "one_plan": answer, "by_range": answer, "crossovers": [], "chosen": "", "decided_by": ""}
 
+    def bodies(self, record: FakeRecord) -> list[Json]:
+        return []
+
     def specs(self, record: FakeRecord) -> list[Json]:
         return []
 

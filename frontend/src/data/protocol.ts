@@ -1366,6 +1366,66 @@ export interface RunShapes {
   decided_by: string;
 }
 
+/** A node of a body; `reads` are the indices of the nodes whose tensors it reads. */
+export interface BodyNode {
+  name: string;
+  op: string;
+  reads: number[];
+}
+
+/** A partition of a body's plan; `cost_s` is None where it is not known. */
+export interface BodyPartition {
+  target: string;
+  nodes: number[];
+  cost_s: number | null;
+}
+
+/**
+ * A body of a node.
+ *
+ * Attributes:
+ *     attribute: The attribute of the node that it is: `body`, `then_branch` or `else_branch`.
+ *     runs: How often it ran, in all, in the reference run on the inputs of the run.
+ *     total_s: The cost of its plan for one run.
+ *     inner: Nodes of it that have bodies themselves.
+ */
+export interface BodyInfo {
+  attribute: string;
+  runs: number;
+  total_s: number;
+  nodes: BodyNode[];
+  partitions: BodyPartition[];
+  inner: ControlNode[];
+}
+
+/**
+ * A node with bodies.
+ *
+ * Attributes:
+ *     node: Its index.
+ *     runs_on: The target of its partition; `host` where its bodies run by their own plans.
+ *     host_s: Its cost on the host; None where there is none.
+ *     host_is_measured: Whether that is measured.
+ *     host_reason: Why the host cannot run it; empty where it can.
+ *     bodies: Those that were planned.
+ */
+export interface ControlNode {
+  node: number;
+  name: string;
+  op: string;
+  runs_on: string;
+  host_s: number | null;
+  host_is_measured: boolean;
+  host_reason: string;
+  bodies: BodyInfo[];
+}
+
+/** `GET /api/v1/runs/<id>/bodies`: the nodes of the run's model that have bodies. */
+export interface RunBodies {
+  run: string;
+  nodes: ControlNode[];
+}
+
 /** Counts up to a step of a trace: states taken, found, and found again by a better way; candidates refused. */
 export interface TraceStart {
   taken: number;

@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,19 @@ from collage_server.base.run_files import CANDIDATES, ESTIMATES
 from collage_server.config import ServerConfig
 from collage_server.messages import candidates
 from collage_server.runs import store as run_store
+from collage_server.runs.query_routes import _control_node
 from collage_server.worker.candidate_table import spans
+from collage_server.worker.engine import COLLAGE
 from flask.testing import FlaskClient
 from hypothesis import given
 from hypothesis import strategies as st
 
 from collage_core.cost.database.records import machine_id
+from collage_core.model.onnx_model import load_model
 from collage_core.rules.baseline_names import is_alone, main_target
+from tests.collage_core.pipeline.test_plan_bodies import run as run_with_mock_costs
+from tests.helpers.control_models import drawn, nested
+from tests.helpers.models import write
 from tests.helpers.tables import rows_of
 
 RUNS = "/api/v1/runs"
@@ -133,6 +140,20 @@ def test_what_was_measured_has_an_estimate_beside_it_that_is_no_cost(client: Fla
     assert client.get(f"{QUANTISED}/estimates").json == {"kept": True}
     os.utime(file, ns=(0, 0))
     assert set(client.get(f"{QUANTISED}/estimates").json["seconds"]) == measured
+
+
+def test_bodies_are_sent_nested_as_they_are(client: FlaskClient, tmp_path: Path) -> None:
+    assert client.get(f"{LSTM}/bodies").json == {"run": "recorded-lstm", "nodes": []}
+    record, _ = run_with_mock_costs(tmp_path, nested(), drawn(load_model(write(tmp_path, nested())), 0, turns=5))
+    (row,) = COLLAGE.bodies(record)
+    assert asdict(_control_node(row)) == row
+    (body,) = row["bodies"]
+    (inner,) = body["inner"]
+    assert (row["name"], row["runs_on"], body["runs"], row["host_is_measured"]) == ("loop", "host", 5, False)
+    assert [(one["attribute"], one["runs"]) for one in inner["bodies"]] == [("then_branch", 2), ("else_branch", 3)]
+    assert body["nodes"][inner["node"]]["op"] == "If"
+    assert all(read < index for index, node in enumerate(body["nodes"]) for read in node["reads"])
+    assert sorted(node for one in body["partitions"] for node in one["nodes"]) == list(range(len(body["nodes"])))
 
 
 def test_where_the_time_goes_inside_the_partitions_is_a_resource_of_older_runs_too(client: FlaskClient) -> None:

@@ -26,6 +26,7 @@ import { Badge } from "../widgets/badge";
 import { Bar } from "../widgets/bar";
 import { ErrorCard } from "../widgets/error_card";
 import { Key } from "../widgets/key";
+import { Bodies } from "./bodies";
 import { NodeTime } from "./node_time";
 import { SelectionTitle } from "./selection_title";
 
@@ -86,6 +87,7 @@ function Answer(): JSX.Element | null {
       ))}
       {open.length > 0 && <p class="muted" role="status">{`Looking closer at ${plural(open.length, "candidate")}: their regrets are bounds so far…`}</p>}
       <NodeTime />
+      <Bodies />
       <EstimateSections data={state.data} />
       <Buttons />
       {groups.map((group) => (
