@@ -25,10 +25,10 @@ def _node_row(record: RunRecord, row: Mapping[str, Any]) -> dict[str, Any]:
         "name": row["name"],
         "op": row["op"],
         "runs_on": row["runs_on"],
-        "host_s": cost["seconds"],
+        "host_s": cost.get("seconds"),
         "host_is_measured": cost["source"] == "measured",
-        "host_reason": cost["reason"] if cost["seconds"] is None else "",
-        "bodies": [_body_row(attribute, runs[attribute], body) for attribute, body in record.bodies.get(row["name"], {}).items()],
+        "host_reason": cost.get("reason", "") if cost.get("seconds") is None else "",
+        "bodies": [_body_row(attribute, runs.get(attribute, 0), body) for attribute, body in record.bodies.get(row["name"], {}).items()],
     }
 
 

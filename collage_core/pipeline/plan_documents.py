@@ -169,7 +169,7 @@ def bodies_document(graph: DataflowGraph, bodies: Mapping[int, PlannedNode], pla
 def bodies_under(rows: Iterable[Mapping[str, Any]], plan: Plan) -> list[dict[str, Any]]:
     """Return rows of `bodies_document` under another plan of the same run."""
     runs_on = {node: partition.target for partition in plan.partitions for node in partition.nodes}
-    return [{**row, "runs_on": runs_on[row["node"]]} for row in rows]
+    return [{**row, "runs_on": runs_on.get(row["node"], row["runs_on"])} for row in rows]
 
 
 def _body_row(attribute: str, planned: PlannedNode) -> dict[str, Any]:

@@ -17,6 +17,8 @@ _COST = {"source": str}
 _MORE_OF_COST = {"samples": int, "stage": str, "reason": str, "stopped_early": bool}
 _SECONDS = ("seconds", "spread_s", "error", "interval_s")
 _TUNED = {"digest": str, "trials": int}
+_BODIES = {"name": str, "op": str, "runs_on": str, "host": dict}
+_BODY = {"attribute": str, "runs": int, "nodes": int, "partitions": list}
 _BASELINE = {"name": str}
 _MORE_OF_BASELINE = {"reason": (str, type(None)), "kind": str, "is_plan": bool}
 
@@ -38,6 +40,10 @@ def check_record(data: Mapping[str, Any]) -> None:
     for name, value in data["regret_s"].items():
         _check_number(value, f"regret_s[{name[:40]!r}]", least=-math.inf)
     _check_document(data["document"])
+    for index, row in enumerate(_is(data["document"].get("bodies") or [], list, "document.bodies")):
+        _check_bodies(row, f"document.bodies[{index}]", count)
+    for name, bodies in _is(data.get("bodies") or {}, dict, "bodies").items():
+        _is(bodies, dict, f"bodies[{name[:40]!r}]")
     for index, partition in enumerate(_is(_is(data["plan"], dict, "plan")["partitions"], list, "plan.partitions")):
         _check_nodes(_is(partition, dict, "a partition")["nodes"], f"plan.partitions[{index}].nodes", count)
 
@@ -68,6 +74,20 @@ def _check_document(document: Mapping[str, Any]) -> None:
                 _check_number(row.get(field), f"{where}.{field}")
             for partition in _is(row.get("partitions") or [], list, f"{where}.partitions"):
                 _fields(partition, {"id": str}, f"a partition of {where}")
+
+
+def _check_bodies(row: Any, where: str, count: int) -> None:
+    _fields(row, _BODIES, where)
+    _check_nodes([row["node"]], f"{where}.node", count)
+    _fields(row["host"], _COST, f"{where}.host")
+    _fields(row["host"], _MORE_OF_COST, f"{where}.host", are_needed=False)
+    for name, value in (("host.seconds", row["host"].get("seconds")), ("predicted_s", row.get("predicted_s"))):
+        _check_number(value, f"{where}.{name}")
+    for index, body in enumerate(_is(row["bodies"], list, f"{where}.bodies")):
+        _fields(body, _BODY, f"{where}.bodies[{index}]")
+        _check_number(body["total_s"], f"{where}.bodies[{index}].total_s")
+        for number, inner in enumerate(_is(body["bodies"], list, f"{where}.bodies[{index}].bodies")):
+            _check_bodies(inner, f"{where}.bodies[{index}].bodies[{number}]", body["nodes"])
 
 
 def _fields(item: Any, kinds: Mapping[str, Any], where: str, *, are_needed: bool = True) -> None:

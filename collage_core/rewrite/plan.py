@@ -141,7 +141,8 @@ class Plan(_PlanPart):
         for partition in self.partitions:
             found[partition.target] = None
             if partition.target == HOST_TARGET:
-                found |= {name: None for body in self.bodies.get(partition.names[0], {}).values() for name in body.plan.used_targets}
+                bodies = [body for name in partition.names for body in self.bodies.get(name, {}).values()]
+                found |= {name: None for body in bodies for name in body.plan.used_targets}
         return [name for name in found if name != HOST_TARGET]
 
     def to_json(self) -> dict[str, Any]:

@@ -19,6 +19,10 @@ from tests.helpers.paths import RECORDED, ROOT
 RUN = json.loads(gzip.decompress((ROOT / "tests" / "fuzz" / "corpus" / "record" / "run.json.gz").read_bytes()))
 
 
+NODE = {"node": 0, "name": "loop", "op": "Loop", "runs_on": "host", "host": {"source": "measured"}, "predicted_s": 1.0, "bodies": []}
+BODY = {"attribute": "body", "runs": 3, "nodes": 2, "partitions": [], "total_s": 1.0, "bodies": []}
+
+
 def written(folder: Path, data: Any) -> Path:
     path = folder / FILE_NAME
     path.write_bytes(gzip.compress(json.dumps(data).encode(), 1))
@@ -45,6 +49,17 @@ def written(folder: Path, data: Any) -> Path:
         (lambda run: run["plan"]["partitions"][0].update(nodes=[99]), "plan.partitions[0].nodes names a node that there is not"),
         (lambda run: run.update(machine=3), "the run.machine is a int"),
         (lambda run: run["document"].update(baselines=[{"name": 1}]), "document.baselines[0].name is a int"),
+        (lambda run: run["document"].update(bodies=[{**NODE, "runs_on": 3}]), "document.bodies[0].runs_on is a int"),
+        (lambda run: run["document"].update(bodies=[{**NODE, "node": 99}]), "document.bodies[0].node names a node that there is not"),
+        (
+            lambda run: run["document"].update(bodies=[{**NODE, "host": {"source": "measured", "seconds": "1"}}]),
+            "document.bodies[0].host.seconds is no number that it can be",
+        ),
+        (
+            lambda run: run["document"].update(bodies=[{**NODE, "bodies": [{**BODY, "bodies": [{**NODE, "node": 2}]}]}]),
+            "document.bodies[0].bodies[0].bodies[0].node names a node that there is not",
+        ),
+        (lambda run: run.update(bodies={"loop": []}), "bodies['loop'] is a list"),
     ],
 )
 def test_a_lie_is_named(tmp_path: Path, change: Callable[[Any], Any], words: str) -> None:

@@ -45,7 +45,7 @@ function Body({ body, isOpen }: { body: BodyInfo; isOpen: boolean }): JSX.Elemen
       {body.inner.map((inner) => (
         <details key={inner.node}>
           <summary>
-            <b>{inner.name}</b> <span class="muted">{inner.op} in it</span>
+            <b>{inner.name}</b> <span class="muted">{inner.op}</span>
           </summary>
           <Node node={inner} isOpen={false} />
         </details>
