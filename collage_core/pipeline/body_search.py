@@ -19,16 +19,19 @@ from ..cost.cost import Cost
 from ..cost.measuring.trial_backend import flushed_bytes
 from ..errors import CollageError
 from ..events import Emit, Event, Note
-from ..model.body_runs import BodyRuns
+from ..model.body_runs import BodyRuns, NodeRuns
 from ..options import Options
 from ..rewrite.plan import PlannedBody
-from .budget import Budget
+from .budget import budget_s
+from .deadline import Deadline
 from .discover import CandidateSet
 from .plan_bodies import NodeMeter, PlannedNode, plan_bodies
 from .record import RunRecord
 
-SHARE, LEAST_S = 0.5, 3.0
-"""All bodies together may be measured for that share of what is left of the budget, and each of them for so many seconds."""
+SHARE = 0.5
+"""All bodies together may be measured for that share of the time that the user gives, or that the run has."""
+LEAST_S = 3.0
+"""Each of them may be measured for so many seconds in any case."""
 MOST_BODIES = 64
 """Nodes whose bodies come after so many stay whole."""
 
@@ -36,23 +39,39 @@ RunSearch = Callable[[str, BodyRuns, Options, Emit], RunRecord]
 """Searches one body under its own options."""
 
 
+def bodies_s(runs: Mapping[int, NodeRuns], options: Options, budget_limit_s: float, run_s: float) -> float:
+    """Return the seconds that searching all bodies may take: as many as their sizes suggest, within bounds; infinite without any.
+
+    Args:
+        budget_limit_s: Seconds that measuring may take in all.
+        run_s: Seconds that the run has for measuring.
+    """
+    if options.budget_s is not None:
+        return SHARE * budget_limit_s
+    wished = (budget_s(options, len(body.model.graph)) for node in runs.values() if not node.reason for body in node.bodies.values())
+    return min(sum(wished), SHARE * run_s)
+
+
 class BodySearch:
-    """The searches over the bodies of one model."""
+    """The searches over the bodies of one model.
+
+    Args:
+        limit_s: Seconds that all of them may take, with measuring their nodes.
+    """
 
     def __init__(
         self,
         found: CandidateSet,
         options: Options,
-        budget: Budget,
+        limit_s: float,
         inputs: Mapping[str, np.ndarray],
         emit: Emit,
         run: RunSearch,
         should_stop: Callable[[], bool],
     ):
-        self._found, self._options, self._budget, self._inputs = found, options, budget, inputs
+        self._found, self._options, self._inputs = found, options, inputs
         self._emit, self._run, self._should_stop = emit, run, should_stop
-        left_s = budget.left_s(None)
-        self._end_s = math.inf if left_s is None else budget.spent_s + SHARE * left_s
+        self._deadline = Deadline(limit_s)
         self._open = sum(len(node.flow.bodies) for node in found.body_runs.values() if not node.reason)
         self._done = 0
 
@@ -70,7 +89,7 @@ class BodySearch:
 
     @property
     def _is_over(self) -> bool:
-        return self._should_stop() or self._budget.spent_s >= self._end_s
+        return self._should_stop() or self._deadline.is_over()
 
     def _measured(self, meter: NodeMeter, index: int, planned: Mapping[str, PlannedBody]) -> Cost | None:
         """Return what the node takes on the host; None where no time is left to measure it."""
@@ -85,9 +104,9 @@ class BodySearch:
         if self._is_over or self._done >= MOST_BODIES:
             why = "no time was left to search it" if self._is_over else f"{MOST_BODIES} bodies were searched before it"
             raise CollageError(why, "give the run more time with --budget", "no_time")
-        left_s, open_ = self._end_s - self._budget.spent_s, max(1, self._open - self._done) + 1  # and one for measuring the node
+        left_s, open_ = self._deadline.left_s, max(1, self._open - self._done) + 1  # and one for measuring the node
         self._done += 1
-        budget_s = max(LEAST_S, left_s / open_) if math.isfinite(left_s) else None
+        share_s = max(LEAST_S, left_s / open_) if math.isfinite(left_s) else None
         vetoes = tuple(item for item in self._options.constraints if item.keys() == {"kind", "target"} and item["kind"] == "veto")
         own = replace(self._options, shapes={}, values={}, inputs=None, constraints=vetoes, out=None, ir=None, tune_s=None)
 
@@ -95,4 +114,4 @@ class BodySearch:
             if isinstance(event, Note):
                 self._emit(Note(f"{name}: {event.text}"))
 
-        return self._run(name, body, replace(own, budget_s=budget_s), tell)
+        return self._run(name, body, replace(own, budget_s=share_s), tell)

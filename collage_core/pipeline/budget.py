@@ -76,6 +76,11 @@ class Budget:
         """Let measuring take so many seconds more than was left, or than it has taken already."""
         self.limit_s, self._grows = max(self.limit_s, self.spent_s) + seconds, False
 
+    def bound(self, most_s: float) -> None:
+        """Let the limit be no more than `most_s`, and never grow above that: something else took of the run's time."""
+        self._most_s = min(self._most_s, most_s)
+        self.limit_s = min(self.limit_s, most_s)
+
     def begin_shares(self) -> None:
         """Count shares from now on: what was spent so far had to be spent."""
         self._shares_from_s = min(self.spent_s, self.limit_s)

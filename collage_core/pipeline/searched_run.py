@@ -34,7 +34,7 @@ from ..search.problem import FEMTOSECONDS
 from ..search.searcher import SearchResult, never
 from ..toolchains.described import DescribedToolchain
 from .baselines import baseline
-from .body_search import BodySearch
+from .body_search import BodySearch, bodies_s
 from .budget import Budget, budget_s
 from .cancelled import cancelled_document
 from .certainty import break_ties_by_priority, noise_s, stability, total_interval_s
@@ -159,20 +159,27 @@ class SearchedRun:
     def cost(self) -> None:
         """Phase ``costs``: the cost of every candidate; if costs are measured, of those that can matter."""
         self._tell_busy()
-        with self.phases("costs"), self.budget.counting():
+        with self.phases("costs"):
             self._plan_bodies()
-            if isinstance(self.estimator, LazyEstimator) and self.loop.policy.quantiles:
-                placed = [candidate for candidate in self.found.costed_first if candidate.target != HOST_TARGET]
-                self.loop.table.recall(dict(self.progress.follow(self.estimator.recall(placed), placed, recalls=True)))
-            self.loop.costs()
-            self.loop.check_plan()
+            with self.budget.counting():
+                if isinstance(self.estimator, LazyEstimator) and self.loop.policy.quantiles:
+                    placed = [candidate for candidate in self.found.costed_first if candidate.target != HOST_TARGET]
+                    self.loop.table.recall(dict(self.progress.follow(self.estimator.recall(placed), placed, recalls=True)))
+                self.loop.costs()
+                self.loop.check_plan()
 
     def _plan_bodies(self) -> None:
-        """Search the bodies of the model's nodes, and take what each of these nodes costs on the host."""
+        """Search the bodies of the model's nodes, and take what each of these nodes costs on the host.
+
+        Where the user says how long measuring may take, that is a part of it; else it comes on top, as far as the run has time.
+        """
         if not self.found.body_runs:
             return
-        search = BodySearch(self.found, self.options, self.budget, self.inputs, self.emit, self._search_body, self.is_stopped)
-        self.bodies = search.plan(self._body.runs if self._body else 1)
+        limit_s = bodies_s(self.found.body_runs, self.options, self.budget.limit_s, self.deadline.left_s - RESERVED_S)
+        search = BodySearch(self.found, self.options, limit_s, self.inputs, self.emit, self._search_body, self.is_stopped)
+        with self.budget.counting() if self.options.budget_s is not None else nullcontext():
+            self.bodies = search.plan(self._body.runs if self._body else 1)
+        self.budget.bound(self.deadline.left_s - RESERVED_S)
         for candidate in self.found.by_target[HOST_TARGET]:
             planned = self.bodies.get(candidate.inside.first())
             if planned is not None:

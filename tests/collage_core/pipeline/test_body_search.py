@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from collage_core.model.accuracy import largest_error
+from collage_core.model.body_runs import count_body_runs
 from collage_core.model.onnx_model import load_model
+from collage_core.options import Options
 from collage_core.pipeline import body_search
 from collage_core.rewrite.runtime.artifact import Artifact
 from tests.collage_core.pipeline.test_plan_bodies import run
@@ -48,6 +50,17 @@ def test_how_often_a_body_runs_is_part_of_the_computation(tmp_path: Path) -> Non
         keys.append(record.graph.nodes[1].attributes["body"])
     assert [key["runs"] for key in keys] == [3, 4, 3]
     assert keys[0] == keys[2] != keys[1]
+
+
+@pytest.mark.parametrize(
+    ("given_s", "run_s", "expected_s"), [(40.0, 90.0, 20.0), (None, 90.0, 31.0), (None, 20.0, 10.0)], ids=["a budget", "sizes", "the run"]
+)
+def test_the_time_for_all_bodies(tmp_path: Path, given_s: float | None, run_s: float, expected_s: float) -> None:
+    """Branches of 3 and 2 nodes, 15 s and a tenth of a second for each node; or a half of what the user gives, or of what the run has."""
+    model = load_model(write(tmp_path, branches()))
+    options = Options(("onnxruntime",), budget_s=given_s)
+    found = body_search.bodies_s(count_body_runs(model, drawn(model, 0)), options, given_s or 15.0, run_s)
+    assert found == pytest.approx(expected_s, abs=0.6)
 
 
 @pytest.mark.long

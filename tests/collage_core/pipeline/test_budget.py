@@ -107,3 +107,14 @@ def test_the_default_grows_with_the_model_up_to_a_limit(nodes: int, seconds: flo
 
 def test_nothing_bounds_what_is_not_measured_or_was_asked_for_whole() -> None:
     assert budget_s(Options(("tvm",), costs="roofline"), 8) == budget_s(Options(("tvm",), measure_all=True), 8) == math.inf
+
+
+def test_what_else_takes_of_the_runs_time_bounds_the_budget() -> None:
+    budget = Budget(20.0, grows=True, most_s=60.0)
+    budget.bound(30.0)
+    budget.add_inferences(1.0)
+    assert budget.limit_s == 30.0
+    budget.bound(5.0)
+    assert budget.limit_s == 5.0
+    budget.bound(90.0)
+    assert budget.limit_s == 5.0
