@@ -36,7 +36,7 @@ function Card({ card }: { card: ShapeCard }): JSX.Element {
         {duration(card.measuredS ?? card.totalS)} <span class="muted">{card.measuredS === null ? "predicted" : "measured"}</span>
       </div>
       <Bar share={card.share} colour="var(--accent)" />
-      <span class="strip" role="img" aria-label={`${card.name} runs on ${targets.join(", ")}`}>
+      <span class="runs-on" role="img" aria-label={`${card.name} runs on ${targets.join(", ")}`}>
         {card.stretches.map(({ target, first, last }) => (
           <span key={first} title={`${target}: ${plural(last - first + 1, "node")} from ${first}`} style={{ flexGrow: last - first + 1, background: target === "host" ? "var(--grey)" : styleOf(target).base }} />
         ))}
@@ -46,7 +46,7 @@ function Card({ card }: { card: ShapeCard }): JSX.Element {
           {plural(card.changed.length, "node")} elsewhere{card.crossover !== "" && `, ${card.crossover}`}
         </button>
       )}
-      {card.losses.length > 0 && <div class="muted">fixed, loses at {card.losses.join(", ")}</div>}
+      {card.losses.length > 0 && <div class="muted">{`its plan would lose at ${card.losses.join(", ")}`}</div>}
     </li>
   );
 }
