@@ -11,7 +11,7 @@ import os
 import shutil
 import statistics
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import metadata
@@ -89,15 +89,19 @@ def build_and_verify(
     emit: Emit,
     out: Path | None,
     should_stop: Callable[[], bool] | None = None,
+    pool: Pool | None = None,
 ) -> Iterator[Built]:
     """Assemble `plan`, run it and compare; on leaving, the artifact, if it is right, is moved into `out`.
+
+    Args:
+        pool: Workers that are there already, and stay; others unless given.
 
     Raises:
         CollageError: it cannot be built, or it failed when it ran; the toolchain's own words.
         Cancelled: `should_stop` said so, which is asked about every 50 ms while a worker is busy.
     """
-    with _scratch() as scratch, Pool(should_stop=should_stop) as pool:
-        built = Built(model, plan, inputs, scratch / "plan", scratch, pool, weight_bytes=model.external_bytes)
+    with _scratch() as scratch, nullcontext(pool) if pool else Pool(should_stop=should_stop) as workers:
+        built = Built(model, plan, inputs, scratch / "plan", scratch, workers, weight_bytes=model.external_bytes)
         with phases("rewrite"):
             assemble_plan(built, plan, built.folder)
         with phases("verify"):

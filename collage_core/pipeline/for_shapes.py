@@ -90,29 +90,30 @@ class _Shapes:
         joint = joint_plan(self.runs)
         if joint.reason:
             self.emit(Note(f"there is no one plan for all shapes: {joint.reason}"))
-        decision = self._decide(joint)
+        found = self._built(self._decide(joint), joint)
+        self._compare_whole(found)
+        return self._record(found)
+
+    def _built(self, decision: _Decision, joint: JointPlan) -> ShapesFound:
+        """Find the crossovers, choose one of the two answers by their predicted times, and build its plan at each shape."""
         crossovers = self._crossovers(decision)
-        weights = [one.shape.weight for one in self.runs]
-        by_range_s = weighted_total(decision.totals, weights, decision.by_range)
+        weights = [run.shape.weight for run in self.runs]
         one = [] if decision.joint is None else [decision.joint] * len(self.runs)
         one_s = weighted_total(decision.totals, weights, one) if one else None
-        is_split = is_worth(by_range_s, one_s) and len(set(decision.by_range)) > 1
-        chosen = decision.by_range if is_split or not one else one
-        records = [self._finished(number, decision, plan) for number, plan in enumerate(chosen)]
-        found = ShapesFound(
+        by_range_s = weighted_total(decision.totals, weights, decision.by_range)
+        is_split = not one or (is_worth(by_range_s, one_s) and len(set(decision.by_range)) > 1)
+        return ShapesFound(
             asked=self.asked,
             runs=self.runs,
-            records=records,
+            records=[self._finished(number, decision, plan) for number, plan in enumerate(decision.by_range if is_split else one)],
             plans=decision.plans,
             totals=decision.totals,
             one=Answer(one, one_s, joint.reason),
-            by_range=Answer(decision.by_range, by_range_s, ""),
+            by_range=Answer(decision.by_range, by_range_s),
             crossovers=crossovers,
             by_sum=decision.by_range,
-            chosen=BY_RANGE if is_split or not one else ONE_PLAN,
+            chosen=BY_RANGE if is_split else ONE_PLAN,
         )
-        self._compare_whole(found)
-        return self._record(found)
 
     def _search(self) -> None:
         """Find the plan of the least sum at each shape."""
@@ -189,9 +190,10 @@ class _Shapes:
         with _named(shape):
             between = ShapeRun(shape, self._run(shape, None))
             self.emit(Note(f"two plans at a size between planned ones: {between.shape.name}"))
-            if between.names != run.names:
-                return None, None
-            return between.total_s(plans[0]), between.total_s(plans[1])
+            try:
+                return (None, None) if between.names != run.names else (between.total_s(plans[0]), between.total_s(plans[1]))
+            finally:
+                between.run.close()
 
     def _finished(self, number: int, decision: _Decision, plan: int) -> RunRecord:
         """Make a plan that of a shape, and build and compare it as far as the options ask for that."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..base.isolation.worker import Pool
 from ..errors import CollageError
 from ..model.planned_shapes import FreeDimension, PlannedShape
 from ..rewrite.plan import RangePlan, ShapePlan
@@ -53,8 +54,9 @@ def serve_between(found: ShapesFound, make_run: MakeRun) -> Between:
     parts = stretches(found.asked.free, [run.shape.sizes for run in found.runs], found.final, found.final_crossovers)
     between = [one for one in parts if one.size > len(one.shapes)]
     if sum(one.size for one in parts) <= MOST_BUILT:
-        for stretch in between:
-            _fill(found, stretch, make_run, made)
+        with Pool() as pool:
+            for stretch in between:
+                _fill(found, stretch, make_run, pool, made)
         return made
     for stretch in between:
         target, why_not = _whole_target(found, stretch)
@@ -68,7 +70,7 @@ def serve_between(found: ShapesFound, make_run: MakeRun) -> Between:
     return made
 
 
-def _fill(found: ShapesFound, stretch: Stretch, make_run: MakeRun, made: Between) -> None:
+def _fill(found: ShapesFound, stretch: Stretch, make_run: MakeRun, pool: Pool, made: Between) -> None:
     """Build the sizes of a stretch that were not planned for, each by itself."""
     planned = {found.runs[index].shape.sizes[stretch.dimension] for index in stretch.shapes}
     base, parts = found.runs[stretch.shapes[0]], found.plans[stretch.plan]
@@ -77,18 +79,20 @@ def _fill(found: ShapesFound, stretch: Stretch, make_run: MakeRun, made: Between
             continue
         shape = shape_with(found.asked.free, base.shape, stretch.dimension, size)
         try:
-            row = _built(shape, parts, base, make_run, len(found.runs) + len(made.filled), made)
+            number = len(found.runs) + len(made.filled)
+            row = _built(ShapeRun(shape, make_run(shape, number)), parts, base, pool, made)
         except CollageError as error:
             made.unserved.append(f"{shape.name} is not served: {error.message}")
             continue
         made.rows.append(row)
 
 
-def _built(shape: PlannedShape, parts: Parts, base: ShapeRun, make_run: MakeRun, number: int, made: Between) -> dict[str, Any]:
-    run = ShapeRun(shape, make_run(shape, number))
+def _built(run: ShapeRun, parts: Parts, base: ShapeRun, pool: Pool, made: Between) -> dict[str, Any]:
+    shape = run.shape
+    run.run.close()  # nothing is measured at this shape
     if run.names != base.names:
         raise CollageError("the model has other nodes there than at the next planned shape")
-    plan, verify = run.build(parts)
+    plan, verify = run.build(parts, pool)
     made.filled.append(ShapePlan(name=shape.name, weight=0.0, plan=plan))
     kept = {name: verify[name] for name in ("measured_s", "max_rel_error")}
     inputs = {tensor.name: list(tensor.type.shape) for tensor in run.run.found.graph.inputs}

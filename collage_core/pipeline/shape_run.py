@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from ..base.isolation.worker import Pool
 from ..cost.cost import Cost
 from ..errors import CollageError
 from ..events import ignore
@@ -162,8 +163,11 @@ class ShapeRun:
         own = found.final.chosen if parts == parts_of(found) else chosen(parts)
         self.run.decide_over_shapes(found, own, {name: chosen(plan) for name, plan in others.items()})
 
-    def build(self, parts: Parts) -> tuple[Plan, dict[str, Any]]:
+    def build(self, parts: Parts, pool: Pool) -> tuple[Plan, dict[str, Any]]:
         """Build and verify the plan of `parts` at this shape, whatever is known of its costs; return it with the `verify` document.
+
+        Args:
+            pool: The workers that do it.
 
         Raises:
             CollageError: a part cannot be at this shape, or the plan cannot be built.
@@ -179,7 +183,7 @@ class ShapeRun:
         plan, out = run._plan_of(planned), run.options.out
         if out is not None:
             make_folder(out)
-        with build_and_verify(run.found.model, plan, run.inputs, run.phases, run.emit, out, run.is_stopped) as built:
+        with build_and_verify(run.found.model, plan, run.inputs, run.phases, run.emit, out, run.is_stopped, pool) as built:
             verify = dict(built.verify)
         check_accuracy(verify, plan.accuracy)
         if out is not None:
