@@ -1,7 +1,8 @@
 """Values that are no tensors as arrays with names, which an ``.npz`` can hold without pickles, and back.
 
-The elements of the sequence ``s`` are the arrays ``s[0]``, ``s[1]`` and so on; an empty one is an empty array ``s[]``. An optional that
-holds nothing has no array. Strings are arrays of text, and a type that numpy lacks is kept as bytes of its elements.
+The elements of the sequence ``s`` are the arrays ``s[0]``, ``s[1]`` and so on; an empty one is an empty array ``s[]``. The map ``m`` is
+``m.keys`` and ``m.values``. An optional that holds nothing has no array. Strings are arrays of text, and a type that numpy lacks is kept as
+bytes of its elements.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def as_arrays(name: str, value: Any) -> dict[str, np.ndarray]:
 
 
 def as_values(arrays: Mapping[str, Any], tensors: Iterable[Tensor]) -> dict[str, Any]:
-    """Return `arrays` with the parts of each sequence among `tensors` as one list, and None for an optional that has no array."""
+    """Return `arrays` with the parts of each sequence or map among `tensors` as one value, and None for an optional that has no array."""
     found = dict(arrays)
     for tensor in tensors:
         name, kind = tensor.name, tensor.type.dtype
@@ -44,6 +45,9 @@ def as_values(arrays: Mapping[str, Any], tensors: Iterable[Tensor]) -> dict[str,
             while f"{name}[{len(parts)}]" in found:
                 parts.append(found.pop(f"{name}[{len(parts)}]"))
             found[name] = parts
+        elif "map(" in kind and {f"{name}.keys", f"{name}.values"} <= found.keys():
+            keys, values = (found.pop(f"{name}.{part}").tolist() for part in ("keys", "values"))
+            found[name] = dict(zip(keys, values, strict=False))
         elif kind.startswith("optional("):
             found[name] = None
     return found

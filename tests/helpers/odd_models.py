@@ -85,6 +85,34 @@ ODD: Mapping[str, tuple[str, Mapping[str, np.ndarray]]] = {
     ),
     "unique": ("(int64[6] x) => (int64[u] y, int64[v] n) { a = Abs(x) y, , , n = Unique(a) }", {}),
     "range": ("(int64 n) => (int64[r] y) { m = Abs(n) y = Range(o, m, i) }", {"o": np.array(0), "i": np.array(1)}),
+    "optional_sequence": (
+        """(optional(seq(float[2])) o) => (int64 n, bool h) {
+            s = OptionalGetElement(o) n = SequenceLength(s) h = OptionalHasElement(o) }""",
+        {},
+    ),
+    "text_in_branches": (
+        """(bool c, string[2] a) => (string[2] y) { d = Not(c) y = If(d)<
+            then_branch = t () => (string[2] r) { r = StringConcat(a, a) }, else_branch = e () => (string[2] q) { q = Identity(a) }> }""",
+        {},
+    ),
+    "text_picked": ('(string[6] a) => (string[k] q) { m = RegexFullMatch<pattern = "[0-4]">(a) q = Compress(a, m) }', {}),
+    "text_constant_read": ("(string[3] a) => (string[3] q) { q = StringConcat(a, w) }", {"w": np.array(["x", "y", "zé"], object)}),
+    "texts_in_a_sequence": (
+        "(string[2] a, string[3] b) => (seq(string) s, string[p] t) { s = SequenceConstruct(a, b) t = SequenceAt(s, o) }",
+        {"o": np.array(1)},
+    ),
+    "sequence_mapped": (
+        "(seq(float[2]) s) => (seq(float[2]) t) { t = SequenceMap(s)<body = b (float[2] x) => (float[2] y) { y = Relu(x) }> }",
+        {},
+    ),
+    "loop_that_collects": (
+        """(int64 n, float[2] x) => (float[2] f, float[k,2] s) { f, s = Loop(n, , x)<body = b (
+            int64 i, bool c, float[2] a) => (bool d, float[2] r, float[2] o) { d = Identity(c) r = Relu(a) o = Neg(a) }> }""",
+        {},
+    ),
+    "not_numbers": ("(float[3] x) => (float[3] y, bool[3] n) { a = Log(x) y = Sqrt(a) n = IsNaN(y) }", {}),
+    "no_elements": ("(float[3] x) => (float[0] y, float[3] z) { y = Slice(x, o, o) z = Relu(x) }", {"o": np.array([0])}),
+    "int4_scalar": ("(int4 a) => (float y, int4 q) { y = Cast<to = 1>(a) q = Cast<to = 22>(y) }", {}),
     "double": ("(double[3] x) => (double[3] y, float[3] z) { y = Abs(x) z = Cast<to = 1>(y) }", {}),
 }
 

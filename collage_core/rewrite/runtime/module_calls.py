@@ -155,7 +155,9 @@ def _empty(tensor: Tensor) -> Any:
 
 
 def _copied(value: Any) -> Any:
-    return value.value if isinstance(value, OpaqueValue) else value.copy()
+    """Return a copy of an array; a sequence or an optional as it is, which every run makes anew."""
+    plain = value.value if isinstance(value, OpaqueValue) else value
+    return plain.copy() if isinstance(plain, np.ndarray) else plain
 
 
 def _values(tensor: Tensor, value: Any) -> Any:

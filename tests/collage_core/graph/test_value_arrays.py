@@ -20,6 +20,7 @@ ONE, TWO = np.zeros(2, np.float32), np.ones((3, 1), np.float32)
         ([ONE, TWO], "seq(tensor(float))", ["s[0]", "s[1]"]),
         ([], "seq(tensor(float))", ["s[]"]),
         ([ONE], "optional(seq(tensor(float)))", ["s[0]"]),
+        ({3: 0.5, 1: 2.0}, "map(int64,tensor(float))", ["s.keys", "s.values"]),
         (None, "optional(tensor(float))", []),
         (ONE, "optional(tensor(float))", ["s"]),
     ],

@@ -20,7 +20,7 @@ from collage_core.rewrite.runtime.arrays_file import read_arrays, write_arrays
 from collage_core.rewrite.runtime.artifact import Artifact
 from collage_core.rewrite.runtime.artifact_calls import describe_artifact
 from collage_core.toolchains.registry import get
-from tests.helpers.models import loaded, write
+from tests.helpers.models import loaded, model_of, write
 from tests.helpers.odd_models import ODD, SMALL_TYPES, together
 
 pytestmark = pytest.mark.skipif(not get("tvm").availability().usable, reason=get("tvm").availability().reason)
@@ -109,6 +109,18 @@ def test_an_optional_that_holds_nothing(tmp_path: Path) -> None:
     assemble(parts_of(model), model.graph.inputs, model.graph.outputs, tmp_path / "out", 1)
     artifact = Artifact.open(tmp_path / "out")
     assert [bool(artifact.run(given)["h"]) for given in ({"o": None}, {}, {"o": np.ones(3, np.float32)})] == [False, False, True]
+
+
+def test_a_map_goes_in_and_maps_come_out(tmp_path: Path) -> None:
+    text = """g (map(int64,float) m) => (float[1,3] y, seq(map(int64,float)) z) {
+        y = ai.onnx.ml.DictVectorizer<int64_vocabulary = [7, 8, 9]>(m) z = ai.onnx.ml.ZipMap<classlabels_int64s = [7, 8, 9]>(y) }"""
+    given = {"m": {8: 0.5, 7: 2.0}}
+    write_arrays(tmp_path / "inputs.npz", given)
+    read = read_arrays(tmp_path / "inputs.npz")
+    model = load_model(write(tmp_path, model_of(text, domains={"ai.onnx.ml": 1})), inputs=read)
+    assemble(parts_of(model), model.graph.inputs, model.graph.outputs, tmp_path / "out", 1)
+    made = Artifact.open(tmp_path / "out").run(read)
+    assert (made["y"].tolist(), made["z"]) == ([[2, 0.5, 0]], [{7: 2.0, 8: 0.5, 9: 0.0}])
 
 
 @pytest.mark.parametrize(
