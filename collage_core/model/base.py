@@ -36,6 +36,15 @@ class SubModel:
     tuning: bytes = b""
 
 
+def may_name_files(onnx: bytes) -> bool:
+    """Return whether a serialised model can have weights in files, without parsing it; one that runs needs no package of ONNX's to know."""
+    return _LOCATION in onnx
+
+
+_LOCATION = b"\x0a\x08location"
+"""The key under which an external tensor names its file, as protobuf writes it."""
+
+
 @dataclass(frozen=True)
 class FoldedNode:
     """A node of the user's file that is not in the graph.

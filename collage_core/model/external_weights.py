@@ -18,6 +18,7 @@ import numpy as np
 from onnx import ModelProto, TensorProto, numpy_helper
 
 from ..errors import CollageError
+from .base import may_name_files
 from .dtypes import BITS, dtype_name, numpy_dtype
 from .external_data import Slice, is_external, read_slice
 from .scopes import all_nodes
@@ -93,18 +94,13 @@ def read_in(model: ModelProto) -> None:
         read_slice(tensor, slice_of(tensor))
 
 
-def may_have_external(onnx: bytes) -> bool:
-    """Return whether a serialised model can have weights in files; without parsing it, which takes long where all are inside."""
-    return _LOCATION in onnx
-
-
 def in_one_piece(onnx: bytes) -> bytes:
     """Return a serialised model with all of its weights inside.
 
     Raises:
         CollageError: as `read_in`.
     """
-    if not may_have_external(onnx):
+    if not may_name_files(onnx):
         return onnx
     model = ModelProto.FromString(onnx)
     read_in(model)
@@ -147,10 +143,6 @@ def without_external(model: ModelProto) -> ModelProto:
     del made.graph.initializer[:]
     made.graph.initializer.extend(kept)
     return made
-
-
-_LOCATION = b"\x0a\x08location"
-"""The key under which an external tensor names its file, as protobuf writes it."""
 
 
 def point_to(tensor: TensorProto, where: Slice) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..errors import Cancelled, CollageError
 from ..graph.dataflow_graph import Tensor
-from ..model.base import SubModel
+from ..model.base import SubModel, may_name_files
 from ..rules import rule_report
 from ..rules.base import PartitionRule, RuleOptions
 from .buffers import aligned_empty
@@ -344,13 +344,15 @@ def with_weights_inside(model: SubModel) -> SubModel:
     Raises:
         ToolchainError: at stage ``import``, where there are more than one ONNX message can hold, or a file cannot be read.
     """
+    if not may_name_files(model.onnx):
+        return model
     from ..model.external_weights import in_one_piece
 
     try:
         onnx = in_one_piece(model.onnx)
     except CollageError as error:
         raise ToolchainError("import", error.message) from error
-    return model if onnx is model.onnx else replace(model, onnx=onnx)
+    return replace(model, onnx=onnx)
 
 
 def _uncancelled(method: Callable[..., Any]) -> Callable[..., Any]:

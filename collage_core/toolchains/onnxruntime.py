@@ -19,7 +19,7 @@ import numpy as np
 
 from ..base import processor
 from ..graph.dataflow_graph import Tensor
-from ..model.base import SubModel
+from ..model.base import SubModel, may_name_files
 from ..rules.base import PartitionRule, RuleOptions
 from .base import Availability, Kernel, Toolchain, ToolchainError, unbound_outputs
 from .buffers import array_at, buffer_dtype
@@ -247,12 +247,12 @@ def _session_options(threads: int, spinning: Mapping[str, str]) -> Any:
 
 def _package(path: Path, source: bytes) -> bytes:
     """Return the optimised model at `path` as a package; what it did not change of `source` stays in files that are there."""
-    from ..model.external_weights import external_tensors, make_paths_absolute, may_have_external, with_relative_paths
-
     optimised = path.read_bytes()
-    if not may_have_external(optimised):
+    if not may_name_files(optimised):
         return optimised
     from onnx import ModelProto
+
+    from ..model.external_weights import external_tensors, make_paths_absolute, with_relative_paths
 
     proto = ModelProto.FromString(optimised)
     make_paths_absolute(proto, with_relative_paths(ModelProto.FromString(source))[1])
@@ -263,10 +263,10 @@ def _session(model: bytes, options: Any) -> Any:
     """Return a session of `model`; the files that it names are mapped, and of weights that kernels copy the pages are free again."""
     import onnxruntime
 
-    from ..model.external_weights import may_have_external, with_relative_paths
-
-    if may_have_external(model):
+    if may_name_files(model):
         from onnx import ModelProto
+
+        from ..model.external_weights import with_relative_paths
 
         model, folder = with_relative_paths(ModelProto.FromString(model))
         options.add_session_config_entry("session.model_external_initializers_file_folder_path", folder)

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..base.processor import has_any
 from ..graph.dataflow_graph import Tensor
-from ..model.base import SubModel
+from ..model.base import SubModel, may_name_files
 from ..rules.base import PartitionRule, RuleOptions
 from .base import Availability, Kernel, Toolchain, ToolchainError, unbound_outputs
 from .buffers import array_at, buffer_dtype
@@ -55,9 +55,7 @@ class OpenVinoToolchain(Toolchain):
         return arbitrary_fusion(MatchCheck(openvino_refusal, OpPredicate()), options, DEFAULT_DEPTH)
 
     def build(self, model: SubModel, threads: int) -> bytes:
-        from ..model.external_weights import may_have_external
-
-        if may_have_external(model.onnx):
+        if may_name_files(model.onnx):
             return make_package(model.onnx)  # An exported model would hold the weights, so this one is compiled when it is loaded.
         compiled, _ = self._compiled(model.onnx, threads, {})
         try:
@@ -67,8 +65,6 @@ class OpenVinoToolchain(Toolchain):
 
     def _compiled(self, onnx: bytes, threads: int, further: Mapping[str, Any]) -> tuple[Any, list[np.ndarray]]:
         """Return the compiled model, and the maps of weights that must outlive it."""
-        from ..model.external_weights import release_pages
-
         try:
             read, maps = _read(onnx)
         except Exception as error:  # as above
@@ -77,8 +73,11 @@ class OpenVinoToolchain(Toolchain):
             compiled = _core().compile_model(read, "CPU", {**_config(threads, self.precision_hint), **further})
         except Exception as error:  # as above
             raise ToolchainError("build", reason(error)) from error
-        for weights in maps:
-            release_pages(weights)  # Kernels have copies in their own order.
+        if maps:
+            from ..model.external_weights import release_pages
+
+            for weights in maps:
+                release_pages(weights)  # Kernels have copies in their own order.
         return compiled, maps
 
     def load(self, package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int) -> Kernel:
@@ -195,12 +194,12 @@ def _read(model: bytes) -> tuple[Any, list[np.ndarray]]:
 
 def _parsed(model: bytes) -> tuple[Any, list[np.ndarray]]:
     """Return `model` as the reader makes it; weights that it has in files are constants over maps of these, which nothing copies."""
-    from ..model.external_weights import external_tensors, may_have_external, values_of, without_external
-
-    if not may_have_external(model):
+    if not may_name_files(model):
         return _core().read_model(model=model, weights=b""), []
     import openvino
     from onnx import ModelProto
+
+    from ..model.external_weights import external_tensors, values_of, without_external
 
     proto = ModelProto.FromString(model)
     maps = {tensor.name: values_of(tensor) for tensor in external_tensors(proto)}

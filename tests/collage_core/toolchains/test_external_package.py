@@ -9,7 +9,7 @@ import pytest
 
 from collage_core.graph.index_set import IndexSet
 from collage_core.model import external_weights
-from collage_core.model.base import SubModel
+from collage_core.model.base import SubModel, may_name_files
 from collage_core.model.onnx_model import OnnxModel, load_model
 from collage_core.toolchains.base import Toolchain, ToolchainError, unbound_outputs
 from collage_core.toolchains.external_package import found_in, is_external, moved, slices_of
@@ -53,7 +53,7 @@ def test_a_toolchain_that_does_not_say_so_gets_the_weights_inside(large: OnnxMod
     model = whole(large)
     Plain().build(model, 1), Plain().profile(model, [], 1), Taking().build(model, 1)
     assert [len(one.onnx) > SIZES.weight_bytes for one in asked] == [True, True, False]
-    assert not external_weights.may_have_external(asked[0].onnx)
+    assert not may_name_files(asked[0].onnx)
     assert asked[2] is model
 
 
