@@ -13,6 +13,8 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Any
 
+import numpy as np
+
 from ...errors import CollageError
 from ...graph.dataflow_graph import Tensor
 from ...toolchains.buffers import array_at, buffer_dtype
