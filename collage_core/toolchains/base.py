@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from .tuning import Tuning, Workload
 
 
+PROCESSOR = "CPU"
+"""`Availability.device` of the toolchains that compute on the processor."""
+
+
 @dataclass(frozen=True)
 class Availability:
     """Says whether a toolchain is usable on this machine.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -23,7 +23,11 @@ from ..rules.combinators import Composite, MatchCheck, Union
 from ..rules.pattern import Matcher, parse_pattern
 from ..rules.trees import fusion_tree
 from .base import Kernel, Toolchain, ToolchainError
+from .native_call import NativeCall
 from .reasons import one_line
+
+if TYPE_CHECKING:
+    import tvm
 
 
 @dataclass(frozen=True)
@@ -151,18 +155,52 @@ class LibraryToolchain(Toolchain):
 
     def build(self, model: SubModel, threads: int) -> bytes:
         """Return the sub-model itself, once a call has been prepared from it."""
-        _prepared(self.functions, model.onnx, model.inputs, model.outputs, threads)
+        prepared(self.functions, model.onnx, model.inputs, model.outputs, threads)
         return model.onnx
 
     def load(self, package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int) -> Kernel:
         try:
-            return _LibraryKernel(_prepared(self.functions, package, inputs, outputs, threads))
+            return _LibraryKernel(prepared(self.functions, package, inputs, outputs, threads))
         except ToolchainError as error:
             raise ToolchainError("build", error.message) from error
 
+    def native_call(self, call: LibraryCall) -> NativeCall | None:
+        """Return `call` for a kernel of TVM's; None, as inherited, where only Python can make it."""
+        return None
 
-def _prepared(functions: LibraryFunctions, package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int) -> Bind:
-    """Return the call of the function that computes the model in `package`.
+    def prepare(self, module: tvm.IRModule) -> tvm.IRModule:
+        """Return the function as a call of a PrimFunc that makes the native call; as it is where there is none, or no compiler."""
+        if type(self).native_call is LibraryToolchain.native_call:
+            return module
+        from .tvm_library_calls import with_native_call
+
+        return with_native_call(module, self.name, self._native)
+
+    def _native(self, model: SubModel, threads: int) -> tuple[str, NativeCall | None]:
+        """Return the label of the function that computes `model`, and its native call."""
+        function, call = call_of(self.functions, model.onnx, model.inputs, model.outputs, threads)
+        return function.label, self.native_call(call)
+
+
+def prepared(functions: LibraryFunctions, package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int) -> Bind:
+    """Return the call of the function that computes the model in `package`, prepared.
+
+    Raises:
+        ToolchainError: it is no model, no function computes it, or its function fails.
+    """
+    function, call = call_of(functions, package, inputs, outputs, threads)
+    try:
+        return function.prepare(call)
+    except ToolchainError:
+        raise
+    except Exception as error:  # any exception of a function is its reason
+        raise ToolchainError("build", f"{function.label}: {one_line(error)}") from error
+
+
+def call_of(
+    functions: LibraryFunctions, package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int
+) -> tuple[LibraryFunction, LibraryCall]:
+    """Return the function that computes the model in `package`, and its call.
 
     Raises:
         ToolchainError: it is no model, or no function computes it.
@@ -181,12 +219,7 @@ def _prepared(functions: LibraryFunctions, package: bytes, inputs: Sequence[Tens
         raise ToolchainError("import", f"{function.label}: a tensor inside the call is read outside, a library function makes one")
     weights = {tensor.name: numpy_helper.to_array(tensor) for tensor in proto.graph.initializer}
     types = {**graph.types, **{name: constant.type for name, constant in graph.constants.items()}}
-    try:
-        return function.prepare(LibraryCall(graph.nodes, tuple(tensor.name for tensor in inputs), types, weights, threads))
-    except ToolchainError:
-        raise
-    except Exception as error:  # any exception of a function is its reason
-        raise ToolchainError("build", f"{function.label}: {one_line(error)}") from error
+    return function, LibraryCall(graph.nodes, tuple(tensor.name for tensor in inputs), types, weights, threads)
 
 
 class _LibraryKernel:

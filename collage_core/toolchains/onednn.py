@@ -2,7 +2,8 @@
 
 A candidate is one primitive: the product, a bias, a sum with another tensor, and an activation, as oneDNN's post-operations. Around a
 convolution it reorders images into the layout that the primitive prefers, where that pays. Weights are reordered once, when a package
-is loaded. `onednn_library` has the C interface; the library is loaded by `build` and `load` alone.
+is loaded. `onednn_library` has the C interface; the library is loaded by `build`, `load` and `native_call` alone. Kernels of TVM's make
+the same primitive by ``onednn_calls.c``.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from ..graph.dataflow_graph import DataflowGraph, Node, TensorType
 from ..rules.operators import type_of
 from .base import Availability
 from .library_functions import Bind, LibraryCall, LibraryFunctions, LibraryToolchain, Run
+from .native_call import NativeCall
 from .onednn_library import (
     BIAS,
     CONVOLUTION_DIRECT,
@@ -26,6 +28,7 @@ from .onednn_library import (
     INFERENCE,
     PACKAGE,
     SOURCE,
+    SPIN_COUNT,
     WEIGHTS,
     Extents,
     Handle,
@@ -37,12 +40,18 @@ from .onednn_library import (
     library_path,
     onednn,
 )
+from .onednn_native import KINDS, MOST_AXES, NO_LAYOUT, chosen, given, post_numbers
 
 CALLS_VERSION = "+collage.1"
 """Version of the calls here, which the toolchain's version ends with. Count up when kernels change, so that
 their costs are measured again."""
 HINT = "pip install collage-explorer[onednn]"
 FUNCTIONS = LibraryFunctions("float32")
+FAILURES = (
+    "oneDNN cannot be loaded: set COLLAGE_ONEDNN to its file",
+    "oneDNN fails",
+    "the weights were packed for another processor or version of oneDNN: partition the module here",
+)
 
 _RELU, _TANH, _LOGISTIC, _GELU_TANH, _CLIP, _GELU_ERF = 0x20, 0x21, 0x29, 0x2B, 0x2E, 0x31
 _LARGEST = float(np.finfo(np.float32).max)
@@ -61,6 +70,30 @@ class OneDnnToolchain(LibraryToolchain):
         if library_path() is None:
             return Availability(False, reason=f"the package {PACKAGE} is not installed", hint=HINT, precision="float32")
         return Availability(True, metadata.version(PACKAGE) + CALLS_VERSION, precision="float32")
+
+    def native_call(self, call: LibraryCall) -> NativeCall | None:
+        first = call.nodes[0]
+        product = _PRODUCT_OF[first.op](call, first)
+        if len(product.weights) > MOST_AXES:
+            return None
+        behind, library = _behind(call, product), onednn()
+        library.use_threads(call.threads)
+        layout = library.layout(descriptor := _descriptor(library, call, product, behind), WEIGHTS)
+        numbers = [call.threads, *_native_numbers(call, product, behind)]
+        factor: str | np.ndarray = product.factor
+        if product.factor in call.weights:
+            numbers += library.layout_numbers(layout)
+            factor = library.reordered(call.weights[product.factor], library.plain(product.weights, product.strides), layout)
+        del descriptor  # it has the layout
+        source = first.inputs[0]
+        operands = (
+            _operand(call, source),
+            factor,
+            source if behind.bias is None else behind.bias,
+            _operand(call, behind.residual) if behind.residual else source,
+        )
+        words = (("LIBRARY", str(library_path())), ("IDLE", SPIN_COUNT))
+        return NativeCall("onednn_calls.c", words, " ".join(map(str, numbers)), operands, FAILURES)
 
 
 @dataclass(frozen=True)
@@ -253,6 +286,22 @@ def _descriptor(library: OneDnn, call: LibraryCall, product: _Product, behind: _
     if node.op == "Gemm":
         return library.descriptor("inner_product_forward", INFERENCE, source, weights, bias, destination, operations)
     return library.descriptor("matmul", source, weights, bias, destination, operations)
+
+
+def _native_numbers(call: LibraryCall, product: _Product, behind: _Behind) -> list[int]:
+    """Return what `_descriptor` hands to the library, as ``onednn_calls.c`` reads it."""
+    node = call.nodes[0]
+    ends = chosen if node.op == "Conv" and _gains_by_layout(product) else given
+    weights = chosen(product.weights) if product.factor in call.weights else given(product.weights, product.strides)
+    bias = [NO_LAYOUT] if behind.bias is None else given(_bias_shape(node, product))
+    windows = _windows(node, product) if node.op == "Conv" else ()
+    counted = [len(windows[0]), *(number for numbers in windows for number in numbers)] if windows else []
+    layouts = [*ends(product.source), *weights, *bias, *ends(product.destination)]
+    return [KINDS[node.op], *layouts, *counted, *post_numbers(behind.operations), int(bool(behind.residual))]
+
+
+def _operand(call: LibraryCall, name: str) -> str | np.ndarray:
+    return np.ascontiguousarray(call.weights[name]) if name in call.weights else name
 
 
 def _bias_shape(node: Node, product: _Product) -> tuple[int, ...]:

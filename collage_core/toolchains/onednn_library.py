@@ -31,6 +31,8 @@ SOURCE, DESTINATION, WEIGHTS, BIAS = 1, 17, 33, 41
 """Arguments of a primitive."""
 _DESCRIPTOR_OF: Mapping[int, int] = {SOURCE: 129, WEIGHTS: 131, DESTINATION: 133}
 """Argument → the query for its memory descriptor."""
+_AXES, _STRIDES, _PADDED, _BLOCK_COUNT, _BLOCKS, _BLOCK_AXES = 256, 14, 260, 263, 264, 265
+"""Queries of what a memory descriptor says."""
 _ALLOCATE = c_void_p(-1)
 _MOST_AXES = 12
 _STATUS = {1: "out of memory", 2: "invalid arguments", 3: "it is not implemented", 5: "it failed as it ran"}
@@ -126,6 +128,32 @@ class OneDnn:
     def layout(self, descriptor: Handle, argument: int) -> c_void_p:
         """Return the memory descriptor of an argument of a primitive, which belongs to `descriptor`."""
         return c_void_p(self._library.dnnl_primitive_desc_query_md(descriptor.pointer, _DESCRIPTOR_OF[argument], 0))
+
+    def layout_numbers(self, layout: c_void_p) -> list[int]:
+        """Return what tells a layout from any other: its rank, padded extents, strides, and its inner blocks with their axes."""
+        axes, count = (self._queried(layout, query, c_int).value for query in (_AXES, _BLOCK_COUNT))
+        lists = [(_PADDED, axes), (_STRIDES, axes), (_BLOCKS, count), (_BLOCK_AXES, count)]
+        padded, strides, blocks, of = (self._queried(layout, query, POINTER(c_int64))[:length] for query, length in lists)
+        return [axes, *padded, *strides, count, *blocks, *of]
+
+    def _queried(self, layout: c_void_p, query: int, kind: Any) -> Any:
+        found = kind()
+        self._check(self._library.dnnl_memory_desc_query(layout, query, byref(found)), "memory_desc_query")
+        return found
+
+    def reordered(self, values: np.ndarray, plain: Handle, layout: c_void_p) -> np.ndarray:
+        """Return `values`, which lie as `plain` says, in the layout `layout`, as a list of float32."""
+        given = np.ascontiguousarray(values)
+        if self.equal(plain.pointer, layout):
+            return given.reshape(-1)
+        made = np.zeros(self._library.dnnl_memory_desc_get_size(layout) // given.itemsize, given.dtype)
+        memories = [self.memory_of_caller(one) for one in (plain.pointer, layout)]
+        for memory, array in zip(memories, (given, made), strict=True):
+            self.use(memory, array)
+        primitive = self.reorder(plain.pointer, layout)
+        if self._execute(*self.step(primitive, dict(zip((SOURCE, DESTINATION), memories, strict=True)))):
+            raise ToolchainError("build", "oneDNN fails in primitive_execute")
+        return made
 
     def equal(self, one: c_void_p, other: c_void_p) -> bool:
         """Return whether two memory descriptors describe the same layout."""

@@ -87,6 +87,16 @@ def decoded(tuning: bytes) -> tuple[TunedKernel, ...]:
         raise CollageError(f"the tuning records are damaged: {error}", "tune again, or leave them out", "bad_tuning") from error
 
 
+def merged(tunings: Iterable[bytes]) -> bytes:
+    """Return the kernels of several `SubModel.tuning` as one; of two records of one kernel, the faster."""
+    fastest: dict[tuple[str, str], TunedKernel] = {}
+    for kernel in (kernel for tuning in tunings for kernel in decoded(tuning)):
+        known = fastest.get((kernel.workload, kernel.target))
+        if known is None or kernel.seconds < known.seconds:
+            fastest[kernel.workload, kernel.target] = kernel
+    return encoded(fastest.values())
+
+
 def schedules(kernels: Iterable[TunedKernel]) -> bytes:
     """Return what of `kernels` changes a build: those with a schedule of their own, without how long tuning took."""
     return encoded(TunedKernel(one.workload, one.target, one.trace, one.seconds, one.default_s, 0, 0.0) for one in kernels if one.trace)

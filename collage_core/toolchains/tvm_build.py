@@ -70,9 +70,13 @@ def unscheduled(model: SubModel, threads: int) -> IRModule:
         raise ToolchainError("build", one_line(error)) from error
 
 
-def kernel_passes() -> list[Any]:
-    """Return the passes that make fused, scheduled PrimFuncs of a module's operators. They run under `cpu_target`."""
-    return [*_fusing_passes(), ScheduleTuned(b"")]
+def kernel_passes(tuning: bytes = b"") -> list[Any]:
+    """Return the passes that make fused PrimFuncs of a module's operators, scheduled as `tuning` says. They run under `cpu_target`.
+
+    Raises:
+        ToolchainError: at stage ``build``; a record of `tuning` is for another target, or damaged.
+    """
+    return [*_fusing_passes(), ScheduleTuned(tuning)]
 
 
 def _fusing_passes() -> list[Any]:

@@ -58,9 +58,11 @@ class TvmFusionToolchain(TvmToolchain):
 
     def prepare(self, module: tvm.IRModule) -> tvm.IRModule:
         """Return the function as a call of one PrimFunc. It reads the weights packed, so this comes before they are parameters."""
+        from .relax_attributes import TUNING
         from .tvm_one_kernel import as_one_kernel, named_by_content
 
-        return named_by_content(as_one_kernel(module, usable_cores()))
+        tuning = str((module["main"].attrs or {}).get(TUNING, "")).encode()
+        return named_by_content(as_one_kernel(module, usable_cores(), tuning))
 
     def _unscheduled(self, model: SubModel, threads: int) -> tvm.IRModule:
         from .tvm_one_kernel import one_unscheduled

@@ -36,13 +36,13 @@ def one_unscheduled(model: SubModel, threads: int) -> tvm.IRModule:
     return _as_one(import_onnx(model), threads)
 
 
-def as_one_kernel(module: tvm.IRModule, threads: int) -> tvm.IRModule:
-    """Return `module`, whose ``main`` is flat, with one scheduled PrimFunc that ``main`` calls.
+def as_one_kernel(module: tvm.IRModule, threads: int, tuning: bytes = b"") -> tvm.IRModule:
+    """Return `module`, whose ``main`` is flat, with one PrimFunc that ``main`` calls, scheduled as `tuning` says.
 
     Raises:
         ToolchainError: at stage ``build``; TVM makes more than one kernel of it, or none.
     """
-    return with_schedules(_as_one(module, threads), b"", threads)
+    return with_schedules(_as_one(module, threads), tuning, threads)
 
 
 def _as_one(module: tvm.IRModule, threads: int) -> tvm.IRModule:

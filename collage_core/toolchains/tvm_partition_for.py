@@ -7,7 +7,8 @@ runs TVM, and belongs in a worker process.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import tvm
@@ -41,10 +42,37 @@ def partition_groups(model: SubModel | RelaxSource, toolchain: str) -> list[tupl
 
 
 def partition_for(toolchain: str) -> Callable[[tvm.IRModule], tvm.IRModule]:
-    """Return TVM's function ``partition_for_<toolchain>``."""
+    """Return TVM's function ``partition_for_<toolchain>``, without what it notes of the memory of kernels."""
     module = importlib.import_module(f"tvm.relax.backend.{MODULES[toolchain]}")
     found: Callable[[tvm.IRModule], tvm.IRModule] = getattr(module, f"partition_for_{toolchain}")
-    return found
+
+    def partition(mod: tvm.IRModule) -> tvm.IRModule:
+        with _without_workspaces(module):
+            return found(mod)
+
+    return partition
+
+
+@tvm.transform.module_pass(opt_level=0, name="CollageUnchanged")
+def _unchanged(mod: tvm.IRModule, _context: Any) -> tvm.IRModule:
+    return mod
+
+
+@contextmanager
+def _without_workspaces(module: Any) -> Iterator[None]:
+    """Leave out the pass of `module`, if it has one, that notes the workspace of each kernel for code generation.
+
+    In 0.27 those of CUTLASS and cuDNN look a dtype up by its name where it is an object, and raise a KeyError on attention. Which
+    functions there are does not depend on it.
+    """
+    own = getattr(module, "annotate_workspace", None)
+    if own is not None:
+        module.annotate_workspace = _unchanged
+    try:
+        yield
+    finally:
+        if own is not None:
+            module.annotate_workspace = own
 
 
 def function_groups(named: NamedModule, made: tvm.IRModule) -> list[list[int]]:

@@ -14,6 +14,7 @@ from tvm.relax.backend.cpu_generic import pipeline as cpu_generic
 
 from ..base.cores import usable_cores
 from ..errors import CollageError
+from ..toolchains.relax_attributes import TUNING
 from ..toolchains.tvm_build import cpu_target, kernel_passes
 from ..toolchains.tvm_schedule import finished
 from .encodings import CODEGEN
@@ -25,7 +26,8 @@ from .pass_errors import carried
 class ScheduleRest:
     """Lowers and schedules what no toolchain has taken. Comes after `RunHooks` or `RunCodegen`, and before `RunTirHooks`.
 
-    PrimFuncs that are marked as scheduled, those of toolchains among them, stay as they are, and so do all in later passes.
+    PrimFuncs that are marked as scheduled, those of toolchains among them, stay as they are, and so do all in later passes. Kernels that
+    were tuned get the schedules that the module's attribute ``collage.tuning`` has.
 
     Args:
         threads: Threads that the kernels will run with; the usable cores unless given.
@@ -36,7 +38,8 @@ class ScheduleRest:
 
     @carried
     def transform_module(self, mod: tvm.IRModule, _context: Any) -> tvm.IRModule:
-        passes = [*kernel_passes(), relax.transform.InlinePrivateFunctions(), relax.transform.DeadCodeElimination()]
+        tuning = str((mod.attrs or {}).get(TUNING, "")).encode()
+        passes = [*kernel_passes(tuning), relax.transform.InlinePrivateFunctions(), relax.transform.DeadCodeElimination()]
         with cpu_target(self._threads):
             made = tvm.transform.Sequential(passes)(mod)
         for var, function in made.functions_items():

@@ -17,10 +17,11 @@ from tvm_ffi import structural_equal
 
 from ..errors import CollageError
 from ..toolchains import registry
+from ..toolchains.relax_attributes import THREADS
 from .blocked_tensors import is_held_blocked, to_blocked, to_plain
 from .flattening import flattened
 
-CODEGEN, COMPOSITE, PRIMITIVE, SYMBOL, THREADS = "Codegen", "Composite", "Primitive", "global_symbol", "collage.threads"
+CODEGEN, COMPOSITE, PRIMITIVE, SYMBOL = "Codegen", "Composite", "Primitive", "global_symbol"
 
 
 @dataclass(frozen=True)

@@ -21,13 +21,11 @@ from ..model.relax.lifting import lifted
 from ..model.relax.replacing import Replaced
 from ..toolchains import registry
 from ..toolchains.base import Toolchain, ToolchainError
+from ..toolchains.relax_attributes import EXTERNAL, THREADS, TUNING
 from ..toolchains.tvm_schedule import finished
 from .encodings import CODEGEN, COMPOSITE, kernel_function, threads_of
 from .pass_errors import carried
 from .region_rewriter import names_of
-
-EXTERNAL = "external_mods"
-"""Attribute of a module in which `RunCodegen` keeps the runtime modules that are linked into the library."""
 
 
 @tvm.transform.module_pass(opt_level=0, name="CollageRunHooks")
@@ -41,14 +39,13 @@ class RunHooks:
         runtime: list[Any] = []
         helpers = _Helpers(builder, names_of(mod))
         for var, function, target in sorted(hinted, key=lambda one: str(one[0].name_hint)):
-            made = _Lowering(str(var.name_hint), target, function)
+            made = _Lowering(str(var.name_hint), target, function, str((mod.attrs or {}).get(TUNING, "")))
             try:
                 builder.update_func(var, made.lowered(builder, helpers, runtime))
             except ToolchainError as error:
                 said = f"{target} cannot take the function {made.name!r}: {error}"
                 raise CollageError(said, "leave it to another toolchain", "toolchain") from error
-        made_module = builder.get()
-        return _linked(made_module, runtime)
+        return _linked(builder.get(), runtime)
 
 
 @tvm.transform.module_pass(opt_level=0, name="CollageRunTirHooks")
@@ -122,15 +119,16 @@ class _Helpers:
 
 
 class _Lowering:
-    """Lowers one function."""
+    """Lowers one function; `tuning` has the schedules of kernels of the module that were tuned."""
 
-    def __init__(self, name: str, target: str, function: relax.Function):
+    def __init__(self, name: str, target: str, function: relax.Function, tuning: str):
         self.name, self.target, self.tool, self._function = name, target, _tool(target, name), function
+        self._tuning = tuning
         self._symbol = f"{name}_kernel"
 
     def lowered(self, builder: relax.BlockBuilder, helpers: _Helpers, runtime: list[Any]) -> relax.Function:
         """Return the function whose body is a call of what the toolchain made; its runtime modules go into `runtime`."""
-        prepared = self._prepared(helpers)
+        prepared = self._prepared(helpers, runtime)
         inner, constants = lifted(prepared)
         arrays = [self.tool.constant_updater(f"{self.name}.{at}", array) for at, array in enumerate(constants)]
         if any(array is None for array in arrays):
@@ -150,12 +148,15 @@ class _Lowering:
         runtime.append(made)
         return self._calls_symbol(inner, given)
 
-    def _prepared(self, helpers: _Helpers) -> relax.Function:
+    def _prepared(self, helpers: _Helpers, runtime: list[Any]) -> relax.Function:
         """Run `prepare` on this function alone. What it adds to the module must have a name of its own."""
-        module = self.tool.prepare(tvm.IRModule({"main": kernel_function(self.target, self._function)}))
+        known = {THREADS: threads_of(self._function, usable_cores()), **({TUNING: self._tuning} if self._tuning else {})}
+        flat = kernel_function(self.target, self._function).with_attr(known)
+        module = self.tool.prepare(tvm.IRModule({"main": flat}))
         if module is None or "main" not in names_of(module):
             raise _nothing(self.target, "prepare", [self.name])
-        main = module["main"]
+        runtime.extend((module.attrs or {}).get(EXTERNAL, []))  # with += an array of TVM's would take the list's place
+        main = module["main"].without_attr(THREADS).without_attr(TUNING)
         if target_of(main):
             raise CollageError(f"{self.target}: its hook prepare leaves its attribute on {self.name}", "mend the toolchain", "bad_hook")
         added = {var: function for var, function in module.functions_items() if str(var.name_hint) != "main"}
@@ -207,7 +208,13 @@ def _linked(mod: tvm.IRModule, runtime: Sequence[Any]) -> tvm.IRModule:
     if not runtime:
         return mod
     before = list((mod.attrs or {}).get(EXTERNAL, []))
-    return mod.with_attr(EXTERNAL, [*before, *runtime])
+    known = {str(one.inspect_source()) for one in before if one.kind == "c"}
+    for one in runtime:
+        source = str(one.inspect_source()) if one.kind == "c" else ""
+        if source not in known:  # a source that two functions call is linked once
+            before.append(one)
+            known |= {source} - {""}
+    return mod.with_attr(EXTERNAL, before)
 
 
 def _called_outside(mod: tvm.IRModule, gone: set[Any]) -> tvm.IRModule:

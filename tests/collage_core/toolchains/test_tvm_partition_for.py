@@ -46,7 +46,6 @@ def test_every_partition_for_that_tvm_has_runs_and_makes_as_many_functions_as_th
     from collage_core.toolchains.tvm_partition_for import function_groups, partition_for
 
     assert toolchain in PARTITION_FOR
-    # Those of CUTLASS and cuDNN fail on attention in 0.27: they look dtypes up by other names.
     named = own_names(Ops("float16").module(fused_convolutions if toolchain in ("cutlass", "cudnn") else products))
     made = partition_for(toolchain)(named.module)
     called = [getattr(binding.value, "op", None) for binding in bindings_of(made["main"])]
@@ -56,6 +55,33 @@ def test_every_partition_for_that_tvm_has_runs_and_makes_as_many_functions_as_th
     numbers = [number for group in groups for number in group]
     assert len(numbers) == len(set(numbers))
     assert theirs
+
+
+@pytest.mark.parametrize(("toolchain", "stacked"), [("cutlass", False), ("cutlass", True), ("cudnn", True)])
+def test_attention_is_in_a_group(toolchain: str, stacked: bool) -> None:
+    """Although TVM's own passes fail on it as they note how much memory the kernel needs."""
+    from tvm import relax
+
+    from collage_core.toolchains.tvm_partition_for import function_groups, partition_for
+
+    builder = relax.BlockBuilder()
+    shape, kind = (2, 8, 4, 16), relax.TensorType((2, 8, 4, 16), "float16")
+    given = [relax.Var("qkv", relax.TensorType((2, 8, 192), "float16"))] if stacked else [relax.Var(name, kind) for name in "qkv"]
+    with builder.function("main", given):
+        with builder.dataflow():
+            parts = given
+            if stacked:
+                halves = builder.emit(relax.op.split(given[0], 3, axis=2), "parts")
+                parts = [builder.emit(relax.op.reshape(relax.TupleGetItem(halves, at), shape), f"part{at}") for at in range(3)]
+            made = builder.emit(relax.op.nn.attention(*parts), "attended")
+            result = builder.emit_output(relax.op.nn.relu(made), "made")
+        builder.emit_func_output(result)
+    named = own_names(builder.get())
+    groups = function_groups(named, partition_for(toolchain)(named.module))
+    (nodes,) = [{named.nodes[number] for number in group} for group in groups]
+    assert "attended" in nodes
+    assert "made" not in nodes
+    assert ("part0" in nodes) == stacked
 
 
 def test_there_is_one_for_every_table_that_tvm_has_such_a_function_for() -> None:

@@ -13,6 +13,7 @@ tvm = pytest.importorskip("tvm")
 
 from tvm import relax  # noqa: E402
 
+from collage_core.model.relax.flat_model import flat_model  # noqa: E402
 from collage_core.toolchains import blocked_layout  # noqa: E402
 from collage_core.transform.blocked_tensors import (  # noqa: E402
     is_held_blocked,
@@ -21,7 +22,6 @@ from collage_core.transform.blocked_tensors import (  # noqa: E402
     to_blocked,
     to_plain,
 )
-from collage_core.transform.codegens import sub_model  # noqa: E402
 from collage_core.transform.encodings import Encode, Placement, as_byoc, as_primitive, kernel_function  # noqa: E402
 from collage_core.transform.flattening import flattened  # noqa: E402
 
@@ -51,13 +51,13 @@ def test_reorders_move_elements_as_the_toolchains_do() -> None:
 def test_a_function_that_only_reorders_is_recognised(blocked: bool, encode: Encode) -> None:
     kind = relax.TensorType(IMAGE.shape, "float32")
     function = kernel_function("onnxruntime", encode(Placement("onnxruntime"), reorder_function(kind, blocked)))
-    general, _ = sub_model("main", function)
+    general, _ = flat_model("main", function)
     found = reorder_of(function, general)
     assert found is not None
     assert [node.op_type for node in ModelProto.FromString(found.onnx).graph.node] == ["ReorderInput" if blocked else "ReorderOutput"]
     assert (found.inputs, found.outputs) == (general.inputs, general.outputs)
     other = flattened(moved(lambda x, bind: to_plain(to_blocked(x, bind), bind))["main"])
-    assert reorder_of(other, sub_model("main", other)[0]) is None
+    assert reorder_of(other, flat_model("main", other)[0]) is None
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,6 @@ from tvm_ffi import structural_equal  # noqa: E402
 from collage_core.errors import CollageError  # noqa: E402
 from collage_core.transform import CollagePartition, RunHooks  # noqa: E402
 from collage_core.transform.collage_partition import Report  # noqa: E402
-from collage_core.transform.packages import Package  # noqa: E402
 
 RANDOM = np.random.default_rng(0)
 
@@ -191,8 +190,8 @@ def test_what_no_toolchain_can_take_stays_and_divides() -> None:
 
 
 @pytest.mark.long
-def test_calls_of_a_library_are_composite_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They have the label of the library's function. TVM can compute them, and the library does after `RunHooks`."""
+def test_calls_of_a_library_are_composite_only() -> None:
+    """They have the label of the library's function. TVM can compute them, and the library does after `RunHooks`, called by a PrimFunc."""
     module = picture_module()
     pins = ({"kind": "pin", "op": "Conv", "target": "onednn"},)
     made = CollagePartition(["onednn", "tvm"], costs="roofline", threads=1, constraints=pins)(module)
@@ -201,16 +200,11 @@ def test_calls_of_a_library_are_composite_only(monkeypatch: pytest.MonkeyPatch) 
     assert not functions_of(made, "Codegen")
     expected = run(module, PICTURE)[0]
     assert np.allclose(run(made, PICTURE)[0], expected, atol=1e-5)
-    called: list[str] = []
-
-    def counted(package: Package) -> Any:
-        called.append(package.target)
-        return function_of(package)
-
-    function_of = Package.function
-    monkeypatch.setattr(Package, "function", counted)
-    assert np.allclose(run(RunHooks()(made), PICTURE)[0], expected, atol=1e-5)
-    assert called == ["onednn"]
+    lowered = RunHooks()(made)
+    (kernel,) = [str(var.name_hint) for var, one in lowered.functions_items() if isinstance(one, tvm.tirx.PrimFunc)]
+    assert kernel.startswith("onednn_conv")
+    assert "collage_onednn_calls" in str(lowered[kernel])
+    assert np.allclose(run(lowered, PICTURE)[0], expected, atol=1e-5)
 
 
 @pytest.mark.long

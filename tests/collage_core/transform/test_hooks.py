@@ -91,6 +91,70 @@ def test_hooks_of_a_toolchain_leave_the_partitions_of_others_alone() -> None:
     assert not functions_of(made, "Codegen")
 
 
+def marks(module: Any) -> tuple[list[str], list[str]]:
+    """The Relax functions and the PrimFuncs that have a ``Codegen``."""
+    found = [(one, str(var.name_hint)) for var, one in module.functions_items() if "Codegen" in (one.attrs or {})]
+    relaxed = [name for one, name in found if isinstance(one, relax.Function)]
+    return relaxed, [name for _, name in found if name not in relaxed]
+
+
+def test_a_hint_says_who_lowers_a_function_and_later_a_mark_who_builds_its_kernel() -> None:
+    """The mark is our own: 0.27 gives every PrimFunc the target of `tvm.compile`. It stays through legalisation and fusion."""
+    module = partitioned("writes_c")
+    assert marks(module) == (["main_writes_c_0"], [])
+    module = RunHooks()(module)
+    assert marks(module) == ([], ["main_writes_c_0_tir"])
+    lowering = [relax.transform.LegalizeOps(), relax.transform.AnnotateTIROpPattern(), relax.transform.FuseOps(), relax.transform.FuseTIR()]
+    module = tvm.transform.Sequential(lowering)(module)
+    assert marks(module) == ([], ["main_writes_c_0_tir"])
+    assert "tir_to_runtime" not in CALLS
+    assert marks(RunTirHooks()(module)) == ([], [])
+    assert CALLS[-1] == "tir_to_runtime"
+
+
+def chain_on(composite: str, length: int = 6) -> Any:
+    """``relu(x @ weight)``, `length` times, each product by a call of a library."""
+    builder, kind = relax.BlockBuilder(), relax.TensorType((8, 8), "float32")
+    given, x = relax.Var("given", kind), relax.Var("x", kind)
+    with builder.function("product", [given], attrs={"Composite": composite, "Primitive": True, "collage.threads": 1}, private=True):
+        with builder.dataflow():
+            made = builder.emit_output(relax.op.matmul(given, relax.const(np.eye(8, dtype="float32") * 2)))
+        builder.emit_func_output(made)
+    product_of = builder.get().get_global_var("product")
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            value = x
+            for _ in range(length):
+                value = builder.emit(relax.op.nn.relu(builder.emit(relax.Call(product_of, [value]))))
+            result = builder.emit_output(value)
+        builder.emit_func_output(result)
+    return builder.get()
+
+
+@pytest.mark.parametrize(("composite", "call"), [("blas.matmul", "blas_matmul"), ("counting.product", "product_kernel")])
+def test_tvm_plans_the_memory_of_what_libraries_compute(composite: str, call: str) -> None:
+    """Called from a PrimFunc or as a packed function: twelve tensors lie in two buffers, and are right."""
+    if composite.startswith("blas") and _library() is None:
+        pytest.skip("no OpenBLAS was found")
+    module = RunHooks()(chain_on(composite))
+    transform = relax.transform
+    planned = tvm.transform.Sequential(
+        [
+            transform.InlinePrivateFunctions(),
+            transform.LegalizeOps(),
+            transform.ToNonDataflow(),
+            transform.RemovePurityChecking(),
+            transform.CallTIRRewrite(),
+            transform.StaticPlanBlockMemory(),
+        ]
+    )(module)
+    text = planned["main"].script()
+    assert text.count(f"{call}") >= 6
+    assert text.count("R.memory.alloc_storage(") == 2
+    assert text.count("R.memory.alloc_tensor(") == 11, "and the result, which is nobody's to plan"
+    assert np.allclose(run(module, np.ones((8, 8), "float32"))[0], 64.0)
+
+
 def exported(module: Any, folder: Path) -> np.ndarray:
     """Return what the exported library computes: C is compiled when it is written."""
     tvm.compile(module, tvm.target.Target({"kind": "llvm"})).export_library(str(folder / "module.so"))

@@ -1,0 +1,10 @@
+"""Names of attributes of Relax modules and functions that the toolchains and the passes of `transform` both know."""
+
+from __future__ import annotations
+
+EXTERNAL = "external_mods"
+"""Of a module: where `RunCodegen` keeps the runtime modules that are linked into the library. `Toolchain.prepare` may give some, too."""
+THREADS = "collage.threads"
+"""Of a function: the threads that its kernel runs with."""
+TUNING = "collage.tuning"
+"""Of a module, and of the ``main`` that `Toolchain.prepare` gets: the schedules of its kernels that were tuned, as `SubModel.tuning`."""
