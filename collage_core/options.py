@@ -55,6 +55,7 @@ class Options:
         time_limit_s: Seconds after which a search returns its best plan so far; None for no limit.
         fold: Fold constants and fuse batch norms first.
         ir: ``onnx`` or ``relax``: what the model's file holds; None for what its ending says.
+        region: Of a Relax module the name of one region, such as ``main.0``; None for the largest of its function ``main``.
         toolchain_files: TOML files of described toolchains, to be named in `targets`.
         inputs: An ``.npz`` with the user's own inputs.
         out: Folder for the plan, the run and the artifact; None to write nothing.
@@ -86,6 +87,7 @@ class Options:
     time_limit_s: float | None = None
     fold: bool = True
     ir: str | None = None
+    region: str | None = None
     toolchain_files: tuple[Path, ...] = ()
     inputs: Path | None = None
     out: Path | None = None
@@ -204,4 +206,5 @@ class Options:
             "threads": self.used_threads,
             "fold": self.fold,
             **({"ir": self.ir} if self.ir else {}),
+            **({"region": self.region} if self.region else {}),
         }

@@ -50,7 +50,7 @@ from .watched import watched
 @watched
 def partition(model: str, as_json: bool, save_problem: Path | None, dry_run: bool, **given: Any) -> None:
     """Find the fastest way to run MODEL (a file, or a sample's name) over several targets."""
-    from ..pipeline.for_shapes import partition as run
+    from ..pipeline.regions import partition_regions, region_document
     from .shapes_text import shapes_lines
     from .terminal import Progress, show_plan
 
@@ -58,12 +58,15 @@ def partition(model: str, as_json: bool, save_problem: Path | None, dry_run: boo
         _dry_run(model, as_json, given)
         return
     with Progress(quiet=as_json and not sys.stderr.isatty()) as progress, mistakes_located(given["constraints_file"]), prints_to_stderr():
-        record = run(model, options_of(given), progress)
+        records = partition_regions(model, options_of(given), progress)
     if save_problem is not None:
-        write_json(save_problem, record.problem.to_json())
+        write_json(save_problem, records[0].problem.to_json())
     if as_json:
-        print_json(record.document)
-    else:
+        print_json(region_document(records))
+        return
+    for record in records:
+        if len(records) > 1:
+            say(f"region {record.plan.options['region']}")
         show_plan(record.document)
         for line in shapes_lines(record.document):
             say(line)
@@ -86,6 +89,8 @@ def _dry_run(model: str, as_json: bool, given: dict[str, Any]) -> None:
         say(f"note: {document['busy']}: what is measured now may be too high, and unsteady", err=True)
     say(f"builds: about {document['builds_expected']}, at most {document['builds_at_most']}")
     say(f"measuring: about {document['seconds_expected']:.0f} s, at most {document['seconds_at_most']:.0f} s")
+    if document["tuning_s"]:
+        say(f"tuning, on top of that: at most {document['tuning_s']:.0f} s")
     after = f"about {document['after_expected_s']:.0f} s, at most {document['after_at_most_s']:.0f} s"
     say(f"building and timing whole plans, after that: {after} ({document['basis']})")
 

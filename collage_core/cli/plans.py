@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -115,25 +115,29 @@ def apply(plan: Path, model: str, out: Path, inputs: Path | None, with_module: b
     """Phase 4 alone: build what PLAN says of MODEL, and verify it."""
     from ..pipeline.apply import check_has_module
     from ..pipeline.apply_shapes import apply as build
+    from ..pipeline.regions import plans_beside
     from ..rewrite.plan import read_plan
     from .terminal import Progress
 
     known = read_plan(plan)
     if with_module:
         check_has_module(known, model)
+    beside = plans_beside(plan, known)
     with Progress(quiet=as_json and not sys.stderr.isatty()) as progress:
         verify = build(known, model, out, progress, inputs)
+        others = {name: build(read_plan(path), model, out / name, progress) for name, path in beside.items()}
     if with_module:
-        _write_module(plan, model, out)
+        _write_module([plan, *beside.values()], model, out)
     if as_json:
-        print_json({"schema": 1, "out": str(out), "verify": verify})
-    else:
-        for row in verify.get("shapes") or [verify]:
+        print_json({"schema": 1, "out": str(out), "verify": verify, **({"regions": others} if others else {})})
+        return
+    for folder, found in {out: verify, **{out / name: one for name, one in others.items()}}.items():
+        for row in found.get("shapes") or [found]:
             at = f" at {row['name']}" if "name" in row else ""
-            say(f"{out}: largest relative error {row['max_rel_error']:.2g}{at}")
+            say(f"{folder}: largest relative error {row['max_rel_error']:.2g}{at}")
 
 
-def _write_module(plan: Path, model: str, out: Path) -> None:
+def _write_module(plans: Sequence[Path], model: str, out: Path) -> None:
     """Write the partitioned module beside the artifact, in a worker process, since that runs TVM."""
     from ..base.isolation.errors import WorkerError
     from ..base.isolation.worker import Worker
@@ -141,17 +145,18 @@ def _write_module(plan: Path, model: str, out: Path) -> None:
 
     with Worker() as worker:
         try:
-            worker.call(_partitioned, str(Path(model).resolve()), str(plan), str(out), timeout_s=MODULE_S)
+            worker.call(_partitioned, str(Path(model).resolve()), list(map(str, plans)), str(out), timeout_s=MODULE_S)
         except WorkerError as error:
             raise CollageError(f"the partitioned module could not be written: {error}", "", "toolchain") from error
 
 
-def _partitioned(model: str, plan: str, out: str) -> None:
+def _partitioned(model: str, plans: Sequence[str], out: str) -> None:
     from ..pipeline.discover import planned_shapes
     from ..rewrite.plan import read_plan
     from ..transform.whole_module import write_partitioned
 
-    write_partitioned(model, plan, planned_shapes(read_plan(Path(plan))), out)
+    known = [read_plan(Path(plan)) for plan in plans]
+    write_partitioned(model, known, planned_shapes(known[0]), out)
 
 
 @click.command()

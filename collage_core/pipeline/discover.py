@@ -23,6 +23,7 @@ from ..model.base import Arrays
 from ..model.body_runs import BodyRuns, NodeRuns, count_body_runs
 from ..model.onnx_model import OnnxModel
 from ..model.relax.load import load
+from ..model.relax.relax_model import RelaxModel
 from ..model.samples.registry import SAMPLES, resolve
 from ..options import Options
 from ..rewrite.plan import Plan
@@ -33,7 +34,7 @@ from ..rules.base_rules import Host
 from ..rules.candidate import CandidatePartition, Rejection, RejectionLog
 from ..rules.partitionings import with_partitionings
 from ..rules.spec import HOST_TARGET, find_candidates, gather_specs, taken_nodes, with_buffers
-from ..toolchains.base import Toolchain
+from ..toolchains.base import PROCESSOR, Toolchain
 from ..toolchains.described import DescribedToolchain, read_description
 from ..toolchains.registry import check_name_is_free, get
 from .find_partitionings import find_partitionings
@@ -108,6 +109,9 @@ class CandidateSet:
                 shapes = {tensor.name: tensor.type.shape for tensor in self.model.graph.inputs if not tensor.type.is_container}
                 self.options = options = replace(options, shapes=shapes)
             self.body_runs = self._count_body_runs(body) if counts_runs else {}
+            vetoes = self._vetoes_of_annotations()
+            if vetoes:
+                self.options = options = replace(options, constraints=(*options.constraints, *vetoes))
         for said in self.model.notes:
             emit(Note(said))
         with phases("specs"):
@@ -141,6 +145,14 @@ class CandidateSet:
         runs = body.inner if body else count_body_runs(self.model, inputs)
         self.model.note_runs({index: {name: one.runs for name, one in node.bodies.items()} for index, node in runs.items()})
         return runs
+
+    def _vetoes_of_annotations(self) -> list[dict[str, str]]:
+        """Return the vetoes that keep nodes which a Relax module binds to the processor from toolchains of other devices."""
+        if not isinstance(self.model, RelaxModel) or not self.model.bound:
+            return []
+        elsewhere = [name for name, tool in self.toolchains.items() if tool.availability().device != PROCESSOR]
+        held = [node.name for node in self.graph.nodes if not self.model.bound.isdisjoint((node.name, *node.absorbed))]
+        return [{"kind": "veto", "node": node, "target": target} for node in held for target in elsewhere]
 
     def check_constraints(self) -> None:
         """Raise ProblemMistake where one of the user's constraints is malformed, or names what does not exist."""
@@ -217,7 +229,8 @@ def _loaded(source: str | Path, options: Options) -> tuple[OnnxModel, dict[str, 
     """Return the model at `source`, and the user's inputs where there are some."""
     given = None if options.inputs is None else read_arrays(options.inputs)
     name, fixed = model_name(source), options.values
-    model = load(resolve(str(source)), options.fixed_shapes, options.fold, name, values=fixed, ir=options.ir, inputs=given)
+    kind = {"ir": options.ir, "region": options.region}
+    model = load(resolve(str(source)), options.fixed_shapes, options.fold, name, values=fixed, inputs=given, **kind)
     return model, None if given is None else model.check_inputs(given)
 
 
@@ -244,8 +257,9 @@ def load_as_planned(plan: Plan, source: str | Path, given: Arrays | None = None)
     Args:
         given: The user's own inputs; sizes that depend on data are those of a run on them.
     """
-    folds, fixed, ir = bool(plan.options.get("fold", True)), plan.model.fixed, plan.options.get("ir")
-    return load(resolve(str(source)), planned_shapes(plan), folds, model_name(source), values=fixed, ir=ir, inputs=given)
+    options, path, name = plan.options, resolve(str(source)), model_name(source)
+    kind = {"ir": options.get("ir"), "region": options.get("region")}
+    return load(path, planned_shapes(plan), bool(options.get("fold", True)), name, values=plan.model.fixed, inputs=given, **kind)
 
 
 def planned_shapes(plan: Plan) -> dict[str, tuple[int, ...]]:

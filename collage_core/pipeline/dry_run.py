@@ -30,6 +30,7 @@ from .compare_whole import AT_ONCE, ROUNDS
 from .deadline import MOST_COMPARING_S, run_deadline
 from .discover import CandidateSet, Phases, model_document
 from .measuring_policy import MeasuringPolicy
+from .tuning import check_tunes
 
 TRIAL_S = 1.0
 """Seconds that a trial is taken to need where none of its toolchain is known on this machine."""
@@ -40,6 +41,7 @@ BUILDS_FOR_TRANSITIONS = 2
 TIMING_S = 40.0
 """Timing whole plans in turns takes no longer, about."""
 AFTER = "building a whole plan: as long as a trial of each of its targets, a heuristic"
+TUNED_AGAIN = "tuning takes the time it was given, and less where nothing could gain much"
 NOT_COUNTED = "adjacent partitions that are fused after the search come on top"
 
 
@@ -68,10 +70,10 @@ def dry_run(source: str | Path, options: Options, emit: Emit = ignore) -> dict[s
     Returns:
         ``{"schema", "dry_run": true, "model", "targets": [{"name", "candidates", "unique", "deferred", "known", "to_measure"}],
         "transitions": {"pairs", "to_measure"}, "builds_at_most", "builds_expected", "seconds_at_most", "seconds_expected",
-        "after_at_most_s", "after_expected_s", "budget_s", "busy", "basis"}``. All but ``candidates`` counts distinct computations; the
-        deferred ones are measured only where merging comes to them. Seconds are those of measuring, which ends after ``budget_s``
-        (None for no bound); those ``after`` it go into building and timing whole plans. ``busy`` says that other processes take the
-        cores that kernels want; it is empty where they do not.
+        "after_at_most_s", "after_expected_s", "budget_s", "tuning_s", "busy", "basis"}``. All but ``candidates`` counts distinct
+        computations; the deferred ones are measured only where merging comes to them. Seconds are those of measuring, which ends after
+        ``budget_s`` (None for no bound), and after ``tuning_s`` more where kernels are tuned; those ``after`` it go into building and
+        timing whole plans. ``busy`` says that other processes take the cores that kernels want; it is empty where they do not.
 
     Raises:
         CollageError: a mistake of the user, as in the run itself.
@@ -79,6 +81,7 @@ def dry_run(source: str | Path, options: Options, emit: Emit = ignore) -> dict[s
     load = OtherLoad()
     found = CandidateSet(source, options, Phases(emit), emit)
     found.check_constraints()
+    check_tunes(found.toolchains, options.tune_s)
     estimator = make_estimator(
         options.costs,
         model=found.model,
@@ -143,6 +146,7 @@ def _no_work(costs: str) -> dict[str, Any]:
         "transitions": {"pairs": 0, "to_measure": 0},
         **zero,
         "budget_s": None,
+        "tuning_s": 0.0,
         "busy": "",
         "basis": f"with {costs} nothing is measured",
     }
@@ -181,7 +185,8 @@ def _work(found: CandidateSet, targets: Sequence[_Target], machine: str) -> dict
         **seconds,
         **_after([past.trials.get(name, (TRIAL_S, 0))[0] for name in versions], run_deadline(options, 0.0).left_s),
         **bound,
-        "basis": "; ".join([*said, NOT_COUNTED]),
+        "tuning_s": options.tune_s or 0.0,
+        "basis": "; ".join([*said, *([TUNED_AGAIN] if options.tune_s else []), NOT_COUNTED]),
     }
 
 

@@ -21,14 +21,19 @@ from ..errors import CollageError
 from ..events import Emit, ignore
 from ..graph.dataflow_graph import DataflowGraph
 from ..model.relax.module_functions import bound_to_processor, check_shape, prepared, region_module
-from ..model.relax.regions import LeftBinding, Region, divided, largest, variables
+from ..model.relax.region_names import region_name
+from ..model.relax.regions import LeftBinding, Region, divided, variables
 from ..model.relax.relax_model import load_relax
+from ..model.relax.span_names import with_names_of_spans
 from ..options import Options
 from ..pipeline.record import RunRecord
 from ..pipeline.run import partition
 from ..rewrite.plan import PlacedPartition, Plan
 from ..rules.spec import HOST_TARGET
 from ..toolchains import registry
+from ..toolchains.base import PROCESSOR
+from ..toolchains.relax_attributes import TUNING
+from ..toolchains.tuning import merged
 from .cpu_pipeline import ScheduleRest
 from .encodings import Placement, as_byoc, as_primitive, is_planned
 from .grouping import HOST, Group, grouped
@@ -36,8 +41,6 @@ from .hooks import RunHooks, RunTirHooks
 from .pass_errors import carried
 from .region_rewriter import RegionRewriter, names_of, spliced
 
-PROCESSOR = "CPU"
-"""`Availability.device` of the toolchains that compute on the processor."""
 ENCODINGS = {"byoc": as_byoc, "primitive": as_primitive}
 
 
@@ -78,7 +81,7 @@ class CollagePartition:
         shapes: Name of a parameter → its shape, for functions with symbols.
         encoding: ``byoc`` as TVM's own partitioning writes it, or ``primitive``.
         codegen: Whether `RunHooks`, `ScheduleRest` and `RunTirHooks` follow at once, so that ``tvm.compile`` may be next.
-        plans: Plans to use instead of a search, by the name of the function: each is for its largest region, and others stay with TVM.
+        plans: Plans to use instead of a search, by the names of their regions, such as ``main.0``; other regions stay with TVM.
         cost_function: Gives the costs, in this process; ``costs`` is then only its name.
         emit: Told what happens meanwhile.
         report: Gets what was found.
@@ -115,9 +118,7 @@ class CollagePartition:
             self.options = Options(tuple(targets), ir="relax", **options)
         except TypeError as error:
             raise CollageError(f"CollagePartition: {error}", "docs/tvm.md lists its options", "bad_option") from error
-        if self.options.tune_s is not None:
-            said = f"CollagePartition: tune_s is {self.options.tune_s:g}, and a partitioned module has no place for tuned schedules"
-            raise CollageError(said, "leave it out; `collage partition --tune` makes an artifact of tuned kernels", "bad_option")
+        self._tunings: list[bytes] = []
 
     @carried
     def transform_module(self, mod: tvm.IRModule, _context: Any) -> tvm.IRModule:
@@ -125,8 +126,12 @@ class CollagePartition:
             return mod
         names = self._names(mod)
         self._check_shapes(mod, names)
+        self._tunings = [str((mod.attrs or {}).get(TUNING, "")).encode()]
         for name in names:
             mod = self._function(mod, name)
+        tuning = merged(self._tunings)
+        if tuning:
+            mod = mod.with_attr(TUNING, tuning.decode())
         if not self.codegen:
             return mod
         passes: list[Any] = [RunHooks(), ScheduleRest(self.options.used_threads), RunTirHooks()]
@@ -150,6 +155,7 @@ class CollagePartition:
 
     def _function(self, mod: tvm.IRModule, name: str) -> tvm.IRModule:
         sizes = {var.name: self.shapes[var.name] for var in mod[name].params if var.name in self.shapes}
+        mod = with_names_of_spans(mod, name)
         fixed = prepared(mod, name, sizes)
         function, bound = fixed[name], bound_to_processor(mod[name])
         found = divided(function)
@@ -163,7 +169,7 @@ class CollagePartition:
             for part in parts:
                 if isinstance(part, LeftBinding):
                     blocks[at].append(part.binding)
-                elif part.writer.nodes and not (name in self.plans and part is not largest(found.regions)):
+                elif part.writer.nodes and (not self.plans or region_name(name, found.regions.index(part)) in self.plans):
                     blocks[at] += self._region(builder, name, part, found.regions.index(part), taken, bound)
                 else:
                     blocks[at] += part.bindings.values()
@@ -189,6 +195,7 @@ class CollagePartition:
             return _free_name(f"{function}_{placement.target}".replace("@", "_"), taken)
 
         rewriter = RegionRewriter(builder, bindings, given, leaves, ENCODINGS[self.encoding], new_name)
+        self._tunings += [plan.tuning_of(one) for one in plan.partitions]
         threads = int(plan.options.get("threads", self.options.used_threads))
         placements = [Placement(one.target, one.label, threads) for one in partitions]
         rewriter.write(_groups(bindings, wanted), placements)
@@ -199,7 +206,7 @@ class CollagePartition:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"{function}_{at}.json" if at else Path(folder) / f"{function}.json"
             path.write_text(tvm.ir.save_json(region_module(region)))
-            known = self.plans.get(function)
+            known = self.plans.get(region_name(function, at))
             if known is not None:
                 graph = load_relax(path, fold=bool(known.options.get("fold", True))).graph
                 known.check_covers(tuple(node.name for node in graph.nodes))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,10 @@ import tvm
 
 from ..errors import CollageError
 from ..model.relax.module_functions import function_of
-from ..model.relax.reading import read_module
+from ..model.relax.reading import largest_region_name, parameter_shapes, read_module
+from ..model.relax.region_names import read_region_name
 from ..pipeline.record import RunRecord
-from ..rewrite.plan import read_plan
+from ..rewrite.plan import Plan
 from .collage_partition import CollagePartition, Report
 
 SAVED, SCRIPT = "partitioned.json", "partitioned.py"
@@ -51,17 +52,28 @@ def partition_module(module: tvm.IRModule, targets: tuple[str, ...], **options: 
     return ModuleRecord(**{one.name: getattr(first, one.name) for one in fields(RunRecord)}, module=made, records=records)
 
 
-def write_partitioned(source: str, plan_file: str, shapes: Mapping[str, tuple[int, ...]], out: str) -> None:
-    """Write the module in the file `source` as the plan says into the folder `out`. It runs TVM and belongs in a worker process.
+def write_partitioned(source: str, plans: Sequence[Plan], shapes: Mapping[str, tuple[int, ...]], out: str) -> None:
+    """Write the module in the file `source` as the plans of its regions say into the folder `out`.
+
+    It runs TVM and belongs in a worker process. A plan that names no region is for the largest one of the function ``main``.
+
+    Args:
+        shapes: Shapes of parameters by name, as the user said them for the plans.
 
     Raises:
-        CollageError: the plan is for another module.
+        CollageError: a plan is for another module.
     """
     module, _ = read_module(Path(source))
-    name, plan = function_of(module, None), read_plan(Path(plan_file))
-    given = {var.name: shapes[var.name] for var in module[name].params if var.name in shapes}
-    targets = tuple(dict.fromkeys(one.name for one in plan.targets))
-    chosen: Any = CollagePartition(targets, functions=[name], plans={name: plan}, shapes=given)
-    made = chosen(module)
+    by_region = {str(plan.options.get("region") or largest_region_name(module, shapes)): plan for plan in plans}
+    functions = list(dict.fromkeys(read_region_name(name)[0] for name in by_region))
+    for name in functions:
+        function_of(module, name)
+    targets = tuple(dict.fromkeys(one.name for plan in plans for one in plan.targets))
+    for name in functions:  # two functions may have parameters of one name, with other shapes
+        own = {region: plan for region, plan in by_region.items() if read_region_name(region)[0] == name}
+        fixed = parameter_shapes(module, name, shapes)
+        chosen: Any = CollagePartition(targets, functions=[name], plans=own, shapes=fixed)
+        module = chosen(module)
+    made = module
     (Path(out) / SAVED).write_text(tvm.ir.save_json(made))
     (Path(out) / SCRIPT).write_text(made.script(show_meta=True))

@@ -104,6 +104,7 @@ class DryRun:
         seconds_expected, seconds_at_most: How long that takes.
         after_expected_s, after_at_most_s: How long building and timing whole plans takes after it.
         budget_s: The end of measuring, whatever is left; None for none.
+        tuning_s: The time for tuning kernels, on top of that; 0 where none is tuned.
         basis: What the seconds rest on, and what comes on top.
         busy: That other processes take the cores now; empty where they do not.
     """
@@ -115,6 +116,7 @@ class DryRun:
     after_expected_s: float
     after_at_most_s: float
     budget_s: float | None
+    tuning_s: float
     basis: str
     busy: str
 

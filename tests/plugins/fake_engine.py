@@ -102,7 +102,8 @@ class FakeEngine(Engine[FakeRecord]):
             raise CollageError("no toolchain is called 'mistake'", "these are known: fast", "unknown_target")
         builds, seconds = {"builds_expected": 57, "builds_at_most": 228}, {"seconds_expected": 21.5, "seconds_at_most": 40.0}
         after, busy = {"after_expected_s": 12.5, "after_at_most_s": 50.0}, BUSY if options["targets"][0] == "busy" else ""
-        told = {**builds, **seconds, **after, "budget_s": options.get("budget_s", 40.0), "busy": busy, "basis": "fast: 0.4 s a trial"}
+        limits = {"budget_s": options.get("budget_s", 40.0), "tuning_s": options.get("tune_s") or 0.0}
+        told = {**builds, **seconds, **after, **limits, "busy": busy, "basis": "fast: 0.4 s a trial"}
         return {**told, "more": 1}
 
     def partition(self, model: Path, options: Json, out: Path, emit: Emit, should_stop: Callable[[], bool]) -> FakeRecord:

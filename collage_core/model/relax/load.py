@@ -6,10 +6,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ...base.model_file import is_relax_file
+from ...errors import CollageError
 from ..base import Arrays
 from ..onnx_model import OnnxModel, load_model
 from ..values import Value
 from .relax_model import load_relax
+
+
+def is_relax(source: str | Path, ir: str | None) -> bool:
+    """Return whether the file holds a Relax module, by what the user says or by its ending."""
+    return is_relax_file(source) if ir is None else ir == "relax"
 
 
 def load(
@@ -21,14 +27,17 @@ def load(
     values: Mapping[str, Value] | None = None,
     ir: str | None = None,
     inputs: Arrays | None = None,
+    region: str | None = None,
 ) -> OnnxModel:
     """Load the model at `source` as `load_model` does, or as a Relax module where `ir` or the file's ending says so.
 
     Raises:
         CollageError: as `load_model` and `load_relax`.
     """
-    as_relax = is_relax_file(source) if ir is None else ir == "relax"
-    if as_relax:
+    if is_relax(source, ir):
         implied = {input_name: array.shape for input_name, array in (inputs or {}).items()}
-        return load_relax(source, {**implied, **(shapes or {})}, fold, name, values=values)
+        return load_relax(source, {**implied, **(shapes or {})}, fold, name, values=values, region=region)
+    if region is not None:
+        said = f"{str(source)!r} is no Relax module, so it has no region {region!r}"
+        raise CollageError(said, "leave the region away", "not_relax")
     return load_model(source, shapes, fold, name, values=values, inputs=inputs)

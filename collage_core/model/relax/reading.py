@@ -26,11 +26,14 @@ from ...errors import CollageError
 from ..external_weights import MOST_BYTES
 from ..shapes import fix_shapes
 from .call_writer import Untranslatable
-from .module_functions import function_of, prepared, region_module, stub
-from .regions import Region, divided, largest
+from .module_functions import bound_to_processor, function_of, prepared, region_module, stub
+from .region_names import read_region_name, region_name
+from .regions import Division, Region, divided, largest
+from .span_names import with_names_of_spans
 
 _HEADER = "import tvm\nfrom tvm.script import ir as I\nfrom tvm.script import relax as R\nfrom tvm.script import tirx as T\n"
 """Names that a script that TVM printed takes for granted."""
+_TAKE_ALL = "`collage partition` and `CollagePartition` take all"
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,7 @@ class ReadRegion:
         sizes: Name of each parameter of the function → its shape.
         parameters: The names of the region's inputs, in order.
         left: What is in no region, with its reason; and what else the user should know.
+        bound: The names of the nodes that the user's annotations bind to the processor.
     """
 
     function: str
@@ -52,43 +56,89 @@ class ReadRegion:
     sizes: dict[str, tuple[int, ...]]
     parameters: tuple[str, ...]
     left: tuple[str, ...]
+    bound: tuple[str, ...] = ()
 
 
-def read_relax(path: str, function: str | None, shapes: Mapping[str, Sequence[int]]) -> ReadRegion:
-    """Return the largest region of a function in the file at `path`.
+def read_relax(path: str, region: str | None, shapes: Mapping[str, Sequence[int]]) -> ReadRegion:
+    """Return a region of the module in the file at `path`.
 
     Args:
-        function: The name of the function; ``main``, or the only one, unless given.
-        shapes: Shapes of the function's parameters by name, for those with symbols.
+        region: The name of the region; the largest one of the function ``main``, or of the only one, unless given.
+        shapes: Shapes of parameters by name, for those with symbols.
 
     Raises:
-        CollageError: there is no module, no such function, no region in it, or a shape is open.
+        CollageError: there is no module, no such function or region, or a shape is open.
     """
     with _quiet():
         module, notes = read_module(Path(path))
-    return largest_region(module, function, shapes, notes)
+    return region_of(module, region, shapes, notes)
 
 
-def largest_region(
-    module: tvm.IRModule, function: str | None, shapes: Mapping[str, Sequence[int]], notes: Sequence[str] = ()
-) -> ReadRegion:
+def read_region_names(path: str, shapes: Mapping[str, Sequence[int]]) -> tuple[list[str], list[str]]:
+    """Return the names of all regions of the module in the file at `path`, and which functions are left to TVM as a whole, and why.
+
+    The region that is taken where none is named comes first.
+
+    Raises:
+        CollageError: as `read_relax`.
+    """
+    with _quiet():
+        module, _ = read_module(Path(path))
+    first = function_of(module, None)
+    others = [str(var.name_hint) for var, one in module.functions_items() if isinstance(one, relax.Function) and not _is_taken(one)]
+    names: list[str] = []
+    left: list[str] = []
+    for name in dict.fromkeys([first, *others]):
+        try:
+            regions = _divided(module, name, shapes).regions
+        except CollageError as error:
+            if name == first:
+                raise
+            left.append(f"the function {name!r} is left to TVM: {error.message}")
+            continue
+        order = sorted(range(len(regions)), key=lambda at: regions[at] is not largest(regions)) if name == first else range(len(regions))
+        names += [region_name(name, at) for at in order]
+    return names, left
+
+
+def _is_taken(function: relax.Function) -> bool:
+    return any(name in (function.attrs or {}) for name in ("Codegen", "Composite", "Primitive"))
+
+
+def _divided(module: tvm.IRModule, name: str, shapes: Mapping[str, Sequence[int]]) -> Division:
+    named = with_names_of_spans(module, name)
+    return divided(prepared(named, name, parameter_shapes(named, name, shapes))[name])
+
+
+def largest_region_name(module: tvm.IRModule, shapes: Mapping[str, Sequence[int]]) -> str:
+    """Return the name of the region that is taken where none is named. Raises CollageError as `read_relax`."""
+    name = function_of(module, None)
+    regions = _divided(module, name, shapes).regions
+    return region_name(name, regions.index(largest(regions)) if regions else 0)
+
+
+def region_of(module: tvm.IRModule, region: str | None, shapes: Mapping[str, Sequence[int]], notes: Sequence[str] = ()) -> ReadRegion:
     """As `read_relax`, of a module that is there already."""
+    function, index = (None, None) if region is None else read_region_name(region)
     name = function_of(module, function)
-    sizes = _sizes(module[name], shapes)
-    fixed = prepared(module, name, sizes)
-    found = divided(fixed[name])
+    module = with_names_of_spans(module, name)
+    sizes = parameter_shapes(module, name, shapes)
+    found = divided(prepared(module, name, sizes)[name])
     regions, left = found.regions, found.left
+    if index is not None and index >= len(regions):
+        raise CollageError(f"the function {name!r} has {len(regions)} regions, and {region!r} is none", "count from 0", "no_nodes")
     if not regions:
         why = f": {left[0].name!r}: {left[0].reason}" if left else ""
         hint = "calls of high-level operators are wanted, as an importer of TVM makes them, before they are lowered"
         raise CollageError(f"the function {name!r} has no binding that a toolchain could take{why}", hint, "no_nodes")
-    chosen = largest(regions)
-    said = [f"the binding {one.name!r} of {name!r} is left to TVM: {one.reason}" for one in left]
-    if len(regions) > 1:
-        said.insert(0, f"the function {name!r} has {len(regions)} regions: this is the largest; `CollagePartition` takes all")
-    return ReadRegion(
-        name, _serialised(chosen, name), tvm.ir.save_json(region_module(chosen)), sizes, tuple(chosen.inputs), (*notes, *said)
-    )
+    chosen = largest(regions) if index is None else regions[index]
+    said = [f"the binding {one.name!r} of {name!r} is left to TVM: {one.reason}" for one in left] if chosen is largest(regions) else []
+    if len(regions) > 1 and index is None:
+        said.insert(0, f"the function {name!r} has {len(regions)} regions: this is the largest; {_TAKE_ALL}")
+    saved = tvm.ir.save_json(region_module(chosen))
+    held = bound_to_processor(module[name])
+    bound = tuple(node for node, at in chosen.writer.binding_of.items() if chosen.bindings[at].var.name in held)
+    return ReadRegion(name, _serialised(chosen, name), saved, sizes, tuple(chosen.inputs), (*notes, *said), bound)
 
 
 def _serialised(region: Region, name: str) -> bytes:
@@ -100,11 +150,17 @@ def _serialised(region: Region, name: str) -> bytes:
         raise CollageError(f"the function {name!r} {reason}", "say its shapes with --shape", "open_shape") from reason
 
 
-def _sizes(function: relax.Function, shapes: Mapping[str, Sequence[int]]) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of the parameters, with symbols as the user says; a symbolic batch is 1."""
+def parameter_shapes(module: tvm.IRModule, name: str, shapes: Mapping[str, Sequence[int]]) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of the parameters of the function `name`, with symbols as the user says; a symbolic batch is 1.
+
+    Raises:
+        CollageError: a symbol is open, or a shape does not fit, or is one of no function's parameter.
+    """
+    functions = [one for one in module.functions.values() if isinstance(one, relax.Function) and one is not module[name]]
+    elsewhere = {var.name for one in functions for var in one.params} - {var.name for var in module[name].params}
     model = ModelProto()
-    model.CopyFrom(stub(function))
-    return fix_shapes(model, shapes)
+    model.CopyFrom(stub(module[name]))
+    return fix_shapes(model, {parameter: shape for parameter, shape in shapes.items() if parameter not in elsewhere})
 
 
 def read_module(path: Path) -> tuple[tvm.IRModule, list[str]]:

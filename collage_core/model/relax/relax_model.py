@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,6 +54,7 @@ class RelaxModel(OnnxModel):
     Attributes:
         ir: A module whose ``main`` is the region, as TVM saves it.
         notes: What the user should know: bindings that are left to TVM, and why.
+        bound: The names of the nodes that the user's annotations bind to the processor.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class RelaxModel(OnnxModel):
     ):
         super().__init__(name, digest, user, gone, fold, fixed)
         self.ir, self.notes = read.ir, read.left
+        self.bound = frozenset(read.bound)
         self._parameters = read.parameters
 
     @property
@@ -99,8 +101,12 @@ def load_relax(
     name: str | None = None,
     *,
     values: Mapping[str, Value] | None = None,
+    region: str | None = None,
 ) -> RelaxModel:
-    """Load the Relax module at `source`; the arguments are those of `onnx_model.load_model`.
+    """Load a region of the Relax module at `source`; the further arguments are those of `onnx_model.load_model`.
+
+    Args:
+        region: The name of the region (`region_names`); the largest one of the function ``main``, or of the only one, unless given.
 
     Raises:
         CollageError: the file cannot be read, holds no module, or no region of its function can be partitioned.
@@ -111,32 +117,61 @@ def load_relax(
     except OSError as error:
         raise CollageError(f"cannot read {str(path)!r}: {error.strerror}", "check the path and its permissions", "unreadable") from error
     with Worker(memory_bytes=READ_BYTES) as worker:
-        read = read_in(worker, path, dict(shapes or {}))
+        read = read_in(worker, path, dict(shapes or {}), region)
     user, gone = normalise(ModelProto.FromString(read.onnx))
     fixed = fix_values(user, values or {})
-    identity = [digest, read.function, sorted(read.sizes.items()), fold, *([sorted(fixed.items())] if fixed else [])]
+    identity = [
+        digest,
+        read.function,
+        sorted(read.sizes.items()),
+        fold,
+        *([sorted(fixed.items())] if fixed else []),
+        *([region] if region else []),
+    ]
     hashed = hashlib.sha256(json.dumps(identity).encode()).hexdigest()
     return RelaxModel(name or path.stem, hashed, user, gone, fold, fixed, read)
 
 
-def read_in(worker: Worker, path: Path, shapes: Mapping[str, Sequence[int]], timeout_s: float = READ_S) -> ReadRegion:
-    """Return what `worker` reads in the file at `path`.
+def region_names_in(path: Path, shapes: Mapping[str, Sequence[int]]) -> tuple[list[str], list[str]]:
+    """Return the names of the regions of the module in a file, and what is left to TVM, as `reading.read_region_names`.
+
+    Raises:
+        CollageError: as `load_relax`.
+    """
+    with Worker(memory_bytes=READ_BYTES) as worker:
+        return _called(worker, _read_names, path, shapes)
+
+
+def read_in(
+    worker: Worker, path: Path, shapes: Mapping[str, Sequence[int]], region: str | None = None, timeout_s: float = READ_S
+) -> ReadRegion:
+    """Return the region that `worker` reads in the file at `path`.
 
     Raises:
         CollageError: as `load_relax`; also where reading takes the process down, or too much time or memory.
     """
-    try:
-        read: ReadRegion = worker.call(_read, str(path.resolve()), None, shapes, timeout_s=timeout_s)
-    except WorkerError as error:
-        message = f"{str(path)!r} cannot be read as a Relax module: {error}"
-        raise CollageError(message, "mend it, or save it again", "not_relax") from error
+    read: ReadRegion = _called(worker, _read, path, region, shapes, timeout_s=timeout_s)
     return read
 
 
-def _read(path: str, function: str | None, shapes: Mapping[str, Sequence[int]]) -> ReadRegion:
+def _called(worker: Worker, function: Callable[..., Any], path: Path, *given: Any, timeout_s: float = READ_S) -> Any:
+    try:
+        return worker.call(function, str(path.resolve()), *given, timeout_s=timeout_s)
+    except WorkerError as error:
+        message = f"{str(path)!r} cannot be read as a Relax module: {error}"
+        raise CollageError(message, "mend it, or save it again", "not_relax") from error
+
+
+def _read(path: str, region: str | None, shapes: Mapping[str, Sequence[int]]) -> ReadRegion:
     from .reading import read_relax
 
-    return read_relax(path, function, shapes)
+    return read_relax(path, region, shapes)
+
+
+def _read_names(path: str, shapes: Mapping[str, Sequence[int]]) -> tuple[list[str], list[str]]:
+    from .reading import read_region_names
+
+    return read_region_names(path, shapes)
 
 
 def _run(ir: str, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:

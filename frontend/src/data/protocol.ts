@@ -595,6 +595,7 @@ export interface RunRequest {
  *     seconds_expected, seconds_at_most: How long that takes.
  *     after_expected_s, after_at_most_s: How long building and timing whole plans takes after it.
  *     budget_s: The end of measuring, whatever is left; None for none.
+ *     tuning_s: The time for tuning kernels, on top of that; 0 where none is tuned.
  *     basis: What the seconds rest on, and what comes on top.
  *     busy: That other processes take the cores now; empty where they do not.
  */
@@ -606,6 +607,7 @@ export interface DryRun {
   after_expected_s: number;
   after_at_most_s: number;
   budget_s: number | null;
+  tuning_s: number;
   basis: string;
   busy: string;
 }

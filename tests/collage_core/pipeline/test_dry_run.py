@@ -25,7 +25,7 @@ from collage_core.pipeline.budget import budget_s
 from collage_core.pipeline.choose_finalists import MOST_RIVALS
 from collage_core.pipeline.compare_whole import ROUNDS
 from collage_core.pipeline.deadline import MOST_COMPARING_S, RUN_S
-from collage_core.pipeline.dry_run import AFTER, NOT_COUNTED, TIMING_S, TRANSITION_S, TRIAL_S, dry_run
+from collage_core.pipeline.dry_run import AFTER, NOT_COUNTED, TIMING_S, TRANSITION_S, TRIAL_S, TUNED_AGAIN, dry_run
 from collage_core.pipeline.searched_run import SearchedRun
 from collage_core.rules.candidate import CandidatePartition
 from collage_core.toolchains import registry
@@ -167,6 +167,17 @@ def test_the_budget_ends_it(chain: Path) -> None:
     document = told(chain, "numpy", budget_s=2.5)
     assert figures(document) == (7, 2, 2.5, 2.0)
     assert "the budget ends it after 2.5 s" in document["basis"]
+
+
+def test_tuning_comes_on_top(chain: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(registry.EXTRA, "collage_test_toolchains:Numpy,collage_test_toolchains:Slow,tuning_toolchains:Tunes")
+    document = told(chain, "numpy,tunes", tune_s=60.0)
+    assert document["tuning_s"] == 60.0
+    assert TUNED_AGAIN in document["basis"]
+    assert document["seconds_at_most"] == told(chain, "numpy,tunes")["seconds_at_most"]
+    assert told(chain)["tuning_s"] == 0.0
+    with pytest.raises(CollageError, match="--tune is 60, and no target tunes: numpy"):
+        told(chain, "numpy", tune_s=60.0)
 
 
 def test_where_all_is_known_nothing_is_left(tmp_path: Path, chain: Path, database: CostDatabase) -> None:

@@ -14,7 +14,7 @@ def dry_run(live: Live, model: str, target: str, **options: Any) -> dict[str, An
 
 def test_builds_and_time_before_anything_is_started(live: Live, model: str) -> None:
     before = live.get("runs")
-    found = dry_run(live, model, "fast", budget_s=30.0)
+    found = dry_run(live, model, "fast", budget_s=30.0, tune_s=60.0)
     assert found["reason"] == ""
     assert found["dry_run"] == {
         "builds_expected": 57,
@@ -24,6 +24,7 @@ def test_builds_and_time_before_anything_is_started(live: Live, model: str) -> N
         "after_expected_s": 12.5,
         "after_at_most_s": 50.0,
         "budget_s": 30.0,
+        "tuning_s": 60.0,
         "basis": "fast: 0.4 s a trial",
         "busy": "",
     }

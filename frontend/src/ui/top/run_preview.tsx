@@ -14,7 +14,7 @@ export function RunPreview(): JSX.Element {
   return (
     <Popover content={
         <>
-          <span aria-hidden="true">{isBusy ? "⚠" : "◷"}</span> <span class="preview-words">{known ? `about ${elapsed(known.seconds_expected + known.after_expected_s)}${isBusy ? ", " : ""}` : "how long?"}</span>
+          <span aria-hidden="true">{isBusy ? "⚠" : "◷"}</span> <span class="preview-words">{known ? `about ${elapsed(known.seconds_expected + known.tuning_s + known.after_expected_s)}${isBusy ? ", " : ""}` : "how long?"}</span>
           {isBusy && "busy"}
         </>
       } label="What a run takes" class={`plain run-preview${isBusy ? " warn" : ""}`}>
@@ -59,6 +59,7 @@ function Answer({ dryRun: known }: { dryRun: DryRun }): JSX.Element {
   return (
     <>
       <p>{`About ${plural(known.builds_expected, "build")}${more}; measuring takes ${time}${bound}.`}</p>
+      {known.tuning_s > 0 && <p>{`Tuning takes ${elapsed(known.tuning_s)} at most, on top of that.`}</p>}
       {known.after_at_most_s > 0 && <p>{`Building and timing whole plans takes ${after}.`}</p>}
       {known.busy !== "" && <p class="warn">{`${known.busy.charAt(0).toUpperCase()}${known.busy.slice(1)}: what is measured now may be too high, and unsteady.`}</p>}
       <p class="muted">{`${known.basis}.`}</p>

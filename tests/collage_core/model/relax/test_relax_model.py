@@ -121,7 +121,7 @@ def test_what_no_toolchain_can_take_is_said(tmp_path: Path) -> None:
     model = load(path)
     assert [node.op for node in model.graph.nodes] == ["Add", "Sigmoid", "Tanh"]
     assert model.notes == (
-        "the function 'main' has 2 regions: this is the largest; `CollagePartition` takes all",
+        "the function 'main' has 2 regions: this is the largest; `collage partition` and `CollagePartition` take all",
         "the binding 'c' of 'main' is left to TVM: it is outside of a dataflow block",
     )
 

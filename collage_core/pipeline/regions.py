@@ -1,0 +1,93 @@
+"""`partition_regions`: every region of a Relax module in a run of its own, as `CollagePartition` takes a module.
+
+A model file and `Options` enter; a record for each region leaves, and with ``out`` a folder for each. A model of any other kind, and a
+module with one region, are one run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ..cost.estimators.function import CostFunction
+from ..errors import CollageError
+from ..events import Emit, Note, ignore
+from ..model.relax.load import is_relax
+from ..model.relax.relax_model import region_names_in
+from ..model.samples.registry import resolve
+from ..options import Options
+from ..rewrite.plan import Plan, read_plan
+from ..search.searcher import never
+from .for_shapes import partition
+from .record import RunRecord
+
+PLAN = "plan.json"
+
+
+def partition_regions(
+    source: str | Path,
+    options: Options,
+    emit: Emit = ignore,
+    function: CostFunction | None = None,
+    should_stop: Callable[[], bool] = never,
+) -> list[RunRecord]:
+    """Run the pipeline for each region of the model `source`, the region that is taken where none is named first.
+
+    The first run writes into ``options.out``, each other one into a folder there that is called as its region. Each has the budget of
+    the options.
+
+    Raises:
+        CollageError: as `partition`; the runs before it are kept.
+    """
+    names = region_names(source, options, emit)
+    if len(names) < 2:
+        return [partition(source, options, emit, function, should_stop)]
+    records = []
+    for at, name in enumerate(names):
+        if at and should_stop():
+            emit(Note(f"cancelled: the regions {', '.join(names[at:])} have no plan"))
+            break
+        emit(Note(f"region {name}, {at + 1} of {len(names)}"))
+        out = options.out if options.out is None or at == 0 else options.out / name
+        records.append(partition(source, replace(options, region=name, out=out), emit, function, should_stop))
+    return records
+
+
+def region_names(source: str | Path, options: Options, emit: Emit) -> Sequence[str]:
+    """Return the names of the regions of a Relax module; none where one is named already, and for other models."""
+    path = resolve(str(source))
+    if options.region is not None or options.plans_shapes or not is_relax(path, options.ir):
+        return ()
+    names, left = region_names_in(path, options.shapes)
+    for said in left:
+        emit(Note(said))
+    return names
+
+
+def region_document(records: Sequence[RunRecord]) -> dict[str, Any]:
+    """Return the document of the first run, with those of the others by the names of their regions where there are several."""
+    first, *others = records
+    if not others:
+        return first.document
+    return {**first.document, "regions": {str(one.plan.options["region"]): one.document for one in others}}
+
+
+def plans_beside(plan_file: Path, plan: Plan) -> dict[str, Path]:
+    """Return the files of the plans that `partition_regions` made beside `plan`, by the names of their regions.
+
+    Raises:
+        CollageError: one of them cannot be read.
+    """
+    if plan.options.get("region") is None:
+        return {}
+    found = {}
+    for path in sorted(plan_file.parent.glob(f"*/{PLAN}")):
+        try:
+            other = read_plan(path)
+        except CollageError as error:
+            raise CollageError(f"{str(path)!r}, beside the plan: {error.message}", error.hint, error.code) from error
+        if other.options.get("region") == path.parent.name:
+            found[path.parent.name] = path
+    return found

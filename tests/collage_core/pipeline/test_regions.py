@@ -1,0 +1,133 @@
+"""Every region of a Relax module has a run, a plan and an artifact of its own, and `apply --ir` puts all of them into the module."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from collage_core.errors import CollageError
+from collage_core.events import Note
+from collage_core.options import Options
+from collage_core.pipeline.discover import CandidateSet, Phases
+from collage_core.pipeline.regions import partition_regions, plans_beside
+from collage_core.rewrite.plan import read_plan
+from tests.helpers.command import document_of, in_this_process
+
+SCALED = """
+    @R.function
+    def scaled(x: R.Tensor(("n", 4), "float32")) -> R.Tensor(("n", 4), "float32"):
+        n = T.int64()
+        with R.dataflow():
+            twice = R.add(x, x)
+            risen = R.nn.relu(twice)
+            R.output(risen)
+        return risen
+"""
+MAIN = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2, 4), "float32"), flag: R.Tensor((), "bool")) -> R.Tensor((2, 4), "float32"):
+        with R.dataflow():
+            a = R.exp(x)
+            R.output(a)
+        if flag:
+            c = R.negative(a)
+        else:
+            c = R.abs(a)
+        with R.dataflow():
+            bent = R.tanh(c)
+            d = R.sigmoid(R.add(bent, a))
+            R.output(d)
+        return d
+"""
+ROOFLINE = ("--targets", "onnxruntime", "--costs", "roofline", "--threads", "1")
+OPTIONS = Options(("onnxruntime",), costs="roofline", threads=1)
+
+
+@pytest.fixture
+def module(tmp_path: Path) -> Path:
+    path = tmp_path / "several.py"
+    path.write_text(MAIN + SCALED)
+    return path
+
+
+@pytest.mark.long
+def test_each_region_has_a_run_of_its_own(module: Path, tmp_path: Path) -> None:
+    """The largest of ``main`` first. A symbol that no shape fixes is a batch of one, in each function by itself."""
+    notes: list[str] = []
+    records = partition_regions(module, OPTIONS, lambda event: notes.append(event.text) if isinstance(event, Note) else None)
+    assert [one.plan.options["region"] for one in records] == ["main.1", "main.0", "scaled.0"]
+    assert [[node.name for node in one.graph.nodes] for one in records] == [["bent", "lv2", "d"], ["a"], ["twice", "risen"]]
+    assert len({one.plan.model.hash for one in records}) == 3
+    assert "region main.0, 2 of 3" in notes
+    (only,) = partition_regions(module, Options(("onnxruntime",), costs="roofline", threads=1, region="scaled.0", shapes={"x": (3, 4)}))
+    assert only.graph.inputs[0].type.shape == (3, 4)
+    with pytest.raises(CollageError, match=r"the function 'main' has 2 regions, and 'main.7' is none"):
+        partition_regions(module, Options(("onnxruntime",), costs="roofline", region="main.7"))
+
+
+@pytest.mark.long
+def test_plans_artifacts_and_the_module_hold_all_regions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    module = tmp_path / "several.py"
+    module.write_text(MAIN)
+    tvm: Any = pytest.importorskip("tvm")
+    from tests.collage_core.transform.test_collage_partition import functions_of, run
+
+    out, applied = tmp_path / "out", tmp_path / "applied"
+    document = document_of(capsys, "partition", module, *ROOFLINE, "--out", out)
+    assert set(document["regions"]) == {"main.0"}
+    for folder in (out, out / "main.0"):
+        assert (folder / "artifact.json").exists()
+        assert (folder / "run.json.gz").exists()
+    assert set(plans_beside(out / "plan.json", read_plan(out / "plan.json"))) == {"main.0"}
+    status, _, err = in_this_process(capsys, "apply", out / "plan.json", module, "--out", applied, "--ir")
+    assert status == 0, err
+    assert (applied / "main.0" / "artifact.json").exists()
+    made = tvm.ir.load_json((applied / "partitioned.json").read_text())
+    assert len(functions_of(made, "Codegen")) == 2
+    built = tvm.relax.transform.RunCodegen()(made)
+    x = np.linspace(-1, 1, 8, dtype="float32").reshape(2, 4)
+    for flag in (True, False):
+        risen = np.exp(x)
+        bent = np.tanh(-risen if flag else np.abs(risen))
+        assert np.allclose(run(built, x, np.array(flag))[0], 1 / (1 + np.exp(-(bent + risen))), atol=1e-5)
+
+
+BOUND = """
+@I.ir_module
+class Module:
+    I.module_global_infos({"vdevice": [I.vdevice({"kind": "llvm"}, 0)]})
+
+    @R.function
+    def main(x: R.Tensor((2, 4), "float32")):
+        with R.dataflow():
+            free = R.exp(x)
+            hinted = R.negative(free)
+            known = R.hint_on_device(hinted, R.device(1, 0), "global")
+            bent = R.tanh(known)
+            R.output(bent)
+        return bent
+"""
+
+
+@pytest.mark.long
+def test_annotations_of_devices_are_vetoes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in `CollagePartition`: a node that is bound to the processor goes to no toolchain of another device."""
+    monkeypatch.setenv("COLLAGE_TOOLCHAINS", "tests.collage_core.transform.hooked_toolchains:Elsewhere")
+    path = tmp_path / "bound.py"
+    path.write_text(BOUND)
+    found = CandidateSet(path, Options(("elsewhere", "onnxruntime"), costs="roofline", accuracy=1e-3), Phases(lambda event: None), print)
+    assert list(found.options.constraints) == [{"kind": "veto", "node": "hinted", "target": "elsewhere"}]
+
+
+def test_other_models_are_one_run_and_have_no_regions(tmp_path: Path) -> None:
+    records = partition_regions("mini_mnist", OPTIONS)
+    assert len(records) == 1
+    assert "region" not in records[0].plan.options
+    assert plans_beside(tmp_path / "plan.json", records[0].plan) == {}
+    with pytest.raises(CollageError, match=r"is no Relax module, so it has no region 'main\.0'"):
+        partition_regions("mini_mnist", Options(("onnxruntime",), costs="roofline", region="main.0"))
