@@ -78,7 +78,7 @@ class CollagePartition:
         targets: Names of toolchains, the preferred one first; ``tvm`` stands for what is left to TVM.
         enabled: Whether the pass does anything; else the module leaves untouched.
         functions: Names of the functions to partition; all unless given.
-        shapes: Name of a parameter → its shape, for functions with symbols.
+        shapes: Name of a parameter → its shape, for functions with symbols. Where all of a function is left to TVM, its symbols stay.
         encoding: ``byoc`` as TVM's own partitioning writes it, or ``primitive``.
         codegen: Whether `RunHooks`, `ScheduleRest` and `RunTirHooks` follow at once, so that ``tvm.compile`` may be next.
         plans: Plans to use instead of a search, by the names of their regions, such as ``main.0``; other regions stay with TVM.
@@ -173,6 +173,8 @@ class CollagePartition:
                     blocks[at] += self._region(builder, name, part, found.regions.index(part), taken, bound)
                 else:
                     blocks[at] += part.bindings.values()
+        if sizes and names_of(builder.get()) == names_of(fixed):
+            return mod  # all of it is left to TVM, which needs no fixed sizes
         builder.update_func(fixed.get_global_var(name), spliced(function, blocks))
         return relax.transform.DeadCodeElimination()(builder.get())
 

@@ -264,6 +264,16 @@ def test_symbols_are_fixed_by_shapes() -> None:
     assert [int(size) for size in made["doubled"].params[0].ty.shape.values] == [3, 4]
 
 
+@pytest.mark.long
+def test_symbols_stay_where_all_of_a_function_is_left_to_tvm() -> None:
+    report = Report()
+    made = CollagePartition(["tvm"], functions=["doubled"], shapes={"x": (3, 4)}, costs="roofline", report=report)(Several)
+    assert report.regions[0].record.graph.inputs[0].type.shape == (3, 4)
+    relax.analysis.well_formed(made)
+    x = RANDOM.standard_normal((5, 4)).astype("float32")
+    assert np.allclose(run(made, x, name="doubled")[0], np.maximum(x + x, 0), atol=1e-5)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,9 +12,18 @@ import pytest
 tvm = pytest.importorskip("tvm")
 
 from tvm import relax  # noqa: E402
+from tvm.s_tir import Schedule  # noqa: E402
 
 from collage_core.errors import CollageError  # noqa: E402
+from collage_core.graph.index_set import IndexSet  # noqa: E402
+from collage_core.model.relax.relax_model import load_relax  # noqa: E402
+from collage_core.rewrite.plan import PlacedTuning, Plan  # noqa: E402
+from collage_core.toolchains.registry import get  # noqa: E402
+from collage_core.toolchains.tuning import TunedKernel, encoded  # noqa: E402
+from collage_core.toolchains.tvm_replay import target_text, workload_of  # noqa: E402
+from collage_core.toolchains.tvm_tuning import _plain  # noqa: E402
 from collage_core.transform import CollagePartition, RunHooks, ScheduleRest, cpu_pipeline, cpu_target  # noqa: E402
+from collage_core.transform.collage_partition import Report  # noqa: E402
 
 from .test_collage_partition import functions_of, picture_module, run  # noqa: E402
 
@@ -164,3 +175,55 @@ def test_parallel_calls_of_one_tensor_are_one_kernel_with_several_results() -> N
     one, two, three = (given @ weight for weight in weights)
     risen = np.exp(one * two - (one * two).max(axis=1, keepdims=True))
     assert np.allclose(compiled(module, given), risen / risen.sum(axis=1, keepdims=True) * three, atol=1e-4)
+
+
+NOTED = "collage_test_schedule"
+"""An annotation of a loop, by which a schedule is known again."""
+
+
+def tuned(plan: Plan, module: Any, folder: Path, target: str = target_text()) -> Plan:
+    """The plan with a schedule for each kernel of its partitions, found in the sub-models of the measuring: each notes its first loop."""
+    path = folder / "module.json"
+    path.write_text(tvm.ir.save_json(module))
+    model, placed, tunings = load_relax(path), [], {}
+    for one in plan.partitions:
+        tool: Any = get(one.target)
+        unscheduled = tool._unscheduled(model.cut(IndexSet(one.nodes)), 1)
+        kernels = []
+        for function in (found for found in unscheduled.functions.values() if isinstance(found, tvm.tirx.PrimFunc)):
+            workload = workload_of(function)  # a schedule may change the function that it is made of
+            schedule = Schedule(tvm.IRModule({"main": function.without_attr("global_symbol")}))
+            schedule.annotate(schedule.get_loops(schedule.get_child_blocks(schedule.get_sblock("root"))[0])[0], NOTED, 1)
+            kernels.append(TunedKernel(workload, target, json.dumps(_plain(schedule.trace.as_json())), 1e-6, 1e-3, 16, 1.0))
+        tunings[one.id] = encoded(kernels).decode()
+        placed.append(one.model_copy(update={"tuned": PlacedTuning(digest=one.id, untuned_s=1e-3, spent_s=1.0, trials=16)}))
+    return plan.model_copy(update={"tuning": tunings, "partitions": tuple(placed)})
+
+
+def plan_of(target: str, *constraints: Any) -> Plan:
+    report = Report()
+    CollagePartition([target], costs="roofline", threads=1, constraints=constraints, report=report)(product_module())
+    return report.regions[0].record.plan
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("target", "constraints"), [("tvm@fusion", CUT), ("tvm", ())])
+def test_tuned_schedules_reach_the_kernels_of_the_module(target: str, constraints: tuple[Any, ...], tmp_path: Path) -> None:
+    """Found in the sub-models that were measured, in ONNX, they fit the kernels of the module; also after it was saved and loaded."""
+    module = product_module()
+    plan = tuned(plan_of(target, *constraints), module, tmp_path)
+    made = CollagePartition([target], threads=1, plans={"main.0": plan})(module)
+    made = tvm.ir.load_json(tvm.ir.save_json(made))
+    lowered = ScheduleRest(1)(RunHooks()(made))
+    texts = [kernel.script() for kernel in kernels_of(lowered).values()]
+    assert len(texts) >= 2
+    assert all(NOTED in text for text in texts)
+    assert np.allclose(compiled(lowered, X), run(module, X)[0], atol=1e-5)
+
+
+def test_a_schedule_for_another_processor_is_one_line(tmp_path: Path) -> None:
+    plan = tuned(plan_of("tvm"), product_module(), tmp_path, '{"kind": "llvm", "mcpu": "z80"}')
+    made = CollagePartition(["tvm"], threads=1, plans={"main.0": plan})(product_module())
+    with pytest.raises(CollageError, match=r"the tuning record of the kernel \w+ is for .*z80.*, this is") as caught:
+        ScheduleRest(1)(made)
+    assert "\n" not in caught.value.message
