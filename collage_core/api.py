@@ -10,8 +10,8 @@ from .cost.estimators.function import KIND, CostFunction, function_name
 from .errors import CollageError
 from .events import Emit, ignore
 from .options import Options
-from .pipeline.for_shapes import partition as run
 from .pipeline.record import RunRecord
+from .pipeline.regions import partition_regions
 
 if TYPE_CHECKING:
     import tvm
@@ -31,7 +31,7 @@ def partition(
 
     Returns:
         The run: ``plan``, ``document`` (as ``--json`` prints it), ``node_candidates(node)``, ``node_times``, ``save(folder)``. That of a
-        Relax module also has the partitioned ``module`` (docs/tvm.md).
+        Relax module also has the partitioned ``module``, and that of a file with one its further ``regions`` (docs/tvm.md).
 
     Raises:
         CollageError: the user made a mistake, no plan exists (`InfeasibleError`), or the plan is wrong (`AccuracyError`).
@@ -45,4 +45,4 @@ def partition(
         from .transform.whole_module import partition_module
 
         return partition_module(model, tuple(targets), costs=named, cost_function=function, emit=emit, **options)
-    return run(model, Options(targets=tuple(targets), costs=named, **options), emit, function)
+    return partition_regions(model, Options(targets=tuple(targets), costs=named, **options), emit, function)

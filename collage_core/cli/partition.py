@@ -58,28 +58,36 @@ def partition(model: str, as_json: bool, save_problem: Path | None, dry_run: boo
         _dry_run(model, as_json, given)
         return
     with Progress(quiet=as_json and not sys.stderr.isatty()) as progress, mistakes_located(given["constraints_file"]), prints_to_stderr():
-        records = partition_regions(model, options_of(given), progress)
+        record = partition_regions(model, options_of(given), progress)
     if save_problem is not None:
-        write_json(save_problem, records[0].problem.to_json())
+        write_json(save_problem, record.problem.to_json())
     if as_json:
-        print_json(region_document(records))
+        print_json(region_document(record))
         return
-    for record in records:
-        if len(records) > 1:
-            say(f"region {record.plan.options['region']}")
-        show_plan(record.document)
-        for line in shapes_lines(record.document):
+    for one in (record, *record.regions.values()):
+        if record.regions:
+            say(f"region {one.plan.options['region']}")
+        show_plan(one.document)
+        for line in shapes_lines(one.document):
             say(line)
 
 
 def _dry_run(model: str, as_json: bool, given: dict[str, Any]) -> None:
-    from ..pipeline.dry_run import dry_run
+    from ..pipeline.regions import dry_run_regions
 
     with mistakes_located(given["constraints_file"]), prints_to_stderr():
-        document = dry_run(model, options_of(given), _tell_note)
+        document = dry_run_regions(model, options_of(given), _tell_note)
     if as_json:
         print_json(document)
         return
+    others = document.get("regions", {})
+    for name, one in {document.get("region", ""): document, **others}.items():
+        if others:
+            say(f"region {name}")
+        _show_dry_run(one)
+
+
+def _show_dry_run(document: dict[str, Any]) -> None:
     for item in document["targets"]:
         say(
             f"{item['name']:<14} {item['candidates']} candidates ({item['unique']} distinct), {item['known']} known, "

@@ -124,6 +124,7 @@ class RunRecord:
         machine: The machine that measured the costs.
         rules: Target → what each of its rules gave and rejected (`rule_report.make_report`); empty in a run of an older version.
         bodies: Name of a node → attribute → the search over that body.
+        regions: Name → the run of each other region of the same Relax module; they are saved by themselves.
     """
 
     document: dict[str, Any]
@@ -137,6 +138,7 @@ class RunRecord:
     machine: str = ""
     rules: Mapping[str, rule_report.RuleReport] = field(default_factory=dict)
     bodies: Mapping[str, Mapping[str, RunRecord]] = field(default_factory=dict)
+    regions: Mapping[str, RunRecord] = field(default_factory=dict)
 
     def save(self, folder: Path) -> None:
         """Write ``run.json.gz`` and ``plan.json`` into `folder`, each whole or not at all."""

@@ -20,6 +20,7 @@ from ..model.samples.registry import resolve
 from ..options import Options
 from ..rewrite.plan import Plan, read_plan
 from ..search.searcher import never
+from .dry_run import dry_run
 from .for_shapes import partition
 from .record import RunRecord
 
@@ -32,27 +33,36 @@ def partition_regions(
     emit: Emit = ignore,
     function: CostFunction | None = None,
     should_stop: Callable[[], bool] = never,
-) -> list[RunRecord]:
-    """Run the pipeline for each region of the model `source`, the region that is taken where none is named first.
+) -> RunRecord:
+    """Run the pipeline for each region of the model `source`, and return the record of the region that is taken where none is named.
 
-    The first run writes into ``options.out``, each other one into a folder there that is called as its region. Each has the budget of
-    the options.
+    The others are its `regions`. The first run writes into ``options.out``, each other one into a folder there that is called as its
+    region. Each has the budget of the options.
 
     Raises:
-        CollageError: as `partition`; the runs before it are kept.
+        CollageError: as `partition`; what the runs before it wrote is kept.
     """
     names = region_names(source, options, emit)
     if len(names) < 2:
-        return [partition(source, options, emit, function, should_stop)]
-    records = []
+        return partition(source, options, emit, function, should_stop)
+    records: dict[str, RunRecord] = {}
     for at, name in enumerate(names):
         if at and should_stop():
             emit(Note(f"cancelled: the regions {', '.join(names[at:])} have no plan"))
             break
         emit(Note(f"region {name}, {at + 1} of {len(names)}"))
         out = options.out if options.out is None or at == 0 else options.out / name
-        records.append(partition(source, replace(options, region=name, out=out), emit, function, should_stop))
-    return records
+        records[name] = partition(source, replace(options, region=name, out=out), emit, function, should_stop)
+    return replace(records.pop(names[0]), regions=records)
+
+
+def dry_run_regions(source: str | Path, options: Options, emit: Emit = ignore) -> dict[str, Any]:
+    """Return what `dry_run` says of each region: of the first, with those of the others by name where there are several."""
+    names = region_names(source, options, emit)
+    if len(names) < 2:
+        return dry_run(source, options, emit)
+    first, *others = (dry_run(source, replace(options, region=name), emit) for name in names)
+    return {**first, "region": names[0], "regions": dict(zip(names[1:], others, strict=True))}
 
 
 def region_names(source: str | Path, options: Options, emit: Emit) -> Sequence[str]:
@@ -60,18 +70,16 @@ def region_names(source: str | Path, options: Options, emit: Emit) -> Sequence[s
     path = resolve(str(source))
     if options.region is not None or options.plans_shapes or not is_relax(path, options.ir):
         return ()
-    names, left = region_names_in(path, options.shapes)
+    names, left = region_names_in(path, options.fixed_shapes)
     for said in left:
         emit(Note(said))
     return names
 
 
-def region_document(records: Sequence[RunRecord]) -> dict[str, Any]:
-    """Return the document of the first run, with those of the others by the names of their regions where there are several."""
-    first, *others = records
-    if not others:
-        return first.document
-    return {**first.document, "regions": {str(one.plan.options["region"]): one.document for one in others}}
+def region_document(record: RunRecord) -> dict[str, Any]:
+    """Return the document of a run, with those of the other regions by name where there are some."""
+    others = {name: one.document for name, one in record.regions.items()}
+    return {**record.document, **({"regions": others} if others else {})}
 
 
 def plans_beside(plan_file: Path, plan: Plan) -> dict[str, Path]:

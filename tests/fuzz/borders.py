@@ -157,7 +157,7 @@ def load(path: str) -> int:
 def relax(data: bytes, folder: Path) -> None:
     """A module as TVM saves it; a process that it takes down is a clear error, one that it keeps busy is not."""
     try:
-        read = read_in(WORKER, _put(data, folder, "module.json"), {}, MODEL_S)
+        read = read_in(WORKER, _put(data, folder, "module.json"), {}, timeout_s=MODEL_S)
     except CollageError as error:
         if isinstance(error.__cause__, WorkerTimeout):
             raise AssertionError("it takes too long") from error

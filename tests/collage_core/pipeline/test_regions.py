@@ -11,6 +11,7 @@ import pytest
 from collage_core.errors import CollageError
 from collage_core.events import Note
 from collage_core.options import Options
+from collage_core.pipeline import regions
 from collage_core.pipeline.discover import CandidateSet, Phases
 from collage_core.pipeline.regions import partition_regions, plans_beside
 from collage_core.rewrite.plan import read_plan
@@ -59,12 +60,14 @@ def module(tmp_path: Path) -> Path:
 def test_each_region_has_a_run_of_its_own(module: Path, tmp_path: Path) -> None:
     """The largest of ``main`` first. A symbol that no shape fixes is a batch of one, in each function by itself."""
     notes: list[str] = []
-    records = partition_regions(module, OPTIONS, lambda event: notes.append(event.text) if isinstance(event, Note) else None)
+    first = partition_regions(module, OPTIONS, lambda event: notes.append(event.text) if isinstance(event, Note) else None)
+    records = [first, *first.regions.values()]
+    assert list(first.regions) == ["main.0", "scaled.0"]
     assert [one.plan.options["region"] for one in records] == ["main.1", "main.0", "scaled.0"]
     assert [[node.name for node in one.graph.nodes] for one in records] == [["bent", "lv2", "d"], ["a"], ["twice", "risen"]]
     assert len({one.plan.model.hash for one in records}) == 3
     assert "region main.0, 2 of 3" in notes
-    (only,) = partition_regions(module, Options(("onnxruntime",), costs="roofline", threads=1, region="scaled.0", shapes={"x": (3, 4)}))
+    only = partition_regions(module, Options(("onnxruntime",), costs="roofline", threads=1, region="scaled.0", shapes={"x": (3, 4)}))
     assert only.graph.inputs[0].type.shape == (3, 4)
     with pytest.raises(CollageError, match=r"the function 'main' has 2 regions, and 'main.7' is none"):
         partition_regions(module, Options(("onnxruntime",), costs="roofline", region="main.7"))
@@ -97,6 +100,23 @@ def test_plans_artifacts_and_the_module_hold_all_regions(tmp_path: Path, capsys:
         assert np.allclose(run(built, x, np.array(flag))[0], 1 / (1 + np.exp(-(bent + risen))), atol=1e-5)
 
 
+def test_a_dry_run_tells_of_each_region(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str | None] = []
+
+    def told(_source: object, options: Options, _emit: object) -> dict[str, Any]:
+        asked.append(options.region)
+        return {"of": options.region}
+
+    monkeypatch.setattr(regions, "dry_run", told)
+    monkeypatch.setattr(regions, "region_names_in", lambda _path, _shapes: (["main.1", "main.0"], ["the function 'f' is left to TVM: why"]))
+    notes: list[str] = []
+    found = regions.dry_run_regions("model.py", OPTIONS, lambda event: notes.append(event.text) if isinstance(event, Note) else None)
+    assert found == {"of": "main.1", "region": "main.1", "regions": {"main.0": {"of": "main.0"}}}
+    assert notes == ["the function 'f' is left to TVM: why"]
+    assert regions.dry_run_regions("mini_mnist", OPTIONS) == {"of": None}
+    assert asked == ["main.1", "main.0", None]
+
+
 BOUND = """
 @I.ir_module
 class Module:
@@ -125,9 +145,9 @@ def test_annotations_of_devices_are_vetoes(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_other_models_are_one_run_and_have_no_regions(tmp_path: Path) -> None:
-    records = partition_regions("mini_mnist", OPTIONS)
-    assert len(records) == 1
-    assert "region" not in records[0].plan.options
-    assert plans_beside(tmp_path / "plan.json", records[0].plan) == {}
+    record = partition_regions("mini_mnist", OPTIONS)
+    assert not record.regions
+    assert "region" not in record.plan.options
+    assert plans_beside(tmp_path / "plan.json", record.plan) == {}
     with pytest.raises(CollageError, match=r"is no Relax module, so it has no region 'main\.0'"):
         partition_regions("mini_mnist", Options(("onnxruntime",), costs="roofline", region="main.0"))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,8 @@ CASES: dict[str, tuple[str, Callable[[], SubModel], int]] = {
     **{f"onednn: {name}": ("onednn", model, 1) for name, model in test_onednn.RIGHT.items()},
     "onednn: two threads": ("onednn", test_onednn.RIGHT["a sum, and what is at least 0"], 2),
 }
+MOVED = "onednn: weights in a layout of another processor"
+CASES[MOVED] = "onednn", test_onednn.RIGHT["a window of 3×3"], 1
 USABLE = [name for name, (tool, _, _) in CASES.items() if get(tool).availability().usable]
 pytestmark = pytest.mark.skipif(not USABLE, reason="neither library is here")
 
@@ -46,6 +50,8 @@ def module_of(cases: list[str]) -> Any:
         function, call = call_of(tool.functions, model.onnx, model.inputs, model.outputs, threads)
         native = tool.native_call(call)
         assert native is not None
+        if name == MOVED:
+            native = replace(native, text=native.text.rpartition(" ")[0] + " 7")
         known = {tensor.name: relax.Var(tensor.name, kind_of(tensor)) for tensor in model.inputs}
         parameters, result = list(known.values()), kind_of(model.outputs[0])
         source = add_native_function(builder, f"case{at}", function.label, native, parameters, known, result)
@@ -65,7 +71,7 @@ def machine(library: Path) -> Any:
     return relax.VirtualMachine(tvm.runtime.load_module(str(library)), tvm.cpu())
 
 
-@pytest.mark.parametrize("name", USABLE)
+@pytest.mark.parametrize("name", [name for name in USABLE if name != MOVED])
 def test_a_kernel_of_tvm_calls_the_library_right(machine: Any, name: str) -> None:
     """Also at a second call, with tensors elsewhere."""
     model = CASES[name][1]()
@@ -75,6 +81,31 @@ def test_a_kernel_of_tvm_calls_the_library_right(machine: Any, name: str) -> Non
         want = reference(model, inputs)[0]
         np.testing.assert_allclose(made, want, rtol=1e-5, atol=1e-5 * float(np.abs(want).max()))
         inputs = [np.asarray(array * np.float32(0.5)) for array in inputs]
+
+
+@pytest.mark.skipif(MOVED not in USABLE, reason="oneDNN is not here")
+def test_weights_that_were_packed_otherwise_are_refused(machine: Any) -> None:
+    given = [tvm.runtime.tensor(array) for array in drawn(CASES[MOVED][1]().inputs)]
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="the weights were packed for another processor or version of oneDNN"):
+            machine[f"case{USABLE.index(MOVED)}"](*given)
+
+
+def test_each_thread_calls_the_library_by_itself(library: Path) -> None:
+    """At once, since a call leaves Python."""
+    name = USABLE[-2] if USABLE[-1] == MOVED else USABLE[-1]
+    model = CASES[name][1]()
+    inputs = drawn(model.inputs)
+    want = reference(model, inputs)[0]
+
+    def called(_thread: int) -> bool:
+        own = relax.VirtualMachine(tvm.runtime.load_module(str(library)), tvm.cpu())
+        given = [tvm.runtime.tensor(array) for array in inputs]
+        made = [own[f"case{USABLE.index(name)}"](*given).numpy() for _ in range(20)]
+        return all(np.allclose(one, want, rtol=1e-5, atol=1e-5 * float(np.abs(want).max())) for one in made)
+
+    with ThreadPoolExecutor(3) as pool:
+        assert all(pool.map(called, range(3)))
 
 
 MISSING = """
