@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Protocol
@@ -87,6 +87,7 @@ class MeasuringLoop:
         calls: None where calls count as free.
         budget: Ends measuring; without limit unless given. Whoever measures asks it, too.
         tuning: Tunes; None where that was not asked for.
+        singles: Targets of which no two partitions are fused: each candidate is one call of a library.
 
     Attributes:
         is_cut_off: The time was over before the plan rested on known costs alone.
@@ -103,6 +104,7 @@ class MeasuringLoop:
         calls: Calls | None = None,
         budget: Budget | None = None,
         tuning: TuningStep | None = None,
+        singles: Collection[str] = (),
     ):
         self.table = table
         self.policy = policy
@@ -115,6 +117,7 @@ class MeasuringLoop:
         self._repeat = repeat
         self._calls = calls
         self._tuning = tuning
+        self._singles = frozenset(singles)
         self._quantile = next(iter(policy.quantiles), 0.0)
         self._least: int | None = None
         self._best: int | None = None
@@ -328,7 +331,8 @@ class MeasuringLoop:
         if self.budget.share_spent > self.policy.merge:
             return []
         graph = self.table.graph
-        made = [CandidatePartition(graph, target, IndexSet.from_bits(bits), merged_rule(target)) for target, bits in wanted]
+        fused = [(target, IndexSet.from_bits(bits)) for target, bits in wanted if target not in self._singles]
+        made = [CandidatePartition(graph, target, inside, merged_rule(target)) for target, inside in fused]
         self.table.add_merged(made)
         open_ = [candidate for candidate in made if not self.table.is_known(candidate)]
         try:

@@ -223,9 +223,13 @@ class SearchedRun:
             self.found.graph, self.found.costed_first, lazy.computation_key if lazy else None, self._layouts(), self.found.grouped
         )
         if lazy is None or not self.options.is_measured:
-            return MeasuringLoop(table, policy, self._measure, self.plans.best, self.emit, budget=self.budget)
+            return MeasuringLoop(table, policy, self._measure, self.plans.best, self.emit, budget=self.budget, singles=self._singles())
         asks = self._measure, self.plans.best, self.emit, self._repeat, self._calls
-        return MeasuringLoop(table, policy, *asks, self.budget, self._tuning())
+        return MeasuringLoop(table, policy, *asks, self.budget, self._tuning(), self._singles())
+
+    def _singles(self) -> list[str]:
+        """Targets whose candidates are single calls of a library: two of them in a row are no call."""
+        return [name for name, toolchain in self.found.toolchains.items() if toolchain.style == "library"]
 
     def _tuning(self) -> TuningStep | None:
         """The step ``tune``; None where it was not asked for."""

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..graph.dataflow_graph import DataflowGraph, Node, Tensor, TensorType
 from ..graph.index_set import IndexSet
+from ..graph.topological_order import topological_order
 from ..model.base import SubModel
 from ..rules.base import PartitionRule, RuleOptions
 from ..rules.base_rules import DFPattern
@@ -28,6 +29,7 @@ from .reasons import one_line
 
 if TYPE_CHECKING:
     import tvm
+    from onnx import ModelProto
 
 
 @dataclass(frozen=True)
@@ -210,8 +212,8 @@ def call_of(
     from .sub_model_graph import graph_of
 
     try:
-        proto = ModelProto.FromString(package)
-    except Exception as error:  # any exception of protobuf is its reason
+        proto = _without_constant_nodes(ModelProto.FromString(package))
+    except Exception as error:  # any exception of protobuf, or of ONNX Runtime as it folds, is its reason
         raise ToolchainError("import", one_line(error)) from error
     graph = graph_of(proto, outputs)
     function = functions.function_for(graph)
@@ -220,6 +222,22 @@ def call_of(
     weights = {tensor.name: numpy_helper.to_array(tensor) for tensor in proto.graph.initializer}
     types = {**graph.types, **{name: constant.type for name, constant in graph.constants.items()}}
     return function, LibraryCall(graph.nodes, tuple(tensor.name for tensor in inputs), types, weights, threads)
+
+
+def _without_constant_nodes(proto: ModelProto) -> ModelProto:
+    """Return `proto` folded where a node of it reads constants alone: part of a Relax module may hold the reshape of a bias."""
+    constants = {tensor.name for tensor in proto.graph.initializer}
+    if not any(node.input and constants.issuperset(filter(None, node.input)) for node in proto.graph.node):
+        return proto
+    from ..model.folding import fold
+
+    folded = fold(proto)
+    nodes = list(folded.graph.node)
+    maker = {name: index for index, node in enumerate(nodes) for name in node.output}
+    order = topological_order([{maker[name] for name in node.input if name in maker} for node in nodes])
+    del folded.graph.node[:]
+    folded.graph.node.extend(nodes[index] for index in order)
+    return folded
 
 
 class _LibraryKernel:

@@ -319,3 +319,20 @@ def test_an_excluded_candidate_comes_back_in_no_plan() -> None:
     for _ in range(3):
         planned = loop.with_costs(planned, {planned.indices[0]: Cost.invalid("numerics", "it errs")})
         assert gone not in [item.held for item in planned.partitions]
+
+
+def test_calls_of_a_library_are_never_fused() -> None:
+    """Two of them in a row are no call of it: nothing is asked for."""
+    asked: list[CandidatePartition] = []
+
+    def measure(wanted: Sequence[CandidatePartition], _best_s: float | None) -> list[tuple[CandidatePartition, Cost]]:
+        asked.extend(wanted)
+        return [(candidate, Cost(1e-6, "mock")) for candidate in wanted]
+
+    def search(*_: object) -> Planned:
+        raise AssertionError("no plan is wanted")
+
+    loop = MeasuringLoop(CostTable(record_of("mnist").graph, [], None), MeasureEverything(), measure, search, ignore, singles=["library"])
+    pairs = [("library", IndexSet([0, 1]).bits), ("graph", IndexSet([0, 1]).bits)]
+    assert [one.target for one in loop._merged(pairs)] == ["graph"]
+    assert {one.target for one in asked} == {"graph"}

@@ -62,6 +62,12 @@ RIGHT: dict[str, Callable[[], SubModel]] = {
     "one pixel": lambda: convolution(window=(1, 1)),
     "groups": lambda: convolution(groups=2),
     "a group for each channel": lambda: convolution(outs=8, groups=8, pads=[1, 1, 1, 1]),
+    "a bias that is reshaped, as TVM's importer writes it": lambda: sub_model(
+        [node("Conv", "x w", "c"), node("Reshape", "b s", "r"), node("Add", "c r", "t"), node("Relu", "t", "y")],
+        [IMAGE],
+        [tensor("y", (1, 16, 8, 7))],
+        {"w": normal(16, 8, 3, 3, scale=0.2), "b": normal(16), "s": np.array([1, 16, 1, 1])},
+    ),
     "a sum": lambda: convolution(behind=(node("Add", "c z", "y"),)),
     "a sum, and what is at least 0": lambda: convolution(behind=(node("Add", "z c", "t"), node("Relu", "t", "y"))),
     "a sum of one pixel": lambda: convolution(window=(1, 1), behind=(node("Add", "z c", "t"), node("Relu", "t", "y"))),
