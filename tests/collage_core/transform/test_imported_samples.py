@@ -22,7 +22,7 @@ tvm = pytest.importorskip("tvm")
 from tvm import relax  # noqa: E402
 from tvm.relax.frontend.onnx import from_onnx  # noqa: E402
 
-from collage_core.model.relax.reading import largest_region  # noqa: E402
+from collage_core.model.relax.reading import region_of  # noqa: E402
 from collage_core.transform import CollagePartition  # noqa: E402
 from collage_core.transform.collage_partition import Report  # noqa: E402
 
@@ -42,8 +42,8 @@ TAKEN = ["mini_mnist", "mnist", "squeezenet", "inception", "gpt2", "bert", "quan
 @pytest.mark.parametrize("name", TAKEN)
 def test_all_of_it_is_translated_and_computes_the_same(name: str) -> None:
     model, module = imported(name)
-    region = largest_region(module, None, {})
-    assert region.left == ()
+    region = region_of(module, None, {})
+    assert not [said for said in region.notes if "is left to TVM" in said]
     inputs = model.seeded_inputs()
     proto = onnx.ModelProto.FromString(region.onnx)
     given = dict(zip([value.name for value in proto.graph.input], inputs.values(), strict=True))
@@ -55,8 +55,8 @@ def test_all_of_it_is_translated_and_computes_the_same(name: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["retinanet", "ssd300", "yolov4_tiny"])
 def test_a_tail_that_is_no_tensor_algebra_stays_with_tvm(name: str) -> None:
-    region = largest_region(imported(name)[1], None, {})
-    assert any("has no ONNX equivalent" in said for said in region.left)
+    region = region_of(imported(name)[1], None, {})
+    assert any("has no ONNX equivalent" in said for said in region.notes)
     assert len(onnx.ModelProto.FromString(region.onnx).graph.node) > 100
 
 
