@@ -24,7 +24,7 @@ COMMAND = "make protocol"
 REQUESTS = (live.Subscribe, models.OpenModel, requests.RunOptions, requests.CheckOptions, requests.RunRequest, requests.WhatIfRequest)
 """Requests of the page."""
 
-SPARSE = (*REQUESTS, models.TensorJson, live.ApiError)
+SPARSE = (*REQUESTS, models.TensorJson, live.ErrorBody)
 """Messages of which a field with a default may be left out."""
 
 REFINED = {

@@ -7,8 +7,10 @@ never to the client.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from http import HTTPStatus
+from typing import Any
 
 from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
@@ -52,15 +54,18 @@ def refused(code: str, message: str, hint: str = "") -> Problem:
 
 def api_error(error: CollageError) -> ApiError:
     """Return a mistake as the page gets it."""
-    return ApiError(error.code, error.message, error.hint, getattr(error, "choices", []))
+    return ApiError(error.code, error.message, error.hint)
 
 
-def error_response(status: int, error: ApiError) -> Response:
+def error_response(status: int, error: ApiError, choices: Sequence[str] = ()) -> Response:
     """Answer with an `ErrorBody`."""
-    body = asdict(ErrorBody(error))
-    if not error.choices:
-        del body["error"]["choices"]
-    return Response(json.dumps(body), status, mimetype="application/json")
+    return Response(json.dumps(error_body(error, choices)), status, mimetype="application/json")
+
+
+def error_body(error: ApiError, choices: Sequence[str] = ()) -> dict[str, Any]:
+    """Return an `ErrorBody` as it travels: without choices where there are none."""
+    body = asdict(ErrorBody(error, list(choices)))
+    return body if choices else {"error": body["error"]}
 
 
 def register(app: Flask) -> None:
@@ -77,7 +82,7 @@ def register(app: Flask) -> None:
 
 
 def _mistake(error: CollageError) -> Response:
-    return error_response(getattr(error, "status", 400), api_error(error))
+    return error_response(getattr(error, "status", 400), api_error(error), getattr(error, "choices", ()))
 
 
 def _too_slow(error: WorkerTimeout) -> Response:

@@ -10,23 +10,23 @@ RunState = Literal["queued", "running", "done", "cancelled", "failed", "recorded
 
 @dataclass(frozen=True)
 class ApiError:
-    """Body of every error answer, under the key ``error``.
+    """Body of every error answer, under the key ``error``."""
+
+    code: str
+    message: str
+    hint: str
+
+
+@dataclass(frozen=True)
+class ErrorBody:
+    """Every answer whose status is 400 or more.
 
     Attributes:
         choices: Paths of models, one of which is to be opened in place of the folder that was named; left out where there are none.
     """
 
-    code: str
-    message: str
-    hint: str
-    choices: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class ErrorBody:
-    """Every answer whose status is 400 or more."""
-
     error: ApiError
+    choices: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ from flask_socketio import SocketIO
 
 from collage_core.errors import CollageError
 
-from ..http.errors import Problem, api_error
+from ..http.errors import Problem, api_error, error_body
 from ..http.validation import read
-from ..messages.live import ErrorBody, Subscribe, Subscribed
+from ..messages.live import Subscribe, Subscribed
 from ..runs.live_run import LiveRun
 from ..services import Services
 from .stream import Cursor
@@ -156,4 +156,4 @@ def _answered(action: Callable[[], Subscribed]) -> dict[str, Any]:
     try:
         return asdict(action())
     except CollageError as error:
-        return asdict(ErrorBody(api_error(error)))
+        return error_body(api_error(error))

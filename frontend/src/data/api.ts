@@ -58,8 +58,13 @@ export class ApiFailure extends Error implements ApiError {
   }
 }
 
+/** An error that the page can show, with the paths of models to choose from, if the server named some. */
+export interface PageError extends ApiError {
+  choices?: string[];
+}
+
 /** Any thrown value as an error that the page can show. */
-export function asApiError(error: unknown): ApiError {
+export function asApiError(error: unknown): PageError {
   if (error instanceof ApiFailure) return { code: error.code, message: error.message, hint: error.hint, choices: error.choices };
   return { code: "page", message: error instanceof Error ? error.message : String(error), hint: "reload the page" };
 }
@@ -208,8 +213,8 @@ async function decoded(body: ReadableStream<Uint8Array>): Promise<string> {
 
 function failure(status: number, text: string): ApiFailure {
   try {
-    const { error } = JSON.parse(text) as ErrorBody;
-    return new ApiFailure(error.code, error.message, error.hint, error.choices);
+    const { error, choices } = JSON.parse(text) as ErrorBody;
+    return new ApiFailure(error.code, error.message, error.hint, choices);
   } catch {
     return new ApiFailure("http", `the server answered with status ${status}`, "its log has the details");
   }

@@ -75,22 +75,22 @@ export interface MeasuredPlan {
   partitions: number;
 }
 
-/**
- * Body of every error answer, under the key `error`.
- *
- * Attributes:
- *     choices: Paths of models, one of which is to be opened in place of the folder that was named; left out where there are none.
- */
+/** Body of every error answer, under the key `error`. */
 export interface ApiError {
   code: string;
   message: string;
   hint: string;
-  choices?: string[];
 }
 
-/** Every answer whose status is 400 or more. */
+/**
+ * Every answer whose status is 400 or more.
+ *
+ * Attributes:
+ *     choices: Paths of models, one of which is to be opened in place of the folder that was named; left out where there are none.
+ */
 export interface ErrorBody {
   error: ApiError;
+  choices?: string[];
 }
 
 /** Sent by a client that opens a run. `after` is the number of the last event that it has, 0 for none. */

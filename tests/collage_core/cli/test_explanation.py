@@ -91,7 +91,13 @@ def test_names_of_models_and_kernels_of_toolchains_are_escaped(capsys: pytest.Ca
     rejection = {"target": "tvm", "stage": "build", "reason": "no \x1b]0;title\x07", "nodes": [0]}
     node = {"name": "a\x1b[1m", "op": "Conv", "node": 0, "candidates": [], "rejections": [rejection], "time": time}
     show_explanation(
-        {"decision": "", "nodes": [node], "node_times": [{"source": "profiler", "groups": groups, "reason": "later"}], "partitionings": []}
+        {
+            "decision": "",
+            "nodes": [node],
+            "node_times": [{"source": "profiler", "groups": groups, "reason": "later"}],
+            "partitionings": [],
+            "bodies": [],
+        }
     )
     said, _ = capsys.readouterr()
     assert "conv\\x1b[2J\\u202e (0)" in said

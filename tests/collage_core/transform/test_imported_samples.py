@@ -43,7 +43,7 @@ TAKEN = ["mini_mnist", "mnist", "squeezenet", "inception", "gpt2", "bert", "quan
 def test_all_of_it_is_translated_and_computes_the_same(name: str) -> None:
     model, module = imported(name)
     region = region_of(module, None, {})
-    assert not [said for said in region.notes if "is left to TVM" in said]
+    assert not [said for said in region.left if "is left to TVM" in said]
     inputs = model.seeded_inputs()
     proto = onnx.ModelProto.FromString(region.onnx)
     given = dict(zip([value.name for value in proto.graph.input], inputs.values(), strict=True))
@@ -56,7 +56,7 @@ def test_all_of_it_is_translated_and_computes_the_same(name: str) -> None:
 @pytest.mark.parametrize("name", ["retinanet", "ssd300", "yolov4_tiny"])
 def test_a_tail_that_is_no_tensor_algebra_stays_with_tvm(name: str) -> None:
     region = region_of(imported(name)[1], None, {})
-    assert any("has no ONNX equivalent" in said for said in region.notes)
+    assert any("has no ONNX equivalent" in said for said in region.left)
     assert len(onnx.ModelProto.FromString(region.onnx).graph.node) > 100
 
 

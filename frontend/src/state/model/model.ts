@@ -2,7 +2,8 @@
 
 import { computed, signal } from "@preact/signals";
 import type { FormalInputs } from "../../data/model/formal_inputs";
-import type { ApiError, FoldedNodeJson, GraphJson, ModelGroups, ModelInfo } from "../../data/protocol";
+import type { PageError } from "../../data/api";
+import type { FoldedNodeJson, GraphJson, ModelGroups, ModelInfo } from "../../data/protocol";
 import type { BuiltGraph } from "../../graph/boxes/build";
 import type { Fold } from "../../graph/boxes/groups";
 import type { GroupFrame } from "../../graph/scene/handles";
@@ -28,7 +29,7 @@ export type Source = { kind: "sample"; name: string } | { kind: "files"; files: 
 export type ModelState =
   | { kind: "empty" }
   | { kind: "loading"; what: string }
-  | { kind: "failed"; error: ApiError; source: Source }
+  | { kind: "failed"; error: PageError; source: Source }
   | { kind: "ready"; model: OpenedModel };
 
 export const modelState = signal<ModelState>({ kind: "empty" });

@@ -6,7 +6,8 @@ import { useEffect } from "preact/hooks";
 import { bytes } from "../../base/format";
 import { config } from "../../data/config";
 import { wantedShape } from "../../data/model/shapes";
-import type { ApiError, SampleInfo } from "../../data/protocol";
+import type { PageError } from "../../data/api";
+import type { SampleInfo } from "../../data/protocol";
 import { catalogueError, loadCatalogue, loadStorage, samples, storage, toolchains } from "../../state/model/catalogue";
 import { modelState, type Source } from "../../state/model/model";
 import { closeModel, openSource } from "../../state/model/open";
@@ -126,7 +127,7 @@ function Choices({ paths }: { paths: readonly string[] }): JSX.Element {
 }
 
 /** The error of a model that could not be opened; or, where it only lacks a shape, the form that asks for it. */
-function Failed({ error, source }: { error: ApiError; source: Source }): JSX.Element {
+function Failed({ error, source }: { error: PageError; source: Source }): JSX.Element {
   const wanted = error.code === "open_shape" ? wantedShape(error) : null;
   if (wanted) return <ShapeForm source={source} wanted={wanted} />;
   const dismiss = (): void => {
