@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +17,7 @@ from ..toolchains.described import DescribedToolchain
 from .discover import CandidateSet
 
 if TYPE_CHECKING:
+    from ..base.isolation.worker import Pool
     from ..cost.measuring.trial_backend import TrialBackend
 
 
@@ -26,17 +28,19 @@ def estimator_of(
     emit: Emit,
     should_stop: Callable[[], bool],
     function: CostFunction | None = None,
+    workers: Pool | None = None,
 ) -> CostEstimator:
     """Make the estimator; it is the caller's to close.
 
     Args:
         inputs: The model's inputs while its activations are recorded.
         function: Gives the costs, in this process; ``options.costs`` is then only its name.
+        workers: As `Measuring` has them.
 
     Raises:
         CollageError: as `make_estimator`.
     """
-    measuring = _measuring(found, options, emit, should_stop)
+    measuring = replace(_measuring(found, options, emit, should_stop), workers=workers)
     try:
         return make_estimator(
             options.costs,

@@ -14,11 +14,13 @@ from typing import Any
 
 from ..base.cores import usable_cores
 from ..base.garbage import no_collector
+from ..base.isolation.worker import Pool
 from ..cost.database.records import now
 from ..cost.estimator import CostEstimator, Known, LazyEstimator, TuningEstimator
 from ..cost.estimators.function import CostFunction
 from ..cost.estimators.roofline import machine_rates
 from ..cost.measuring.other_load import OtherLoad, busy_text
+from ..cost.measuring.trial import TrialLimits, trial_workers
 from ..errors import Cancelled
 from ..events import Emit, Event, Note, PlanImproved, StepStarted
 from ..graph.work_estimate import WorkEstimator
@@ -79,6 +81,7 @@ class SearchedRun:
         estimator: Gives the costs; the one that the options name unless given. It is closed with the run.
         should_stop: As `partition` takes it.
         body: The body of another model that is searched in place of the model `source`.
+        workers: Of the run that searches the body: toolchains start once for a model and its bodies.
 
     Attributes:
         bodies: Index of each node whose bodies were planned → their plans, and its cost on the host.
@@ -98,6 +101,7 @@ class SearchedRun:
         estimator: CostEstimator | None = None,
         should_stop: Callable[[], bool] = never,
         body: BodyRuns | None = None,
+        workers: Pool | None = None,
     ):
         self.options = options
         self._emit = emit
@@ -105,7 +109,7 @@ class SearchedRun:
         self._load = OtherLoad()
         self.phases = Phases(emit)
         self.first_plan_s: float | None = None
-        self._source, self._function, self._body = source, function, body
+        self._function, self._body = function, body
         self.bodies: dict[int, PlannedNode] = {}
         self.found = CandidateSet(source, options, self.phases, emit, body, counts_runs=True)
         self.options = options = self.found.options
@@ -123,8 +127,10 @@ class SearchedRun:
             emit(Note(f"{self.found.model.inputs_note} (--inputs FILE.npz brings your own)"))
         here = [name for name, found in self.found.toolchains.items() if options.is_measured and not isinstance(found, DescribedToolchain)]
         self.progress = CostProgress(options.targets, here, emit, lambda: self.loop.policy.likely(self.loop.table), self.budget)
+        self._own_workers = trial_workers(TrialLimits.from_environment()) if self.found.body_runs and workers is None else None
+        self._workers = workers or self._own_workers
         make = partial(estimator_of, self.found, self.inputs, options, self.progress.pass_on, self.budget.is_over, function)
-        self.estimator = estimator or make()
+        self.estimator = estimator or make(self._workers)
         settings = SearchSettings(options.search, parse_objective(options.objective), self._must_search_end, options.time_limit_s)
         errors = ErrorBudget.of(self.found.accuracy(), self.found.toolchains)
         self.plans = PlanSearch(self.found.graph, self.found.toolchains, self._transition_pairs, options.constraints, settings, errors)
@@ -155,6 +161,8 @@ class SearchedRun:
     def close(self) -> None:
         """Let go of the workers."""
         self.estimator.close()
+        if self._own_workers is not None:
+            self._own_workers.close()
 
     def cost(self) -> None:
         """Phase ``costs``: the cost of every candidate; if costs are measured, of those that can matter."""
@@ -187,7 +195,7 @@ class SearchedRun:
                 self.emit(Note(planned_text(self.found.graph.nodes[candidate.inside.first()].name, planned)))
 
     def _search_body(self, name: str, body: BodyRuns, options: Options, emit: Emit) -> RunRecord:
-        run = SearchedRun(name, options, emit, self._function, should_stop=self.is_stopped, body=body)
+        run = SearchedRun(name, options, emit, self._function, should_stop=self.is_stopped, body=body, workers=self._workers)
         try:
             run.cost()
             run.search()

@@ -17,6 +17,7 @@ from ..estimator import CostEstimator, TuningEstimator
 from .function import KIND, CostFunction, FunctionEstimator
 
 if TYPE_CHECKING:
+    from ...base.isolation.worker import Pool
     from ..measuring.call_meter import CallRounds
     from ..measuring.trial_backend import TrialBackend
 
@@ -35,6 +36,7 @@ class Measuring:
         backend: Runs trials; None for this machine.
         call_rounds: Measures calls of the assembled module (`CallMeter`); None where they count as free.
         is_afresh: Measure what the database knows already, too; the new figure takes the place of the old one.
+        workers: Workers for trials on this machine that others use before and after; None for workers of its own.
     """
 
     percentile: float = 50.0
@@ -42,6 +44,7 @@ class Measuring:
     backend: TrialBackend | None = None
     call_rounds: CallRounds | None = None
     is_afresh: bool = False
+    workers: Pool | None = None
 
 
 def make_estimator(
@@ -129,5 +132,5 @@ def _measure(
     return MeasureEstimator(
         model, inputs, threads, database, accuracy,
         percentile=measuring.percentile, emit=emit, on_trial=tell, should_stop=should_stop, call_rounds=measuring.call_rounds,
-        backend=measuring.backend, is_afresh=measuring.is_afresh,
+        backend=measuring.backend, is_afresh=measuring.is_afresh, workers=measuring.workers,
     )  # fmt: skip

@@ -16,6 +16,7 @@ from itertools import chain, permutations
 
 import numpy as np
 
+from ...base.isolation.worker import Pool
 from ...errors import Cancelled, CollageError
 from ...events import Emit, Note, ignore
 from ...graph.computation import Computations
@@ -100,6 +101,7 @@ class MeasureEstimator:
         flushed: Bytes that are read between two timed runs; as many as the model moves (`flushed_bytes`) unless given.
         backend: Runs trials; worker processes of this machine unless given. It is closed with this.
         is_afresh: `estimate` measures what the database knows, too.
+        workers: As `TrialRunner` takes them.
     """
 
     name = "measure"
@@ -122,6 +124,7 @@ class MeasureEstimator:
         flushed: int | None = None,
         backend: TrialBackend | None = None,
         is_afresh: bool = False,
+        workers: Pool | None = None,
     ):
         self._model = model
         self._threads = threads
@@ -136,7 +139,7 @@ class MeasureEstimator:
         self._ends: dict[str, None] = {}
         self._told = 0
         self._flushed_bytes = flushed_bytes(model.graph) if flushed is None else flushed
-        self._backend = backend or self._here((limits or TrialLimits.from_environment()).of_percentile(percentile))
+        self._backend = backend or self._here((limits or TrialLimits.from_environment()).of_percentile(percentile), workers)
         self.machine = self._backend.machine
         self._tuner = Tuner(database, self._backend, get_toolchain, threads, should_stop)
         self._activations = ActivationStore(model, inputs)
@@ -155,9 +158,9 @@ class MeasureEstimator:
         self._targets: dict[str, None] = {}
         self._singles = SingleNodes(model.graph)
 
-    def _here(self, limits: TrialLimits) -> TrialBackend:
-        known = Speed(core_latency_s=self.lowest_core_latency_s())
-        runner = TrialRunner(self._get_toolchain, self._threads, self._accuracy, limits, self._should_stop, self._flushed_bytes, known)
+    def _here(self, limits: TrialLimits, workers: Pool | None) -> TrialBackend:
+        known, flushed = Speed(core_latency_s=self.lowest_core_latency_s()), self._flushed_bytes
+        runner = TrialRunner(self._get_toolchain, self._threads, self._accuracy, limits, self._should_stop, flushed, known, workers)
         return LocalBackend(runner, self._get_toolchain)
 
     def estimate(self, graph: DataflowGraph, candidates: Sequence[CandidatePartition]) -> Iterator[Known]:

@@ -114,12 +114,18 @@ class Hangs:
         return Record(stage="device", reason=f"not tried: {target} hung {len(hung)} times in this run; the last time it {hung[-1].reason}")
 
 
+def trial_workers(limits: TrialLimits) -> Pool:
+    """Return workers for trials; each starts with its first trial."""
+    return Pool(memory_bytes=limits.memory_bytes or int(psutil.virtual_memory().total * _MEMORY_SHARE))
+
+
 class TrialRunner:
     """Runs trials, one at a time, each in the warm worker of its target.
 
     Args:
         flushed_bytes: As `trial_worker.sample` takes it.
         known: The undisturbed machine's speed, where something is known of it before the first trial.
+        workers: Workers that others use before and after; they are the caller's to close. Workers of its own unless given.
     """
 
     def __init__(
@@ -131,6 +137,7 @@ class TrialRunner:
         should_stop: Callable[[], bool] | None = None,
         flushed_bytes: int = 0,
         known: Speed = UNKNOWN_SPEED,
+        workers: Pool | None = None,
     ):
         self._get_toolchain = get_toolchain
         self._flushed_bytes = flushed_bytes
@@ -138,8 +145,8 @@ class TrialRunner:
         self._accuracy = accuracy
         self.limits = limits
         self._should_stop = should_stop
-        memory = limits.memory_bytes or int(psutil.virtual_memory().total * _MEMORY_SHARE)
-        self._pool = Pool(memory_bytes=memory)
+        self._is_own = workers is None
+        self._pool = trial_workers(limits) if workers is None else workers
         self._speeds = SpeedHistory()
         self._speeds.add(known)
         self._broken: dict[str, str] = {}
@@ -171,8 +178,9 @@ class TrialRunner:
             yield task, self.run(task)
 
     def close(self) -> None:
-        """End the workers."""
-        self._pool.close()
+        """End the workers, unless they are the caller's."""
+        if self._is_own:
+            self._pool.close()
 
     def _warm_up(self, worker: Worker, target: str) -> Record | None:
         """Start the target's worker where it does not run; return a record where that fails, and do not try again after that."""
