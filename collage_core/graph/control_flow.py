@@ -17,6 +17,7 @@ CONTROL_OPS = (IF, LOOP, SCAN)
 """Operators whose bodies the host can run, one after another."""
 
 Arrays = Sequence[np.ndarray]
+_FIRST_ROWS = 16
 RunBody = Callable[[Arrays], Arrays]
 """Runs a body once on its own inputs, in order, and returns its outputs, in order. Both may be overwritten by the next call."""
 
@@ -117,30 +118,30 @@ def _loop(flow: ControlFlow, values: Mapping[str, np.ndarray], body: RunBody, em
     goes = _flag(values[flow.inputs[1]]) if flow.inputs[1] else True
     count, turn = flow.carried, 0
     states: Arrays = [values[name] for name in flow.inputs[2:]]
-    kept: list[list[np.ndarray]] = [[] for _ in flow.bodies["body"].outputs[1 + count :]]
+    kept = [_Rows() for _ in flow.bodies["body"].outputs[1 + count :]]
     number, yes = np.array(0), np.array(True)
     while goes and (most is None or turn < most):
         number[()] = turn
         made = body((number, yes, *states))
         goes, states = _flag(made[0]), made[1 : 1 + count]
         for rows, row in zip(kept, made[1 + count :], strict=True):
-            rows.append(row.copy())
+            rows.add(row)
         turn += 1
-    return [*states, *(np.stack(rows) if rows else empty[count + index] for index, rows in enumerate(kept))]
+    return [*states, *(rows.stacked() if turn else empty[count + index] for index, rows in enumerate(kept))]
 
 
 def _scan(flow: ControlFlow, values: Mapping[str, np.ndarray], body: RunBody, empty: Sequence[Any]) -> list[Any]:
     count = flow.carried
     states: Arrays = [values[name] for name in flow.inputs[:count]]
     scanned = [_in_turns(flow, index, values[name]) for index, name in enumerate(flow.inputs[count:])]
-    kept: list[list[np.ndarray]] = [[] for _ in flow.bodies["body"].outputs[count:]]
-    for turn in range(len(scanned[0]) if scanned else 0):
+    kept = [_Rows() for _ in flow.bodies["body"].outputs[count:]]
+    turns = len(scanned[0]) if scanned else 0
+    for turn in range(turns):
         made = body((*states, *(rows[turn] for rows in scanned)))
         states = made[:count]
         for rows, row in zip(kept, made[count:], strict=True):
-            rows.append(row.copy())
-    stacked = [_stacked(flow, index, rows) if rows else empty[count + index] for index, rows in enumerate(kept)]
-    return [*states, *stacked]
+            rows.add(row)
+    return [*states, *(_stacked(flow, index, rows) if turns else empty[count + index] for index, rows in enumerate(kept))]
 
 
 def _in_turns(flow: ControlFlow, index: int, array: np.ndarray) -> np.ndarray:
@@ -149,10 +150,37 @@ def _in_turns(flow: ControlFlow, index: int, array: np.ndarray) -> np.ndarray:
     return rows[::-1] if _option(flow, "scan_input_directions", index) else rows
 
 
-def _stacked(flow: ControlFlow, index: int, rows: list[np.ndarray]) -> np.ndarray:
+def _stacked(flow: ControlFlow, index: int, rows: _Rows) -> np.ndarray:
     """Return what the turns made of the scanned output `index`, along its axis."""
-    ordered = rows[::-1] if _option(flow, "scan_output_directions", index) else rows
-    return np.stack(ordered, _option(flow, "scan_output_axes", index))
+    made = rows.stacked()
+    ordered = made[::-1] if _option(flow, "scan_output_directions", index) else made
+    return np.moveaxis(ordered, 0, _option(flow, "scan_output_axes", index))
+
+
+class _Rows:
+    """Copies of what the turns made of one output. The buffer doubles when it is full: a loop may say that it turns 2^62 times."""
+
+    def __init__(self) -> None:
+        self._buffer = np.empty((0,))
+        self._count = 0
+
+    def add(self, row: np.ndarray) -> None:
+        """Copy `row`; raises ValueError where it has another shape than those before it."""
+        if self._count == len(self._buffer):
+            self._grow(row)
+        if row.shape != self._buffer.shape[1:]:
+            raise ValueError(f"a turn made the shape {list(row.shape)}, those before it {list(self._buffer.shape[1:])}")
+        self._buffer[self._count] = row
+        self._count += 1
+
+    def _grow(self, row: np.ndarray) -> None:
+        before, self._buffer = self._buffer, np.empty((max(_FIRST_ROWS, 2 * self._count), *row.shape), row.dtype)
+        if self._count:
+            self._buffer[: self._count] = before
+
+    def stacked(self) -> np.ndarray:
+        """Return all rows, one after another."""
+        return self._buffer[: self._count]
 
 
 def _option(flow: ControlFlow, name: str, index: int) -> int:

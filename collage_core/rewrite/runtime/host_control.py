@@ -58,8 +58,10 @@ class HostBody:
             self._is_fresh = False
         for index, name, memory in self._fed:
             array = arrays[index]
+            if array.shape != memory.shape:
+                _copy(name, array, memory)  # raises
             if array is not memory:
-                _copy(name, array, memory)
+                memory[...] = array
         if self._calls is not None:
             self._calls.call()
         return self._outputs(arrays) if self._fixed is None else self._fixed

@@ -38,6 +38,7 @@ def doubled(until: int) -> Any:
         (("m", "", "s"), 3, False, 99, 3),
         (("", "c", "s"), 0, True, 4, 4),
         (("m", "c", "s"), 9, True, 2, 2),
+        (("m", "c", "s"), 50, True, 99, 50),
     ],
 )
 def test_a_loop_turns_until_its_count_or_its_condition_ends_it(inputs: Any, most: int, goes: bool, until: int, turns: int) -> None:
@@ -80,6 +81,14 @@ def test_a_scan_takes_its_inputs_apart_along_their_axes_and_in_their_directions(
     np.testing.assert_array_equal(t, 3.0)
     np.testing.assert_array_equal(u, [a[:, turn] + states[turn] for turn in (2, 1, 0)])
     np.testing.assert_array_equal(v, np.stack([a[:, turn] * b[2 - turn] for turn in range(3)], -1))
+
+
+def test_turns_that_make_other_shapes_cannot_be_collected() -> None:
+    def body(arrays: Any) -> list[np.ndarray]:
+        return [np.array(True), arrays[2], np.zeros(int(arrays[0]) // 3)]
+
+    with pytest.raises(ValueError, match=r"a turn made the shape \[1\], those before it \[0\]"):
+        run_control(loop("m", "", "s"), {"m": np.array(9), "s": np.array([1.0, 3.0])}, {"body": body}, [None, None])
 
 
 def test_it_reads_back_as_it_was_written() -> None:
