@@ -11,16 +11,18 @@ from typing import Any
 from ..rules.spec import HOST_TARGET
 from .say import milliseconds
 
-_SHOWN_OPS = 60
+_SHOWN_OPS, _SHOWN_NODES = 60, 12
 
 
 def bodies_text(nodes: Sequence[Mapping[str, Any]], indent: str = "") -> list[str]:
     """Return the lines; bodies of bodies are indented below them."""
     lines = []
-    for node in nodes:
+    for node in nodes[:_SHOWN_NODES]:
         lines.append(f"{indent}{node['name']!r} ({node['op']}) {_who(node)}")
         for body in node["bodies"]:
             lines += _body_lines(body, node, f"{indent}  ")
+    if len(nodes) > _SHOWN_NODES:
+        lines.append(f"{indent}and {len(nodes) - _SHOWN_NODES} more nodes with bodies (--json has all)")
     return lines
 
 

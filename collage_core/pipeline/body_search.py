@@ -35,6 +35,9 @@ LEAST_S = 3.0
 MOST_BODIES = 64
 """Nodes whose bodies come after so many stay whole."""
 
+KEPT_AWAY = "the constraints keep it away"
+"""Why the host does not run a node that a pin or a veto gives to others: its bodies are not searched."""
+
 RunSearch = Callable[[str, BodyRuns, Options, Emit], RunRecord]
 """Searches one body under its own options."""
 
@@ -107,7 +110,11 @@ class BodySearch:
         left_s, open_ = self._deadline.left_s, max(1, self._open - self._done) + 1  # and one for measuring the node
         self._done += 1
         share_s = max(LEAST_S, left_s / open_) if math.isfinite(left_s) else None
-        vetoes = tuple(item for item in self._options.constraints if item.keys() == {"kind", "target"} and item["kind"] == "veto")
+        vetoes = tuple(
+            item
+            for item in self._options.constraints
+            if item.keys() == {"kind", "target"} and item["kind"] == "veto" and item["target"] in self._options.targets
+        )
         own = replace(self._options, shapes={}, values={}, inputs=None, constraints=vetoes, out=None, ir=None, tune_s=None)
 
         def tell(event: Event) -> None:

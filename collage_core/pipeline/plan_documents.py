@@ -178,7 +178,18 @@ def _body_row(attribute: str, planned: PlannedNode) -> dict[str, Any]:
     return {**own, **plan_document(record.plan), "bodies": record.document["bodies"]}
 
 
-def planned_text(name: str, planned: PlannedNode) -> str:
+MOST_TOLD = 8
+"""So many nodes with bodies are told of by name."""
+
+
+def planned_texts(graph: DataflowGraph, bodies: Mapping[int, PlannedNode]) -> list[str]:
+    """Return what is known of nodes with bodies, as notes; of the first of them where there are many."""
+    told = [_planned_text(graph.nodes[index].name, planned) for index, planned in bodies.items()]
+    more = len(told) - MOST_TOLD
+    return told if more <= 0 else [*told[:MOST_TOLD], f"and {more} more nodes with bodies: the document of the run has them"]
+
+
+def _planned_text(name: str, planned: PlannedNode) -> str:
     """Return what is known of a node with bodies, as a note: how often these ran, and what it costs on the host."""
     ran = [f"{attribute} of {name!r} {_ran(planned.runs.bodies[attribute].runs)}" for attribute in planned.records]
     cost = planned.cost

@@ -20,7 +20,7 @@ from ..graph.dataflow_graph import DataflowGraph
 from ..rules.candidate import CandidatePartition
 from ..rules.spec import HOST_TARGET
 from ..search.alternatives.regret import regrets_within
-from ..search.constraints.constraints import Constraint, parse_constraints
+from ..search.constraints.constraints import Constraint, allowed_indices, parse_constraints
 from ..search.merge import mergeable_neighbours
 from ..search.objective_search import solve_for
 from ..search.objectives import Objective, parse_objective
@@ -244,6 +244,20 @@ def check_constraints(
     if constraints:
         costed = [CostedCandidate(candidate, Cost.unknown("not asked")) for candidate in candidates]
         parse_constraints(list(constraints), make_problem(graph, costed, {}, toolchains))
+
+
+def refused_by_constraints(
+    graph: DataflowGraph,
+    candidates: Iterable[CandidatePartition],
+    toolchains: Mapping[str, Toolchain],
+    constraints: Sequence[Mapping[str, Any]],
+) -> set[CandidatePartition]:
+    """Return the candidates that no plan may hold, whatever they cost."""
+    costed = [CostedCandidate(candidate, Cost.unknown("not asked")) for candidate in candidates] if constraints else []
+    problem = make_problem(graph, costed, {}, toolchains)
+    allowed = set(allowed_indices(problem, parse_constraints(list(constraints), problem)))
+    held = (item.held for index, item in enumerate(costed) if index not in allowed)
+    return {candidate for candidate in held if isinstance(candidate, CandidatePartition)}
 
 
 def search_first(problem: SearchProblem, constraints: Sequence[Constraint], settings: SearchSettings, emit: Emit) -> SearchResult:

@@ -36,7 +36,7 @@ from ..search.problem import FEMTOSECONDS
 from ..search.searcher import SearchResult, never
 from ..toolchains.described import DescribedToolchain
 from .baselines import baseline
-from .body_search import BodySearch, bodies_s
+from .body_search import KEPT_AWAY, BodySearch, bodies_s
 from .budget import Budget, budget_s
 from .cancelled import cancelled_document
 from .certainty import break_ties_by_priority, noise_s, stability, total_interval_s
@@ -56,7 +56,7 @@ from .plan_documents import (
     placed_partitions,
     placed_transitions,
     plan_document,
-    planned_text,
+    planned_texts,
     priority_note,
     search_document,
     within_noise,
@@ -68,6 +68,7 @@ from .search_and_merge import (
     PlanSearch,
     SearchSettings,
     known_total_s,
+    refused_by_constraints,
     regret_seconds,
 )
 from .tuning import TuningStep, check_tunes
@@ -183,6 +184,10 @@ class SearchedRun:
         """
         if not self.found.body_runs:
             return
+        found, constraints = self.found, self.options.constraints
+        for candidate in refused_by_constraints(found.graph, found.candidates, found.toolchains, constraints):
+            if candidate.target == HOST_TARGET and candidate.inside.first() in found.body_runs:
+                found.body_runs[candidate.inside.first()].reason = KEPT_AWAY
         limit_s = bodies_s(self.found.body_runs, self.options, self.budget.limit_s, self.deadline.left_s - RESERVED_S)
         search = BodySearch(self.found, self.options, limit_s, self.inputs, self.emit, self._search_body, self.is_stopped)
         with self.budget.counting() if self.options.budget_s is not None else nullcontext():
@@ -192,7 +197,8 @@ class SearchedRun:
             planned = self.bodies.get(candidate.inside.first())
             if planned is not None:
                 self.loop.table.set_own(candidate, planned.cost)
-                self.emit(Note(planned_text(self.found.graph.nodes[candidate.inside.first()].name, planned)))
+        for said in planned_texts(self.found.graph, self.bodies):
+            self.emit(Note(said))
 
     def _search_body(self, name: str, body: BodyRuns, options: Options, emit: Emit) -> RunRecord:
         run = SearchedRun(name, options, emit, self._function, should_stop=self.is_stopped, body=body, workers=self._workers)

@@ -190,7 +190,7 @@ class _Reader:
 
     def _for_nodes(self, kind: str, item: dict[str, Any], where: str) -> Constraint:
         target = item.get("target")
-        if target is not None and (not isinstance(target, str) or target not in self._targets):
+        if target is not None and (not isinstance(target, str) or target not in {HOST_NAME, *self._targets}):
             raise _mistake(f"{where}.target", target, f"a target ({', '.join(sorted(self._targets))})")
         together, exact = (_flag(item, key, where) for key in ("together", "exact"))
         if kind == "veto" and target is None:

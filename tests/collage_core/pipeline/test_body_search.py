@@ -53,6 +53,30 @@ def test_how_often_a_body_runs_is_part_of_the_computation(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
+    "constraint",
+    [
+        {"kind": "veto", "target": "host"},
+        {"kind": "pin", "target": "onnxruntime"},
+        {"kind": "pin", "node": "loop", "target": "onnxruntime"},
+    ],
+    ids=["a veto of the host", "a pin of all", "a pin of the node"],
+)
+def test_the_bodies_of_a_node_that_constraints_keep_from_the_host_are_not_searched(tmp_path: Path, constraint: dict[str, str]) -> None:
+    model = load_model(write(tmp_path, lstm_loop()))
+    record, _ = run(tmp_path, lstm_loop(), drawn(model, 0, turns=6, go=True), constraints=(constraint,))
+    (row,) = record.document["bodies"]
+    assert (row["runs_on"], row["bodies"]) == ("onnxruntime", [])
+    assert reasons([row]) == ["the host cannot run it: the constraints keep it away"]
+
+
+def test_a_veto_of_a_target_holds_in_bodies(tmp_path: Path) -> None:
+    model = load_model(write(tmp_path, lstm_loop()))
+    record, _ = run(tmp_path, lstm_loop(), drawn(model, 0, turns=6, go=True), constraints=({"kind": "veto", "target": "tvm"},))
+    ((body,),) = [row["bodies"] for row in record.document["bodies"]]
+    assert {part["target"] for part in body["partitions"]} <= {"onnxruntime", "host"}
+
+
+@pytest.mark.parametrize(
     ("given_s", "run_s", "expected_s"), [(40.0, 90.0, 20.0), (None, 90.0, 31.0), (None, 20.0, 10.0)], ids=["a budget", "sizes", "the run"]
 )
 def test_the_time_for_all_bodies(tmp_path: Path, given_s: float | None, run_s: float, expected_s: float) -> None:

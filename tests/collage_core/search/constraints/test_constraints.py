@@ -91,6 +91,29 @@ def test_each_form_refuses_these_and_no_others(item: dict[str, Any], refused: st
     assert set(SETS) - allowed == set(refused.split())
 
 
+@pytest.mark.parametrize(
+    ("item", "refused"),
+    [
+        (PIN_A, "b0 b1 b23 b0123 host3"),
+        ({**PIN_A, "op": "Loop"}, "b23 b0123 host3"),
+        ({**PIN_A, "node": 0}, "b0 b0123"),
+        ({"kind": "pin", "node": 3, "target": "host"}, "a3 b23 b0123"),
+        ({**VETO_A, "node": 3}, "a3"),
+    ],
+)
+def test_a_node_with_bodies_is_pinned_away_from_the_host(item: dict[str, Any], refused: str) -> None:
+    problem = replace(four(), ops=("Conv", "Relu", "Conv", "Loop"))
+    constraints = parse_constraints([item], problem)
+    allowed = {problem.candidates[index].id for index in allowed_indices(problem, constraints)}
+    assert set(SETS) - allowed == set(refused.split())
+
+
+def test_the_host_may_be_named_where_it_has_no_candidate() -> None:
+    problem = four()
+    without = replace(problem, candidates=problem.candidates[:-1])
+    assert len(allowed_indices(without, parse_constraints([{"kind": "veto", "target": "host"}], without))) == len(SETS) - 1
+
+
 def forms(problem: SearchProblem) -> st.SearchStrategy[dict[str, Any]]:
     """Any constraint that `problem` may have."""
     node, target = st.integers(0, problem.nodes - 1), st.sampled_from(sorted({c.target for c in problem.candidates}))
@@ -122,7 +145,7 @@ def drawn(data: st.DataObject, problem: SearchProblem, most: int = 4) -> list[Co
 def with_host(problem: SearchProblem) -> SearchProblem:
     """The same problem with its target c called host."""
     renamed = (replace(c, target="host") if c.target == "c" else c for c in problem.candidates)
-    return replace(problem, candidates=tuple(renamed), exclusive=())
+    return replace(problem, candidates=tuple(renamed), exclusive=(), ops=tuple("Loop" if op == "Relu" else op for op in problem.ops))
 
 
 @given(problem=st.one_of(problems(), problems().map(with_host)), data=st.data())
