@@ -13,6 +13,7 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 from ..errors import CollageError
 from ..graph.control_flow import CONTROL_OPS, IF, LOOP, SCAN, BodySignature, ControlFlow
 from ..graph.dataflow_graph import Tensor
+from .external_weights import MOST_BYTES
 from .inference import value_info
 from .naming import ONNX_DOMAINS, opset_versions
 from .scopes import free_names
@@ -74,7 +75,7 @@ def body_proto(model: ModelProto, node: NodeProto, attribute: str, inputs: Itera
         inputs: The body's inputs in order, and then those tensors that it captures and that are no constants of `model`.
 
     Raises:
-        CollageError: the body computes nothing.
+        CollageError: the body computes nothing, or its weights are larger than an ONNX message can be.
     """
     graph = body_graph(node, attribute)
     if not graph.node:
@@ -86,7 +87,11 @@ def body_proto(model: ModelProto, node: NodeProto, attribute: str, inputs: Itera
     made.graph.name = f"{node.name}.{attribute}"
     made.graph.input.extend(value_info(tensor.name, tensor.type) for tensor in inputs)
     made.graph.output.extend(ValueInfoProto(name=value.name) for value in graph.output)
-    made.graph.initializer.extend(_captured_constants(model, graph))
+    constants = _captured_constants(model, graph)
+    size = graph.ByteSize() + sum(tensor.ByteSize() for tensor in constants)
+    if size > MOST_BYTES:
+        raise CollageError(f"the body {attribute!r} of {node.name!r} reads {size / 2**30:.1f} GiB of weights", "", "too_big")
+    made.graph.initializer.extend(constants)
     return made
 
 

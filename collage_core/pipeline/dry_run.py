@@ -42,6 +42,7 @@ TIMING_S = 40.0
 """Timing whole plans in turns takes no longer, about."""
 AFTER = "building a whole plan: as long as a trial of each of its targets, a heuristic"
 TUNED_AGAIN = "tuning takes the time it was given, and less where nothing could gain much"
+BODIES = "searching the bodies of {} nodes comes before it, and is not counted"
 NOT_COUNTED = "adjacent partitions that are fused after the search come on top"
 
 
@@ -174,6 +175,7 @@ def _work(found: CandidateSet, targets: Sequence[_Target], machine: str) -> dict
     said = [_basis(target.name, past.trials) for target in measured]
     said += [f"measuring a transition: {TRANSITION_S:g} s, assumed"] if missing else []
     said += [past.trouble] if past.trouble else []
+    said += [BODIES.format(len(found.model.controls))] if found.model.controls else []
     said.append(AFTER)
     if not options.measure_all:
         said.append(f"about {MeasuringPolicy().share:.0%} of the distinct candidates get measured, and often fewer: a heuristic")

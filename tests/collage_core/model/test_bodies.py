@@ -10,6 +10,7 @@ import pytest
 
 from collage_core.errors import CollageError
 from collage_core.graph.dataflow_graph import Tensor, TensorType
+from collage_core.model import bodies
 from collage_core.model.accuracy import largest_error
 from collage_core.model.bodies import control_flow
 from collage_core.model.onnx_model import load_model
@@ -71,6 +72,13 @@ def test_a_body_without_nodes_is_no_model(tmp_path: Path) -> None:
     model = loaded(tmp_path, text)
     with pytest.raises(CollageError, match="the body 'then_branch' of 'If:y' has no nodes"):
         model.body(0, "then_branch", [])
+
+
+def test_a_body_of_too_large_weights_is_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = load_model(write(tmp_path, branches()))
+    monkeypatch.setattr(bodies, "MOST_BYTES", 300)
+    with pytest.raises(CollageError, match=r"the body 'then_branch' of 'if' reads 0\.0 GiB of weights"):
+        model.body(2, "then_branch", [Tensor("x", TensorType((4, WIDTH), "float32"))])
 
 
 def test_names_of_a_model_and_its_bodies_stay_apart(tmp_path: Path) -> None:

@@ -25,10 +25,11 @@ from collage_core.pipeline.budget import budget_s
 from collage_core.pipeline.choose_finalists import MOST_RIVALS
 from collage_core.pipeline.compare_whole import ROUNDS
 from collage_core.pipeline.deadline import MOST_COMPARING_S, RUN_S
-from collage_core.pipeline.dry_run import AFTER, NOT_COUNTED, TIMING_S, TRANSITION_S, TRIAL_S, TUNED_AGAIN, dry_run
+from collage_core.pipeline.dry_run import AFTER, BODIES, NOT_COUNTED, TIMING_S, TRANSITION_S, TRIAL_S, TUNED_AGAIN, dry_run
 from collage_core.pipeline.searched_run import SearchedRun
 from collage_core.rules.candidate import CandidatePartition
 from collage_core.toolchains import registry
+from tests.helpers.control_models import branches
 from tests.helpers.models import loaded, model_of, write
 
 CHAIN = "g (float[1,4] x) => (float[1,4] y) { [relu1] a = Relu(x) [add1] b = Add(a, c1) [relu2] c = Relu(b) [add2] y = Add(c, c2) }"
@@ -101,6 +102,12 @@ def test_where_nothing_is_known(chain: Path) -> None:
         "about 25% of the distinct candidates get measured, and often fewer: a heuristic; "
         f"the budget ends it after 15.4 s, and a slow model's by 45 s later at most; {NOT_COUNTED}"
     )
+
+
+def test_bodies_are_said_not_to_be_counted(tmp_path: Path, chain: Path) -> None:
+    document = dry_run(write(tmp_path, branches(), "if.onnx"), Options(("numpy",), threads=1))
+    assert BODIES.format(1) in document["basis"]
+    assert "bodies" not in dry_run(chain, Options(("numpy",), threads=1))["basis"]
 
 
 def test_what_is_known_needs_no_build_and_says_how_long_others_take(tmp_path: Path, chain: Path, database: CostDatabase) -> None:
