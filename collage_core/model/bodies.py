@@ -16,6 +16,7 @@ from ..graph.dataflow_graph import Tensor
 from .external_weights import MOST_BYTES
 from .inference import value_info
 from .naming import ONNX_DOMAINS, opset_versions
+from .normalising import constant_value
 from .scopes import free_names
 
 ATTRIBUTES = ("body", "then_branch", "else_branch")
@@ -66,6 +67,25 @@ def _fits(flow: ControlFlow) -> bool:
 def body_graph(node: NodeProto, attribute: str) -> GraphProto:
     """Return the graph in the attribute `attribute` of `node`."""
     return next(found.g for found in node.attribute if found.name == attribute)
+
+
+def passed_on(model: ModelProto, node: NodeProto, attribute: str) -> dict[str, str | TensorProto] | None:
+    """Return, for a branch of an `If` that computes nothing, each output → the tensor around the node, or the constant, that it is.
+
+    None where it computes something, and for bodies of other operators.
+    """
+    graph = body_graph(node, attribute)
+    if node.op_type != IF or any(inner.op_type not in ("Constant", "Identity") for inner in graph.node):
+        return None
+    known: dict[str, str | TensorProto] = {tensor.name: tensor for tensor in graph.initializer}
+    for inner in graph.node:
+        value = constant_value(inner) if inner.op_type == "Constant" else known.get(inner.input[0], inner.input[0])
+        if value is None:
+            return None
+        known[inner.output[0]] = value
+    around = {tensor.name: tensor for tensor in model.graph.initializer}
+    found = {value.name: known.get(value.name, value.name) for value in graph.output}
+    return {name: around.get(source, source) if isinstance(source, str) else source for name, source in found.items()}
 
 
 def body_proto(model: ModelProto, node: NodeProto, attribute: str, inputs: Iterable[Tensor]) -> ModelProto:

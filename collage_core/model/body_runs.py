@@ -50,17 +50,19 @@ class NodeRuns:
 
     Attributes:
         bodies: Attribute → body; those that were needed before `reason` was found.
+        passing: Attribute of a body that computes nothing → how often it ran.
         reason: Why the host cannot run it; empty where it can.
     """
 
     flow: ControlFlow
     bodies: dict[str, BodyRuns] = field(default_factory=dict)
+    passing: dict[str, int] = field(default_factory=dict)
     reason: str = ""
 
     @property
     def runs(self) -> int:
         """How often its bodies ran, all together."""
-        return sum(body.runs for body in self.bodies.values())
+        return sum(body.runs for body in self.bodies.values()) + sum(self.passing.values())
 
 
 def count_body_runs(model: OnnxModel, inputs: Arrays, clock: Callable[[], float] = time.monotonic) -> dict[int, NodeRuns]:
@@ -113,9 +115,12 @@ class _Counter:
 
     def _run_node(self, model: OnnxModel, index: int, node: NodeRuns, values: Arrays, depth: int) -> None:
         flow = _without_results(node.flow)
+        for attribute in flow.bodies:
+            if model.passed_on(index, attribute) is not None:
+                node.passing.setdefault(attribute, 0)
         run_control(flow, values, {name: self._body(model, index, node, name, values, depth) for name in flow.bodies})
         for attribute in node.flow.bodies:
-            if attribute not in node.bodies:
+            if attribute not in node.bodies and attribute not in node.passing:
                 given = _named(model, node.flow, attribute, _first_inputs(node.flow, values), values)
                 node.bodies[attribute] = BodyRuns(_body_model(model, index, attribute, given), given)
 
@@ -124,6 +129,9 @@ class _Counter:
 
         def run(arrays: tuple[np.ndarray, ...]) -> list[np.ndarray]:
             self._check_bounds(node)
+            if attribute in node.passing:
+                node.passing[attribute] += 1
+                return []
             given = _named(model, node.flow, attribute, arrays, values)
             if attribute not in node.bodies:
                 node.bodies[attribute] = BodyRuns(_body_model(model, index, attribute, given), given)

@@ -111,7 +111,7 @@ def _constant_of(node: NodeProto, constants: dict[str, TensorProto]) -> TensorPr
         made = TensorProto()
         made.CopyFrom(constants[node.input[0]])
     elif node.op_type == "Constant" and len(node.attribute) == 1:
-        found = _constant_value(node)
+        found = constant_value(node)
         if found is None:
             return None
         made = found
@@ -121,7 +121,8 @@ def _constant_of(node: NodeProto, constants: dict[str, TensorProto]) -> TensorPr
     return made
 
 
-def _constant_value(node: NodeProto) -> TensorProto | None:
+def constant_value(node: NodeProto) -> TensorProto | None:
+    """Return the value of the `Constant` that `node` is; None where it has a form that is not known."""
     attribute = node.attribute[0]
     kinds = {"value_float": TensorProto.FLOAT, "value_int": TensorProto.INT64, "value_string": TensorProto.STRING}
     if attribute.name == "value" and attribute.HasField("t"):

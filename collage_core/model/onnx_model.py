@@ -23,7 +23,7 @@ from ..graph.index_set import IndexSet
 from .accuracy import default_accuracy
 from .attributes import attributes_of, constant_of
 from .base import Arrays, FoldedNode, SubModel
-from .bodies import body_proto, control_flow
+from .bodies import body_proto, control_flow, passed_on
 from .cutting import Cutter
 from .dtypes import array_type, dtype_name
 from .external_weights import external_tensors, slice_of, values_of
@@ -169,6 +169,13 @@ class OnnxModel:
             nodes[index] = replace(nodes[index], attributes={**known, **noted})
         self.graph = replace(self.graph, nodes=tuple(nodes))
         self._cutter = Cutter(self._model, self.graph)
+
+    def passed_on(self, index: int, attribute: str) -> dict[str, str | np.ndarray] | None:
+        """Return, for a body of the node `index` that computes nothing, each output → the tensor here, or the constant, that it is."""
+        found = passed_on(self._model, self._model.graph.node[index], attribute)
+        if found is None:
+            return None
+        return {name: source if isinstance(source, str) else numpy_helper.to_array(source) for name, source in found.items()}
 
     @property
     def external_bytes(self) -> int:

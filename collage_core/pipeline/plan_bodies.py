@@ -79,7 +79,7 @@ def _planned(model: OnnxModel, index: int, node: NodeRuns, search: SearchBody, m
     if node.reason:
         return PlannedNode(node, Cost.invalid("predicate", f"the host cannot run it: {node.reason}"))
     name, records = model.graph.nodes[index].name, dict[str, RunRecord]()
-    for attribute in node.flow.bodies:
+    for attribute in (name for name in node.flow.bodies if name in node.bodies):
         try:
             records[attribute] = search(f"{attribute} of {name}", node.bodies[attribute])
         except CollageError as error:

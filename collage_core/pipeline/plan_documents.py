@@ -191,7 +191,8 @@ def planned_texts(graph: DataflowGraph, bodies: Mapping[int, PlannedNode]) -> li
 
 def _planned_text(name: str, planned: PlannedNode) -> str:
     """Return what is known of a node with bodies, as a note: how often these ran, and what it costs on the host."""
-    ran = [f"{attribute} of {name!r} {_ran(planned.runs.bodies[attribute].runs)}" for attribute in planned.records]
+    counts = {attribute: planned.runs.bodies[attribute].runs for attribute in planned.records} | planned.runs.passing
+    ran = [f"{attribute} of {name!r} {_ran(count)}" for attribute, count in counts.items()] if planned.records else []
     cost = planned.cost
     said = cost.reason if cost.seconds is None else f"on the host it takes {cost.seconds * 1e3:.4g} ms ({cost.source})"
     return f"{', '.join(ran)}: {said}" if ran else f"{name!r}: {said}"

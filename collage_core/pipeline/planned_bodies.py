@@ -8,8 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from ..errors import CollageError
 from ..graph.dataflow_graph import DataflowGraph, Tensor, TensorType
+from ..model.dtypes import array_type
 from ..model.onnx_model import OnnxModel
 from ..rewrite.partition_models import BodyModel, ControlModel, PartitionModel
 from ..rewrite.plan import PlacedPartition, Plan, PlannedBody
@@ -36,6 +39,13 @@ def bodies_of_node(model: OnnxModel, index: int, planned: Mapping[str, PlannedBo
     flow = model.controls[index]
     bodies, signatures = {}, {}
     for attribute, signature in flow.bodies.items():
+        passed = model.passed_on(index, attribute)
+        if passed is not None:
+            bodies[attribute], signatures[attribute] = (
+                _passing(model, passed),
+                replace(signature, outputs=_names(signature.outputs, passed)),
+            )
+            continue
         body = _checked(model, index, attribute, planned)
         names = _sources(body.graph, signature.outputs)
         constants = {name: body.constant(name) for name in names if name in body.graph.constants}
@@ -44,6 +54,19 @@ def bodies_of_node(model: OnnxModel, index: int, planned: Mapping[str, PlannedBo
         signatures[attribute] = replace(signature, outputs=names)
     own = dict.fromkeys(name for name in flow.inputs if name in model.graph.constants)
     return ControlModel(replace(flow, bodies=signatures), bodies, {name: model.constant(name) for name in own})
+
+
+def _passing(model: OnnxModel, passed: Mapping[str, str | np.ndarray]) -> BodyModel:
+    """Return a body that computes nothing: its outputs are constants, and tensors around the node, which count as its inputs."""
+    constants = {name: value for name, value in passed.items() if not isinstance(value, str)}
+    around = [Tensor(name, model.graph.types[name]) for name in dict.fromkeys(value for value in passed.values() if isinstance(value, str))]
+    outputs = [*around, *(Tensor(name, array_type(value)) for name, value in constants.items())]
+    return BodyModel((), tuple(around), tuple(outputs), constants)
+
+
+def _names(outputs: Sequence[str], passed: Mapping[str, str | np.ndarray]) -> tuple[str, ...]:
+    sources = {name: value for name, value in passed.items() if isinstance(value, str)}
+    return tuple(sources.get(name, name) for name in outputs)
 
 
 def _sources(graph: DataflowGraph, outputs: Sequence[str]) -> tuple[str, ...]:

@@ -109,6 +109,20 @@ def nested() -> ModelProto:
     return model_of(NESTED, {"two": np.array(2), "k": np.array(0.5, np.float32)}, opset=18)
 
 
+PICKING = """g (float[4] x, bool flag) => (float[4] y, float[4] z, float[4] m) {
+    [n] n = Neg(x)
+    [if] y, z, m = If(flag) <
+        then_branch = t () => (float[4] a, float[4] b, float[4] c) <float[4] a = {1, 2, 3, 4}> { b = Identity(n) c = Identity(k) },
+        else_branch = e () => (float[4] d, float[4] f, float[4] o) { d = Sin(n) f = Add(n, k) o = Identity(f) }
+    >
+}"""
+
+
+def picking() -> ModelProto:
+    """Return an `If` one branch of which computes nothing: it gives constants of its own and of the model, and a tensor around it."""
+    return model_of(PICKING, {"k": weights(4, seed=6)}, opset=18)
+
+
 PASSING = """g (float[4] x, float[4] z, int64 turns, bool flag) => (float[4] a, float[4] b, float[n,4] rows, float[4] picked) {
     [loop] a, b, rows = Loop(turns, , x, z) <
         body = l (int64 i, bool goes, float[4] s, float[4] t) => (bool on, float[4] u, float[4] v, float[4] row)

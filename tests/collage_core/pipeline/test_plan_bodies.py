@@ -27,7 +27,7 @@ from collage_core.rewrite.runtime.artifact import Artifact
 from collage_core.what_if.search_again import search_again
 from collage_core.what_if.terms import Terms
 from collage_core.what_if.what_if import what_if
-from tests.helpers.control_models import branches, drawn, lstm_loop, nested
+from tests.helpers.control_models import branches, drawn, lstm_loop, nested, picking
 from tests.helpers.models import write
 
 WHOLE_S = 0.5
@@ -188,6 +188,15 @@ def test_only_the_branch_that_ran_counts(tmp_path: Path) -> None:
     assert (row["runs_on"], then["runs"], other["runs"]) == ("host", 1, 0)
     assert row["predicted_s"] == then["total_s"]
     assert other["partitions"]
+
+
+@pytest.mark.parametrize("flag", [True, False])
+def test_a_branch_that_computes_nothing_needs_no_plan(tmp_path: Path, flag: bool) -> None:
+    model = load_model(write(tmp_path, picking()))
+    record, notes = run(tmp_path, picking(), drawn(model, 0, flag=flag))
+    (row,) = record.document["bodies"]
+    assert [(body["attribute"], body["runs"]) for body in row["bodies"]] == [("else_branch", int(not flag))]
+    assert any(("then_branch of 'if' ran once" if flag else "then_branch of 'if' never ran") in text for text in notes)
 
 
 def test_bodies_in_bodies_have_plans_of_their_own(tmp_path: Path) -> None:
