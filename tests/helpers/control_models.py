@@ -123,6 +123,24 @@ def picking() -> ModelProto:
     return model_of(PICKING, {"k": weights(4, seed=6)}, opset=18)
 
 
+CHOOSING = """g (float[6] x, bool flag) => (int64[n] y, float[m] z) {
+    [if] y, z = If(flag) <
+        then_branch = t () => (int64[o] a, float[p] b) {
+            [tc] c = Greater(x, zero) [tn] d = NonZero(c) [ts] a = Squeeze(d, front) [tb] b = Neg(x)
+        },
+        else_branch = e () => (int64[q] f, float[r] g) {
+            [ec] h = Less(x, zero) [en] i = NonZero(h) [es] f = Squeeze(i, front) [eg] g = Gather(x, f)
+        }
+    >
+    [after] after = Shape(y)
+}"""
+
+
+def choosing() -> ModelProto:
+    """Return an `If` whose results have other shapes in each branch, and at each call."""
+    return model_of(CHOOSING, {"zero": np.array(0, np.float32), "front": np.array([0])}, opset=18)
+
+
 PASSING = """g (float[4] x, float[4] z, int64 turns, bool flag) => (float[4] a, float[4] b, float[n,4] rows, float[4] picked) {
     [loop] a, b, rows = Loop(turns, , x, z) <
         body = l (int64 i, bool goes, float[4] s, float[4] t) => (bool on, float[4] u, float[4] v, float[4] row)

@@ -22,7 +22,7 @@ from collage_core.rewrite.runtime.control_entry import ControlEntry
 from collage_core.rewrite.runtime.host_control import HostBody, HostControl
 from collage_core.rewrite.runtime.manifest import PartitionEntry
 from collage_core.toolchains.registry import get
-from tests.helpers.control_models import assemble_plan, branches, drawn, host_plan, lstm_loop, nested, passing, picking, scan
+from tests.helpers.control_models import assemble_plan, branches, choosing, drawn, host_plan, lstm_loop, nested, passing, picking, scan
 from tests.helpers.models import write
 
 pytestmark = pytest.mark.skipif(not get("tvm").availability().usable, reason=get("tvm").availability().reason)
@@ -32,6 +32,7 @@ MODELS: dict[str, tuple[Callable[[], ModelProto], Callable[[int], dict[str, int 
     "if": (branches, lambda seed: {}),
     "scan": (scan, lambda seed: {}),
     "nested": (nested, lambda seed: {"turns": seed % 6}),
+    "choosing": (choosing, lambda seed: {"flag": seed % 2 == 0}),
     "picking": (picking, lambda seed: {"flag": seed % 2 == 0}),
     "passing": (passing, lambda seed: {"turns": seed % 4, "flag": seed % 3 == 0}),
 }
