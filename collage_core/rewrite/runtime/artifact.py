@@ -24,7 +24,7 @@ from .arrays_file import read_stored
 from .control_entry import CONSTANTS, ControlEntry
 from .host_control import HostBody, HostControl
 from .machine import Machine
-from .manifest import LIBRARY, REBUILD, Manifest, PartitionEntry, damaged, read_manifest
+from .manifest import LIBRARY, NAME, REBUILD, Manifest, PartitionEntry, damaged, read_manifest
 from .module_calls import ModuleCalls
 from .packed import PackedPartition, make_packed
 
@@ -180,14 +180,14 @@ def _host_control(folder: Path, entry: PartitionEntry, control: ControlEntry) ->
         values = iter(read_stored(folder / control.folder / CONSTANTS, control.constants) if control.constants else ())
     except CollageError as error:
         raise damaged(folder, f"{control.folder}/{CONSTANTS} cannot be read ({error.message})") from error
+    opened = {attribute: Artifact.open(folder / control.folder / attribute, is_body=True).calls for attribute in control.computed}
     node_constants = {tensor.name: next(values) for tensor in control.node_constants}
     body_constants = {name: {tensor.name: next(values) for tensor in tensors} for name, tensors in control.body_constants.items()}
-    bodies = {}
-    for attribute in control.flow.bodies:
-        is_computed = attribute in control.computed
-        opened = Artifact.open(folder / control.folder / attribute, is_body=True) if is_computed else None
-        bodies[attribute] = HostBody(control.flow, attribute, opened.calls if opened else None, body_constants.get(attribute, {}))
-    return HostControl(entry, control, bodies, node_constants)
+    try:
+        bodies = {name: HostBody(control.flow, name, opened.get(name), body_constants.get(name, {})) for name in control.flow.bodies}
+        return HostControl(entry, control, bodies, node_constants)
+    except (KeyError, ValueError, IndexError) as error:
+        raise damaged(folder, f"{NAME!r} garbles the bodies of partition {entry.id} ({error})") from error
 
 
 def _linked(folder: Path, partitions: list[PackedPartition], threads: int) -> tuple[Any, tuple[Any, ...]]:

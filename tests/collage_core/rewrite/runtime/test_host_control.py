@@ -60,6 +60,12 @@ def test_the_bodies_lie_in_the_artifact_and_are_checked(tmp_path: Path) -> None:
     body = tmp_path / "out" / entry["control"]["folder"] / "else_branch"
     given = {name: array for name, array in drawn(model, 1).items() if name == "x"}
     assert list(Artifact.open(body).run(given)) == ["b"]
+    garbled = json.dumps(data).replace('"outputs": ["r"]', '"outputs": ["none"]')
+    assert garbled != json.dumps(data)
+    (tmp_path / "out" / "artifact.json").write_text(garbled)
+    with pytest.raises(CollageError, match=r"'artifact.json' garbles the bodies of partition p2"):
+        Artifact.open(tmp_path / "out")
+    (tmp_path / "out" / "artifact.json").write_text(json.dumps(data))
     (body / "module.so").write_bytes(b"")
     with pytest.raises(CollageError, match=r"bodies/.*/else_branch/module.so' is not the file that was written"):
         Artifact.open(tmp_path / "out")
