@@ -80,11 +80,11 @@ class BodySearch:
 
     def plan(self, times: int) -> dict[int, PlannedNode]:
         """Return the planned nodes by index; `times` is how often the model ran while the runs of its bodies were counted."""
-        from .assemble_and_verify import BUILD_TIMEOUT_S, in_worker
+        from .assemble_and_verify import in_worker
 
         model, options = self._found.model, self._options
         with tempfile.TemporaryDirectory(prefix="collage-bodies-") as folder, Pool(should_stop=self._should_stop) as pool:
-            call = partial(in_worker, pool, "bodies", timeout_s=BUILD_TIMEOUT_S, what="running its bodies")
+            call = partial(in_worker, pool, "bodies", what="running its bodies")
             accuracy, flushed = self._found.accuracy(), flushed_bytes(model.graph)
             meter = NodeMeter(model, self._inputs, options.used_threads, accuracy, options.percentile, flushed, call, Path(folder))
             is_measured = options.is_measured and options.tracker is None

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from ..model.onnx_model import OnnxModel
 from ..rewrite.plan import PlannedBody, PlannedTensor
 from ..rules.spec import HOST_TARGET
 from .record import RunRecord
+
+if TYPE_CHECKING:
+    from ..cost.measuring.trial import TrialLimits
 
 SearchBody = Callable[[str, BodyRuns], RunRecord]
 """Searches a body, called by its attribute and its node's name, for the best plan of one run."""
@@ -121,7 +124,7 @@ class NodeMeter:
 
     Args:
         inputs: The model's inputs.
-        call: Calls a function in a worker process.
+        call: Calls a function in a worker process; takes ``timeout_s``.
         folder: Folder for the artifacts.
     """
 
@@ -136,23 +139,29 @@ class NodeMeter:
 
     def __call__(self, index: int, planned: Mapping[str, PlannedBody]) -> Cost:
         """Build the node by the plans of its bodies, compare it with the reference, and time it."""
-        from ..cost.measuring.intervals import half_interval
+        from ..cost.measuring.trial import TrialLimits
         from ..rewrite.assemble import assemble
         from ..rewrite.partition_models import PartitionModel
         from .assemble_and_verify import pieces_of
         from .planned_bodies import bodies_of_node
 
+        limits = TrialLimits.from_environment().of_percentile(self.percentile)
         cut, name = self.model.cut(IndexSet((index,))), self.model.graph.nodes[index].name
         ends = [tensor.name for tensor in cut.inputs], [tensor.name for tensor in cut.outputs]
         values = self.model.activations(self.inputs, [*ends[0], *ends[1]])
         given, out = {key: values[key] for key in ends[0]}, self.folder / str(index)
         try:
             piece = PartitionModel(HOST_TARGET, (name,), cut, "node", bodies_of_node(self.model, index, planned, pieces_of))
-            self.call(assemble, [piece], cut.inputs, ends[1], out, self.threads)
-            made, seconds = self.call(time_node, out, given, self.flushed_bytes, self.percentile)
+            parts = 1 + sum(len(body.plan.partitions) for body in planned.values())
+            self.call(assemble, [piece], cut.inputs, ends[1], out, self.threads, timeout_s=limits.build_s * parts)
+            made, seconds = self.call(time_node, out, given, self.flushed_bytes, limits, timeout_s=limits.start_s + limits.run_s)
         except CollageError as failed:
             return Cost.invalid("build", f"the host cannot run it: {failed.message}")
-        error = largest_error(made, {key: values[key] for key in ends[1]})
+        return self._cost(seconds, largest_error(made, {key: values[key] for key in ends[1]}))
+
+    def _cost(self, seconds: tuple[float, ...], error: float) -> Cost:
+        from ..cost.measuring.intervals import half_interval
+
         middle, quarter, three = (float(np.percentile(seconds, share)) for share in (self.percentile, 25, 75))
         interval_s = half_interval(seconds, self.percentile, middle)
         cost = Cost(middle, "measured", (three - quarter) / 2, len(seconds), error=error, interval_s=interval_s)
@@ -160,14 +169,16 @@ class NodeMeter:
 
 
 def time_node(
-    folder: Path, arrays: Mapping[str, np.ndarray], flushed_bytes: int, percentile: float
+    folder: Path, arrays: Mapping[str, np.ndarray], flushed_bytes: int, limits: TrialLimits
 ) -> tuple[dict[str, np.ndarray], tuple[float, ...]]:
     """Return, in the worker, what the artifact in `folder` makes of `arrays`, and the seconds of undisturbed runs of it."""
     from ..cost.measuring.timing import time_runs
-    from ..cost.measuring.trial import TrialLimits
     from ..rewrite.runtime.artifact_calls import bind_artifact, run_artifact
 
-    made, flushed = run_artifact(folder, arrays), np.ones(flushed_bytes // 8)
-    limits = TrialLimits.from_environment().of_percentile(percentile).timing
-    run = bind_artifact(folder, arrays)
-    return made, time_runs(run, limits, before_sample=(lambda: float(flushed.sum())) if flushed_bytes else None).result().seconds  # type: ignore[arg-type]
+    flushed = np.ones(flushed_bytes // 8)
+
+    def flush() -> None:
+        flushed.sum()
+
+    made, run = run_artifact(folder, arrays), bind_artifact(folder, arrays)
+    return made, time_runs(run, limits.timing, before_sample=flush if flushed_bytes else None).result().seconds
