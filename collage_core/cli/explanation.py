@@ -256,5 +256,5 @@ def show_explanation(document: dict[str, Any]) -> None:
         for rejection in item["rejections"][:12]:
             say(f"   {rejection['target']:<14} {rejection['stage']}: {rejection['reason']} (nodes {rejection['nodes'][:6]})")
         _show_time(item, times_of.get(item["node"]))
-        for line in bodies_text([row for row in document["bodies"] if row["node"] == item["node"]], "   "):
+        for line in bodies_text([row for row in document.get("bodies", ()) if row["node"] == item["node"]], "   "):
             say(line)
