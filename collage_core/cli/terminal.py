@@ -105,6 +105,7 @@ class Progress:
     def _line(self, event: Event) -> str:
         if isinstance(event, PhaseStarted):
             self._phase = PHRASES[event.phase]
+            self._best = None if event.phase == "load" else self._best  # another shape: its plans are compared with each other
             return f"{self._phase} …"
         if isinstance(event, StepStarted):
             self._phase = f"{self._phase.partition(', ')[0]}, {STEPS.get(event.step, event.step)}"

@@ -22,9 +22,11 @@ from ..rules.spec import HOST_TARGET
 from ..search.plan_properties import plan_total
 from ..search.problem import FEMTOSECONDS
 from ..search.searcher import SearchResult
+from .additive_error import additive_error_s
 from .apply import check_accuracy, make_folder
 from .assemble_and_verify import build_and_verify
 from .cost_table import is_settled
+from .finalists import RIVAL
 from .record import RunRecord, merged_rule
 from .run import Run
 from .search_and_merge import Planned
@@ -198,10 +200,13 @@ class ShapeRun:
         """
         run = self.run
         record = run.record()
-        record.document.update({name: before.document[name] for name in ("alternatives", "baselines")})
-        record.document["decided_by"] = "whole"
+        rows, own = rows_beside(parts_of(run.planned), before.document)
+        record.document.update(alternatives=rows, baselines=before.document["baselines"], decided_by="whole")
         with build_and_verify(run.found.model, run.plan, run.inputs, run.phases, run.emit, run.options.out, run.is_stopped) as built:
             record.document["verify"].update(built.verify)
+        if own is not None:  # It was timed in turns with the others, and not just now, by itself.
+            timed = {"measured_s": own["measured_s"], "interval_s": own["interval_s"]}
+            record.document["verify"].update(timed, additive_error_s=additive_error_s(run.plan, own["measured_s"]))
         record.document["phases"] = run.phases.to_json()
         if run.options.out is not None:
             record.save(run.options.out)
@@ -216,3 +221,31 @@ class ShapeRun:
 def parts_of(planned: Planned) -> Parts:
     """Return the parts of a plan."""
     return frozenset((item.target, item.inside) for item in planned.partitions)
+
+
+def rows_beside(parts: Parts, document: Mapping[str, Any]) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
+    """Return the document's `alternatives` where the plan of `parts` takes the place of its plan, and the row of that plan.
+
+    The plan that was there joins them; the row is None where the new one was not among them.
+    """
+    plan, verify = document["plan"], document["verify"]
+    placed = [{name: part[name] for name in ("id", "target", "nodes")} for part in plan["partitions"]]
+    before = {
+        "name": "fastest here",
+        "kind": RIVAL,
+        "total_s": plan["total_s"],
+        "measured_s": verify["measured_s"],
+        "interval_s": verify.get("interval_s"),
+        "rounds": 0,
+        "reason": "",
+        "partitions": placed,
+    }
+    rows = document["alternatives"]
+    if not any(row["is_plan"] for row in rows):
+        rows = [*rows, before]
+    rows = [{**row, "is_plan": _parts_in(row) == parts} for row in rows]
+    return rows, next((row for row in rows if row["is_plan"] and row["measured_s"] is not None), None)
+
+
+def _parts_in(row: Mapping[str, Any]) -> Parts:
+    return frozenset((part["target"], IndexSet(part["nodes"])) for part in row["partitions"])

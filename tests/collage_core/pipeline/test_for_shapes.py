@@ -154,6 +154,7 @@ def test_other_nodes_at_a_shape_leave_no_plan_for_all(tmp_path: Path) -> None:
         (["--shapes-from", "nothing-*.npz"], "--shapes-from 'nothing-*.npz' matches no file"),
         (["--shape", "ids=1,64", "--other-shapes", "onnxruntime"], "--other-shapes is 'onnxruntime', and one shape is planned for"),
         (["--shape", "ids=1,{64,300}"], "at seq=300: "),
+        (["--shape", "ids=1,{64,300}", "--ir", "relax"], "is a Relax module, and several shapes are planned for ONNX files alone"),
         (["--shape", "ids=1,{16,64}", "--dry-run"], "several shapes are given, and only `collage partition` plans for more than one"),
     ],
 )
