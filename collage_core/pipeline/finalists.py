@@ -198,6 +198,10 @@ def decision_text(document: Mapping[str, Any]) -> str:
     rows, plan_s = document.get("alternatives") or [], measured_beside(document)
     if not rows or plan_s is None:
         return ""
+    if document.get("decided_for"):
+        best_s = min([plan_s, *(row["measured_s"] for row in rows if row["measured_s"] is not None)])
+        fastest = _percent(best_s, plan_s, "slower", "faster")
+        return f"this is the plan for {document['decided_for']}: measured whole, the fastest here is {fastest}"
     if document["decided_by"] == "whole":
         searched = next(row for row in rows if row["kind"] == SEARCHED)
         sums = _percent(document["plan"]["total_s"], searched["total_s"], "above", "below")

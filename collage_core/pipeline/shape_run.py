@@ -17,6 +17,7 @@ from ..events import ignore
 from ..graph.index_set import IndexSet
 from ..model.planned_shapes import PlannedShape
 from ..rewrite.plan import Plan
+from ..rules.baseline_names import ALL_SHAPES
 from ..rules.candidate import CandidatePartition
 from ..rules.spec import HOST_TARGET
 from ..search.plan_properties import plan_total
@@ -26,7 +27,7 @@ from .additive_error import additive_error_s
 from .apply import check_accuracy, make_folder
 from .assemble_and_verify import build_and_verify
 from .cost_table import is_settled
-from .finalists import RIVAL
+from .finalists import RIVAL, SEARCHED
 from .record import RunRecord, merged_rule
 from .run import Run
 from .search_and_merge import Planned
@@ -201,7 +202,7 @@ class ShapeRun:
         run = self.run
         record = run.record()
         rows, own = rows_beside(parts_of(run.planned), before.document)
-        record.document.update(alternatives=rows, baselines=before.document["baselines"], decided_by="whole")
+        record.document.update(alternatives=rows, baselines=before.document["baselines"], decided_by="whole", decided_for=ALL_SHAPES)
         with build_and_verify(run.found.model, run.plan, run.inputs, run.phases, run.emit, run.options.out, run.is_stopped) as built:
             record.document["verify"].update(built.verify)
         if own is not None:  # It was timed in turns with the others, and not just now, by itself.
@@ -230,9 +231,10 @@ def rows_beside(parts: Parts, document: Mapping[str, Any]) -> tuple[list[dict[st
     """
     plan, verify = document["plan"], document["verify"]
     placed = [{name: part[name] for name in ("id", "target", "nodes")} for part in plan["partitions"]]
+    kind = SEARCHED if document["decided_by"] == "sum" else RIVAL
     before = {
-        "name": "fastest here",
-        "kind": RIVAL,
+        "name": kind,
+        "kind": kind,
         "total_s": plan["total_s"],
         "measured_s": verify["measured_s"],
         "interval_s": verify.get("interval_s"),

@@ -54,6 +54,7 @@ def describe_artifact(folder: Path) -> dict[str, Any]:
     folder = Path(folder)
     shaped = read_shaped_manifest(folder)
     if shaped is not None:
+        shaped.check_files(folder)
         most = max(shaped.shapes, key=lambda entry: entry.weight)
         return {**describe_artifact(folder / most.folder), "shapes": [entry.to_json() for entry in shaped.shapes]}
     manifest = read_manifest(folder)

@@ -128,6 +128,11 @@ class ShapedManifest:
         )
 
     @property
+    def boxes(self) -> list[Shapes]:
+        """The shapes, and the ends of the ranges."""
+        return [*(entry.inputs for entry in self.shapes), *(end for one in self.ranges for end in (one.first, one.last))]
+
+    @property
     def dynamic(self) -> list[PartitionEntry]:
         """The whole models: for ranges, and for all other shapes."""
         return [*(one.entry for one in self.ranges), *([] if self.fallback is None else [self.fallback])]
@@ -174,6 +179,8 @@ def read_shaped_manifest(folder: Path) -> ShapedManifest | None:
         made = ShapedManifest.from_json(data)
         if not made.shapes:
             raise ValueError("any shape")
+        if any(one.keys() != made.shapes[0].inputs.keys() for one in made.boxes):
+            raise ValueError("the inputs of a shape")
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise damaged(folder, f"{NAME!r} lacks or garbles {error}") from error
     return made

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from collage_core.graph.index_set import IndexSet
+from collage_core.pipeline.finalists import decision_text
 from collage_core.pipeline.shape_run import Parts, rows_beside
 
 
@@ -30,7 +31,7 @@ def document(*rows: dict[str, Any]) -> dict[str, Any]:
         "total_s": 2.0,
         "partitions": [{"id": "x", "target": "a", "nodes": [0], "cost_s": 1}, {"id": "y", "target": "b", "nodes": [1], "cost_s": 1}],
     }
-    return {"plan": plan, "verify": {"measured_s": 2.5}, "alternatives": list(rows)}
+    return {"plan": plan, "verify": {"measured_s": 2.5}, "alternatives": list(rows), "decided_by": "sum"}
 
 
 def test_the_new_plan_has_its_row_and_the_old_one_joins_them() -> None:
@@ -40,9 +41,22 @@ def test_the_new_plan_has_its_row_and_the_old_one_joins_them() -> None:
     assert [(one["name"], one["measured_s"], one["is_plan"]) for one in rows] == [
         ("a", 3.0, True),
         ("b", 4.0, False),
-        ("fastest here", 2.5, False),
+        ("search", 2.5, False),
     ]
     assert [part["target"] for part in rows[-1]["partitions"]] == ["a", "b"]
+
+
+def test_it_is_said_that_the_plan_is_the_one_for_all_shapes() -> None:
+    rows, own = rows_beside(parts("a", "a"), document(row("a", 3.0, "a", "a")))
+    assert own is not None
+    after = {
+        **document(),
+        "verify": {"measured_s": own["measured_s"]},
+        "alternatives": rows,
+        "decided_by": "whole",
+        "decided_for": "all shapes",
+    }
+    assert decision_text(after) == "this is the plan for all shapes: measured whole, the fastest here is 16.7% faster"
 
 
 def test_an_old_plan_that_is_a_baseline_is_there_already() -> None:

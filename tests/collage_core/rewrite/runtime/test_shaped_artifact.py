@@ -133,6 +133,7 @@ def test_wrong_inputs_are_one_line(built: Path, size: int, change: Callable[[dic
         (lambda folder: (folder / "ranges" / "000.bin").write_bytes(b"?"), "'ranges/000.bin' is not the file that was written"),
         (lambda folder: shutil.rmtree(folder / folder_of(0)), "'shapes/000/artifact.json' is missing"),
         (lambda folder: change_manifest(folder, shapes=[]), "lacks or garbles any shape"),
+        (lambda folder: change_entry(folder, inputs={"w": [1, 4]}), "lacks or garbles the inputs of a shape"),
         (lambda folder: change_manifest(folder, schema=9), "has schema 9, this version reads 1"),
         (lambda folder: change_manifest(folder, files={}), "is not the file that was written"),
         (lambda folder: change_entry(folder, folder="../../elsewhere"), "it lists a file outside itself"),
@@ -144,6 +145,12 @@ def test_a_damaged_folder_is_one_line(copy: Path, spoil: Callable[[Path], object
     with pytest.raises(CollageError) as error:
         open_artifact(copy)
     assert words in error.value.message
+
+
+def test_what_lies_elsewhere_is_not_described(copy: Path) -> None:
+    change_entry(copy, folder="../../elsewhere")
+    with pytest.raises(CollageError, match="it lists a file outside itself"):
+        describe_artifact(copy)
 
 
 def change_manifest(folder: Path, **values: object) -> None:
