@@ -83,6 +83,6 @@ def _losses(shapes: Mapping[str, Any]) -> Iterator[str]:
         if not best_at:
             continue
         lost = [(row["name"], seconds) for row, seconds in zip(planned, plan["loses_s"], strict=True) if row["best"] != index]
-        said = [f"{name} {'cannot be' if seconds is None else '+' + milliseconds(seconds)}" for name, seconds in lost if seconds != 0]
+        said = [f"{name} {'not to be had' if seconds is None else '+' + milliseconds(seconds)}" for name, seconds in lost if seconds != 0]
         if said:
             yield f"fixing the shape {' or '.join(best_at)} loses at {'; '.join(said)}"

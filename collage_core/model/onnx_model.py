@@ -175,7 +175,7 @@ class OnnxModel:
         found = passed_on(self._model, self._model.graph.node[index], attribute)
         if found is None:
             return None
-        return {name: source if isinstance(source, str) else numpy_helper.to_array(source) for name, source in found.items()}
+        return {name: source if isinstance(source, str) else values_of(source) for name, source in found.items()}
 
     @property
     def external_bytes(self) -> int:

@@ -228,9 +228,13 @@ class MeasuringLoop:
         return self.policy.undecided(rivals, planned.final.total / FEMTOSECONDS)
 
     def get_known(self, candidates: Sequence[CandidatePartition]) -> None:
-        """Measure those of `candidates` whose costs are not known, as far as the budget allows: plans of other shapes hold them."""
-        with suppress(Cancelled):
-            self._ask([candidate for candidate in candidates if self.table.is_open(candidate)])
+        """Measure those of `candidates` whose costs are not known, as far as the budget allows, however slow they are.
+
+        Plans of other shapes hold them, and what these lose here is of interest.
+        """
+        wanted = [candidate for candidate in candidates if self.table.is_open(candidate)]
+        if wanted:
+            self.table.learn(dict(self._measure(wanted, None)))
 
     def with_costs(self, planned: Planned, costs: Mapping[int, Cost]) -> Planned:
         """The best plan where some candidates have other `costs`, or are invalid; the keys are indices in ``planned.costed``."""

@@ -35,6 +35,7 @@ from collage_core.pipeline.record import FILE_NAME, read_record
 from collage_core.rewrite.plan import read_plan
 from collage_core.rewrite.runtime.arrays_file import read_arrays
 from collage_core.rewrite.runtime.manifest import NAME, read_manifest
+from collage_core.rewrite.runtime.shaped_manifest import read_shaped_manifest
 from collage_core.rules.base import RuleContext, RuleOptions, find_with_note
 from collage_core.rules.candidate import RejectionLog
 from collage_core.search.constraints.constraints import parse_constraints
@@ -73,7 +74,8 @@ def record(data: bytes, folder: Path) -> None:
 
 def artifact(data: bytes, folder: Path) -> None:
     _put(data, folder, NAME)
-    read_manifest(folder).check_files(folder)
+    shaped = read_shaped_manifest(folder)
+    (read_manifest(folder) if shaped is None else shaped).check_files(folder)
 
 
 def arrays(data: bytes, folder: Path) -> None:

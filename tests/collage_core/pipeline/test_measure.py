@@ -336,3 +336,18 @@ def test_calls_of_a_library_are_never_fused() -> None:
     pairs = [("library", IndexSet([0, 1]).bits), ("graph", IndexSet([0, 1]).bits)]
     assert [one.target for one in loop._merged(pairs)] == ["graph"]
     assert {one.target for one in asked} == {"graph"}
+
+
+def test_what_plans_of_other_shapes_hold_gets_known_whole_and_only_once() -> None:
+    recorded = RecordedCosts(record_of("squeezenet"))
+    loop = recorded.loop()
+    loop.costs()
+    known = {item.held: item.cost for item in loop.table.costed() if item.cost.source == "measured"}
+    rough = next(candidate for candidate in known if candidate.target != HOST_TARGET)
+    again = recorded.loop(known={**known, rough: replace(known[rough], stopped_early=True)})  # type: ignore[dict-item]
+    bound = next(item.held for item in again.table.costed() if item.cost.reason == TOO_LATE.reason)
+    recorded.asked.clear()
+    for _ in range(2):
+        again.get_known([rough, bound])  # type: ignore[list-item]
+    assert recorded.asked == [rough, bound]
+    assert not any(again.table.is_open(candidate) for candidate in (rough, bound))  # type: ignore[arg-type]

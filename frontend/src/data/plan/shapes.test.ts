@@ -29,7 +29,7 @@ describe("shapes", () => {
   test("a card says what changed, where, and what fixing its shape loses", () => {
     const [first, second] = shapeCards(FOUND);
     expect(first).toMatchObject({ share: 0.2, changed: [], crossover: "", isShown: false, losses: ["seq=64: +3.00 ms"] });
-    expect(second).toMatchObject({ share: 1, changed: [1, 3], crossover: "seq from 28 to 34", isShown: true, losses: ["seq=16: cannot be"] });
+    expect(second).toMatchObject({ share: 1, changed: [1, 3], crossover: "seq from 28 to 34", isShown: true, losses: ["seq=16: not to be had"] });
   });
 
   test("no crossover is named where the plan stays", () => {

@@ -78,7 +78,7 @@ function lossesOf(found: RunShapes, index: number): string[] {
   return lost.flatMap((seconds, other) => {
     const name = found.shapes[other]?.name ?? "";
     if (other === index || seconds === 0) return [];
-    return [seconds === null ? `${name}: cannot be` : `${name}: ${signedDuration(seconds)}`];
+    return [seconds === null ? `${name}: not to be had` : `${name}: ${signedDuration(seconds)}`];
   });
 }
 
