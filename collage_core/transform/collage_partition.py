@@ -16,6 +16,7 @@ from typing import Any
 import tvm
 from tvm import relax
 
+from ..base.sizes import ShapeOf, shape_from
 from ..cost.estimators.function import CostFunction
 from ..errors import CollageError
 from ..events import Emit, ignore
@@ -110,7 +111,6 @@ class CollagePartition:
             raise CollageError(f"unknown encoding {encoding!r}", f"choose one of {', '.join(ENCODINGS)}", "bad_option")
         self.enabled, self.encoding, self.codegen = enabled, encoding, codegen
         self.functions = None if functions is None else tuple(functions)
-        self.shapes = {name: tuple(shape) for name, shape in (shapes or {}).items()}
         self.plans = dict(plans or {})
         self.report = Report() if report is None else report
         self._emit, self._cost_function = emit, cost_function
@@ -118,6 +118,8 @@ class CollagePartition:
             self.options = Options(tuple(targets), ir="relax", **options)
         except TypeError as error:
             raise CollageError(f"CollagePartition: {error}", "docs/tvm.md lists its options", "bad_option") from error
+        given: dict[str, ShapeOf] = {name: shape_from(shape, name) for name, shape in (shapes or {}).items()}
+        self.shapes = replace(self.options, shapes=given).fixed_shapes
         self._tunings: list[bytes] = []
 
     @carried

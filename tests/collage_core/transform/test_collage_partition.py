@@ -256,6 +256,11 @@ def test_one_line_is_enough() -> None:
     assert np.allclose(run(made, PICTURE)[0], run(module, PICTURE)[0], atol=1e-5)
 
 
+def test_a_function_has_one_shape() -> None:
+    with pytest.raises(CollageError, match="several shapes are given, and only `collage partition` plans for more than one"):
+        CollagePartition(["onnxruntime"], shapes={"x": "3,{4,8}"})  # type: ignore[dict-item]
+
+
 @pytest.mark.long
 def test_symbols_are_fixed_by_shapes() -> None:
     report = Report()
