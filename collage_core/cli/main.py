@@ -20,7 +20,7 @@ from .costs import costs
 from .listings import models, toolchains
 from .partition import candidates, partition
 from .plans import apply, explain, run, search
-from .run_options import SHAPE_HELP, VALUE_HELP, plain_shape, value
+from .run_options import SHAPE_HELP, VALUE_HELP, ShapesCommand, plain_shapes, value
 from .say import say
 from .watched import OWN_PROCESS
 from .worker import worker
@@ -32,7 +32,7 @@ def collage() -> None:
     """Finds, shows and explains the fastest way to run a neural network over several toolchains at once."""
 
 
-@collage.command()
+@collage.command(cls=ShapesCommand)
 @click.argument("model", required=False)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", type=int, help="Port; a free one near 8765 unless given.")
@@ -55,7 +55,7 @@ def explore(
     from importlib import import_module
 
     serve = import_module("collage_server.launch").serve
-    fixed = {"shapes": dict(map(plain_shape, shapes)), "values": dict(map(value, values))}
+    fixed = {"shapes": plain_shapes(shapes), "values": dict(map(value, values))}
     serve(host=host, port=port, model=model, open_browser=not no_browser, hosts=hosts, behind_proxy=behind_proxy, **fixed)
 
 

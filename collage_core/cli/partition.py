@@ -18,7 +18,7 @@ from .run_options import (
     SEARCHERS_HELP,
     SHAPES_FROM_HELP,
     TUNE_HELP,
-    FilesCommand,
+    ShapesCommand,
     options_of,
     run_options,
 )
@@ -26,7 +26,7 @@ from .say import say
 from .watched import watched
 
 
-@click.command(cls=FilesCommand)
+@click.command(cls=ShapesCommand)
 @click.argument("model")
 @run_options
 @click.option("--shapes-from", "shapes_from", multiple=True, type=click.Path(path_type=Path), metavar="FILES", help=SHAPES_FROM_HELP)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -69,7 +70,7 @@ def options_of(given: dict[str, Any]) -> Options:
         search=given.get("search", "astar"),
         objective=given.get("objective", "time"),
         constraints=read_constraints(given["constraints_file"]),
-        shapes=dict(shape(text) for text in given["shapes"]),
+        shapes=shapes_of(given["shapes"]),
         shapes_from=tuple(given.get("shapes_from", ())),
         other_shapes=given.get("other_shapes", "error"),
         values=dict(value(text) for text in given["values"]),
@@ -119,34 +120,54 @@ def shape(text: str) -> tuple[str, ShapeOf]:
     return name, shape_from(dims, name)
 
 
-def plain_shape(text: str) -> tuple[str, ShapeOf | str]:
-    """Return as `shape` does, with a shape of several sizes as text.
+def shapes_of(texts: Iterable[str]) -> dict[str, ShapeOf]:
+    """Return the shapes of inputs from the texts of all ``--shape``.
+
+    A shell that expands braces makes two options of ``ids=1,{16,64}``: those of one input are put together again.
 
     Raises:
-        CollageError: `text` is malformed.
+        CollageError: a text is malformed, or several shapes of one input are no set of sizes.
     """
-    name, dims = shape(text)
-    return name, dims if is_fixed({name: dims}) else shape_text(dims)
+    given: dict[str, list[ShapeOf]] = {}
+    for name, dims in map(shape, texts):
+        if dims not in given.setdefault(name, []):
+            given[name].append(dims)
+    return {name: dims[0] if len(dims) == 1 else _joined(name, dims) for name, dims in given.items()}
 
 
-class FilesCommand(click.Command):
-    """A command whose option ``--shapes-from`` takes all files that follow it, as a shell writes them for ``inputs/*.npz``."""
+def _joined(name: str, shapes: Sequence[ShapeOf]) -> ShapeOf:
+    """Return the shape of which these are all combinations of sizes."""
+    sizes = [list(dict.fromkeys(column)) for column in zip(*shapes, strict=False)]
+    is_set = len({len(dims) for dims in shapes}) == 1 and all(is_fixed({name: dims}) for dims in shapes)
+    if not is_set or math.prod(map(len, sizes)) != len(shapes):
+        said = f"--shape {name} is {shape_text(shapes[0])!r} and {shape_text(shapes[1])!r}"
+        raise CollageError(said, f"give it once; a set in quotes: --shape '{name}=1,{{16,64}}'", "bad_option")
+    return shape_from([set(column) if len(column) > 1 else column[0] for column in sizes], name)
+
+
+def plain_shapes(texts: Iterable[str]) -> dict[str, ShapeOf | str]:
+    """Return as `shapes_of` does, with shapes of several sizes as text. Raises as `shapes_of`."""
+    return {name: dims if is_fixed({name: dims}) else shape_text(dims) for name, dims in shapes_of(texts).items()}
+
+
+class ShapesCommand(click.Command):
+    """A command that takes what a shell makes of ``--shapes-from inputs/*.npz`` and ``--shape ids=1,{16,64}``: several words after each."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, _each_with_option(args, "--shapes-from", ".npz"))
+        files = _each_with_option(args, "--shapes-from", lambda text: text.endswith(".npz"))
+        return super().parse_args(ctx, _each_with_option(files, "--shape", lambda text: "=" in text))
 
 
-def _each_with_option(args: Sequence[str], option: str, ending: str) -> list[str]:
-    """Return `args` with `option` before each file of this ending that follows it."""
+def _each_with_option(args: Sequence[str], option: str, belongs: Callable[[str], bool]) -> list[str]:
+    """Return `args` with `option` before each word after its value that belongs to it, up to the first that does not."""
     made: list[str] = []
-    is_after, is_first = False, False
+    is_after, is_value = False, False
     for text in args:
-        if is_after and not is_first and text.endswith(ending) and not text.startswith("-"):
+        is_after = is_value or text == option or (is_after and belongs(text) and not text.startswith("-"))
+        if is_after and not is_value and text != option:
             made.append(option)
-        elif not is_first:
-            is_after = False
         made.append(text)
-        is_after, is_first = is_after or text == option, text == option
+        is_value = text == option
     return made
 
 
