@@ -55,6 +55,7 @@ class Built:
     Attributes:
         plan, folder, verify: The plan, the folder of its artifact for now, and the `verify` document.
         took_s: Seconds that building and verifying the plan took.
+        precision: That of the reference, where it is not the model's own.
         load: Counts what other processes do from before the plan is timed first.
         weight_bytes: Size of the weights of a large model, which each process that holds an artifact has once; 0 of a small one.
     """
@@ -67,6 +68,7 @@ class Built:
     pool: Pool
     verify: dict[str, Any] = field(default_factory=dict)
     took_s: float = 0.0
+    precision: str = ""
     load: OtherLoad = field(default_factory=OtherLoad)
     weight_bytes: int = 0
 
@@ -106,9 +108,10 @@ def build_and_verify(
             assemble_plan(built, plan, built.folder)
         with phases("verify"):
             errors = errors_of(built, "plan", built.folder)
+            built.precision = model.reference_precision
             built.load = OtherLoad()
             seconds = time_plan(built.pool, "plan", built.folder, built.inputs)
-            built.verify = verify_document(plan, errors, statistics.median(seconds), model.reference_precision)
+            built.verify = verify_document(plan, errors, statistics.median(seconds), built.precision)
             emit(_verified(built))
         built.took_s = sum(phases.seconds[name] or 0.0 for name in ("rewrite", "verify"))
         yield built

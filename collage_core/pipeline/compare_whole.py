@@ -270,7 +270,7 @@ def _ship(built: Built, one: Finalist, time_: WholeTime) -> None:
     assert one.verify is not None
     assert time_.measured_s is not None
     built.plan, built.folder = one.plan, one.folder
-    verify = verify_document(one.plan, one.verify["errors"], time_.measured_s, built.model.reference_precision)
+    verify = verify_document(one.plan, one.verify["errors"], time_.measured_s, built.precision)
     built.verify = {**verify, "interval_s": time_.interval_s, "rounds": time_.rounds}
 
 
