@@ -36,7 +36,7 @@ from .naming import op_name
 from .normalising import normalise
 from .open_axes import names_after_data
 from .opsets import with_known_opset
-from .ort_session import OrtSession, RuntimeRefusal, error_text
+from .ort_session import MOST_BYTES, OrtSession, RuntimeRefusal, error_text
 from .provenance import Provenance, find_provenance
 from .refusals import refused
 from .scopes import all_nodes, has_inner_graph, read_by
@@ -259,8 +259,8 @@ class OnnxModel:
 
     @cached_property
     def _wide(self) -> OrtSession | None:
-        """The user's model in float32, where it is in less and ONNX Runtime takes it so."""
-        if self.precision not in ("float16", "bfloat16"):
+        """The user's model in float32, where it is in less and ONNX Runtime takes it so; it is twice as large."""
+        if self.precision not in ("float16", "bfloat16") or 2 * self._user.ByteSize() > MOST_BYTES:
             return None
         try:
             return OrtSession(widened(self._user))
