@@ -210,7 +210,7 @@ def _checked_array(name: str, given: Any, dtype: str, shape: tuple[int, ...] | N
         raise CollageError(f"the input {name!r} has shape {list(value.shape)}, not {list(shape)}", hint, "inputs")
     if dtype == "string" and value.dtype.kind in "US":
         value = value.astype(str).astype(object)
-    if value.dtype.kind == "V" and value.dtype.itemsize == wanted_dtype.itemsize:
+    if value.dtype.type is np.void and value.dtype.itemsize == wanted_dtype.itemsize:
         value = value.view(wanted_dtype)  # an .npz keeps the bytes of a type that numpy does not know, and not its name
     if value.dtype != wanted_dtype:
         raise CollageError(f"the input {name!r} has dtype {value.dtype.name!r}, not {dtype!r}", hint, "inputs")

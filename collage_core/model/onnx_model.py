@@ -328,9 +328,8 @@ class OnnxModel:
             return types
         try:
             kinds = self._exposed.types
-            containers = {name: TensorType((), kinds[name]) for name in open_names if not kinds[name].startswith("tensor")}
-            types |= containers
-            open_names = [name for name in open_names if name not in containers]
+            types |= {name: TensorType((), kinds[name]) for name in open_names if not kinds[name].startswith("tensor")}
+            open_names = [name for name in open_names if name not in types]
             if not open_names:
                 return types
             values = self._exposed.run(self.seeded_inputs() if self._given is None else self._given, open_names)

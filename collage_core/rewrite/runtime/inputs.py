@@ -41,11 +41,8 @@ class InputBuffers:
             CollageError: the inputs do not fit; then nothing was copied.
         """
         if not self._fits(arrays):
-            arrays = as_values(arrays, self._inputs)
-            arrays = {
-                **arrays,
-                **{tensor.name: typed(arrays[tensor.name], tensor.type) for tensor in self._inputs if tensor.name in arrays},
-            }
+            found = as_values(arrays, self._inputs)
+            arrays = found | {one.name: typed(found[one.name], one.type) for one in self._inputs if one.name in found}
             check_inputs(self._inputs, arrays, self._fixed)
         for name, memory, _, _ in self._memory:
             memory[...] = arrays[name]
@@ -71,7 +68,7 @@ def typed(value: Any, kind: TensorType) -> Any:
         return value
     if value.dtype.kind in "US":
         return value.astype(str).astype(object)
-    if value.dtype.kind != "V" or kind.is_container or value.dtype.itemsize != value_dtype(kind.dtype).itemsize:
+    if value.dtype.type is not np.void or kind.is_container or value.dtype.itemsize != value_dtype(kind.dtype).itemsize:
         return value
     return value.view(value_dtype(kind.dtype))
 
@@ -119,4 +116,4 @@ def _is_container_of(value: Any, dtype: str) -> bool:
 def _has_dtype(array: np.ndarray, dtype: str) -> bool:
     if dtype == "string":
         return array.dtype.kind in "OUS"
-    return bool(array.dtype == (value_dtype(dtype)))
+    return bool(array.dtype == value_dtype(dtype))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -138,11 +139,16 @@ def test_a_value_of_another_type_is_refused(built: Built, name: str, value: obje
     assert said in caught.value.message
 
 
-def test_bytes_are_no_packed_type(built_small: Built) -> None:
+@pytest.mark.parametrize("dtype", [np.int8, ml_dtypes.uint4, ml_dtypes.int2])
+def test_another_small_type_is_refused(built_small: Built, dtype: type) -> None:
     model, artifact = built_small
+    given = model.seeded_inputs() | {"int4/a": np.ones((3, 2), dtype)}
     with pytest.raises(CollageError) as caught:
-        artifact.run(model.seeded_inputs() | {"int4/a": np.ones((3, 2), np.int8)})
-    assert caught.value.message == "the input 'int4/a' is int8[3, 2], the model takes int4[3, 2]"
+        artifact.run(given)
+    assert caught.value.message == f"the input 'int4/a' is {np.dtype(dtype).name}[3, 2], the model takes int4[3, 2]"
+    with pytest.raises(CollageError) as caught:
+        model.check_inputs(given)
+    assert caught.value.message == f"the input 'int4/a' has dtype {np.dtype(dtype).name!r}, not 'int4'"
 
 
 def test_a_toolchain_of_plain_memory_refuses_a_partition_that_reads_text(tmp_path: Path) -> None:
