@@ -10,14 +10,20 @@ import numpy as np
 import pytest
 
 from collage_core.cost.measuring import trial_worker
+from collage_core.cost.measuring.activations import ActivationStore
 from collage_core.cost.measuring.noise_filter import UNKNOWN_SPEED
 from collage_core.cost.measuring.sampling import SINGLE_THREADED
 from collage_core.cost.measuring.timing import TimingLimits
 from collage_core.cost.measuring.trial_worker import ArrayFile
+from collage_core.graph.index_set import IndexSet
+from collage_core.model.onnx_model import load_model
 from collage_core.model.probe import relu_model
 from collage_core.rules.base import PartitionRule, RuleOptions
 from collage_core.rules.base_rules import Explicit
 from collage_core.toolchains.base import Availability, Toolchain
+from collage_core.toolchains.registry import get
+from tests.helpers.models import write
+from tests.helpers.odd_models import odd_model
 
 LIMITS = TimingLimits(warm_up_s=0.0, interval=-1.0, total_s=0.05, longest_s=0.5)
 FLUSHED = 1 << 16
@@ -101,3 +107,36 @@ def test_before_each_sample_the_weights_are_made_cold_and_then_the_inputs_are_as
 
 def test_where_the_whole_model_stays_in_the_cache_nothing_is_made_cold(checked: None) -> None:
     assert set(sampled(0)) == {"run"}
+
+
+@pytest.mark.parametrize("name", ["strings", "sequence_at_the_ends", "optional", "int4_quantised", "texts_in_a_sequence"])
+def test_values_that_are_no_plain_memory_are_read_checked_and_timed(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLLAGE_HOME", str(tmp_path))
+    model = load_model(write(tmp_path, odd_model(name)), fold=False)
+    store = ActivationStore(model, model.seeded_inputs())
+    for node in model.graph.nodes:
+        part = model.cut(IndexSet([node.index]))
+        store.fetch(tensor.name for tensor in (*part.inputs, *part.outputs))
+        given, wanted = ([store.file(tensor.name) for tensor in tensors] for tensors in (part.inputs, part.outputs))
+        trial_worker.build(get, "onnxruntime", part, 1)
+        found = trial_worker.check(given, wanted, 1e-3)
+        assert (found.error, found.overwritten, found.element) == (0.0, "", "")
+        timed = trial_worker.sample(LIMITS, None, None, FLUSHED, UNKNOWN_SPEED)
+        assert timed.check.error == 0.0
+        assert timed.samples.seconds
+    store.close()
+
+
+def test_a_wrong_sequence_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLLAGE_HOME", str(tmp_path))
+    model = load_model(write(tmp_path, odd_model("sequence_empty")), fold=False)
+    insert = model.cut(IndexSet([model.graph.producer["sequence_empty/s"]]))
+    right, other = (ActivationStore(model, model.seeded_inputs(seed)) for seed in (0, 1))
+    for store in (right, other):
+        store.fetch(tensor.name for tensor in (*insert.inputs, *insert.outputs))
+    trial_worker.build(get, "onnxruntime", insert, 1)
+    found = trial_worker.check([right.file(tensor.name) for tensor in insert.inputs], [other.file("sequence_empty/s")], 1e-3)
+    assert (found.worst, found.error > 1e-3, found.has_other_type) == ("sequence_empty/s", True, False)
+    trial_worker.release()
+    right.close()
+    other.close()
