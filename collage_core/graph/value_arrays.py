@@ -32,6 +32,15 @@ def as_arrays(name: str, value: Any) -> dict[str, np.ndarray]:
     return {name: array if array.dtype.type.__module__ == "numpy" else array.view(f"V{array.dtype.itemsize}")}
 
 
+def as_text(array: np.ndarray) -> np.ndarray:
+    """Return an array of text, or of bytes in UTF-8, as one of objects; any other as it is."""
+    try:
+        decoded = np.char.decode(array, "utf-8") if array.dtype.kind == "S" else array
+    except UnicodeDecodeError:
+        return array
+    return decoded.astype(object) if decoded.dtype.kind == "U" else array
+
+
 def as_values(arrays: Mapping[str, Any], tensors: Iterable[Tensor]) -> dict[str, Any]:
     """Return `arrays` with the parts of each sequence or map among `tensors` as one value, and None for an optional that has no array."""
     found = dict(arrays)

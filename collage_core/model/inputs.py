@@ -16,7 +16,7 @@ import numpy as np
 
 from ..errors import CollageError
 from ..graph.dataflow_graph import Tensor
-from ..graph.value_arrays import as_values
+from ..graph.value_arrays import as_text, as_values
 from .accuracy import is_float, largest_error, tensors_in
 from .base import Arrays
 from .dtypes import numpy_dtype
@@ -208,8 +208,8 @@ def _checked_array(name: str, given: Any, dtype: str, shape: tuple[int, ...] | N
     value, wanted_dtype = np.asarray(given), numpy_dtype(dtype)
     if shape is not None and value.shape != shape:
         raise CollageError(f"the input {name!r} has shape {list(value.shape)}, not {list(shape)}", hint, "inputs")
-    if dtype == "string" and value.dtype.kind in "US":
-        value = value.astype(str).astype(object)
+    if dtype == "string":
+        value = as_text(value)
     if value.dtype.type is np.void and value.dtype.itemsize == wanted_dtype.itemsize:
         value = value.view(wanted_dtype)  # an .npz keeps the bytes of a type that numpy does not know, and not its name
     if value.dtype != wanted_dtype:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...errors import CollageError
 from ...graph.dataflow_graph import Tensor, TensorType
-from ...graph.value_arrays import as_values
+from ...graph.value_arrays import as_text, as_values
 from ...toolchains.buffers import value_dtype
 
 
@@ -67,7 +67,7 @@ def typed(value: Any, kind: TensorType) -> Any:
     if not isinstance(value, np.ndarray):
         return value
     if value.dtype.kind in "US":
-        return value.astype(str).astype(object)
+        return as_text(value)
     if value.dtype.type is not np.void or kind.is_container or value.dtype.itemsize != value_dtype(kind.dtype).itemsize:
         return value
     return value.view(value_dtype(kind.dtype))
@@ -95,7 +95,7 @@ def check_inputs(inputs: Sequence[Tensor], arrays: Mapping[str, Any], fixed: Map
                 raise CollageError(f"the input {name!r} is a {type(arrays[name]).__name__}, the model takes {kind}", hint, "bad_inputs")
             continue
         array = np.asarray(arrays[name])
-        if array.shape != kind.shape or not _has_dtype(array, kind.dtype):
+        if array.shape != kind.shape or array.dtype != value_dtype(kind.dtype):
             found = f"{array.dtype}{list(array.shape)}"
             raise CollageError(f"the input {name!r} is {found}, the model takes {_shown(kind)}", hint, "bad_inputs")
 
@@ -111,9 +111,3 @@ def _is_container_of(value: Any, dtype: str) -> bool:
     if "seq(" in dtype:
         return isinstance(value, list | tuple)
     return isinstance(value, dict if "map(" in dtype else np.ndarray)
-
-
-def _has_dtype(array: np.ndarray, dtype: str) -> bool:
-    if dtype == "string":
-        return array.dtype.kind in "OUS"
-    return bool(array.dtype == value_dtype(dtype))

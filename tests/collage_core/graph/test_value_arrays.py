@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from collage_core.graph.dataflow_graph import Tensor, TensorType
-from collage_core.graph.value_arrays import as_arrays, as_values
+from collage_core.graph.value_arrays import as_arrays, as_text, as_values
 
 ONE, TWO = np.zeros(2, np.float32), np.ones((3, 1), np.float32)
 
@@ -36,6 +36,20 @@ def test_a_value_becomes_arrays_and_comes_back(value: Any, dtype: str, names: li
 def test_text_and_types_that_numpy_lacks_need_no_pickles() -> None:
     arrays = as_arrays("t", np.array(["a", "é"], object)) | as_arrays("i", np.ones(3, ml_dtypes.int4))
     assert [(name, array.dtype.str) for name, array in arrays.items()] == [("t", "<U1"), ("i", "|V1")]
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        (np.array(["a", "é"]), ["a", "é"]),
+        (np.array(["é".encode(), b"b"]), ["é", "b"]),
+        (np.array([b"\xff"]), [b"\xff"]),
+        (np.ones(1), [1.0]),
+    ],
+)
+def test_text_and_bytes_of_text_become_objects(given: np.ndarray, text: list[object]) -> None:
+    assert as_text(given).tolist() == text
+    assert (as_text(given).dtype == object) is isinstance(text[0], str)
 
 
 def test_a_sequence_without_arrays_is_missing() -> None:
