@@ -258,7 +258,8 @@ def load_as_planned(plan: Plan, source: str | Path, given: Arrays | None = None)
         given: The user's own inputs; sizes that depend on data are those of a run on them.
     """
     options, path, name = plan.options, resolve(str(source)), model_name(source)
-    kind = {"ir": options.get("ir"), "region": options.get("region")}
+    region = options.get("region")
+    kind = {"ir": options.get("ir"), "region": None if region is None else str(region)}
     return load(path, planned_shapes(plan), bool(options.get("fold", True)), name, values=plan.model.fixed, inputs=given, **kind)
 
 
