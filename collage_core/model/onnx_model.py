@@ -26,7 +26,7 @@ from .base import Arrays, FoldedNode, SubModel
 from .bodies import body_proto, control_flow, passed_on
 from .cutting import Cutter
 from .dtypes import array_type, dtype_name
-from .external_weights import external_tensors, slice_of, values_of
+from .external_weights import MOST_BYTES, external_tensors, slice_of, values_of
 from .folding import fold as fold_model
 from .inputs import Recipe, check_inputs, draw, find_recipe
 from .kinds import kind_of
@@ -36,7 +36,7 @@ from .naming import op_name
 from .normalising import normalise
 from .open_axes import names_after_data
 from .opsets import with_known_opset
-from .ort_session import MOST_BYTES, OrtSession, RuntimeRefusal, error_text
+from .ort_session import OrtSession, RuntimeRefusal, error_text
 from .provenance import Provenance, find_provenance
 from .refusals import refused
 from .scopes import all_nodes, has_inner_graph, read_by

@@ -34,6 +34,7 @@ FUNCTIONS = LibraryFunctions("float32")
 
 IDLE = "17"
 """An idle thread of OpenBLAS looks for work for two to the power of this many cycles, some 50 microseconds, before it sleeps."""
+CALLS_IN_C = Path(__file__).with_name("blas_calls.c")
 FAILURES = ("OpenBLAS cannot be loaded: set COLLAGE_OPENBLAS to its file", "OpenBLAS fails")
 _ROW_MAJOR, _PLAIN, _TRANSPOSED = 101, 111, 112
 _MOST_AXES = 12
@@ -61,7 +62,7 @@ class BlasToolchain(LibraryToolchain):
         words = (("LIBRARY", found[0]), ("PREFIX", found[1]), ("IDLE", IDLE))
         names = (*terms.factors, terms.summand or terms.factors[0])
         operands = tuple(np.ascontiguousarray(call.weights[name]) if name in call.weights else name for name in names)
-        return NativeCall("blas_calls.c", words, " ".join(map(str, _numbers(call, terms, made))), operands, FAILURES)
+        return NativeCall(CALLS_IN_C, words, " ".join(map(str, _numbers(call, terms, made))), operands, FAILURES)
 
 
 @cache

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,7 @@ CALLS_VERSION = "+collage.1"
 their costs are measured again."""
 HINT = "pip install collage-explorer[onednn]"
 FUNCTIONS = LibraryFunctions("float32")
+CALLS_IN_C = Path(__file__).with_name("onednn_calls.c")
 FAILURES = (
     "oneDNN cannot be loaded: set COLLAGE_ONEDNN to its file",
     "oneDNN fails",
@@ -93,7 +95,7 @@ class OneDnnToolchain(LibraryToolchain):
             _operand(call, behind.residual) if behind.residual else source,
         )
         words = (("LIBRARY", str(library_path())), ("IDLE", SPIN_COUNT))
-        return NativeCall("onednn_calls.c", words, " ".join(map(str, numbers)), operands, FAILURES)
+        return NativeCall(CALLS_IN_C, words, " ".join(map(str, numbers)), operands, FAILURES)
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,7 @@ from .native_call import NativeCall
 from .relax_attributes import EXTERNAL, THREADS
 from .tvm_schedule import finished
 
-_SHARED = "library_calls.h"
-
+_SHARED = Path(__file__).with_name("library_calls.h")
 
 Native = Callable[[SubModel, int], tuple[str, NativeCall | None]]
 """A sub-model and its threads → the label of the library function that computes it, and its native call; None where it has none."""
@@ -111,14 +110,14 @@ def _extents(kind: Any) -> list[int]:
 
 
 @cache
-def _file(name: str) -> str:
-    return (Path(__file__).parent / name).read_text()
+def _text(path: Path) -> str:
+    return path.read_text()
 
 
 def source_of(call: NativeCall) -> tuple[str, str]:
     """Return the symbol of a call's function, which no other source has, and the source."""
-    text = _file(_SHARED) + _file(call.source)
+    text = _text(_SHARED) + _text(call.source)
     for word, value in call.words:
         text = text.replace(f"@{word}@", value.replace("\\", "\\\\").replace('"', '\\"'))
-    symbol = f"collage_{Path(call.source).stem}_{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+    symbol = f"collage_{call.source.stem}_{hashlib.sha256(text.encode()).hexdigest()[:12]}"
     return symbol, text.replace("@SYMBOL@", symbol)
