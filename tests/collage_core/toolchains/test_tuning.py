@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from collage_core.errors import CollageError
-from collage_core.toolchains.tuning import TunedKernel, decoded, digest, encoded, schedules
+from collage_core.toolchains.tuning import TunedKernel, decoded, digest, encoded, merged, schedules
 
 KERNEL = TunedKernel("ab", "{}", "[1]", 1e-4, 2e-4, 16, 4.5)
 OTHER = replace(KERNEL, workload="cd", trace="", seconds=2e-4)
@@ -26,6 +26,13 @@ def test_what_changes_a_build_are_schedules_alone() -> None:
     assert digest(encoded([KERNEL])) == digest(encoded([replace(longer, seconds=1e-5)]))
     assert digest(encoded([KERNEL])) != digest(encoded([replace(KERNEL, trace="[2]")]))
     assert digest(b"") == ""
+
+
+def test_of_two_records_of_a_kernel_the_faster_is_kept() -> None:
+    faster, elsewhere = replace(KERNEL, trace="[2]", seconds=5e-5), replace(KERNEL, target='{"kind": "c"}')
+    found = decoded(merged([encoded([KERNEL, OTHER]), b"", encoded([faster]), encoded([elsewhere])]))
+    assert set(found) == {faster, OTHER, elsewhere}
+    assert merged([b""]) == b""
 
 
 @pytest.mark.parametrize("text", [b"{", b"3", b"[{}]", b'[{"workload": 3}]', encoded([KERNEL]).replace(b"16", b'"16"'), b"[" * 100_000])
