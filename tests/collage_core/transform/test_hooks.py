@@ -155,6 +155,29 @@ def test_tvm_plans_the_memory_of_what_libraries_compute(composite: str, call: st
     assert np.allclose(run(module, np.ones((8, 8), "float32"))[0], 64.0)
 
 
+@pytest.mark.skipif(_library() is None, reason="no OpenBLAS was found")
+def test_tvm_fuses_what_lies_around_a_call_of_a_library() -> None:
+    builder, kind = relax.BlockBuilder(), relax.TensorType((8, 8), "float32")
+    given, x = relax.Var("given", kind), relax.Var("x", kind)
+    with builder.function("product", [given], attrs={"Composite": "blas.matmul", "Primitive": True, "collage.threads": 1}, private=True):
+        with builder.dataflow():
+            made = builder.emit_output(relax.op.matmul(given, relax.const(np.eye(8, dtype="float32"))))
+        builder.emit_func_output(made)
+    call = builder.get().get_global_var("product")
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            first = builder.emit(relax.Call(call, [x]))
+            between = builder.emit(relax.op.exp(builder.emit(relax.op.negative(first))))
+            out = builder.emit_output(relax.Call(call, [between]))
+        builder.emit_func_output(out)
+    transform = relax.transform
+    fusion = [transform.InlinePrivateFunctions(), transform.LegalizeOps(), transform.AnnotateTIROpPattern(), transform.FuseOps()]
+    made = tvm.transform.Sequential([RunHooks(), *fusion, transform.FuseTIR(), transform.DeadCodeElimination()])(builder.get())
+    kernels = sorted(str(var.name_hint) for var, one in made.functions_items() if isinstance(one, tvm.tirx.PrimFunc))
+    assert [name.startswith("blas_matmul_") for name in kernels] == [True, False]
+    assert kernels[1] == "fused_tir_negative_tir_exp"
+
+
 def exported(module: Any, folder: Path) -> np.ndarray:
     """Return what the exported library computes: C is compiled when it is written."""
     tvm.compile(module, tvm.target.Target({"kind": "llvm"})).export_library(str(folder / "module.so"))
