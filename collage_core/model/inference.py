@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import onnx.shape_inference
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, checker, helper
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TensorShapeProto, ValueInfoProto, checker, helper
 
 from ..graph.dataflow_graph import TensorType
 from .dtypes import dtype_name
@@ -98,13 +98,18 @@ def value_info(name: str, known: TensorType) -> ValueInfoProto:
 def _known_type(value: ValueInfoProto) -> TensorType | None:
     tensor = value.type.tensor_type
     dims = tensor.shape.dim
-    if tensor.elem_type == TensorProto.UNDEFINED or not tensor.HasField("shape") or not all(dim.HasField("dim_value") for dim in dims):
+    if tensor.elem_type == TensorProto.UNDEFINED or not tensor.HasField("shape") or not all(map(_has_size, dims)):
         return None
     return TensorType(tuple(dim.dim_value for dim in dims), dtype_name(tensor.elem_type))
 
 
 def _open_axes(value: ValueInfoProto) -> tuple[int, ...]:
-    return tuple(axis for axis, dim in enumerate(value.type.tensor_type.shape.dim) if not dim.HasField("dim_value"))
+    return tuple(axis for axis, dim in enumerate(value.type.tensor_type.shape.dim) if not _has_size(dim))
+
+
+def _has_size(dim: TensorShapeProto.Dimension) -> bool:
+    """Return whether `dim` has a size that a tensor can have; inference gives others where a branch does not fit the shapes at all."""
+    return dim.HasField("dim_value") and dim.dim_value >= 0
 
 
 def _skeleton(model: ModelProto, known: Iterable[ValueInfoProto]) -> ModelProto:
