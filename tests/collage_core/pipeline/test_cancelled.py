@@ -86,6 +86,7 @@ def test_a_cancel_while_plans_are_searched_keeps_one(tmp_path: Path, phase: str)
     }
 
 
+@pytest.mark.long
 def test_a_cancel_after_the_search_keeps_the_plan_and_what_was_verified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     options = measured(tmp_path, monkeypatch)
     found = Cancel(begins("rewrite")).partition("mini_mnist", options).document

@@ -85,6 +85,7 @@ def test_the_artifact_of_the_plan_computes_what_the_model_does(loop_run: tuple[P
         assert largest_error(artifact.run(given), model.reference(given)) < 1e-5
 
 
+@pytest.mark.long
 def test_both_branches_of_an_artifact_compute_what_the_model_does(tmp_path: Path) -> None:
     model = load_model(write(tmp_path, branches()))
     record, _ = run(tmp_path, branches(), drawn(model, 0), out=tmp_path / "out")
@@ -109,6 +110,7 @@ def test_the_plan_and_the_record_read_back(loop_run: tuple[Path, RunRecord, list
     assert body.node_candidates(2)["candidates"][0]["chosen"]
 
 
+@pytest.mark.long
 def test_apply_builds_the_bodies_again(loop_run: tuple[Path, RunRecord, list[str]], tmp_path: Path) -> None:
     folder, record, _ = loop_run
     done = apply(record.plan, folder / "model.onnx", tmp_path / "again")

@@ -135,6 +135,7 @@ def test_the_objective_holds_in_the_whole_run_and_in_those_after_it(options: Opt
     )
 
 
+@pytest.mark.long
 def test_a_run_without_known_costs_says_where_priorities_decided(options: Options, tmp_path: Path) -> None:
     recorded = partition("mini_mnist", Options(**{**vars(options), "out": tmp_path / "first", "targets": ("onnxruntime",)}))
     assert recorded.plan.partitions[0].decided_by == "cost"

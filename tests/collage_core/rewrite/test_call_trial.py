@@ -18,7 +18,7 @@ from collage_core.toolchains.tvm import TvmToolchain
 pytestmark = pytest.mark.skipif(not get("tvm").availability().usable, reason=get("tvm").availability().reason)
 
 
-@pytest.mark.parametrize("target", ["onnxruntime", "tvm"])
+@pytest.mark.parametrize("target", ["onnxruntime", pytest.param("tvm", marks=pytest.mark.long)])
 def test_a_call_is_measured_in_a_worker(target: str):
     with Worker() as worker:
         seconds = worker.call(measure_call, call_rounds, target, 1, timeout_s=60)

@@ -131,6 +131,7 @@ def ran(library: Path, name: str, environment: dict[str, str]) -> str:
     return done.stdout
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("case", "variable", "said"),
     [

@@ -69,6 +69,7 @@ def test_a_kernel_is_tuned_in_four_trials_and_built_so() -> None:
     assert further.kernels[0].spent_s > kernel.spent_s > 0
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("four_trials")
 def test_a_search_that_is_gone_begins_again_from_what_is_known() -> None:
     model = depthwise()

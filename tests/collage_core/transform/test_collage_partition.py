@@ -233,6 +233,7 @@ def test_it_stands_between_other_passes() -> None:
     assert np.allclose(run(made, PICTURE)[0], run(module, PICTURE)[0], atol=1e-5)
 
 
+@pytest.mark.long
 def test_what_is_left_to_tvm_is_fused_by_it_over_the_border_of_two_partitions() -> None:
     builder, report = relax.BlockBuilder(), Report()
     x = relax.Var("x", relax.TensorType((2, 4), "float32"))

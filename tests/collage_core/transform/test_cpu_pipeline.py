@@ -221,6 +221,7 @@ def test_tuned_schedules_reach_the_kernels_of_the_module(target: str, constraint
     assert np.allclose(compiled(lowered, X), run(module, X)[0], atol=1e-5)
 
 
+@pytest.mark.long
 def test_a_schedule_for_another_processor_is_one_line(tmp_path: Path) -> None:
     plan = tuned(plan_of("tvm"), product_module(), tmp_path, '{"kind": "llvm", "mcpu": "z80"}')
     made = CollagePartition(["tvm"], threads=1, plans={"main.0": plan})(product_module())

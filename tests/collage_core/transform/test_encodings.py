@@ -64,7 +64,9 @@ def calls_of(module: Any) -> list[Any]:
 
 
 @needs_blocked
-@pytest.mark.parametrize("hooks", [pytest.param(False, id="RunCodegen"), pytest.param(True, id="RunHooks", marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "hooks", [pytest.param(False, id="RunCodegen", marks=pytest.mark.long), pytest.param(True, id="RunHooks", marks=pytest.mark.long)]
+)
 def test_blocked_targets_get_blocked_images_and_share_a_boundary(hooks: bool) -> None:
     made = on_blocked()
     relax.analysis.well_formed(made)

@@ -128,6 +128,7 @@ def test_many_clients_of_every_kind_end_with_the_same(live: Live, model: str) ->
             assert batch["after"] == before["items"][-1]["seq"], "each batch follows the one before"
 
 
+@pytest.mark.long
 def test_client_that_is_too_slow_is_told_of_the_gap(live: Live, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream, "RING_DECISIONS", 20)
     slow = live.listen(acknowledge=False)

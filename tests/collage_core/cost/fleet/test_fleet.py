@@ -417,7 +417,7 @@ def test_a_worker_tunes(house: Fleet, tmp_path: Path) -> None:
     assert (kernel.machine, record.trials) == (machine_id(), SLICE)
 
 
-@pytest.mark.parametrize("function", [give_object, give_nan])
+@pytest.mark.parametrize("function", [give_object, pytest.param(give_nan, marks=pytest.mark.long)])
 def test_a_result_that_is_no_plain_data_does_not_travel(house: Fleet, function: Callable[[], object]):
     with (
         Run(house, "house", rejoin_s=0.2) as runner,
@@ -426,6 +426,7 @@ def test_a_result_that_is_no_plain_data_does_not_travel(house: Fleet, function: 
         runner.caller().call(function, timeout_s=30)
 
 
+@pytest.mark.long
 def test_what_a_tuple_of_files_costs_once(house: Fleet, work: SampleTasks):
     """Activations travel once to a worker: the second trial on the same files sends only the trial itself."""
     task = work.task()
@@ -440,6 +441,7 @@ def test_what_a_tuple_of_files_costs_once(house: Fleet, work: SampleTasks):
         assert len(sent) == 4
 
 
+@pytest.mark.long
 def test_a_connection_that_is_none_harms_nobody(house: Fleet, work: SampleTasks):
     (address,) = house.registered("house").addresses
     greetings = [b"GET / HTTP/1.1\r\n\r\n", struct.pack("<ii", RPC_MAGIC, -1), struct.pack("<ii", RPC_MAGIC, 14) + b"client:house:0"]

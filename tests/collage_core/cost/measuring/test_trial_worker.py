@@ -109,7 +109,14 @@ def test_where_the_whole_model_stays_in_the_cache_nothing_is_made_cold(checked: 
     assert set(sampled(0)) == {"run"}
 
 
-@pytest.mark.parametrize("name", ["strings", "sequence_at_the_ends", "optional", "int4_quantised", "texts_in_a_sequence"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "strings",
+        "sequence_at_the_ends",
+        *(pytest.param(name, marks=pytest.mark.long) for name in ("optional", "int4_quantised", "texts_in_a_sequence")),
+    ],
+)
 def test_values_that_are_no_plain_memory_are_read_checked_and_timed(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLLAGE_HOME", str(tmp_path))
     model = load_model(write(tmp_path, odd_model(name)), fold=False)

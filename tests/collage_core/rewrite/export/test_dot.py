@@ -65,6 +65,7 @@ def test_a_target_keeps_its_colour() -> None:
     assert colour_of("mine") == colour_of("mine")
 
 
+@pytest.mark.long
 def test_the_command_prints_a_plan(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "mock.json").write_text(json.dumps(MOCK))
     costs = f"mock:{tmp_path / 'mock.json'}"

@@ -169,6 +169,7 @@ def test_it_describes_itself_by_the_shape_of_the_largest_weight(built: Path) -> 
     assert [row["name"] for row in found["shapes"]] == ["n=4", "n=8"]
 
 
+@pytest.mark.long
 def test_the_command_runs_times_and_profiles_it(built: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for size, partitions in ((4, 2), (8, 1), (9, None)):
         np.savez(tmp_path / "inputs.npz", **given(size))  # type: ignore[arg-type]
