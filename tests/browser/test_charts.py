@@ -59,6 +59,7 @@ def test_plotly_is_loaded_by_the_first_chart_alone(explorer: Explorer, open_page
     assert len([url for url in loaded if "plotly" in url]) == 1
 
 
+@pytest.mark.long
 def test_a_chart_leaves_as_picture_and_numbers(charts: Watched) -> None:
     charts.page.get_by_role("radio", name="Spread").click()
     charts.idle()
@@ -90,6 +91,7 @@ def test_charts_work_under_the_pages_own_rules(explorer: Explorer, open_page: Op
     assert refused == []
 
 
+@pytest.mark.long
 def test_estimates_of_candidates_stand_beside_what_was_measured(charts: Watched) -> None:
     page, asked = charts.page, []
     page.on("request", lambda request: asked.append(request.url) if request.url.endswith("/estimates") else None)

@@ -88,6 +88,7 @@ def test_what_the_page_relies_on_is_there(explorer: Explorer, open_page: OpenPag
     assert netron.__version__ == VERSION, "another Netron: look at the tab by hand, then change VERSION"
 
 
+@pytest.mark.long
 def test_the_selection_is_carried_over_both_ways(explorer: Explorer, open_page: OpenPage) -> None:
     watched = open_page(f"{explorer.address}?sample=mini_mnist")
     frame = inside(watched)
@@ -130,6 +131,7 @@ def test_it_works_offline_and_after_its_date(explorer: Explorer, open_page: Open
     expect(frame.get_by_text("cookies")).not_to_be_visible()
 
 
+@pytest.mark.long
 def test_what_netron_cannot_read_is_said(explorer: Explorer, open_page: OpenPage) -> None:
     watched = open_page(explorer.address)
     watched.page.route("**/api/v1/models/*/onnx", lambda route: route.fulfill(body=CUT_OFF, content_type="application/octet-stream"))

@@ -128,6 +128,7 @@ def test_overlay_and_what_it_compares_are_in_the_address(lstm: Watched, open_pag
     expect(third.page.locator(".legend")).to_contain_text("change their target")
 
 
+@pytest.mark.long
 def test_two_plans_side_by_side(lstm: Watched) -> None:
     page = lstm.page
     pin_to_tvm(lstm)

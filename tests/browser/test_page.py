@@ -184,6 +184,7 @@ def test_everything_by_keyboard(sample: Watched) -> None:
     expect(selected).to_have_count(0)
 
 
+@pytest.mark.long
 def test_finding_from_afar_brings_the_node_near_and_gives_it_the_focus(explorer: Explorer, open_page: OpenPage) -> None:
     watched = open_page(f"{explorer.address}?sample=resnet50", width=700)
     watched.press("f")

@@ -151,6 +151,7 @@ def test_the_step_is_in_the_address(explorer: Explorer, open_page: OpenPage) -> 
     assert "step=" not in watched.page.url, "steps are nothing to go back through"
 
 
+@pytest.mark.long
 def test_chunks_are_fetched_as_they_are_needed_and_may_come_in_any_order(explorer: Explorer, open_page: OpenPage) -> None:
     watched = traced(open_page, explorer, "inception")
     page, last = watched.page, steps(watched) - 1
@@ -211,6 +212,7 @@ def test_a_pin_leaves_the_replay_and_offers_that_of_the_new_search(explorer: Exp
     expect(page.locator(".replay-words")).to_contain_text(re.compile("The (best plan|search begins)"))
 
 
+@pytest.mark.long
 def test_a_trace_is_deleted(explorer: Explorer, open_page: OpenPage) -> None:
     watched = traced(open_page, explorer)
     watched.page.get_by_role("button", name="Delete the trace").click()

@@ -107,6 +107,7 @@ def test_no_bar_covers_the_graph_and_the_header_is_one_line(explorer: Explorer, 
     expect(words).to_be_visible() if width >= 1440 else expect(words).to_be_hidden()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("width", "height"), [(1024, 768), (1440, 900), (1920, 1080)])
 def test_a_header_with_much_to_say_is_one_line_and_loses_no_more_words_than_it_must(
     explorer: Explorer, open_page: OpenPage, width: int, height: int

@@ -82,6 +82,7 @@ def test_names_that_would_break_a_file_do_not(explorer: Explorer, open_page: Ope
     assert set(read_dot(saved(watched.page, "DOT")[1].decode()).nodes) == {"i0", "n0", "o0"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("tab", "file", "column"),
     [

@@ -43,6 +43,7 @@ def plugged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Explorer]:
         yield started
 
 
+@pytest.mark.long
 def test_a_toolchain_that_is_not_installed_says_why_and_what_installs_it(plugged: Explorer, open_page: OpenPage) -> None:
     watched = open_page(f"{plugged.address}?sample=mini_mnist", permissions=["clipboard-read", "clipboard-write"])
     show(watched)
@@ -255,6 +256,7 @@ def test_a_described_toolchain_is_tried_discarded_and_kept(editor: Watched) -> N
     expect(page.locator(".readout")).not_to_contain_text("estimate")
 
 
+@pytest.mark.long
 def test_a_saved_one_is_a_target_like_any_other(editor: Watched) -> None:
     page = editor.page
     targets = page.get_by_role("group", name="Targets")

@@ -380,6 +380,7 @@ def test_every_command_checks_constraints(
     assert f"{path}, line 1: {words}" in err.splitlines()[-2]
 
 
+@pytest.mark.long
 def test_names_of_a_model_move_no_cursor(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     odd = "evil\x1b]0;owned\x07\u202egnp"
     model = model_of("g (float[1,4] x) => (float[1,4] y) { [one] a = Relu(x) [two] y = Sin(a) }")

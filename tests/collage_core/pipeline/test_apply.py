@@ -38,6 +38,7 @@ def planned(tmp_path_factory: pytest.TempPathFactory) -> tuple[Plan, Path, Path]
         run.close()
 
 
+@pytest.mark.long
 def test_an_artifact_is_verified_on_the_users_inputs(planned: tuple[Plan, Path, Path], tmp_path: Path) -> None:
     plan, source, inputs = planned
     verify = apply(plan, source, tmp_path / "out", inputs=inputs)

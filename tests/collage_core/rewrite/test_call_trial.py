@@ -18,6 +18,7 @@ from collage_core.toolchains.tvm import TvmToolchain
 pytestmark = pytest.mark.skipif(not get("tvm").availability().usable, reason=get("tvm").availability().reason)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("target", ["onnxruntime", pytest.param("tvm", marks=pytest.mark.long)])
 def test_a_call_is_measured_in_a_worker(target: str):
     with Worker() as worker:

@@ -183,6 +183,7 @@ assemble(made, model.graph.inputs, model.graph.outputs, Path("out"), 1)
 """
 
 
+@pytest.mark.long
 @needed
 @pytest.mark.skipif(not get("tvm").availability().usable, reason=get("tvm").availability().reason)
 def test_a_plan_of_libraries_and_tvm_runs_in_a_process_of_its_own(tmp_path: Path):

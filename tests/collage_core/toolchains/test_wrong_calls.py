@@ -101,6 +101,7 @@ def test_a_window_beyond_the_pads_is_refused_where_openvino_counts_it(tmp_path, 
         assert_close(got, reference(part, given))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("scales", "whole"), [pytest.param("1.0, 1.0, 0.75, 2.0", True, marks=pytest.mark.long), ("1.0, 1.0, 0.6, 1.0", False)]
 )

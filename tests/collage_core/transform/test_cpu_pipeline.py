@@ -91,6 +91,7 @@ def fused(encoding: str = "byoc", **options: Any) -> Any:
     return CollagePartition(["tvm@fusion"], costs="roofline", threads=1, constraints=CUT, encoding=encoding, **options)(product_module())
 
 
+@pytest.mark.long
 def test_the_fusions_of_the_plan_are_one_kernel_each() -> None:
     """`FuseOps` would make other ones: the Sigmoid goes with the product, and the Softmax is a kernel of its own."""
     module = fused()

@@ -83,6 +83,7 @@ def test_a_graph_goes_straight_to_a_runtime_module(tmp_path: Path) -> None:
     assert np.allclose(exported(made, tmp_path), EXPECTED, atol=1e-5)
 
 
+@pytest.mark.long
 def test_hooks_of_a_toolchain_leave_the_partitions_of_others_alone() -> None:
     module = partitioned("doubles", "straight")
     assert {function.attrs["Codegen"] for function in functions_of(module, "Codegen").values()} == {"doubles", "straight"}
@@ -185,6 +186,7 @@ def exported(module: Any, folder: Path) -> np.ndarray:
     return np.asarray(machine["main"](tvm.runtime.tensor(X)).numpy())
 
 
+@pytest.mark.long
 def test_calls_of_libraries_are_lowered_too() -> None:
     """And the library is called, once a run; TVM would compute the same of what is inside."""
     pins = ({"kind": "pin", "op": "MatMul", "target": "counting"},)

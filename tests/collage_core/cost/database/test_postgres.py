@@ -166,6 +166,7 @@ def test_first_schema_is_migrated(postgres_url: str) -> None:
     assert tables == [("measurements",), ("meta",), ("transitions",), ("tunings",)]
 
 
+@pytest.mark.long
 def test_a_kill_during_migration_loses_nothing(postgres_url: str) -> None:
     of_schema_1(postgres_url)
     assert kills_during_migration(postgres_url) > 10

@@ -148,6 +148,7 @@ def test_misbehaviour_costs_only_its_own_candidate(bench: Bench, target: str) ->
     assert bench.saved() == 2, "a failure is kept too, so that it is not met again"
 
 
+@pytest.mark.long
 def test_failures_are_known_the_next_time(bench: Bench) -> None:
     targets = ("segfaults_at_build", "hangs_at_build", "hangs_at_run", "wrong_numbers", "refuses_relu")
     candidates = [c for target in targets for c in bench.candidates(target, (RELU1,))]
@@ -158,6 +159,7 @@ def test_failures_are_known_the_next_time(bench: Bench) -> None:
     assert bench.tried == []
 
 
+@pytest.mark.long
 def test_hang_is_tried_again_with_more_time(bench: Bench) -> None:
     candidates = bench.candidates("hangs_at_build", (RELU1,)) + bench.candidates("hangs_at_run", (RELU1,))
     bench.costs(candidates, replace(SHORT, build_s=0.3, run_s=0.3))
@@ -244,6 +246,7 @@ def test_what_is_sure_to_lose_is_ended_early_and_says_so(bench: Bench) -> None:
     assert cost.seconds >= 0.03
 
 
+@pytest.mark.long
 def test_what_was_ended_early_is_measured_whole_where_nothing_bounds_it(bench: Bench) -> None:
     pair = bench.candidates("slow", (RELU1, ADD1))
     both = [*bench.candidates("numpy", *SINGLES), *pair]

@@ -417,6 +417,7 @@ def test_a_worker_tunes(house: Fleet, tmp_path: Path) -> None:
     assert (kernel.machine, record.trials) == (machine_id(), SLICE)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("function", [give_object, pytest.param(give_nan, marks=pytest.mark.long)])
 def test_a_result_that_is_no_plain_data_does_not_travel(house: Fleet, function: Callable[[], object]):
     with (

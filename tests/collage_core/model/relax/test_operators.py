@@ -201,6 +201,7 @@ def module_of(cases: dict[str, Make]) -> Any:
     return builder.get()
 
 
+@pytest.mark.long
 def test_each_computes_the_same() -> None:
     module = prepared(module_of(CASES), "main", {})
     found = divided(module["main"])

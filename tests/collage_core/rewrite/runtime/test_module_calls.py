@@ -166,6 +166,7 @@ def test_only_the_kernel_of_a_plan_of_one_is_loaded_alone(tmp_path: Path, monkey
     assert loaded == ["load_alone", "load"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("target", ["onnxruntime", *(pytest.param(name, marks=pytest.mark.long) for name in ("openvino", "ncnn", "tvm"))])
 def test_a_thousand_calls_allocate_nothing_that_stays(target: str, tmp_path: Path):
     if not get(target).availability().usable:
