@@ -132,8 +132,7 @@ def without_external(model: ModelProto) -> ModelProto:
     """Return a copy of `model` in which its external initializers are inputs."""
     made = ModelProto()
     made.CopyFrom(model)
-    outside = [tensor for tensor in made.graph.initializer if is_external(tensor)]
-    for tensor in outside:
+    for tensor in external_tensors(made):
         kind = made.graph.input.add(name=tensor.name).type.tensor_type
         kind.elem_type = tensor.data_type
         kind.shape.SetInParent()

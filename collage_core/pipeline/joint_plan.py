@@ -16,7 +16,7 @@ from ..events import ignore
 from ..rules.candidate import CandidatePartition
 from ..rules.spec import HOST_TARGET
 from ..search.problem import FlowTensor
-from .cost_table import NOT_MEASURED
+from .cost_table import NOT_MEASURED, is_bound
 from .record import CostedCandidate, flow_tensors
 from .search_and_merge import PlanSearch
 from .shape_run import Part, Parts, ShapeRun, parts_of
@@ -92,7 +92,7 @@ def weighted_cost(costs: Sequence[Cost], weights: Sequence[float]) -> Cost:
         return Cost.unknown("its cost is not known at every shape")
     total_s = sum(weight * (value or 0.0) for weight, value in zip(weights, seconds, strict=True))
     errors = [cost.error for cost in costs if cost.error is not None]
-    bound = any(cost.reason == NOT_MEASURED for cost in costs)
+    bound = any(map(is_bound, costs))
     source = "estimate" if bound else costs[0].source
     return Cost(total_s, source, reason=NOT_MEASURED if bound else "", error=max(errors, default=None))
 

@@ -21,7 +21,7 @@ from ..rules.baseline_names import ALL_SHAPES
 from ..rules.candidate import CandidatePartition
 from ..rules.spec import HOST_TARGET
 from ..search.plan_properties import plan_total
-from ..search.problem import FEMTOSECONDS
+from ..search.problem import FEMTOSECONDS, SearchProblem
 from ..search.searcher import SearchResult
 from .additive_error import additive_error_s
 from .apply import check_accuracy, make_folder
@@ -111,10 +111,7 @@ class ShapeRun:
         wanted = [part for part in parts if self.is_open(part)]
         if not wanted or self.run.is_stopped():
             return
-        new = [part for part in wanted if part not in self._by_part]
-        made = [CandidatePartition(self.run.found.graph, target, inside, merged_rule(target)) for target, inside in new]
-        self.run.loop.table.add_merged(made)
-        self._add(made)
+        self._make(wanted)
         budget = self.run.budget
         left_s = budget.limit_s - budget.spent_s
         if left_s < MORE_S:
@@ -137,8 +134,7 @@ class ShapeRun:
         held = dict.fromkeys(candidates if alone else [*table.candidates, *table.merged, *candidates])
         costed = table.costed_of(held)
         problem = self.run.plans.problem(costed)
-        index_of = {(item.target, item.inside): index for index, item in enumerate(problem.candidates)}
-        chosen = tuple(sorted((index_of[part] for part in parts), key=lambda index: problem.candidates[index].inside.first()))
+        chosen = _chosen(problem, parts)
         final = SearchResult("given", chosen, plan_total(problem, chosen), False, 0, 0, 0, 0.0)
         return Planned(final, final, problem, costed)
 
@@ -157,14 +153,8 @@ class ShapeRun:
             self.search_again()
         found = self.found
         assert found is not None
-        index_of = {(item.target, item.inside): index for index, item in enumerate(found.problem.candidates)}
-
-        def chosen(plan: Parts) -> tuple[int, ...]:
-            indices = (index_of[part] for part in plan)
-            return tuple(sorted(indices, key=lambda index: found.problem.candidates[index].inside.first()))
-
-        own = found.final.chosen if parts == parts_of(found) else chosen(parts)
-        self.run.decide_over_shapes(found, own, {name: chosen(plan) for name, plan in others.items()})
+        own = found.final.chosen if parts == parts_of(found) else _chosen(found.problem, parts)
+        self.run.decide_over_shapes(found, own, {name: _chosen(found.problem, plan) for name, plan in others.items()})
 
     def build(self, parts: Parts, pool: Pool) -> tuple[Plan, dict[str, Any]]:
         """Build and verify the plan of `parts` at this shape, whatever is known of its costs; return it with the `verify` document.
@@ -176,10 +166,8 @@ class ShapeRun:
             CollageError: a part cannot be at this shape, or the plan cannot be built.
             AccuracyError: it computes something else than the model.
         """
-        run, new = self.run, [part for part in parts if part not in self._by_part]
-        made = [CandidatePartition(run.found.graph, target, inside, merged_rule(target)) for target, inside in new]
-        run.loop.table.add_merged(made)
-        self._add(made)
+        self._make(parts)
+        run = self.run
         planned = self.planned(parts, alone=True)
         if planned is None:
             raise CollageError("a partition of the plan cannot be at this shape", "give --shape a set of sizes", "shape")
@@ -214,9 +202,22 @@ class ShapeRun:
         check_accuracy(record.document["verify"], record.plan.accuracy)
         return record
 
+    def _make(self, parts: Iterable[Part]) -> None:
+        """Make the candidates of `parts` that no rule found here."""
+        new = [part for part in parts if part not in self._by_part]
+        made = [CandidatePartition(self.run.found.graph, target, inside, merged_rule(target)) for target, inside in new]
+        self.run.loop.table.add_merged(made)
+        self._add(made)
+
     def _add(self, candidates: Iterable[CandidatePartition]) -> None:
         for candidate in candidates:
             self._by_part.setdefault((candidate.target, candidate.inside), candidate)
+
+
+def _chosen(problem: SearchProblem, parts: Parts) -> tuple[int, ...]:
+    """Return the indices of the candidates of `problem` that are `parts`, in the order of their first nodes."""
+    index_of = {(item.target, item.inside): index for index, item in enumerate(problem.candidates)}
+    return tuple(sorted((index_of[part] for part in parts), key=lambda index: problem.candidates[index].inside.first()))
 
 
 def parts_of(planned: Planned) -> Parts:

@@ -48,7 +48,7 @@ def bring_weights(folder: Path) -> int:
         (folder / WEIGHTS).unlink(missing_ok=True)
         raise CollageError(f"cannot copy weights into {str(folder)!r}: {error.strerror}", "make room on the disk", "no_room") from error
     for path, data in packages.items():
-        path.write_bytes(moved(data, new))
+        path.write_bytes(moved(data, new.__getitem__))
     _list_anew(folder, [*packages, folder / WEIGHTS])
     return size
 

@@ -6,7 +6,7 @@ Nothing here reads weights.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,15 +40,15 @@ def slices_of(package: bytes) -> list[Slice]:
     return list(dict.fromkeys(map(slice_of, external_tensors(ModelProto.FromString(onnx_of(package))))))
 
 
-def moved(package: bytes, slices: Mapping[Slice, Slice]) -> bytes:
-    """Return `package` with its weights elsewhere: old slice → new slice, whose path may be relative to the artifact."""
+def moved(package: bytes, new_slice: Callable[[Slice], Slice]) -> bytes:
+    """Return `package` with its weights elsewhere: `new_slice` moves each slice; the new path may be relative to the artifact."""
     from onnx import ModelProto
 
     from ..model.external_weights import external_tensors, point_to, slice_of
 
     model = ModelProto.FromString(onnx_of(package))
     for tensor in external_tensors(model):
-        point_to(tensor, slices[slice_of(tensor)])
+        point_to(tensor, new_slice(slice_of(tensor)))
     return make_package(model.SerializeToString())
 
 
@@ -56,4 +56,5 @@ def found_in(package: bytes, folder: Path) -> bytes:
     """Return `package` as it is loaded from an artifact: paths that are relative to its folder become absolute."""
     if not is_external(package):
         return package
-    return moved(package, {where: where._replace(path=folder.resolve() / where.path) for where in slices_of(package)})
+    there = folder.resolve()
+    return moved(package, lambda where: where._replace(path=there / where.path))

@@ -23,6 +23,7 @@ from ...errors import CollageError
 from ...graph.dataflow_graph import Tensor
 from ...graph.value_arrays import as_arrays
 from ...toolchains.buffers import buffer_dtype
+from .inputs import typed
 
 MOST_BYTES = 4 << 30
 """Most bytes of all arrays of a file, unpacked."""
@@ -76,10 +77,17 @@ def read_stored(path: Path, tensors: Sequence[Tensor]) -> list[np.ndarray]:
     """
     kept = read_arrays(path)
     try:
-        typed = zip((kept[f"arr_{index}"] for index in range(len(tensors))), tensors, strict=True)
-        return [array.view(buffer_dtype(tensor.type.dtype)).reshape(tensor.type.shape) for array, tensor in typed]
+        pairs = zip((kept[f"arr_{index}"] for index in range(len(tensors))), tensors, strict=True)
+        return [stored_value(array, tensor) for array, tensor in pairs]
     except (ValueError, KeyError, TypeError) as error:
         raise CollageError(f"it holds other arrays ({error})", "", "damaged") from error
+
+
+def stored_value(array: Any, tensor: Tensor) -> Any:
+    """Return what was stored of `tensor` in its dtype; the file has those that numpy lacks as bytes."""
+    if tensor.type.is_opaque:
+        return typed(array, tensor.type)
+    return array.view(buffer_dtype(tensor.type.dtype)).reshape(tensor.type.shape)
 
 
 def _unpacked(found: NpzFile) -> dict[str, np.ndarray]:

@@ -12,9 +12,8 @@ from ...errors import CollageError
 from ...graph.dataflow_graph import Tensor
 from ...graph.value_arrays import as_values
 from ...toolchains.buffers import buffer_dtype
-from .arrays_file import read_arrays
+from .arrays_file import read_arrays, stored_value
 from .artifact import Artifact, Profile
-from .inputs import typed
 from .manifest import NAME, SAMPLE, damaged, read_manifest
 from .shaped_artifact import ShapedArtifact, open_artifact
 from .shaped_manifest import read_shaped_manifest
@@ -77,18 +76,11 @@ def _sample(folder: Path, inputs: tuple[Tensor, ...]) -> dict[str, np.ndarray]:
         return {tensor.name: _drawn(tensor, seed) for seed, tensor in enumerate(inputs)}
     try:
         kept = as_values(read_arrays(path), [Tensor(f"arr_{index}", tensor.type) for index, tensor in enumerate(inputs)])
-        return {tensor.name: _typed(kept[f"arr_{index}"], tensor) for index, tensor in enumerate(inputs)}
+        return {tensor.name: stored_value(kept[f"arr_{index}"], tensor) for index, tensor in enumerate(inputs)}
     except CollageError as error:
         raise damaged(folder, f"{SAMPLE!r} cannot be read ({error.message})") from error
     except (ValueError, KeyError, TypeError) as error:
         raise damaged(folder, f"{SAMPLE!r} holds other arrays ({error})") from error
-
-
-def _typed(array: Any, tensor: Tensor) -> Any:
-    """Return `array` in the dtype of `tensor`; the file stores dtypes that numpy lacks as bytes."""
-    if tensor.type.is_opaque:
-        return typed(array, tensor.type)
-    return array.view(buffer_dtype(tensor.type.dtype)).reshape(tensor.type.shape)
 
 
 def _drawn(tensor: Tensor, seed: int) -> Any:
