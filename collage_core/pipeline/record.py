@@ -29,11 +29,11 @@ from ..graph.work_estimate import WorkEstimator
 from ..rewrite.plan import Plan, plan_from_json
 from ..rules import rule_report
 from ..rules.candidate import CandidatePartition
-from ..search.alternatives.regret import Regrets
-from ..search.constraints.constraints import parse_constraints
+from ..search.alternatives.regret import Regret, Regrets, regrets_within
+from ..search.constraints.constraints import Constraint, parse_constraints
 from ..search.plan_properties import plan_total
 from ..search.problem import BILLION, FEMTOSECONDS, FlowTensor, SearchCandidate, SearchProblem, billionths, femtoseconds, problem_from_json
-from ..search.searcher import SearchRun
+from ..search.searcher import SearchResult, SearchRun
 from ..search.solve import solve
 from ..toolchains.described import parse_description
 from .node_times import PartitionTimes, read_times, times_of_plan
@@ -44,10 +44,12 @@ FILE_NAME = "run.json.gz"
 DESCRIBED = "described"
 """Among a plan's options: target → the text that describes it."""
 REGRET_STATES = 16_384
-"""States of the searches for the regrets of one node's candidates; those that are not known exactly after them are lower bounds.
+"""States of the search for the plan that regrets are told against, where the run's plan is not that.
 
 A limit in seconds would give other answers to the same question at another time.
 """
+REGRET_EDGES = 50_000
+"""Edges of a sweep for the regrets of all candidates at once, in about half a second."""
 
 
 class RecordedCandidate:
@@ -177,44 +179,57 @@ class RunRecord:
         return times_of_plan(self.plan, read_times(self.document), self.alone_s)
 
     @cached_property
-    def _regrets(self) -> Regrets:
-        """Answers for single candidates, where regrets did not come with the plan. They are of the best plan whatever its errors."""
-        constraints = parse_constraints([dict(item) for item in self.plan.constraints], self.problem)
+    def _best(self) -> SearchResult:
+        """The plan that regrets are told against: the best one whatever its errors, in time."""
         search = self.document["search"].get("final", self.document["search"])
         if not search["optimal"] or self.plan.options.get("objective", "time") != "time" or self.problem.counts_errors:
-            best = solve(self.problem, constraints, run=SearchRun(most_states=REGRET_STATES))
-            return Regrets(self.problem, constraints, best.chosen, best.total, best.total if best.optimal else best.lower_bound)
+            return solve(self.problem, self._constraints, run=SearchRun(most_states=REGRET_STATES))
         index_of = {candidate.id: index for index, candidate in enumerate(self.problem.candidates)}
-        chosen = [index_of[partition.id] for partition in self.plan.partitions]
+        chosen = tuple(index_of[partition.id] for partition in self.plan.partitions)
         total = plan_total(self.problem, chosen)
-        return Regrets(self.problem, constraints, chosen, total, total)
+        return SearchResult(search["algorithm"], chosen, total, True, total, 0, 0, 0.0)
+
+    @cached_property
+    def _constraints(self) -> list[Constraint]:
+        return parse_constraints([dict(item) for item in self.plan.constraints], self.problem)
+
+    @cached_property
+    def _regrets(self) -> Regrets:
+        """Answers for single candidates, where there are too many for a sweep."""
+        least = self._best.total if self._best.optimal else self._best.lower_bound
+        return Regrets(self.problem, self._constraints, self._best.chosen, self._best.total, least)
+
+    @cached_property
+    def _swept(self) -> list[int | None] | None:
+        """The exact regrets of all candidates; None where a sweep would take too long, or the best plan is not known."""
+        return regrets_within(self.problem, self._constraints, self._best, REGRET_EDGES) if self._best.optimal else None
+
+    def _regret_of(self, index: int) -> tuple[float | None, float | None, bool]:
+        """Return the regret of a candidate of the problem in seconds, its lower bound, and whether it is in no plan.
+
+        The regret is None where only the bound is known. The answer is the same whenever, and beside whatever else, it is asked for.
+        """
+        name = self.problem.candidates[index].id
+        if name in self.regret_s:
+            return self.regret_s[name], self.regret_s[name], self.regret_s[name] is None
+        if self._swept is not None:
+            value = self._swept[index]
+            found = None if value is None else Regret(value, value)
+        else:
+            [found] = self._regrets.alone([index])
+        if found is None:
+            return None, None, True
+        least = found.low / FEMTOSECONDS
+        return (least if found.is_exact else None), least, False
 
     def regrets_of(self, wanted: Collection[str]) -> list[dict[str, Any]]:
         """The regrets of the usable ones among some candidates, by id (server's `CandidateRegret`)."""
         rows = []
         for index, item in enumerate(self.problem.candidates):
-            if item.id in wanted:  # one by one: a row says the same beside whatever others it is asked for
-                exact, at_least = self._regrets_among([index])
-                is_none = item.id in exact and exact[item.id] is None
-                known = {"regret_s": exact.get(item.id), "regret_at_least_s": at_least.get(item.id)}
-                rows.append({"id": item.id, **known, "in_no_plan": is_none})
+            if item.id in wanted:
+                exact, at_least, is_none = self._regret_of(index)
+                rows.append({"id": item.id, "regret_s": exact, "regret_at_least_s": at_least, "in_no_plan": is_none})
         return rows
-
-    def _regrets_among(self, indices: Iterable[int]) -> tuple[dict[str, float | None], dict[str, float]]:
-        """Return two maps from the ids of these candidates of the problem: to their exact regrets, and to lower bounds of all regrets.
-
-        An exact regret is None where no plan holds the candidate. The answer is the same whenever it is asked for.
-        """
-        names = {index: self.problem.candidates[index].id for index in indices}
-        exact = {name: self.regret_s[name] for name in names.values() if name in self.regret_s}
-        at_least = {name: regret for name, regret in exact.items() if regret is not None}
-        missing = [index for index, name in names.items() if name not in exact]
-        for index, regret in zip(missing, self._regrets.within_states(missing, REGRET_STATES) if missing else (), strict=True):
-            if regret is None or regret.is_exact:
-                exact[names[index]] = None if regret is None else regret.low / FEMTOSECONDS
-            if regret is not None:
-                at_least[names[index]] = regret.low / FEMTOSECONDS
-        return exact, at_least
 
     def node_candidates(self, node: int) -> dict[str, Any]:
         """The candidates that hold `node`, and the rejections that show it (server's `NodeCandidates`).
@@ -223,7 +238,7 @@ class RunRecord:
         """
         chosen = {partition.id for partition in self.plan.partitions}
         rows, rejections = [], []
-        exact, at_least = self._regrets_among([index for index, item in enumerate(self.problem.candidates) if node in item.inside])
+        index_of = {item.id: index for index, item in enumerate(self.problem.candidates) if node in item.inside}
         for costed in self._by_node.get(node, []):
             data = costed.candidate
             if costed.cost.is_invalid:
@@ -231,6 +246,7 @@ class RunRecord:
                     {"target": costed.target, "nodes": data["nodes"], "stage": costed.cost.stage, "reason": costed.cost.reason}
                 )
                 continue
+            exact, at_least, _ = self._regret_of(index_of[costed.id])
             rows.append(
                 {
                     **{key: data[key] for key in ("id", "target", "label", "nodes", "rule")},
@@ -239,8 +255,8 @@ class RunRecord:
                     "estimate_basis": self._estimate_basis(costed),
                     "chosen": costed.id in chosen,
                     "over_budget": self._over_budget(costed),
-                    "regret_s": exact.get(costed.id),
-                    "regret_at_least_s": at_least.get(costed.id),
+                    "regret_s": exact,
+                    "regret_at_least_s": at_least,
                 }
             )
         rows.sort(key=_why_order)

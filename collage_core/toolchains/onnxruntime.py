@@ -31,9 +31,11 @@ if TYPE_CHECKING:
     from .profiling import NodeTime
 
 DEFAULT_DEPTH = 3
-REWRITE_VERSION = "+collage.1"
-"""Version of `dynamic_int8`, which the int8 toolchain's version ends with. Count up when it makes other models, so that their costs are
-measured again."""
+PRODUCTS_VERSION = "+collage.1"
+"""Version of what `_exact_session` does to quantised models, which the version of every toolchain here ends with. Count up when it makes
+other models, so that their costs are measured again."""
+REWRITE_VERSION = ".int8.1"
+"""Version of `dynamic_int8`, which the int8 toolchain's version ends with; counted up as the other."""
 SPIN_CONFIG = {"session.intra_op.spin_duration_us": "50", "session.force_spinning_stop": "1"}
 """In a plan of several partitions the threads of a session spin for 50 µs within a run, and not after it: longer spinning takes cores from
 the toolchain that runs next. To wake them takes time at the next run, which a plan of one partition need not spend (`load_alone`)."""
@@ -51,7 +53,7 @@ class OnnxRuntimeToolchain(Toolchain):
     def availability(self) -> Availability:
         if util.find_spec("onnxruntime") is None:
             return Availability(False, reason="the package onnxruntime is not installed", hint="pip install onnxruntime")
-        return Availability(True, version=_version())
+        return Availability(True, version=_version() + PRODUCTS_VERSION)
 
     def rule(self, options: RuleOptions) -> PartitionRule:
         from ..rules.base_rules import OpPredicate
@@ -278,7 +280,7 @@ def _exact_session(model: bytes, options: Any) -> Any:
 
     ONNX Runtime can make weights uint8 that it quantises with (``QDQS8ToU8Transformer``), but fails where nodes share them.
     """
-    model = _with_unsigned_activations(model)
+    model = _with_integer_products(model)
     if not processor.products_saturate():
         return _session(model, options)
     from onnx import load_model_from_string
@@ -294,16 +296,18 @@ def _exact_session(model: bytes, options: Any) -> Any:
         return _session(exact, options)
 
 
-def _with_unsigned_activations(model: bytes) -> bytes:
-    """Return `model`, changed as `unsigned_activations` does where it is quantised."""
+def _with_integer_products(model: bytes) -> bytes:
+    """Return `model`, changed as `unsigned_activations` and `clips_on_integers` do where it is quantised."""
     if b"DequantizeLinear" not in model:
         return model
     from onnx import load_model_from_string
 
+    from .clips_on_integers import move_clips_behind_quantisers
     from .unsigned_activations import make_activations_unsigned
 
     changed = load_model_from_string(model)
     make_activations_unsigned(changed)
+    move_clips_behind_quantisers(changed)
     return changed.SerializeToString()
 
 

@@ -37,6 +37,10 @@ class _Rewriting:
         self._makers = {name: node for node in model.graph.node for name in node.output}
         self._outputs = {value.name for value in model.graph.output}
         self._free = FreeNames(model)
+        self._readers_of: dict[str, list[NodeProto]] = {}
+        for node in model.graph.node:
+            for name in dict.fromkeys(node.input):
+                self._readers_of.setdefault(name, []).append(node)
         self._added_before: dict[int, list[NodeProto]] = {}
         self._added_after: dict[int, list[NodeProto]] = {}
 
@@ -96,7 +100,8 @@ class _Rewriting:
         return maker is not None and maker.op_type in _PRODUCTS
 
     def _readers(self, name: str) -> list[NodeProto]:
-        return [node for node in self._graph.node if name in node.input]
+        """Return the nodes that read a tensor of the model, as it was given."""
+        return self._readers_of.get(name, [])
 
     def _dequantises(self, node: NodeProto, name: str) -> bool:
         return node.op_type == "DequantizeLinear" and node.input[0] == name and self._is_signed(node)

@@ -60,8 +60,9 @@ def test_only_the_machine_and_versions_that_measured_a_run_profile_it(monkeypatc
         profile(run, "mini_mnist", date(2026, 1, 1))
 
 
-def test_the_recorded_mixes_have_the_times_of_their_nodes_and_say_when_they_were_profiled() -> None:
+def test_the_recorded_mixes_have_the_times_of_their_nodes_and_say_when_they_were_profiled_if_not_in_the_run() -> None:
     for case in NETWORKS:
         times = read_record(RECORDED / f"{case.name}.json.gz").node_times
         assert {one.source for one in times} <= {"profiler", "cost"}, case.name
-        assert all(re.fullmatch(r"profiled on \d{4}-\d\d-\d\d, after the run", one.reason) for one in times if one.source == "profiler")
+        said = {one.reason for one in times if one.source == "profiler"}
+        assert all(re.fullmatch(r"(profiled on \d{4}-\d\d-\d\d, after the run)?", reason) for reason in said), case.name

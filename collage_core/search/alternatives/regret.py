@@ -10,6 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
 
 from ..constraints.constraints import Constraint, allowed_indices
 from ..plan_properties import cycle, may_loop
@@ -27,8 +30,11 @@ MOST_EDGES = 2_000_000
 MOST_STATES_ALONE = 2048
 """Longest search for the regret of one candidate, where the answer must not depend on the machine."""
 
-STATES_OF_A_SEARCH = 16
-"""States that take about as long as it takes to begin a search."""
+RANKED_STATES = 4096
+"""A candidate that is the n-th nearest to the best plan at one of its nodes gets a search of at most this many states divided by n."""
+
+LEAST_STATES = 16
+"""States that take about as long as it takes to begin a search: none is begun that may not take more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +119,7 @@ class Regrets:
             self._known[index] = Regret(max(0, cover.weights.total((cover.bound or 0) + weight) - total), None)
         self._learn(chosen, total - least)
         self._first = dict(self._known)
-        self._alone: dict[int, tuple[Regret | None, int]] = {}
+        self._alone: dict[int, Regret | None] = {}
 
     def of(self, indices: Sequence[int], run: SearchRun = QUIET) -> list[Regret | None]:
         """Return the regrets of the candidates `indices`: intervals for those that are not known exactly when `run` is stopped.
@@ -128,29 +134,42 @@ class Regrets:
                 self._search(index, run)
         return [self._known.get(index) for index in indices]
 
-    def within_states(self, indices: Sequence[int], most_states: int) -> list[Regret | None]:
-        """Return what searches of at most about `most_states` states tell of the regrets of the candidates `indices`.
+    def alone(self, indices: Sequence[int]) -> list[Regret | None]:
+        """Return what searches of limited length tell of the regrets of the candidates `indices`.
 
-        The answer depends on nothing else: not on the machine, nor on what was asked before. Candidates that the dual prices put
-        nearest to the best plan are searched first.
+        The answer for a candidate depends on the problem alone: not on the machine, nor on what else is asked for, or was before. The
+        nearer the dual prices put it to the best plan, among the candidates of each of its nodes, the longer its search may be. So all
+        candidates of a node together take few states, however many they are.
         """
-        found = {index: self._first.get(index) for index in indices}
-        left = most_states
-        for _, index in sorted((known.low, index) for index, known in found.items() if known is not None and not known.is_exact):
-            if left <= 0:
-                break
-            if index not in self._alone:
-                self._alone[index] = self._searched_alone(index)
-            found[index], states = self._alone[index]
-            left -= states + STATES_OF_A_SEARCH
-        return [found[index] for index in indices]
+        return [self._alone_of(index) for index in indices]
 
-    def _searched_alone(self, index: int) -> tuple[Regret | None, int]:
-        """Return the regret of a candidate by a search of limited length, or the interval that is known without, and the states."""
-        forced = self._forced_search.plan_with(index, SearchRun(most_states=MOST_STATES_ALONE))
+    def _alone_of(self, index: int) -> Regret | None:
+        known = self._first.get(index)
+        if known is None or known.is_exact:
+            return known
+        if index not in self._alone:
+            most_states = min(MOST_STATES_ALONE, RANKED_STATES // self._ranks[index])
+            self._alone[index] = self._searched_alone(index, most_states) if most_states > LEAST_STATES else known
+        return self._alone[index]
+
+    @cached_property
+    def _ranks(self) -> dict[int, int]:
+        """Candidate → how many of those at one of its nodes the dual prices put as near to the best plan, itself counted; the largest."""
+        nearer = np.zeros(self._forced_search.problem.nodes, np.int64)
+        open_ = sorted((known.low, index) for index, known in self._first.items() if known is not None and not known.is_exact)
+        ranks = {}
+        for _, index in open_:
+            inside = np.fromiter(self._forced_search.problem.candidates[index].inside, np.int64)
+            nearer[inside] += 1
+            ranks[index] = int(nearer[inside].max())
+        return ranks
+
+    def _searched_alone(self, index: int, most_states: int) -> Regret | None:
+        """Return the regret of a candidate by a search of limited length, or the interval that is known without."""
+        forced = self._forced_search.plan_with(index, SearchRun(most_states=most_states))
         if forced.optimal:
-            return Regret(max(0, forced.total - self._total), forced.total - self._least), forced.states
-        return (self._first[index] if forced.stopped else None), forced.states
+            return Regret(max(0, forced.total - self._total), forced.total - self._least)
+        return self._first[index] if forced.stopped else None
 
     def _is_open(self, index: int) -> bool:
         known = self._known.get(index)

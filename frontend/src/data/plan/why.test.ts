@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { NodeCandidate } from "../protocol";
-import { byTarget, refined, threshold, whyText } from "./why";
+import { byTarget, threshold, whyText } from "./why";
 
 function candidate(target: string, seconds: number | null, regret: number | null, changes: Partial<NodeCandidate> = {}): NodeCandidate {
   const cost = { seconds, source: seconds === null ? "invalid" : "measured", spread_s: 1e-6, samples: 20, stage: "", reason: "", stopped_early: false, error: null, interval_s: 1e-6, tuned: null };
@@ -52,20 +52,6 @@ describe("why", () => {
     expect(of(0)).toEqual([exact, "it is not known how far onnx with 2 nodes is from winning here: finding out takes too long"]);
     expect(of(31e-6)).toEqual([exact, "onnx with 2 nodes would win here below 0.10 ms at most; it takes 0.13 ms"]);
     expect(of(48e-6)).toEqual([exact]);
-  });
-  test("a regret that was asked for alone takes the place of the bound that a list shares", () => {
-    const bounded = { ...candidate("tvm", 2e-4, null), id: "bound", regret_at_least_s: 87e-6 };
-    const open = { ...bounded, id: "open", regret_at_least_s: 0 };
-    const known = new Map(["bound", "tvm0.000131", "open"].map((id) => [id, { id, regret_s: id === "bound" ? 3e-4 : null, regret_at_least_s: id === "open" ? null : 3e-4, in_no_plan: false }]));
-    const found = refined([open, bounded, rival, chosen], known);
-    expect(found.map((one) => [one.id, one.regret_s, one.regret_at_least_s])).toEqual([
-      [chosen.id, 0, 0],
-      [rival.id, 47e-6, 47e-6],
-      ["bound", 3e-4, 3e-4],
-      ["open", null, 0],
-    ]);
-    const inNone = new Map([["open", { id: "open", regret_s: null, regret_at_least_s: null, in_no_plan: true }]]);
-    expect(refined([open], inNone)[0]).toMatchObject({ regret_s: null, regret_at_least_s: null });
   });
   test("lists exact regrets before bounds, however low the bounds are", () => {
     const bounded = { ...candidate("tvm", 2e-4, null), id: "bound", regret_at_least_s: 87e-6 };

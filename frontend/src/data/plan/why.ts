@@ -1,7 +1,7 @@
 // The answer of the panel "Why" for a node: its candidates by target, best first, and the choice in words. Pure.
 
 import { duration, elapsed, plural, plusMinus, signedDuration } from "../../base/format";
-import type { CandidateRegret, NodeCandidate, NodeCandidates, NodeRejection, Tuned } from "../protocol";
+import type { NodeCandidate, NodeCandidates, NodeRejection, Tuned } from "../protocol";
 
 export interface TargetGroup {
   target: string;
@@ -32,19 +32,6 @@ export function byTarget(data: NodeCandidates, holding?: readonly number[]): Tar
   }
   const rank = (group: TargetGroup): number => (group.candidates[0] ? 0 : 1);
   return [...groups.values()].sort((a, b) => rank(a) - rank(b) || (a.candidates[0] && b.candidates[0] ? better(a.candidates[0], b.candidates[0]) : 0));
-}
-
-/** True if only a bound of a candidate's regret is known. That of a panel is shared by all that it lists: asked for alone it may be better. */
-export function isBounded(one: NodeCandidate): boolean {
-  return !one.chosen && one.regret_s === null && one.regret_at_least_s !== null;
-}
-
-/** Candidates with their regrets as each was asked for alone, where it was; in order. */
-export function refined(candidates: readonly NodeCandidate[], known: ReadonlyMap<string, CandidateRegret>): NodeCandidate[] {
-  return candidates.map((one) => {
-    const alone = isBounded(one) ? known.get(one.id) : undefined;
-    return alone && (alone.regret_at_least_s !== null || alone.in_no_plan) ? { ...one, regret_s: alone.regret_s, regret_at_least_s: alone.regret_at_least_s } : one;
-  }).sort(better);
 }
 
 /** Compares candidates: the chosen first, then those with an exact regret, a bound, a cost alone, and none; each by regret, number of nodes and cost. */

@@ -1,5 +1,4 @@
-// Regrets that did not come with the plan, since the model is large. They are fetched a few at a time, for the rows in view, each with
-// the whole bound of the search to itself: so a table and a panel say the same.
+// Regrets that did not come with the plan, since the model is large. They are fetched a few at a time, for the rows in view.
 
 import { effect, signal } from "@preact/signals";
 import { api } from "../../data/api";

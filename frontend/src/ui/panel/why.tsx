@@ -2,11 +2,11 @@
 
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useRef } from "preact/hooks";
 import { atLeast, signedDuration, duration, plural, plusMinus } from "../../base/format";
 import { timeText } from "../../data/plan/basis";
 import { estimateTexts, type EstimateText as Said } from "../../data/plan/estimate_text";
-import { byTarget, isBounded, refined, whyText, type TargetGroup } from "../../data/plan/why";
+import { byTarget, whyText, type TargetGroup } from "../../data/plan/why";
 import type { NodeCandidate, NodeCandidates } from "../../data/protocol";
 import { hasEnded } from "../../data/run/reducer";
 import { overlay } from "../../state/display";
@@ -16,7 +16,6 @@ import { styleOf } from "../../state/model/catalogue";
 import { model } from "../../state/model/model";
 import { candidates, triedCandidates } from "../../state/plan/candidates";
 import { cut, isDeciding, pin, pinCandidate, veto, vetoThisCandidate } from "../../state/plan/decisions";
-import { regrets, wantRegret } from "../../state/plan/regrets";
 import { tryOut } from "../../state/plan/try_out";
 import { partitionOf, run, whatIf } from "../../state/run/run";
 import { point } from "../../state/selection/navigation";
@@ -77,15 +76,13 @@ function Answer(): JSX.Element | null {
   const chosen = selection.value;
   const partition = chosen.kind === "partition" ? selectedPartition.value : undefined;
   const groups = byTarget(state.data, partition?.nodes);
-  const widest = Math.max(0, ...groups.flatMap((group) => refined(group.candidates.slice(0, FEW), regrets.value).map((one) => one.regret_at_least_s ?? 0)));
-  const open = groups.flatMap((group) => group.candidates.slice(0, FEW)).filter((one) => isBounded(one) && !regrets.value.has(one.id));
+  const widest = Math.max(0, ...groups.flatMap((group) => group.candidates.slice(0, FEW).map((one) => one.regret_at_least_s ?? 0)));
   return (
     <>
       {whatIf.value && <p class="muted">Marks and regrets are those of the plan that is kept.</p>}
-      {whyText({ ...state.data, candidates: refined(state.data.candidates, regrets.value) }).map((line) => (
+      {whyText(state.data).map((line) => (
         <p key={line}>{line}.</p>
       ))}
-      {open.length > 0 && <p class="muted" role="status">{`Looking closer at ${plural(open.length, "candidate")}: their regrets are bounds so far…`}</p>}
       <NodeTime />
       <Bodies />
       <EstimateSections data={state.data} />
@@ -175,13 +172,7 @@ const FEW = 4;
 function Group({ group, widest }: { group: TargetGroup; widest: number }): JSX.Element {
   const isLong = useSignal(false);
   const { target, candidates: all, rejections } = group;
-  const listed = isLong.value ? all : all.slice(0, FEW);
-  const open = listed.filter(isBounded).map((one) => one.id).join();
-  useEffect(() => {
-    const forget = open === "" ? [] : open.split(",").filter((id) => !regrets.peek().has(id)).map(wantRegret);
-    return () => forget.forEach((one) => one());
-  }, [open]);
-  const shown = refined(listed, regrets.value);
+  const shown = isLong.value ? all : all.slice(0, FEW);
   return (
     <section class="target-group">
       <h3>

@@ -136,27 +136,42 @@ def test_the_best_plan_with_a_candidate(monkeypatch: pytest.MonkeyPatch, problem
 
 @examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(long_problems(), st.integers(1, 3), st.sampled_from((1, 4, 64)), st.randoms(use_true_random=False))
-def test_regrets_within_states_are_the_same_whatever_was_asked_before(
-    monkeypatch: pytest.MonkeyPatch, problem: SearchProblem, least: int, alone: int, random: Random
+def test_the_regret_of_a_candidate_is_the_same_whatever_else_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch, problem: SearchProblem, least: int, ranked: int, random: Random
 ) -> None:
     monkeypatch.setattr(separators, "LEAST_NODES", least)
     monkeypatch.setattr(best_first, "REPORT_EVERY", 1)
-    monkeypatch.setattr(regret, "MOST_STATES_ALONE", alone)
+    monkeypatch.setattr(regret, "RANKED_STATES", ranked)
+    monkeypatch.setattr(regret, "LEAST_STATES", 0)
     best = dijkstra(problem, allowed_indices(problem, ()))
     if not best.is_feasible:
         return
     made = lambda: Regrets(problem, (), best.chosen, best.total, best.total)  # noqa: E731
     asked = [[index for index, one in enumerate(problem.candidates) if node in one.inside] for node in range(problem.nodes)]
-    fresh = [made().within_states(indices, 3 * alone) for indices in asked]
-    later, order = made(), list(range(len(asked)))
+    by_node = [made().alone(indices) for indices in asked]
+    later, order = made(), list(range(len(problem.candidates)))
     random.shuffle(order)
-    assert {index: later.within_states(asked[index], 3 * alone) for index in order} == dict(enumerate(fresh))
+    by_itself = {index: later.alone([index])[0] for index in order}
+    assert all(
+        by_itself[index] == answer for row, answers in zip(asked, by_node, strict=True) for index, answer in zip(row, answers, strict=True)
+    )
     if any(candidate.is_unknown for candidate in problem.candidates):
         return  # there a plan of fewer unknown costs comes first, whatever its total
     exact = made().of(range(len(problem.candidates)))
-    for indices, answers in zip(asked, fresh, strict=True):
-        for index, answer in zip(indices, answers, strict=True):
-            whole = exact[index]
-            assert answer is None or whole is None or answer.low <= whole.low
-            assert answer is None or not answer.is_exact or answer == whole
-            assert answer is not None or whole is None
+    for index, answer in by_itself.items():
+        whole = exact[index]
+        assert answer is None or whole is None or answer.low <= whole.low
+        assert answer is None or not answer.is_exact or answer == whole
+        assert answer is not None or whole is None
+
+
+def test_the_candidates_of_one_node_take_few_states_together() -> None:
+    """A thousand candidates in a chain of three nodes: each search is limited by how near to the best plan it may lead."""
+    sets = [IndexSet(nodes) for nodes in ((0,), (1,), (2,), (0, 1), (1, 2), (0, 1, 2))]
+    candidates = tuple(SearchCandidate(inside, f"t{cost}", 100 + cost, "") for cost in range(170) for inside in sets)
+    problem = SearchProblem(3, tuple(FlowTensor("", node, (node + 1,) if node < 2 else (), node == 2, 1) for node in range(3)), candidates)
+    best = dijkstra(problem, allowed_indices(problem, ()))
+    ranks = Regrets(problem, (), best.chosen, best.total, best.total)._ranks
+    assert max(ranks.values()) > 500
+    at_the_middle = [rank for index, rank in ranks.items() if 1 in candidates[index].inside]
+    assert sum(min(regret.MOST_STATES_ALONE, regret.RANKED_STATES // rank) for rank in at_the_middle) < 8 * regret.RANKED_STATES
