@@ -80,7 +80,7 @@ class _Moving:
             if bound is None and _reads(clip, place + 1):
                 return None
             if clip.op_type == "Relu" and place == 0:
-                bound = np.float32(0)
+                bound = np.zeros((), np.float32)
             if bound is not None:
                 codes[place] = int(np.clip(np.rint(bound / scale) + zero, 0, _LARGEST))
         low, high = codes

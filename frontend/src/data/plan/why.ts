@@ -34,6 +34,11 @@ export function byTarget(data: NodeCandidates, holding?: readonly number[]): Tar
   return [...groups.values()].sort((a, b) => rank(a) - rank(b) || (a.candidates[0] && b.candidates[0] ? better(a.candidates[0], b.candidates[0]) : 0));
 }
 
+/** True if only a bound of a candidate's regret is known. */
+function isBounded(one: NodeCandidate): boolean {
+  return !one.chosen && one.regret_s === null && one.regret_at_least_s !== null;
+}
+
 /** Compares candidates: the chosen first, then those with an exact regret, a bound, a cost alone, and none; each by regret, number of nodes and cost. */
 function better(a: NodeCandidate, b: NodeCandidate): number {
   const keys = (one: NodeCandidate): number[] => [
