@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.huge_pages import NewMemory
 from ..model.base import SubModel
 from .base import Kernel, ToolchainError
 from .buffers import ALIGNMENT, aligned_empty
@@ -243,13 +244,15 @@ def _least_s(kernel: NetworkKernel, best_s: float, most_runs: int) -> float:
 class NetworkKernel:
     """A network of ncnn on the caller's buffers.
 
-    ncnn takes memory from pools that belong to the kernel, so nothing is returned to the system between two runs. Weights may lie in
-    the pools too: `_net` is the first attribute, since attributes are released in their order.
+    ncnn takes memory from pools that belong to the kernel, so nothing is returned to the system between two runs. After the first run
+    they are complete, and go into huge pages. Weights may lie in the pools too: `_net` is the first attribute, since attributes are
+    released in their order.
     """
 
     def __init__(self, package: _Package, threads: int):
         self._net = ncnn.Net()
         self._package = package
+        self._memory: NewMemory | None = NewMemory()
         self._blobs, self._workspace = ncnn.UnlockedPoolAllocator(), ncnn.PoolAllocator()
         _set_options(self._net.opt, package.options, threads)
         self._net.opt.blob_allocator, self._net.opt.workspace_allocator = self._blobs, self._workspace
@@ -273,6 +276,9 @@ class NetworkKernel:
         failure = self._run()
         if failure:  # raised here, where no frame of the traceback holds memory of the pools
             raise ToolchainError("run", failure)
+        if self._memory is not None:
+            self._memory.use_huge_pages()
+            self._memory = None
 
     def layer_seconds(self) -> list[float]:
         """Run one inference layer by layer, and return the seconds of each.
