@@ -37,12 +37,14 @@ from .assemble_and_verify import (
     verify_document,
 )
 from .deadline import ComparingDeadlines, Deadline
-from .finalists import BASELINE, FAR, Finalist, Round, WholeTime, undecided, whole_times, winner
+from .finalists import BASELINE, FAR, Finalist, Round, WholeTime, near, undecided, whole_times, winner
 
 ROUNDS = 5
 """How often each finalist is timed at least, turn by turn, so that a machine that drifts is fair to all."""
 MOST_ROUNDS = 15
 """With those that do not count, because the core-to-core latency was high."""
+RENEWED = (2, 4)
+"""After so many rounds those that are near each other go on in new processes: one may be several per cent faster than the next."""
 FEWEST_ROUNDS = 2
 """So many there are, however little time is left."""
 LONGEST_S, MOST_S = 10.0, 40.0
@@ -278,7 +280,7 @@ def _rounds(built: Built, finalists: Sequence[Finalist], emit: Emit, lowest_core
     """Time the finalists turn by turn while the core-to-core latency is low, until they are apart or the time is over."""
     from ..cost.measuring.core_latency import CoreLatencyProbe, rounds_at_low_latency
 
-    turns = Turns(finalists, lambda one: _time(built, one), limit_s=deadline.left_s)
+    turns = Turns(finalists, lambda one: _time(built, one), lambda some: _renew(built, some), limit_s=deadline.left_s)
     names = [next(iter(one.names)) for one in finalists if not one.reason]
     name, turn_s = " and ".join(names) if len(names) <= 2 else "", _turn_s(built.verify["measured_s"])
 
@@ -300,6 +302,7 @@ class Turns:
 
     Args:
         time_one: Returns the median seconds of a finalist in one turn. Raises CollageError where it fails.
+        renew: Has some finalists go on in new processes.
         limit_s: Seconds that are left for them.
     """
 
@@ -307,11 +310,13 @@ class Turns:
         self,
         finalists: Sequence[Finalist],
         time_one: Callable[[Finalist], float],
+        renew: Callable[[Sequence[Finalist]], None],
         clock: Callable[[], float] = time.monotonic,
         limit_s: float = math.inf,
     ):
         self._finalists = finalists
         self._time_one = time_one
+        self._renew = renew
         self._clock = clock
         self._began = clock()
         self._most_s = min(MOST_S, limit_s)
@@ -332,6 +337,8 @@ class Turns:
         return max(each_s, min(LONGEST_S - took_s, self._most_s - took_s, each_s * (MOST_ROUNDS - self.done)))
 
     def one_round(self) -> Round:
+        if self.done in RENEWED:
+            self._renew([self._finalists[index] for index in near(self._rounds, self._open)])
         seconds = {}
         for index in self._open:
             try:
@@ -382,6 +389,20 @@ def _explained(built: Built, name: str, emit: Emit) -> Profile | None:
 def _time(built: Built, one: Finalist) -> float:
     assert one.folder is not None
     return statistics.median(time_plan(built.pool, _worker_of(built, one), one.folder, built.inputs))
+
+
+def _renew(built: Built, some: Sequence[Finalist]) -> None:
+    """End the processes that hold finalists, and begin new ones. Who fails there fails in his next turn."""
+
+    def begin(one: Finalist) -> None:
+        assert one.folder is not None
+        name = _worker_of(built, one)
+        built.pool.worker(name).close()
+        with suppress(CollageError):
+            time_plan(built.pool, name, one.folder, built.inputs)
+
+    with ThreadPoolExecutor(max(1, min(AT_ONCE, usable_cores()))) as threads:
+        list(threads.map(begin, some))
 
 
 def _worker_of(built: Built, one: Finalist) -> str:

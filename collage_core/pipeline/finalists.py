@@ -21,6 +21,8 @@ TIE = 0.01
 """A finalist is faster than another only if it is by more than this share of its own time."""
 FAR = {3: 0.25, 2: 0.5}
 """Rounds → a finalist that is slower than another by this share in each of so many needs no further one."""
+NEAR = 0.15
+"""Two that differ by no more than this share may change places from one process to the next: memory lies elsewhere in each."""
 FEWEST_FOR_INTERVAL = 5
 """With fewer rounds an interval decides nothing."""
 ENOUGH_FOR_TIE = 9
@@ -97,6 +99,16 @@ def undecided(rounds: Sequence[Round], may_ship: Sequence[bool]) -> list[int]:
         return is_faster or beats(rounds, ahead, index) or _is_tie(rounds, ahead, index)
 
     return [index for index in present if index == ahead or not is_apart(index)]
+
+
+def near(rounds: Sequence[Round], among: Sequence[int]) -> list[int]:
+    """Return the fastest of some finalists and those `NEAR` it; none where there is only one such."""
+    timed = [index for index in among if _seconds(rounds, index)]
+    if not timed:
+        return []
+    ahead = fastest(rounds, timed)
+    found = [index for index in timed if index == ahead or median(_ratios(rounds, index, ahead) or [math.inf]) <= 1 + NEAR]
+    return found if len(found) > 1 else []
 
 
 def winner(rounds: Sequence[Round], finalists: Sequence[Finalist]) -> int:

@@ -6,6 +6,7 @@ import math
 import random
 import threading
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,7 @@ class Timed:
 
     def __init__(self, spread: float = 0.0, turn_s: float = 0.0, **means: float):
         self.counts: Counter[str] = Counter()
+        self.renewed: list[list[str]] = []
         self.now_s = 0.0
         self._draw, self._spread, self._turn_s, self._means = random.Random(1), spread, turn_s, means
 
@@ -52,8 +54,11 @@ class Timed:
             raise CollageError("it crashed")
         return self._means[name] * self._draw.lognormvariate(0, self._spread)
 
+    def renew(self, some: Sequence[Finalist]) -> None:
+        self.renewed.append([next(iter(one.names)) for one in some])
+
     def rounds(self, finalists: list[Finalist], *latencies_s: float, limit_s: float = math.inf) -> Any:
-        turns, latency = Turns(finalists, self, lambda: self.now_s, limit_s), iter(latencies_s)
+        turns, latency = Turns(finalists, self, self.renew, lambda: self.now_s, limit_s), iter(latencies_s)
         counted, _ = rounds_at_low_latency(turns.one_round, turns.is_enough, MOST_ROUNDS, lambda: next(latency, 1.0))
         return turns.all_in(counted)
 
@@ -74,6 +79,24 @@ def test_those_far_behind_are_left_out_and_the_leaders_go_on_until_they_are_apar
     assert ENOUGH_FOR_TIE < timed.counts["a"] <= MOST_ROUNDS
 
 
+def test_those_that_are_near_each_other_go_on_in_new_processes() -> None:
+    timed = Timed(search=10.0, a=10.5, b=12.0)
+    timed.rounds(three())
+    assert timed.renewed == [["search", "a"], ["search", "a"]]
+    timed = Timed(search=10.0, a=12.0, b=20.0)
+    timed.rounds(three())
+    assert timed.renewed == [[], []], "nothing is near the fastest"
+
+
+def test_one_lucky_process_does_not_decide() -> None:
+    """The first process of `a` is a tenth faster than every later one: the baseline that is faster from then on becomes the plan."""
+    timed, listed = Timed(search=10.0, a=9.0, b=9.4), three()
+    timed.renew = lambda some: timed._means.update(a=10.0)  # type: ignore[method-assign]
+    rounds = timed.rounds(listed)
+    assert winner(rounds, listed) == 2
+    assert rounds[0][1] < rounds[0][2]
+
+
 def test_no_further_round_when_the_time_is_over() -> None:
     timed = Timed(spread=0.03, turn_s=MOST_S / 8, search=10.0, a=10.0, b=10.0)
     timed.rounds(three())
@@ -91,7 +114,7 @@ def test_no_further_round_when_the_time_is_over() -> None:
 
 def test_the_time_left_goes_down_from_the_first_round_on() -> None:
     timed = Timed(turn_s=1.0, search=10.0, a=10.0, b=20.0)
-    turns = Turns(three(), timed, lambda: timed.now_s)
+    turns = Turns(three(), timed, timed.renew, lambda: timed.now_s)
     left, counted = [turns.left_s(0.5)], []
     for _ in range(ROUNDS):
         counted.append(turns.one_round())
@@ -112,7 +135,8 @@ def test_rounds_at_high_latency_do_not_count_unless_somebody_would_be_left_out()
     timed = Timed(search=10.0, a=9.0, b=12.0)
     assert len(timed.rounds(three(), 2.2, 2.2, *[1.0] * 20)) == ROUNDS
     assert timed.counts == {"search": 7, "a": 7, "b": 5}
-    turns = Turns(three(), Timed(search=10.0, a=9.0, b=12.0))
+    timed = Timed(search=10.0, a=9.0, b=12.0)
+    turns = Turns(three(), timed, timed.renew)
     rounds = [turns.one_round() for _ in range(2)]
     assert turns.all_in([{0: 10.0, 1: 9.0}]) == rounds
 
@@ -141,6 +165,7 @@ class Workshop:
         patch.setattr(module, "assemble_plan", self._assemble)
         patch.setattr(module, "errors_of", lambda built, name, folder, timeout_s: {"out": self._errors.get(self.built[-1], 0.0)})
         patch.setattr(module, "_time", lambda built, one: timed(one))
+        patch.setattr(module, "_renew", lambda built, some: timed.renew(some))
         patch.setattr(module, "profile_plan", self._profile)
 
     def _profile(self, pool: Any, name: str, folder: Path, inputs: Any) -> Profile:
