@@ -27,6 +27,7 @@ from ..model.dtypes import array_type
 from ..rules.spec import HOST_TARGET
 from ..toolchains import registry
 from ..toolchains.base import Toolchain, ToolchainError, check_boundary
+from ..toolchains.library_functions import LibraryToolchain
 from ..toolchains.reasons import one_line
 from .partition_models import BodyModel, ControlModel, PartitionModel, check_flow, run_order
 from .reorders import layouts_of, with_reorders
@@ -99,17 +100,19 @@ def _build(
     constants: Mapping[str, np.ndarray],
 ) -> list[PartitionEntry]:
     """Write the packages, the module and its listing, and return the partitions' entries."""
+    from ..toolchains.relax_attributes import EXTERNAL
     from ..toolchains.tvm_build import compile_library
     from .relax_join import CalledPartition, join_partitions
 
     (folder / PARTITIONS).mkdir()
     called, entries = [], []
+    is_native = calls_natively(partitions, tools)
     for index, partition in enumerate(partitions):
-        entry, module = _built(partition, index, tools.get(partition.target), folder, threads)
+        entry, module = _built(partition, index, tools.get(partition.target), folder, threads, is_native)
         called.append(CalledPartition(partition, module, entry.symbol, entry.function))
         entries.append(entry)
     module = join_partitions(called, inputs, outputs, constants)
-    (folder / LISTING).write_text(module.script(show_meta=False))
+    (folder / LISTING).write_text(module.without_attr(EXTERNAL).script(show_meta=False))
     try:
         library = compile_library(module, threads)
     except ToolchainError as error:
@@ -118,7 +121,20 @@ def _build(
     return entries
 
 
-def _built(partition: PartitionModel, index: int, tool: Toolchain | None, folder: Path, threads: int) -> tuple[PartitionEntry, Any]:
+def calls_natively(partitions: Sequence[PartitionModel], tools: Mapping[str, Toolchain]) -> bool:
+    """Return whether the module calls libraries from C.
+
+    Beside nothing but kernels of Python it does not: `ModuleCalls` calls those without TVM's virtual machine, which a call from C needs.
+    """
+    called = [partition for partition in partitions if partition.target != HOST_TARGET or partition.control is not None]
+    used = [tools.get(partition.target) for partition in called]
+    has_functions = any(tool is not None and type(tool).relax_module is not Toolchain.relax_module for tool in used)
+    return has_functions or all(isinstance(tool, LibraryToolchain) and tool.calls_natively() for tool in used)
+
+
+def _built(
+    partition: PartitionModel, index: int, tool: Toolchain | None, folder: Path, threads: int, is_native: bool
+) -> tuple[PartitionEntry, Any]:
     """Return the entry of a partition and its Relax module; None where it has a package instead, which is written."""
     model = partition.model
     entry = PartitionEntry(partition.id, partition.target, "", tuple(partition.names), model.inputs, model.outputs)
@@ -132,6 +148,8 @@ def _built(partition: PartitionModel, index: int, tool: Toolchain | None, folder
     try:
         check_boundary(tool, model)
         module = tool.relax_module(model)
+        if module is None and is_native and isinstance(tool, LibraryToolchain):
+            module = tool.native_module(model, threads)
         if module is not None:
             return replace(entry, version=version, function=f"{partition.target}_{index:03d}"), module
         package = tool.build(model, threads)

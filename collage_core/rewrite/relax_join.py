@@ -1,8 +1,8 @@
 """Joins partitions into one Relax module whose ``main`` calls one function per partition. Nothing is compiled.
 
-Partitions of TVM become Relax functions, equal kernels only once. Every other partition is a `call_dps_packed` of a symbol that the
-runtime registers; one that allocates an output, or reads an opaque value, is a `call_pure_packed`, which returns its outputs instead of
-writing into buffers.
+Partitions of TVM, and calls of libraries from C, become Relax functions, equal kernels only once; the C sources go with the module. Every
+other partition is a `call_dps_packed` of a symbol that the runtime registers; one that allocates an output, or reads an opaque value, is a
+`call_pure_packed`, which returns its outputs instead of writing into buffers.
 Partitions of the host, which only rename tensors, are left out.
 """
 
@@ -22,6 +22,8 @@ from ..graph.dataflow_graph import Tensor
 from ..model.external_weights import values_of
 from ..model.naming import op_name
 from ..toolchains.buffers import buffer_dtype
+from ..toolchains.relax_attributes import EXTERNAL
+from ..toolchains.tvm_library_calls import linked
 from .partition_models import PartitionModel
 
 
@@ -56,7 +58,8 @@ def join_partitions(
                 values |= _called(builder, called, functions.get(index), values)
             returned = builder.emit_output(relax.Tuple([values[name] for name in outputs]))
         builder.emit_func_output(returned)
-    return builder.get()
+    modules = [called.module for called in partitions if called.module is not None]
+    return linked(builder.get(), [source for module in modules for source in (module.attrs or {}).get(EXTERNAL, [])])
 
 
 def _called(builder: relax.BlockBuilder, called: CalledPartition, function: Any, values: Mapping[str, Any]) -> dict[str, Any]:

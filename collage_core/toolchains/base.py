@@ -222,6 +222,13 @@ class Toolchain(ABC):
         """
         return None
 
+    def environment(self) -> Mapping[str, str]:
+        """Return the variables of the environment by which functions of an assembled module find the libraries that they call.
+
+        The module may have been built where these lay elsewhere. Must not load them.
+        """
+        return {}
+
     def partitionings(self, model: SubModel) -> Mapping[str, Sequence[Sequence[str]]]:
         """Return groupings of the nodes of a model that this toolchain would choose itself, such as the kernels of its compiler.
 

@@ -35,7 +35,9 @@ FUNCTIONS = LibraryFunctions("float32")
 IDLE = "17"
 """An idle thread of OpenBLAS looks for work for two to the power of this many cycles, some 50 microseconds, before it sleeps."""
 CALLS_IN_C = Path(__file__).with_name("blas_calls.c")
-FAILURES = ("OpenBLAS cannot be loaded: set COLLAGE_OPENBLAS to its file", "OpenBLAS fails")
+VARIABLE = "COLLAGE_OPENBLAS"
+"""The variable of the environment that names the library to ``blas_calls.c``."""
+FAILURES = (f"OpenBLAS cannot be loaded: set {VARIABLE} to its file", "OpenBLAS fails")
 _ROW_MAJOR, _PLAIN, _TRANSPOSED = 101, 111, 112
 _MOST_AXES = 12
 """``MOST_AXES`` of ``library_calls.h``."""
@@ -53,6 +55,10 @@ class BlasToolchain(LibraryToolchain):
         if found is None:
             return Availability(False, reason="no OpenBLAS was found", hint=HINT, precision="float32")
         return Availability(True, found[2] + CALLS_VERSION, precision="float32")
+
+    def environment(self) -> dict[str, str]:
+        found = _library()
+        return {VARIABLE: found[0]} if found else {}
 
     def native_call(self, call: LibraryCall) -> NativeCall | None:
         found, terms = _library(), _terms(call)

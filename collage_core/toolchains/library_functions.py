@@ -23,7 +23,7 @@ from ..rules.base_rules import DFPattern
 from ..rules.combinators import Composite, MatchCheck, Union
 from ..rules.pattern import Matcher, parse_pattern
 from ..rules.trees import fusion_tree
-from .base import Kernel, Toolchain, ToolchainError
+from .base import Kernel, Toolchain, ToolchainError, with_weights_inside
 from .native_call import NativeCall
 from .reasons import one_line
 
@@ -170,13 +170,30 @@ class LibraryToolchain(Toolchain):
         """Return `call` for a kernel of TVM's; None, as inherited, where only Python can make it."""
         return None
 
+    @classmethod
+    def calls_natively(cls) -> bool:
+        """Return whether it has native calls at all."""
+        return cls.native_call is not LibraryToolchain.native_call
+
     def prepare(self, module: tvm.IRModule) -> tvm.IRModule:
         """Return the function as a call of a PrimFunc that makes the native call; as it is where there is none, or no compiler."""
-        if type(self).native_call is LibraryToolchain.native_call:
+        if not self.calls_natively():
             return module
         from .tvm_library_calls import with_native_call
 
         return with_native_call(module, self.name, self._native)
+
+    def native_module(self, model: SubModel, threads: int) -> tvm.IRModule | None:
+        """Return `model` as `relax_module` does, with a ``main`` that makes the native call; None where there is none, or no compiler.
+
+        Raises:
+            ToolchainError: no function of the library computes `model`.
+        """
+        if not self.calls_natively():
+            return None
+        from .tvm_library_calls import native_module
+
+        return native_module(with_weights_inside(model), threads, self.name, self._native)
 
     def _native(self, model: SubModel, threads: int) -> tuple[str, NativeCall | None]:
         """Return the label of the function that computes `model`, and its native call."""

@@ -49,8 +49,10 @@ their costs are measured again."""
 HINT = "pip install collage-explorer[onednn]"
 FUNCTIONS = LibraryFunctions("float32")
 CALLS_IN_C = Path(__file__).with_name("onednn_calls.c")
+VARIABLE = "COLLAGE_ONEDNN"
+"""The variable of the environment that names the library to ``onednn_calls.c``."""
 FAILURES = (
-    "oneDNN cannot be loaded: set COLLAGE_ONEDNN to its file",
+    f"oneDNN cannot be loaded: set {VARIABLE} to its file",
     "oneDNN fails",
     "the weights were packed for another processor or version of oneDNN: partition the module here",
 )
@@ -72,6 +74,10 @@ class OneDnnToolchain(LibraryToolchain):
         if library_path() is None:
             return Availability(False, reason=f"the package {PACKAGE} is not installed", hint=HINT, precision="float32")
         return Availability(True, metadata.version(PACKAGE) + CALLS_VERSION, precision="float32")
+
+    def environment(self) -> dict[str, str]:
+        path = library_path()
+        return {VARIABLE: str(path)} if path else {}
 
     def native_call(self, call: LibraryCall) -> NativeCall | None:
         first = call.nodes[0]

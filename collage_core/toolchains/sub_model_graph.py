@@ -7,16 +7,9 @@ from collections.abc import Sequence
 from onnx import ModelProto
 
 from ..errors import CollageError
-from ..graph.dataflow_graph import DataflowGraph, Node, Tensor
-from ..graph.op_pattern_kind import OpPatternKind
-from ..model.attributes import attributes_of, constant_of
-from ..model.inference import infer
-from ..model.naming import op_name
-from ..model.scopes import read_by
+from ..graph.dataflow_graph import DataflowGraph, Tensor
+from ..model.proto_graph import proto_graph
 from .base import ToolchainError
-
-_KEEP_THE_TYPE = frozenset({"GroupNormalization", "RMSNormalization"})
-"""Operators that ONNX's inference does not know, whose output has the type of their first input."""
 
 
 def graph_of(proto: ModelProto, outputs: Sequence[Tensor]) -> DataflowGraph:
@@ -26,18 +19,6 @@ def graph_of(proto: ModelProto, outputs: Sequence[Tensor]) -> DataflowGraph:
         ToolchainError: the shape of a tensor is not known.
     """
     try:
-        types = infer(proto).types | {tensor.name: tensor.type for tensor in outputs}
+        return proto_graph(proto, outputs)
     except CollageError as error:
         raise ToolchainError("import", error.message) from error
-    nodes = []
-    for index, node in enumerate(proto.graph.node):
-        if node.op_type in _KEEP_THE_TYPE and node.input[0] in types:
-            types.setdefault(node.output[0], types[node.input[0]])
-        lost = next((name for name in node.output if name and name not in types), None)
-        if lost is not None:
-            raise ToolchainError("import", f"the shape of {lost!r}, which {op_name(node)} makes, is not known")
-        made = tuple(Tensor(name, types[name]) for name in node.output if name)
-        nodes.append(Node(index, node.name, op_name(node), OpPatternKind.OPAQUE, tuple(read_by(node)), made, attributes_of(node)))
-    inputs = tuple(Tensor(value.name, types[value.name]) for value in proto.graph.input)
-    constants = {tensor.name: constant_of(tensor) for tensor in proto.graph.initializer}
-    return DataflowGraph(tuple(nodes), inputs, tuple(value.name for value in proto.graph.output), constants)

@@ -21,6 +21,7 @@ from tvm.runtime import _ffi_api
 from tvm.support import cc
 
 from ..errors import CollageError
+from ..graph.dataflow_graph import Tensor
 from ..model.base import SubModel
 from ..model.relax.flat_model import flat_model
 from .base import ToolchainError
@@ -46,12 +47,55 @@ def with_native_call(module: tvm.IRModule, target: str, native_of: Native) -> tv
         label, native = native_of(model, threads)
     except (CollageError, ToolchainError):
         return module
-    if native is None or not shutil.which(cc.get_cc() or ""):
+    if native is None or not _has_compiler():
         return module
     parameters = [relax.Var(var.name, var.ty) for var in main.params]
     known = {tensor.name: parameters[index] for tensor, index in zip(model.inputs, order, strict=True)}
+    return _module_of(f"{target}_{label}", native, parameters, known, main.ret_ty)
+
+
+def native_module(model: SubModel, threads: int, target: str, native_of: Native) -> tvm.IRModule | None:
+    """Return `model` as a module whose ``main`` takes its inputs and calls one PrimFunc; None without a native call, or a compiler.
+
+    Raises:
+        ToolchainError: the toolchain `target` cannot take `model`.
+    """
+    label, native = native_of(model, threads) if _has_compiler() else ("", None)
+    if native is None:
+        return None
+    parameters = [relax.Var(f"x{at}", _type_of(tensor)) for at, tensor in enumerate(model.inputs)]
+    known = {tensor.name: parameter for tensor, parameter in zip(model.inputs, parameters, strict=True)}
+    return _module_of(f"{target}_{label}", native, parameters, known, _type_of(model.outputs[0]))
+
+
+def linked(module: tvm.IRModule, runtime: Sequence[Any]) -> tvm.IRModule:
+    """Return `module` with runtime modules to be linked with it; a C source that several functions call is linked once."""
+    if not runtime:
+        return module
+    before = list((module.attrs or {}).get(EXTERNAL, []))
+    known = {str(one.inspect_source()) for one in before if one.kind == "c"}
+    for one in runtime:
+        source = str(one.inspect_source()) if one.kind == "c" else ""
+        if source not in known:
+            before.append(one)
+            known |= {source} - {""}
+    return module.with_attr(EXTERNAL, before)
+
+
+def _has_compiler() -> bool:
+    return bool(shutil.which(cc.get_cc() or ""))
+
+
+def _type_of(tensor: Tensor) -> relax.TensorType:
+    return relax.TensorType(tensor.type.shape, tensor.type.dtype)
+
+
+def _module_of(
+    label: str, native: NativeCall, parameters: Sequence[relax.Var], known: Mapping[str, relax.Var], result: Any
+) -> tvm.IRModule:
+    """Return a module whose ``main`` makes the call `native`, with its C source; the arguments are those of `add_native_function`."""
     builder = relax.BlockBuilder()
-    source = add_native_function(builder, "main", f"{target}_{label}", native, parameters, known, main.ret_ty)
+    source = add_native_function(builder, "main", label, native, parameters, known, result)
     return builder.get().with_attr(EXTERNAL, [source])
 
 

@@ -22,6 +22,7 @@ from ..model.relax.replacing import Replaced
 from ..toolchains import registry
 from ..toolchains.base import Toolchain, ToolchainError
 from ..toolchains.relax_attributes import EXTERNAL, THREADS, TUNING
+from ..toolchains.tvm_library_calls import linked
 from ..toolchains.tvm_schedule import finished
 from .encodings import CODEGEN, COMPOSITE, kernel_function, threads_of
 from .pass_errors import carried
@@ -45,7 +46,7 @@ class RunHooks:
             except ToolchainError as error:
                 said = f"{target} cannot take the function {made.name!r}: {error}"
                 raise CollageError(said, "leave it to another toolchain", "toolchain") from error
-        return _linked(builder.get(), runtime)
+        return linked(builder.get(), runtime)
 
 
 @tvm.transform.module_pass(opt_level=0, name="CollageRunTirHooks")
@@ -66,7 +67,7 @@ class RunTirHooks:
             if made is None:
                 raise _nothing(target, "tir_to_runtime", [str(name.name_hint) for name in functions])
             runtime.append(made)
-        return _linked(_called_outside(mod, {var for var, _ in marked}), runtime)
+        return linked(_called_outside(mod, {var for var, _ in marked}), runtime)
 
 
 def target_of(function: Any) -> str:
@@ -202,19 +203,6 @@ def _is_lowered(function: relax.Function) -> bool:
 def _outputs(function: relax.Function) -> Any:
     kind = function.ret_ty
     return list(kind.fields) if isinstance(kind, relax.TupleType) else kind
-
-
-def _linked(mod: tvm.IRModule, runtime: Sequence[Any]) -> tvm.IRModule:
-    if not runtime:
-        return mod
-    before = list((mod.attrs or {}).get(EXTERNAL, []))
-    known = {str(one.inspect_source()) for one in before if one.kind == "c"}
-    for one in runtime:
-        source = str(one.inspect_source()) if one.kind == "c" else ""
-        if source not in known:  # a source that two functions call is linked once
-            before.append(one)
-            known |= {source} - {""}
-    return mod.with_attr(EXTERNAL, before)
 
 
 def _called_outside(mod: tvm.IRModule, gone: set[Any]) -> tvm.IRModule:

@@ -6,6 +6,7 @@ loads native code from it: open only those that you trust.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -89,6 +90,7 @@ class Artifact:
         if lacking:
             raise CollageError(f"the artifact {str(folder)!r} was built for {lacking}, which this machine is not", REBUILD, "machine")
         notes = _check_toolchains(manifest)
+        _name_libraries(manifest)
         is_alone = not is_body and sum(bool(other.symbol or other.function) for other in manifest.partitions) == 1
         called = [entry for entry in manifest.partitions if entry.symbol]
         partitions = [make_packed(entry, _loaded(folder, entry, manifest.threads, is_alone)) for entry in called]
@@ -157,6 +159,13 @@ def _check_toolchains(manifest: Manifest) -> tuple[str, ...]:
         if found.version != built_with:
             notes.append(f"built with {name} {built_with}, run with {found.version}")
     return tuple(notes)
+
+
+def _name_libraries(manifest: Manifest) -> None:
+    """Let the functions of the module that call libraries find those of this installation; what the user names stays."""
+    for target in {entry.target for entry in manifest.partitions if entry.function}:
+        for variable, file in registry.get(target).environment().items():
+            os.environ.setdefault(variable, file)
 
 
 def _loaded(folder: Path, entry: PartitionEntry, threads: int, is_alone: bool) -> Kernel:

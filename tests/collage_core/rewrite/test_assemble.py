@@ -20,12 +20,13 @@ from collage_core.rewrite.partition_models import PartitionModel, run_order
 from collage_core.rewrite.runtime.artifact import Artifact
 from collage_core.rules.spec import HOST_TARGET
 from collage_core.toolchains.base import Availability
+from collage_core.toolchains.blas import VARIABLE, BlasToolchain
 from collage_core.toolchains.registry import get
 from collage_core.toolchains.tvm import TvmToolchain
 from tests.helpers.detectors import detector, pictures
 from tests.helpers.mixed_models import NETS, load, partition_models
 from tests.helpers.models import write
-from tests.helpers.small_models import node, sub_model, tensor, untakable
+from tests.helpers.small_models import drawn, node, normal, reference, sub_model, tensor, untakable
 
 pytestmark = pytest.mark.skipif(not get("tvm").availability().usable, reason=get("tvm").availability().reason)
 
@@ -289,3 +290,77 @@ def test_names_of_tensors_may_be_anything(tmp_path: Path):
     )
     got = Artifact.open(tmp_path / "out").run({odd: -np.ones((2, 2), np.float32)})
     assert got["file"].sum() == 0
+
+
+PRODUCTS = sub_model(
+    [node("MatMul", "x v", "a"), node("Add", "a u", "b"), node("Relu", "b", "c"), node("MatMul", "c w", "y")],
+    [tensor("x", (3, 8))],
+    [tensor("y", (3, 5))],
+    {"v": normal(8, 6, seed=1), "u": normal(6, seed=2), "w": normal(6, 5, seed=3)},
+)
+with_blas = pytest.mark.skipif(not get("blas").availability().usable, reason=get("blas").availability().reason)
+
+
+def assemble_products(folder: Path, between: str) -> Artifact:
+    """The products on `blas`, and the Relu between them on the target `between`."""
+    (folder / "model.onnx").write_bytes(PRODUCTS.onnx)
+    model = load_model(folder / "model.onnx", fold=False)
+    placed = [(0, "blas"), (0, "blas"), (1, between), (2, "blas")]
+    assemble(partition_models(model, placed), model.graph.inputs, model.graph.outputs, folder / "out", 1)
+    return Artifact.open(folder / "out")
+
+
+def functions_of(artifact: Artifact) -> list[str]:
+    return [entry.function for entry in artifact.manifest.partitions]
+
+
+def check_products(artifact: Artifact) -> None:
+    """Also at a second call, of other inputs."""
+    for seed in (0, 1):
+        inputs = drawn(PRODUCTS.inputs, seed)
+        want = reference(PRODUCTS, inputs)[0]
+        np.testing.assert_allclose(artifact.run({"x": inputs[0]})["y"], want, rtol=1e-5, atol=1e-5 * float(np.abs(want).max()))
+
+
+@with_blas
+def test_beside_tvm_libraries_are_called_from_c_and_have_no_packages(tmp_path: Path):
+    artifact = assemble_products(tmp_path, "tvm")
+    assert functions_of(artifact) == ["blas_000", "tvm_001", "blas_002"]
+    assert list((tmp_path / "out" / "partitions").iterdir()) == []
+    listing = (tmp_path / "out" / "module.py").read_text()
+    assert "call_dps_packed" not in listing
+    assert listing.count("T.call_extern") == 2
+    check_products(artifact)
+
+
+@with_blas
+def test_a_plan_of_libraries_alone_is_called_from_c(tmp_path: Path):
+    model = sub_model([node("MatMul", "x v", "y")], [tensor("x", (3, 8))], [tensor("y", (3, 6))], {"v": normal(8, 6)})
+    assemble([PartitionModel("blas", ("m",), model, "p")], model.inputs, ["y"], tmp_path / "out", 1)
+    artifact, inputs = Artifact.open(tmp_path / "out"), drawn(model.inputs)
+    assert functions_of(artifact) == ["blas_000"]
+    np.testing.assert_allclose(artifact.run({"x": inputs[0]})["y"], reference(model, inputs)[0], rtol=1e-5, atol=1e-5)
+
+
+@with_blas
+def test_beside_kernels_of_python_alone_libraries_are_called_by_python(tmp_path: Path):
+    artifact = assemble_products(tmp_path, "onnxruntime")
+    assert functions_of(artifact) == ["", "", ""]
+    assert all(entry.symbol and entry.package for entry in artifact.manifest.partitions)
+    check_products(artifact)
+
+
+@with_blas
+def test_a_call_that_only_python_can_make_is_made_by_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(BlasToolchain, "native_call", lambda _self, _call: None)
+    artifact = assemble_products(tmp_path, "tvm")
+    assert functions_of(artifact) == ["", "tvm_001", ""]
+    check_products(artifact)
+
+
+@with_blas
+def test_a_library_that_is_not_where_the_user_says_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv(VARIABLE, "/nowhere.so")
+    artifact = assemble_products(tmp_path, "tvm")
+    with pytest.raises(CollageError, match=r"the artifact's module failed as it ran: .*OpenBLAS cannot be loaded: set COLLAGE_OPENBLAS"):
+        artifact.run({"x": drawn(PRODUCTS.inputs)[0]})

@@ -14,7 +14,7 @@ from onnx import ModelProto
 from collage_core.model.base import SubModel
 from collage_core.rules.base import RuleContext, RuleOptions
 from collage_core.rules.candidate import RejectionLog
-from collage_core.toolchains import onednn_library
+from collage_core.toolchains import blas, onednn, onednn_library
 from collage_core.toolchains.base import Toolchain, ToolchainError
 from collage_core.toolchains.onednn import OneDnnToolchain
 from collage_core.toolchains.registry import get
@@ -175,7 +175,11 @@ from collage_core.graph.index_set import IndexSet
 from collage_core.model.onnx_model import load_model
 from collage_core.rewrite.assemble import assemble
 from collage_core.rewrite.partition_models import PartitionModel
+from collage_core.toolchains import blas, onednn
 
+found = blas._library()
+blas._library = lambda: ("/elsewhere/libopenblas.so", *found[1:])
+onednn.library_path = lambda: Path("/elsewhere/libdnnl.so.3")
 model = load_model(Path("model.onnx"), fold=False)
 parts = [("onednn", [0, 1]), ("tvm", [2]), ("blas", [3, 4])]
 made = [PartitionModel(tool, tuple("abcde"[i] for i in nodes), model.cut(IndexSet(nodes)), tool) for tool, nodes in parts]
@@ -186,7 +190,9 @@ assemble(made, model.graph.inputs, model.graph.outputs, Path("out"), 1)
 @pytest.mark.long
 @needed
 @pytest.mark.skipif(not get("tvm").availability().usable, reason=get("tvm").availability().reason)
-def test_a_plan_of_libraries_and_tvm_runs_in_a_process_of_its_own(tmp_path: Path):
+def test_a_plan_of_libraries_and_tvm_runs_in_a_process_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """It calls the libraries from C, and finds them here, though they lay elsewhere where it was built."""
+    from collage_core.rewrite.runtime.artifact import Artifact
     from collage_core.rewrite.runtime.artifact_calls import run_artifact
 
     weights = {"w": normal(8, 3, 3, 3, scale=0.3), "b": normal(8), "v": normal(8, 5), "u": normal(5)}
@@ -202,5 +208,8 @@ def test_a_plan_of_libraries_and_tvm_runs_in_a_process_of_its_own(tmp_path: Path
     ran = subprocess.run([sys.executable, "-c", PLAN], capture_output=True, text=True, cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
     inputs = drawn(model.inputs)
+    for variable in (onednn.VARIABLE, blas.VARIABLE):
+        monkeypatch.delenv(variable, raising=False)
     got = run_artifact(tmp_path / "out", {"x": inputs[0]})
+    assert all(entry.function for entry in Artifact.open(tmp_path / "out").manifest.partitions)
     np.testing.assert_allclose(got["y"], reference(model, inputs)[0], rtol=1e-5, atol=1e-5)
