@@ -17,8 +17,7 @@ from ..errors import CollageError
 from ..toolchains.relax_attributes import TUNING
 from ..toolchains.tvm_build import cpu_target, kernel_passes
 from ..toolchains.tvm_schedule import finished
-from .encodings import CODEGEN
-from .hooks import target_of
+from .hooks import builder_of, target_of
 from .pass_errors import carried
 
 
@@ -71,8 +70,8 @@ def check_no_hints(mod: tvm.IRModule) -> None:
     """Raise CollageError where a function of `mod` still waits for its toolchain, so that TVM would compile it itself."""
     for var, function in mod.functions_items():
         name = str(var.name_hint)
-        if isinstance(function, tvm.tirx.PrimFunc) and CODEGEN in (function.attrs or {}):
-            said = f"the PrimFunc {name!r} keeps its attribute Codegen={str(function.attrs[CODEGEN])!r}"
+        if builder_of(function):
+            said = f"the PrimFunc {name!r} still waits for {builder_of(function)!r}, which builds it"
             raise CollageError(said, "run the pass RunTirHooks after LegalizeOps or ScheduleRest", "hint_left")
         if target_of(function):
             said = f"the function {name!r} is still marked for {target_of(function)}"

@@ -2,8 +2,8 @@
 
 The order is fixed. Before legalisation, for each function with a hint (``Codegen``, or ``Composite`` alone): `prepare` on that function
 only, the constants out of it, `constant_updater`, then `relax_to_tir`, or else `relax_to_runtime`, unless `prepare` has left nothing but
-calls of PrimFuncs. After legalisation, for the PrimFuncs
-that a toolchain marked with ``Codegen``: `tir_to_runtime`. A hint that is left behind, or a hook that returns nothing, is an error.
+calls of PrimFuncs. After legalisation, for the PrimFuncs that a toolchain marked with ``Codegen``, or whose target has its name among the
+keys: `tir_to_runtime`. A hint that is left behind, or a hook that returns nothing, is an error.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ class RunHooks:
 
 @tvm.transform.module_pass(opt_level=0, name="CollageRunTirHooks")
 class RunTirHooks:
-    """Hands the PrimFuncs that a toolchain marked with ``Codegen`` to its `tir_to_runtime`. Comes after legalisation."""
+    """Hands the PrimFuncs that wait for a toolchain (`builder_of`) to its `tir_to_runtime`. Comes after legalisation."""
 
     @carried
     def transform_module(self, mod: tvm.IRModule, _context: Any) -> tvm.IRModule:
-        marked = [(var, function) for var, function in mod.functions_items() if isinstance(function, tvm.tirx.PrimFunc) and _hint(function)]
+        marked = [(var, function) for var, function in mod.functions_items() if builder_of(function)]
         by_target: dict[str, dict[Any, Any]] = {}
         for var, function in marked:
-            by_target.setdefault(_hint(function), {})[var] = function
+            by_target.setdefault(builder_of(function), {})[var] = function
         runtime = []
         for target, functions in by_target.items():
             tool = _tool(target, next(iter(functions)).name_hint)
@@ -80,8 +80,16 @@ def target_of(function: Any) -> str:
     return max(found, key=len, default="")
 
 
-def _hint(function: Any) -> str:
-    return str((function.attrs or {}).get(CODEGEN, ""))
+def builder_of(function: Any) -> str:
+    """Return the toolchain that builds a PrimFunc: by its mark, or by the keys of its target; empty for any other function."""
+    if not isinstance(function, tvm.tirx.PrimFunc):
+        return ""
+    attributes = function.attrs or {}
+    if CODEGEN in attributes:
+        return str(attributes[CODEGEN])
+    target, known = attributes.get("target"), registry.names()
+    keys = map(str, target.keys) if isinstance(target, tvm.target.Target) else ()
+    return next((key for key in keys if key in known and type(registry.get(key)).tir_to_runtime is not Toolchain.tir_to_runtime), "")
 
 
 def _tool(target: str, function: str) -> Toolchain:

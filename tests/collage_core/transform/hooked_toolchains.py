@@ -96,6 +96,18 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_{name}(void* self, const TVMFFIAny* args, int32
 """
 
 
+class WritesForTarget(WritesC):
+    """As `WritesC`, by a target of its own in the place of the mark."""
+
+    name = "writes_for_target"
+
+    def relax_to_tir(self, function: relax.Function) -> tvm.IRModule | None:
+        found = super().relax_to_tir(function)
+        assert found is not None
+        own = tvm.target.Target({"kind": "llvm", "keys": [self.name, "cpu"]})
+        return tvm.IRModule({"main": found["main"].without_attr("Codegen").with_attr("target", own)})
+
+
 class Straight(Hooked):
     """Goes straight to a runtime module."""
 

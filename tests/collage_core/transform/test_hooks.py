@@ -25,7 +25,7 @@ WEIGHT = np.random.default_rng(1).standard_normal((4, 8)).astype("float32")
 EXAMPLE = f"{blas_micro_kernel.__name__}:TilesByBlas"
 TURNED = np.ascontiguousarray(WEIGHT.T)
 FAULTY = ("GivesNothing", "GivesNoKernel", "GivesRelax", "BuildsNothing", "LeavesItsHint", "AddsHelper", "AddsHelperToo")
-NAMES = ("Doubles", "WritesC", "Straight", "Counting", "Elsewhere", *FAULTY)
+NAMES = ("Doubles", "WritesC", "WritesForTarget", "Straight", "Counting", "Elsewhere", *FAULTY)
 
 
 @pytest.fixture(autouse=True)
@@ -111,6 +111,20 @@ def test_a_hint_says_who_lowers_a_function_and_later_a_mark_who_builds_its_kerne
     assert "tir_to_runtime" not in CALLS
     assert marks(RunTirHooks()(module)) == ([], [])
     assert CALLS[-1] == "tir_to_runtime"
+
+
+def test_a_target_of_a_kernel_says_who_builds_it(tmp_path: Path) -> None:
+    """A target of TVM's in the place of the mark, set after the hint is gone; a target that names no toolchain says nothing."""
+    module = RunHooks()(partitioned("writes_for_target"))
+    assert marks(module) == ([], [])
+    (name,) = [str(var.name_hint) for var, one in module.functions_items() if isinstance(one, tvm.tirx.PrimFunc)]
+    with pytest.raises(CollageError, match=f"the PrimFunc '{name}' still waits for 'writes_for_target'"):
+        tvm.compile(module, cpu_target(1), relax_pipeline=cpu_pipeline(1))
+    others = tvm.IRModule({"kernel": module[name].with_attr("target", tvm.target.Target({"kind": "llvm", "keys": ["doubles", "cpu"]}))})
+    assert RunTirHooks()(others).same_as(others)
+    made = tvm.transform.Sequential([ScheduleRest(1), RunTirHooks()])(module)
+    assert CALLS[-1] == "tir_to_runtime"
+    assert np.allclose(exported(made, tmp_path), EXPECTED, atol=1e-5)
 
 
 def chain_on(composite: str, length: int = 6) -> Any:
@@ -253,7 +267,7 @@ def test_a_kernel_that_its_toolchain_does_not_build_is_named() -> None:
 def test_a_forgotten_pass_is_named() -> None:
     """Else TVM would compile the kernel itself, and not as the toolchain does."""
     module = RunHooks()(partitioned("writes_c"))
-    said = "the PrimFunc 'main_writes_c_0_tir' keeps its attribute Codegen='writes_c' .run the pass RunTirHooks"
+    said = "the PrimFunc 'main_writes_c_0_tir' still waits for 'writes_c', which builds it .run the pass RunTirHooks"
     with pytest.raises(CollageError, match=said):
         tvm.compile(module, cpu_target(1), relax_pipeline=cpu_pipeline(1))
     assert "tir_to_runtime" not in CALLS
