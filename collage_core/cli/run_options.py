@@ -21,14 +21,18 @@ F = TypeVar("F", bound=Callable[..., Any])
 SEARCHERS_HELP = "astar, dijkstra or milp (exact); op_dp, evolutionary, greedy or random."
 BUDGET_HELP = (
     "Time for measuring: 60, 60s or 2m; unless given, 15 s and 0.1 s for each node, at most 45 s, and the time of 75 runs of the model, "
-    "at most 45 s. A run again goes on from there."
+    "at most 45 s. A run again goes on from there. Several regions share it."
 )
-TUNE_HELP = "Time for tuning kernels, on top of the budget: 60s or 2m. It goes first to what could gain most; what it finds is kept."
+TUNE_HELP = (
+    "Time for tuning kernels, on top of the budget: 60s or 2m. It goes first to what could gain most; what it finds is kept. Several "
+    "regions share it."
+)
 _SECONDS_OF = {"s": 1.0, "m": 60.0}
 SHAPE_HELP = "An input's shape; a dimension may have several sizes, which are all planned for: 1,{16,64} or 1..8,3. Repeatable."
 SHAPES_FROM_HELP = "Files of inputs whose shapes are planned for, each as often as it comes: inputs/*.npz. Repeatable."
 OTHER_SHAPES_HELP = "What the artifact for several shapes does with another: an error, or the whole model on ONNX Runtime."
 VALUE_HELP = "Fix a small input's value (a sample rate): it becomes a constant and is folded. Repeatable."
+REGION_HELP = "One region of a Relax module, such as main.0, its first of the function main; all, each in a run of its own, unless given."
 OBJECTIVE_HELP = "time, bytes, partitions, memory: one after another (bytes,time) or as a sum (time+2e-10*bytes)."
 
 
@@ -52,6 +56,7 @@ def run_options(command: F) -> F:
         click.option("--fusion", "fusions", multiple=True, metavar="TARGET=none|tvm|arbitrary", help="How a target's calls combine."),
         click.option("--threads", type=int, help="Threads of every kernel; the usable cores unless given."),
         click.option("--ir", type=click.Choice(["onnx", "relax"]), help="What the file holds; its ending says it unless given."),
+        click.option("--region", metavar="NAME", help=REGION_HELP),
         click.option("--no-fold", is_flag=True, help="Keep the nodes exactly as in the file."),
         click.option("--json", "as_json", is_flag=True, help="Print one JSON document."),
     ]
@@ -91,6 +96,7 @@ def options_of(given: dict[str, Any]) -> Options:
         time_limit_s=given.get("time_limit"),
         fold=not given["no_fold"],
         ir=given.get("ir"),
+        region=given.get("region"),
         toolchain_files=given["toolchain_files"],
         inputs=given.get("inputs"),
         out=given.get("out"),

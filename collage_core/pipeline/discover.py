@@ -229,8 +229,8 @@ def _loaded(source: str | Path, options: Options) -> tuple[OnnxModel, dict[str, 
     """Return the model at `source`, and the user's inputs where there are some."""
     given = None if options.inputs is None else read_arrays(options.inputs)
     name, fixed = model_name(source), options.values
-    kind = {"ir": options.ir, "region": options.region}
-    model = load(resolve(str(source)), options.fixed_shapes, options.fold, name, values=fixed, inputs=given, **kind)
+    path, shapes = resolve(str(source)), options.fixed_shapes
+    model = load(path, shapes, options.fold, name, values=fixed, inputs=given, ir=options.ir, region=options.region)
     return model, None if given is None else model.check_inputs(given)
 
 
@@ -258,9 +258,9 @@ def load_as_planned(plan: Plan, source: str | Path, given: Arrays | None = None)
         given: The user's own inputs; sizes that depend on data are those of a run on them.
     """
     options, path, name = plan.options, resolve(str(source)), model_name(source)
-    region = options.get("region")
-    kind = {"ir": options.get("ir"), "region": None if region is None else str(region)}
-    return load(path, planned_shapes(plan), bool(options.get("fold", True)), name, values=plan.model.fixed, inputs=given, **kind)
+    region, ir, folds = options.get("region"), options.get("ir"), bool(options.get("fold", True))
+    chosen = None if region is None else str(region)
+    return load(path, planned_shapes(plan), folds, name, values=plan.model.fixed, inputs=given, ir=ir, region=chosen)
 
 
 def planned_shapes(plan: Plan) -> dict[str, tuple[int, ...]]:

@@ -11,11 +11,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ..base.module_regions import RegionSummary
 from ..cost.estimators.function import CostFunction
 from ..errors import CollageError
 from ..events import Emit, Note, ignore
 from ..model.relax.load import is_relax
-from ..model.relax.relax_model import region_names_in
+from ..model.relax.relax_model import regions_in
 from ..model.samples.registry import resolve
 from ..options import Options
 from ..rewrite.plan import Plan, read_plan
@@ -23,6 +24,7 @@ from ..search.searcher import never
 from .dry_run import dry_run
 from .for_shapes import partition
 from .record import RunRecord
+from .region_shares import options_by_region, progress_text
 
 PLAN = "plan.json"
 
@@ -37,43 +39,46 @@ def partition_regions(
     """Run the pipeline for each region of the model `source`, and return the record of the region that is taken where none is named.
 
     The others are its `regions`. The first run writes into ``options.out``, each other one into a folder there that is called as its
-    region. Each has the budget of the options.
+    region. The time that the options give for measuring and tuning is shared out (`region_shares`).
 
     Raises:
         CollageError: as `partition`; what the runs before it wrote is kept.
     """
-    names = region_names(source, options, emit)
-    if len(names) < 2:
+    regions = regions_of(source, options, emit)
+    if len(regions) < 2:
         return partition(source, options, emit, function, should_stop)
+    given, names = options_by_region(options, regions), [region.name for region in regions]
     records: dict[str, RunRecord] = {}
     for at, name in enumerate(names):
         if at and should_stop():
             emit(Note(f"cancelled: the regions {', '.join(names[at:])} have no plan"))
             break
-        emit(Note(f"region {name}, {at + 1} of {len(names)}"))
+        emit(Note(progress_text(name, given, options)))
         out = options.out if options.out is None or at == 0 else options.out / name
-        records[name] = partition(source, replace(options, region=name, out=out), emit, function, should_stop)
+        records[name] = partition(source, replace(given[name], region=name, out=out), emit, function, should_stop)
     return replace(records.pop(names[0]), regions=records)
 
 
 def dry_run_regions(source: str | Path, options: Options, emit: Emit = ignore) -> dict[str, Any]:
     """Return what `dry_run` says of each region: of the first, with those of the others by name where there are several."""
-    names = region_names(source, options, emit)
-    if len(names) < 2:
+    regions = regions_of(source, options, emit)
+    if len(regions) < 2:
         return dry_run(source, options, emit)
-    first, *others = (dry_run(source, replace(options, region=name), emit) for name in names)
-    return {**first, "region": names[0], "regions": dict(zip(names[1:], others, strict=True))}
+    given = options_by_region(options, regions)
+    found = {name: dry_run(source, replace(own, region=name), emit) for name, own in given.items()}
+    name = regions[0].name
+    return {**found.pop(name), "region": name, "regions": found}
 
 
-def region_names(source: str | Path, options: Options, emit: Emit) -> Sequence[str]:
-    """Return the names of the regions of a Relax module; none where one is named already, and for other models."""
+def regions_of(source: str | Path, options: Options, emit: Emit) -> Sequence[RegionSummary]:
+    """Return the regions of a Relax module; none where one is named already, and for other models."""
     path = resolve(str(source))
     if options.region is not None or options.plans_shapes or not is_relax(path, options.ir):
         return ()
-    names, left = region_names_in(path, options.fixed_shapes)
+    regions, left = regions_in(path, options.fixed_shapes)
     for said in left:
         emit(Note(said))
-    return names
+    return regions
 
 
 def region_document(record: RunRecord) -> dict[str, Any]:

@@ -19,15 +19,17 @@ from tvm import relax
 from ..base.sizes import ShapeOf, shape_from
 from ..cost.estimators.function import CostFunction
 from ..errors import CollageError
-from ..events import Emit, ignore
+from ..events import Emit, Note, ignore
 from ..graph.dataflow_graph import DataflowGraph
 from ..model.relax.module_functions import bound_to_processor, check_shape, prepared, region_module
+from ..model.relax.reading import region_summary
 from ..model.relax.region_names import region_name
 from ..model.relax.regions import LeftBinding, Region, divided, variables
 from ..model.relax.relax_model import load_relax
 from ..model.relax.span_names import with_names_of_spans
 from ..options import Options
 from ..pipeline.record import RunRecord
+from ..pipeline.region_shares import options_by_region, progress_text
 from ..pipeline.run import partition
 from ..rewrite.plan import PlacedPartition, Plan
 from ..rules.spec import HOST_TARGET
@@ -86,7 +88,8 @@ class CollagePartition:
         cost_function: Gives the costs, in this process; ``costs`` is then only its name.
         emit: Told what happens meanwhile.
         report: Gets what was found.
-        options: Further options of a run, as `Options` has them: ``accuracy``, ``budget_s``, ``threads``, ``costs``, ….
+        options: Further options of a run, as `Options` has them: ``accuracy``, ``budget_s``, ``threads``, ``costs``, …. ``budget_s`` and
+            ``tune_s`` are for all regions together.
 
     Raises:
         CollageError: an option is wrong, a function is not well-formed, or no plan was found.
@@ -121,6 +124,7 @@ class CollagePartition:
         given: dict[str, ShapeOf] = {name: shape_from(shape, name) for name, shape in (shapes or {}).items()}
         self.shapes = replace(self.options, shapes=given).fixed_shapes
         self._tunings: list[bytes] = []
+        self._own: dict[str, Options] = {}
 
     @carried
     def transform_module(self, mod: tvm.IRModule, _context: Any) -> tvm.IRModule:
@@ -129,6 +133,7 @@ class CollagePartition:
         names = self._names(mod)
         self._check_shapes(mod, names)
         self._tunings = [str((mod.attrs or {}).get(TUNING, "")).encode()]
+        self._own = self._shared(mod, names)
         for name in names:
             mod = self._function(mod, name)
         tuning = merged(self._tunings)
@@ -155,8 +160,22 @@ class CollagePartition:
             for var in found:
                 check_shape(var, shape)
 
+    def _shared(self, mod: tvm.IRModule, names: Sequence[str]) -> dict[str, Options]:
+        """Return the options of the run of each region, by its name, where there is time to share out among several."""
+        if self.plans or (self.options.budget_s is None and self.options.tune_s is None):
+            return {}
+        regions = []
+        for name in names:
+            named = with_names_of_spans(mod, name)
+            found = divided(prepared(named, name, self._sizes(named, name))[name]).regions
+            regions += [region_summary(region, name, at) for at, region in enumerate(found)]
+        return options_by_region(self.options, regions) if len(regions) > 1 else {}
+
+    def _sizes(self, mod: tvm.IRModule, name: str) -> dict[str, Sequence[int]]:
+        return {var.name: self.shapes[var.name] for var in mod[name].params if var.name in self.shapes}
+
     def _function(self, mod: tvm.IRModule, name: str) -> tvm.IRModule:
-        sizes = {var.name: self.shapes[var.name] for var in mod[name].params if var.name in self.shapes}
+        sizes = self._sizes(mod, name)
         mod = with_names_of_spans(mod, name)
         fixed = prepared(mod, name, sizes)
         function, bound = fixed[name], bound_to_processor(mod[name])
@@ -215,7 +234,11 @@ class CollagePartition:
                 graph = load_relax(path, fold=bool(known.options.get("fold", True))).graph
                 known.check_covers(tuple(node.name for node in graph.nodes))
                 return known, graph
-            options = replace(self.options, constraints=(*self.options.constraints, *self._vetoes(path, region, bound)))
+            name = region_name(function, at)
+            if name in self._own:
+                self._emit(Note(progress_text(name, self._own, self.options)))
+            own = self._own.get(name, self.options)
+            options = replace(own, constraints=(*own.constraints, *self._vetoes(path, region, bound)))
             record = partition(path, options, self._emit, self._cost_function)
         self.report.regions.append(PlannedRegion(function, record))
         return record.plan, record.graph

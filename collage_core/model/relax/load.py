@@ -28,15 +28,19 @@ def load(
     ir: str | None = None,
     inputs: Arrays | None = None,
     region: str | None = None,
+    asks: bool = False,
 ) -> OnnxModel:
     """Load the model at `source` as `load_model` does, or as a Relax module where `ir` or the file's ending says so.
+
+    Args:
+        region, asks: As `load_relax`.
 
     Raises:
         CollageError: as `load_model` and `load_relax`.
     """
     if is_relax(source, ir):
         implied = {input_name: array.shape for input_name, array in (inputs or {}).items()}
-        return load_relax(source, {**implied, **(shapes or {})}, fold, name, values=values, region=region)
+        return load_relax(source, {**implied, **(shapes or {})}, fold, name, values=values, region=region, asks=asks)
     if region is not None:
         said = f"{str(source)!r} is no Relax module, so it has no region {region!r}"
         raise CollageError(said, "leave the region away", "not_relax")

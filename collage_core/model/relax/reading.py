@@ -21,9 +21,12 @@ from onnx import ModelProto
 from tvm import relax
 
 from ...base.model_file import head_of, is_tflite
+from ...base.module_regions import RegionSummary, several_regions
 from ...base.user_file import read_text
 from ...errors import CollageError
+from ...graph.work_estimate import WorkEstimator
 from ..external_weights import MOST_BYTES
+from ..proto_graph import proto_graph
 from ..shapes import fix_shapes
 from .call_writer import Untranslatable
 from .module_functions import bound_to_processor, function_of, prepared, region_module, stub
@@ -59,23 +62,33 @@ class ReadRegion:
     bound: tuple[str, ...] = ()
 
 
-def read_relax(path: str, region: str | None, shapes: Mapping[str, Sequence[int]]) -> ReadRegion:
+def read_relax(path: str, region: str | None, shapes: Mapping[str, Sequence[int]], asks: bool = False) -> ReadRegion:
     """Return a region of the module in the file at `path`.
 
     Args:
         region: The name of the region; the largest one of the function ``main``, or of the only one, unless given.
         shapes: Shapes of parameters by name, for those with symbols.
+        asks: Where none is named and there are several, raise `SeveralRegions`.
 
     Raises:
         CollageError: there is no module, no such function or region, or a shape is open.
     """
     with _quiet():
         module, notes = read_module(Path(path))
+    if asks and region is None:
+        _ask(module, shapes, Path(path).name)
     return region_of(module, region, shapes, notes)
 
 
-def read_region_names(path: str, shapes: Mapping[str, Sequence[int]]) -> tuple[list[str], list[str]]:
-    """Return the names of all regions of the module in the file at `path`, and which functions are left to TVM as a whole, and why.
+def _ask(module: tvm.IRModule, shapes: Mapping[str, Sequence[int]], name: str) -> None:
+    """Raise `SeveralRegions` where the module of the file `name` has several."""
+    regions, _ = regions_of(module, shapes)
+    if len(regions) > 1:
+        raise several_regions(name, regions)
+
+
+def read_regions(path: str, shapes: Mapping[str, Sequence[int]]) -> tuple[list[RegionSummary], list[str]]:
+    """Return all regions of the module in the file at `path`, and which functions are left to TVM as a whole, and why.
 
     The region that is taken where none is named comes first.
 
@@ -84,11 +97,15 @@ def read_region_names(path: str, shapes: Mapping[str, Sequence[int]]) -> tuple[l
     """
     with _quiet():
         module, _ = read_module(Path(path))
+    return regions_of(module, shapes)
+
+
+def regions_of(module: tvm.IRModule, shapes: Mapping[str, Sequence[int]]) -> tuple[list[RegionSummary], list[str]]:
+    """As `read_regions`, of a module that is there already."""
     first = function_of(module, None)
-    others = [str(var.name_hint) for var, one in module.functions_items() if isinstance(one, relax.Function) and not _is_taken(one)]
-    names: list[str] = []
+    found: list[RegionSummary] = []
     left: list[str] = []
-    for name in dict.fromkeys([first, *others]):
+    for name in (first, *_others(module, first)):
         try:
             regions = _divided(module, name, shapes).regions
         except CollageError as error:
@@ -97,8 +114,24 @@ def read_region_names(path: str, shapes: Mapping[str, Sequence[int]]) -> tuple[l
             left.append(f"the function {name!r} is left to TVM: {error.message}")
             continue
         order = sorted(range(len(regions)), key=lambda at: regions[at] is not largest(regions)) if name == first else range(len(regions))
-        names += [region_name(name, at) for at in order]
-    return names, left
+        found += [region_summary(regions[at], name, at) for at in order]
+    return found, left
+
+
+def region_summary(region: Region, function: str, index: int) -> RegionSummary:
+    """Return what a list says of the region `index` of `function`."""
+    try:
+        graph = proto_graph(region.model(function))
+        operations = sum(map(WorkEstimator(graph).operations, range(len(graph))))
+    except (Untranslatable, CollageError):
+        operations = 0.0
+    return RegionSummary(region_name(function, index), region.block, len(region.writer.nodes), operations)
+
+
+def _others(module: tvm.IRModule, first: str) -> list[str]:
+    """Return the names of the functions besides `first` that no pass has taken."""
+    functions = [(str(var.name_hint), one) for var, one in module.functions_items() if isinstance(one, relax.Function)]
+    return [name for name, one in functions if name != first and not _is_taken(one)]
 
 
 def _is_taken(function: relax.Function) -> bool:

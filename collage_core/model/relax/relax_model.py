@@ -18,6 +18,7 @@ from onnx import ModelProto, numpy_helper
 
 from ...base.isolation.errors import WorkerError
 from ...base.isolation.worker import Worker
+from ...base.module_regions import RegionSummary
 from ...base.user_file import read_file
 from ...errors import CollageError
 from ..base import Arrays, FoldedNode
@@ -102,11 +103,13 @@ def load_relax(
     *,
     values: Mapping[str, Value] | None = None,
     region: str | None = None,
+    asks: bool = False,
 ) -> RelaxModel:
     """Load a region of the Relax module at `source`; the further arguments are those of `onnx_model.load_model`.
 
     Args:
         region: The name of the region (`region_names`); the largest one of the function ``main``, or of the only one, unless given.
+        asks: Where none is named and there are several, raise `SeveralRegions`.
 
     Raises:
         CollageError: the file cannot be read, holds no module, or no region of its function can be partitioned.
@@ -117,7 +120,7 @@ def load_relax(
     except OSError as error:
         raise CollageError(f"cannot read {str(path)!r}: {error.strerror}", "check the path and its permissions", "unreadable") from error
     with Worker(memory_bytes=READ_BYTES) as worker:
-        read = read_in(worker, path, dict(shapes or {}), region)
+        read = read_in(worker, path, dict(shapes or {}), region, asks=asks)
     user, gone = normalise(ModelProto.FromString(read.onnx))
     fixed = fix_values(user, values or {})
     identity = [
@@ -132,25 +135,31 @@ def load_relax(
     return RelaxModel(name or path.stem, hashed, user, gone, fold, fixed, read)
 
 
-def region_names_in(path: Path, shapes: Mapping[str, Sequence[int]]) -> tuple[list[str], list[str]]:
-    """Return the names of the regions of the module in a file, and what is left to TVM, as `reading.read_region_names`.
+def regions_in(path: Path, shapes: Mapping[str, Sequence[int]]) -> tuple[list[RegionSummary], list[str]]:
+    """Return the regions of the module in a file, and what is left to TVM, as `reading.read_regions`.
 
     Raises:
         CollageError: as `load_relax`.
     """
     with Worker(memory_bytes=READ_BYTES) as worker:
-        return _called(worker, _read_names, path, shapes)
+        found: tuple[list[RegionSummary], list[str]] = _called(worker, _read_regions, path, shapes)
+        return found
 
 
 def read_in(
-    worker: Worker, path: Path, shapes: Mapping[str, Sequence[int]], region: str | None = None, timeout_s: float = READ_S
+    worker: Worker,
+    path: Path,
+    shapes: Mapping[str, Sequence[int]],
+    region: str | None = None,
+    timeout_s: float = READ_S,
+    asks: bool = False,
 ) -> ReadRegion:
     """Return the region that `worker` reads in the file at `path`.
 
     Raises:
         CollageError: as `load_relax`; also where reading takes the process down, or too much time or memory.
     """
-    read: ReadRegion = _called(worker, _read, path, region, shapes, timeout_s=timeout_s)
+    read: ReadRegion = _called(worker, _read, path, region, shapes, asks, timeout_s=timeout_s)
     return read
 
 
@@ -162,16 +171,16 @@ def _called(worker: Worker, function: Callable[..., Any], path: Path, *given: An
         raise CollageError(message, "mend it, or save it again", "not_relax") from error
 
 
-def _read(path: str, region: str | None, shapes: Mapping[str, Sequence[int]]) -> ReadRegion:
+def _read(path: str, region: str | None, shapes: Mapping[str, Sequence[int]], asks: bool) -> ReadRegion:
     from .reading import read_relax
 
-    return read_relax(path, region, shapes)
+    return read_relax(path, region, shapes, asks)
 
 
-def _read_names(path: str, shapes: Mapping[str, Sequence[int]]) -> tuple[list[str], list[str]]:
-    from .reading import read_region_names
+def _read_regions(path: str, shapes: Mapping[str, Sequence[int]]) -> tuple[list[RegionSummary], list[str]]:
+    from .reading import read_regions
 
-    return read_region_names(path, shapes)
+    return read_regions(path, shapes)
 
 
 def _run(ir: str, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:

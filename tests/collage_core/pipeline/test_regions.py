@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from collage_core.base.module_regions import RegionSummary
 from collage_core.errors import CollageError
 from collage_core.events import Note
+from collage_core.model.relax.relax_model import regions_in
 from collage_core.options import Options
 from collage_core.pipeline import regions
 from collage_core.pipeline.discover import CandidateSet, Phases
+from collage_core.pipeline.record import RunRecord
 from collage_core.pipeline.regions import partition_regions, plans_beside
 from collage_core.rewrite.plan import read_plan
 from tests.helpers.command import document_of, in_this_process
@@ -67,6 +70,10 @@ def test_each_region_has_a_run_of_its_own(module: Path, tmp_path: Path) -> None:
     assert [[node.name for node in one.graph.nodes] for one in records] == [["bent", "lv2", "d"], ["a"], ["twice", "risen"]]
     assert len({one.plan.model.hash for one in records}) == 3
     assert "region main.0, 2 of 3" in notes
+    listed, left = regions_in(module, {})
+    assert [(one.name, one.block, one.nodes) for one in listed] == [("main.1", 2, 3), ("main.0", 0, 1), ("scaled.0", 0, 2)]
+    assert all(one.operations >= one.nodes * 4 for one in listed)
+    assert left == []
     only = partition_regions(module, Options(("onnxruntime",), costs="roofline", threads=1, region="scaled.0", shapes={"x": (3, 4)}))
     assert only.graph.inputs[0].type.shape == (3, 4)
     with pytest.raises(CollageError, match=r"the function 'main' has 2 regions, and 'main.7' is none"):
@@ -81,6 +88,9 @@ def test_plans_artifacts_and_the_module_hold_all_regions(tmp_path: Path, capsys:
     from tests.collage_core.transform.test_collage_partition import functions_of, run
 
     out, applied = tmp_path / "out", tmp_path / "applied"
+    alone = document_of(capsys, "partition", module, *ROOFLINE, "--region", "main.0")
+    assert "regions" not in alone
+    assert [name for part in alone["plan"]["partitions"] for name in part["names"]] == ["a"]
     document = document_of(capsys, "partition", module, *ROOFLINE, "--out", out)
     assert set(document["regions"]) == {"main.0"}
     for folder in (out, out / "main.0"):
@@ -100,6 +110,24 @@ def test_plans_artifacts_and_the_module_hold_all_regions(tmp_path: Path, capsys:
         assert np.allclose(run(built, x, np.array(flag))[0], 1 / (1 + np.exp(-(bent + risen))), atol=1e-5)
 
 
+def test_the_budget_is_shared_out_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With mock costs nothing is measured; what each run may spend is what is looked at."""
+    found_regions = [RegionSummary("main.1", 2, 3, 24.0), RegionSummary("main.0", 0, 1, 8.0)]
+    monkeypatch.setattr(regions, "regions_in", lambda _path, _shapes: (found_regions, []))
+    record, given, notes = partition_regions("mini_mnist", OPTIONS), [], []
+
+    def planned(_source: object, options: Options, *_others: object) -> RunRecord:
+        given.append((options.region, options.budget_s, options.tune_s))
+        return record
+
+    monkeypatch.setattr(regions, "partition", planned)
+    options = Options(("onnxruntime",), costs="mock:costs.json", budget_s=40)
+    partition_regions("model.py", options, lambda event: notes.append(event.text) if isinstance(event, Note) else None)
+    partition_regions("model.py", Options(("tvm",), tune_s=20))
+    assert given == [("main.1", 30, None), ("main.0", 10, None), ("main.1", None, 15), ("main.0", None, 5)]
+    assert notes == ["region main.1, 1 of 2: 30 s of 40 s for measuring", "region main.0, 2 of 2: 10 s of 40 s for measuring"]
+
+
 def test_a_dry_run_tells_of_each_region(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str | None] = []
 
@@ -108,7 +136,8 @@ def test_a_dry_run_tells_of_each_region(monkeypatch: pytest.MonkeyPatch) -> None
         return {"of": options.region}
 
     monkeypatch.setattr(regions, "dry_run", told)
-    monkeypatch.setattr(regions, "region_names_in", lambda _path, _shapes: (["main.1", "main.0"], ["the function 'f' is left to TVM: why"]))
+    found_regions = [RegionSummary("main.1", 2, 3, 24.0), RegionSummary("main.0", 0, 1, 8.0)]
+    monkeypatch.setattr(regions, "regions_in", lambda _path, _shapes: (found_regions, ["the function 'f' is left to TVM: why"]))
     notes: list[str] = []
     found = regions.dry_run_regions("model.py", OPTIONS, lambda event: notes.append(event.text) if isinstance(event, Note) else None)
     assert found == {"of": "main.1", "region": "main.1", "regions": {"main.0": {"of": "main.0"}}}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -19,6 +20,7 @@ from tvm.script import tirx as T  # noqa: E402
 from tvm_ffi import structural_equal  # noqa: E402
 
 from collage_core.errors import CollageError  # noqa: E402
+from collage_core.events import Note  # noqa: E402
 from collage_core.transform import CollagePartition, RunHooks  # noqa: E402
 from collage_core.transform.collage_partition import Report  # noqa: E402
 
@@ -173,8 +175,11 @@ class Several:
 
 @pytest.mark.long
 def test_what_no_toolchain_can_take_stays_and_divides() -> None:
-    report = Report()
-    made = CollagePartition(["onnxruntime"], costs="roofline", threads=1, report=report)(Several)
+    report, notes = Report(), list[str]()
+    told = {"report": report, "emit": lambda event: notes.append(event.text) if isinstance(event, Note) else None}
+    made = CollagePartition(["onnxruntime"], costs="roofline", threads=1, budget_s=12, **told)(Several)
+    parts = [found for found in (re.fullmatch(r"region main\.\d, \d of 3: (.*) s of 12 s for measuring", note) for note in notes) if found]
+    assert sum(float(found[1]) for found in parts) == pytest.approx(12, abs=0.1)
     relax.analysis.well_formed(made)
     assert [one.function for one in report.regions].count("main") == 3, "before and after the call, and after the If"
     reasons = {one.name: one.reason for one in report.left["main"]}
