@@ -18,6 +18,7 @@ from typing import Any
 from werkzeug.serving import BaseWSGIServer, ThreadedWSGIServer, WSGIRequestHandler
 
 from collage_core.base.home import expanded
+from collage_core.base.module_regions import SeveralRegions
 from collage_core.errors import CollageError
 from collage_core.model.samples import registry as samples
 
@@ -40,6 +41,7 @@ def serve(
     *,
     shapes: Mapping[str, Sequence[int] | str] | None = None,
     values: Mapping[str, str] | None = None,
+    region: str | None = None,
     hosts: Sequence[str] = (),
     behind_proxy: bool = False,
 ) -> None:
@@ -52,6 +54,7 @@ def serve(
         open_browser: Show the page in the user's browser, where there is one.
         shapes: Input name to shape, for `model`; text such as ``1,{16,64}`` for several.
         values: Input name to the value that it always has, for `model`.
+        region: Name of the region of `model`, a Relax module; the largest one unless given.
         hosts: Further names under which the page is asked for, such as a proxy's.
         behind_proxy: One proxy in front sets ``X-Forwarded-…``.
 
@@ -61,7 +64,7 @@ def serve(
     config = ServerConfig(host=host, hosts=tuple(hosts), behind_proxy=behind_proxy)
     with closing(listen(host, port)) as listening:
         if model is not None:
-            config = replace(config, model=open_model(config, model, FixedInputs(shapes or {}, values or {})))
+            config = replace(config, model=open_model(config, model, FixedInputs(shapes or {}, values or {}, region)))
         _run(config, listening, open_browser)
 
 
@@ -87,15 +90,23 @@ def listen(host: str, port: int | None) -> socket.socket:
 
 
 def open_model(config: ServerConfig, model: str, fixed: FixedInputs) -> str:
-    """Open a sample or a file; gives its id.
+    """Open a sample or a file, and return its id. Of several regions the largest one is opened, unless one is named.
 
     Raises:
         CollageError: it cannot be opened.
     """
     store, path = ModelStore(config), expanded(model)
     sample = None if os.path.isfile(path) else samples.find_sample(model)
-    info, _ = store.open_sample(sample.name, fixed) if sample else store.open_path(samples.resolve(str(path)), fixed)
-    return info.id
+    if sample:
+        return store.open_sample(sample.name, fixed)[0].id
+    file = samples.resolve(str(path))
+    try:
+        return store.open_path(file, fixed)[0].id
+    except SeveralRegions as error:
+        largest = error.regions[0].name
+        said = f"{model!r} has {len(error.regions)} regions: {largest} is the largest, and open; --region, or the page, opens another"
+        print(said, file=sys.stderr, flush=True)
+        return store.open_path(file, replace(fixed, region=largest))[0].id
 
 
 def address_of(host: str, listening: socket.socket) -> str:

@@ -39,6 +39,7 @@ def collage() -> None:
 @click.option("--no-browser", is_flag=True, help="Don't open a browser.")
 @click.option("--shape", "shapes", multiple=True, metavar="INPUT=1,3,224,224", help=SHAPE_HELP)
 @click.option("--value", "values", multiple=True, metavar="INPUT=16000", help=VALUE_HELP)
+@click.option("--region", metavar="NAME", help="The region to open of a Relax module; the largest unless given.")
 @click.option("--allow-host", "hosts", multiple=True, metavar="NAME", help="Another name by which the page is reached. Repeatable.")
 @click.option("--behind-proxy", is_flag=True, help="Trust the forwarded headers of one proxy in front.")
 def explore(
@@ -48,6 +49,7 @@ def explore(
     no_browser: bool,
     shapes: tuple[str, ...],
     values: tuple[str, ...],
+    region: str | None,
     hosts: tuple[str, ...],
     behind_proxy: bool,
 ) -> None:
@@ -55,7 +57,7 @@ def explore(
     from importlib import import_module
 
     serve = import_module("collage_server.launch").serve
-    fixed = {"shapes": plain_shapes(shapes), "values": dict(map(value, values))}
+    fixed = {"shapes": plain_shapes(shapes), "values": dict(map(value, values)), "region": region}
     serve(host=host, port=port, model=model, open_browser=not no_browser, hosts=hosts, behind_proxy=behind_proxy, **fixed)
 
 

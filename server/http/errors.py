@@ -16,10 +16,11 @@ from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
 from collage_core.base.isolation.errors import WorkerTimeout
+from collage_core.base.module_regions import RegionSummary
 from collage_core.base.whole_file import FULL
 from collage_core.errors import Cancelled, CollageError
 
-from ..messages.live import ApiError, ErrorBody
+from ..messages.live import ApiError, ErrorBody, RegionChoice
 
 _CODES = {400: "invalid", 404: "not_found", 405: "method_not_allowed", 413: "too_large", 415: "not_json"}
 _HINTS = {
@@ -57,15 +58,15 @@ def api_error(error: CollageError) -> ApiError:
     return ApiError(error.code, error.message, error.hint)
 
 
-def error_response(status: int, error: ApiError, choices: Sequence[str] = ()) -> Response:
+def error_response(status: int, error: ApiError, choices: Sequence[str] = (), regions: Sequence[RegionSummary] = ()) -> Response:
     """Answer with an `ErrorBody`."""
-    return Response(json.dumps(error_body(error, choices)), status, mimetype="application/json")
+    return Response(json.dumps(error_body(error, choices, regions)), status, mimetype="application/json")
 
 
-def error_body(error: ApiError, choices: Sequence[str] = ()) -> dict[str, Any]:
-    """Return an `ErrorBody` as it travels: without choices where there are none."""
-    body = asdict(ErrorBody(error, list(choices)))
-    return body if choices else {"error": body["error"]}
+def error_body(error: ApiError, choices: Sequence[str] = (), regions: Sequence[RegionSummary] = ()) -> dict[str, Any]:
+    """Return an `ErrorBody` as it travels: without choices and regions where there are none."""
+    offered = [RegionChoice(region.name, region.function, region.block, region.nodes) for region in regions]
+    return {key: value for key, value in asdict(ErrorBody(error, list(choices), offered)).items() if value}
 
 
 def register(app: Flask) -> None:
@@ -82,7 +83,7 @@ def register(app: Flask) -> None:
 
 
 def _mistake(error: CollageError) -> Response:
-    return error_response(getattr(error, "status", 400), api_error(error), getattr(error, "choices", ()))
+    return error_response(getattr(error, "status", 400), api_error(error), getattr(error, "choices", ()), getattr(error, "regions", ()))
 
 
 def _too_slow(error: WorkerTimeout) -> Response:

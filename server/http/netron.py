@@ -86,7 +86,7 @@ def shell() -> str:
 @models.get("/models/<model>/onnx")
 def original(model: str) -> Response:
     path, fixed = services().models.file(model)
-    return _answer(onnx_files.original, str(path), fixed.shapes, fixed.values)
+    return _answer(onnx_files.original, str(path), fixed.shapes, fixed.values, fixed.region)
 
 
 @models.get("/runs/<run>/onnx")

@@ -18,15 +18,34 @@ class ApiError:
 
 
 @dataclass(frozen=True)
+class RegionChoice:
+    """A region of a Relax module, as it is offered to be opened.
+
+    Attributes:
+        name: Such as ``main.0``.
+        function: Name of its function.
+        block: Index of its dataflow block in the function.
+        nodes: Number of its nodes.
+    """
+
+    name: str
+    function: str
+    block: int
+    nodes: int
+
+
+@dataclass(frozen=True)
 class ErrorBody:
     """Every answer whose status is 400 or more.
 
     Attributes:
         choices: Paths of models, one of which is to be opened in place of the folder that was named; left out where there are none.
+        regions: Regions of the Relax module, one of which is to be opened, the largest first; left out where there are none.
     """
 
     error: ApiError
     choices: list[str] = field(default_factory=list)
+    regions: list[RegionChoice] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,7 @@ class OpenModel:
     """JSON body of ``POST /api/v1/models``: exactly one of `sample`, `path` and `again`; answered with a `ModelInfo`.
 
     An upload is multipart instead: a part ``file`` for the model and one for each file of its external data, and
-    ``shapes`` and ``values`` as JSON text.
+    ``shapes``, ``values`` and ``region`` as JSON text.
 
     Attributes:
         path: A file on the server's machine; only where `PageConfig.local_paths` says so.
@@ -104,6 +104,8 @@ class OpenModel:
         shapes: Input name to shape, such as ``{"x": [1, 3, 224, 224]}``.
         values: Input name to the value that it always has, such as ``{"sr": "16000"}``: it becomes a constant. Elements of a vector
             have commas between.
+        region: Of a Relax module the name of the region to open, such as ``main.0``. Where several are to choose from and none is named,
+            the answer is an error with `ErrorBody.regions`. With `again` it is the one that was opened unless given; an empty text asks.
     """
 
     sample: str | None = None
@@ -111,6 +113,7 @@ class OpenModel:
     again: str | None = None
     shapes: dict[str, list[int]] = field(default_factory=dict)
     values: dict[str, str] | None = None
+    region: str | None = None
 
 
 @dataclass(frozen=True)
@@ -128,6 +131,7 @@ class ModelInfo:
         dimensions: Input → its dimensions as the file has them: a size where it is fixed, else a symbol, or ``?``. Inputs of which the
             file says nothing are missing.
         accuracy: The largest relative error at which a result counts as right, unless a run says another.
+        region: Name of the region of a Relax module that it is, where it was chosen from several.
     """
 
     id: str
@@ -144,6 +148,7 @@ class ModelInfo:
     values: dict[str, str] = field(default_factory=dict)
     dimensions: dict[str, list[str]] = field(default_factory=dict)
     accuracy: float = 1e-3
+    region: str | None = None
 
 
 @dataclass(frozen=True)

@@ -86,8 +86,8 @@ def _open(body: OpenModel) -> tuple[ModelInfo, bool]:
     if sum(given is not None for given in (body.sample, body.path, body.again)) != 1:
         raise Problem(400, "invalid", "exactly one of 'sample', 'path' and 'again' is expected", "docs/api.md shows what is expected")
     if body.again is not None:
-        return services().models.open_again(body.again, body.shapes, body.values)
-    fixed = FixedInputs(body.shapes, body.values or {})
+        return services().models.open_again(body.again, body.shapes, body.values, body.region)
+    fixed = FixedInputs(body.shapes, body.values or {}, body.region or None)
     if body.sample is not None:
         sample = samples.find_sample(body.sample)
         if sample is None:
@@ -122,11 +122,12 @@ def _upload() -> tuple[ModelInfo, bool]:
             400, "too_many_files", f"{len(files)} files were sent, {limit} are accepted", "send the model with its external data alone"
         )
     _check_code([file.filename or "" for file in files])
-    body = read(OpenModel, {name: parse(request.form.get(name) or "{}") for name in ("shapes", "values")})
+    given = {name: parse(text) for name in ("shapes", "values", "region") if (text := request.form.get(name))}
+    body = read(OpenModel, given)
     with services().models.incoming() as folder:
         for file in files:
             _save(file, folder / FILES)
-        return services().models.open_upload(folder, FixedInputs(body.shapes, body.values or {}))
+        return services().models.open_upload(folder, FixedInputs(body.shapes, body.values or {}, body.region or None))
 
 
 def _save(file: FileStorage, folder: Path) -> None:

@@ -44,19 +44,21 @@ Arguments = TypeVarTuple("Arguments")
 
 @dataclass(frozen=True)
 class FixedInputs:
-    """The shapes and values that the user fixed of a model's inputs.
+    """Shapes and values of a model's inputs, and the region of a Relax module, as the user fixed them.
 
     Attributes:
         shapes: Input name → dimensions; text such as ``1,{16,64}`` where several shapes are planned for, of which the page shows the last.
         values: Input name → the value that it always has, as `collage_core.options.Options.values`.
+        region: Name of the region; None for the only one.
     """
 
     shapes: Mapping[str, Sequence[int] | str] = field(default_factory=dict)
     values: Mapping[str, str] = field(default_factory=dict)
+    region: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         shapes = {name: shape if isinstance(shape, str) else list(shape) for name, shape in self.shapes.items()}
-        return {"shapes": shapes, "values": dict(self.values)}
+        return {"shapes": shapes, "values": dict(self.values), **({"region": self.region} if self.region else {})}
 
 
 class ModelStore:
@@ -102,12 +104,15 @@ class ModelStore:
                 error.hint = "the model keeps its weights in a second file: choose both files together, or drop both"
             raise
 
-    def open_again(self, model: str, shapes: Mapping[str, Sequence[int]], values: Mapping[str, str] | None) -> tuple[ModelInfo, bool]:
+    def open_again(
+        self, model: str, shapes: Mapping[str, Sequence[int]], values: Mapping[str, str] | None, region: str | None = None
+    ) -> tuple[ModelInfo, bool]:
         """Open what lies where the file of `model` lay, with these shapes and values.
 
         Args:
             shapes: Those that were fixed if none are given.
             values: Those that were fixed if None.
+            region: The one that was opened if None; empty for none, so that the error lists them where there are several.
 
         Raises:
             CollageError: there is no such model (404), or what lies there cannot be opened.
@@ -115,7 +120,8 @@ class ModelStore:
         folder = _folder(model)
         meta = _meta(folder)
         before = _fixed_inputs(meta)
-        fixed = FixedInputs(shapes or before.shapes, before.values if values is None else values)
+        chosen = before.region if region is None else region or None
+        fixed = FixedInputs(shapes or before.shapes, before.values if values is None else values, chosen)
         if meta["sample"]:
             return self.open_sample(meta["sample"], fixed)
         if any((folder / FILES).iterdir()):  # Uploaded: the new model must outlive the old one.
@@ -190,7 +196,7 @@ class ModelStore:
         shutil.rmtree(_folder(model))
 
     def _open(self, path: Path, sample: str | None, fixed: FixedInputs, folder: Path) -> tuple[ModelInfo, bool]:
-        meta = self._call(path, load_model.load, str(path), sample, fixed.shapes, fixed.values, str(folder))
+        meta = self._call(path, load_model.load, str(path), sample, fixed.shapes, fixed.values, fixed.region, str(folder))
         meta = {**meta, **fixed.to_json(), "sample": sample}
         final = _models_folder() / meta["id"]
         if path.is_relative_to(folder):
@@ -263,7 +269,7 @@ def _meta(folder: Path) -> dict[str, Any]:
 
 
 def _fixed_inputs(meta: Mapping[str, Any]) -> FixedInputs:
-    return FixedInputs(meta["shapes"], meta.get("values", {}))
+    return FixedInputs(meta["shapes"], meta.get("values", {}), meta.get("region"))
 
 
 def _opened(model: str) -> str:
@@ -301,4 +307,5 @@ def _info(meta: Mapping[str, Any]) -> ModelInfo:
         values=meta.get("values", {}),
         dimensions=meta.get("dimensions", {}),
         accuracy=meta.get("accuracy", 2e-2 if meta["quantised"] else 1e-3),
+        region=meta.get("region"),
     )

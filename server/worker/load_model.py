@@ -27,11 +27,15 @@ GROUPS = "groups-1.json.gz"
 
 
 def load(
-    source: str, sample: str | None, shapes: Mapping[str, Sequence[int] | str], values: Mapping[str, str], folder: str
+    source: str, sample: str | None, shapes: Mapping[str, Sequence[int] | str], values: Mapping[str, str], region: str | None, folder: str
 ) -> dict[str, Any]:
     """Read the model at the path `source`, or the `sample`, and write its graph into `folder`.
 
+    Args:
+        region: Name of the region of a Relax module.
+
     Raises:
+        SeveralRegions: no region is named, and there are several.
         CollageError: it cannot be read, is no model, has an input whose shape is not known, or a shape or value does not fit.
     """
     from collage_core.model.accuracy import default_accuracy
@@ -41,7 +45,7 @@ def load(
 
     path = samples.resolve(sample) if sample else Path(source)
     sizes = _shown_shapes(path, shapes)
-    model = load_any(path, sizes, fold=True, name=sample or path.stem, values=values)
+    model = load_any(path, sizes, fold=True, name=sample or path.stem, values=values, region=region, asks=True)
     graph = model.graph
     types = graph.types
     proto = _read(path)

@@ -33,8 +33,8 @@ class Shown:
     left_out: int
 
 
-def original(path: str, shapes: Mapping[str, Sequence[int] | str], values: Mapping[str, str]) -> Shown:
-    """Return the file as it was opened; of a Relax module, what it is in ONNX with these shapes and values of inputs.
+def original(path: str, shapes: Mapping[str, Sequence[int] | str], values: Mapping[str, str], region: str | None = None) -> Shown:
+    """Return the file as it was opened; of a Relax module, what its region is in ONNX with these shapes and values of inputs.
 
     Raises:
         CollageError: it is too large to be read at once.
@@ -46,7 +46,8 @@ def original(path: str, shapes: Mapping[str, Sequence[int] | str], values: Mappi
     from collage_core.model.relax.relax_model import load_relax
 
     if is_relax_file(path):
-        model = load_relax(path, {name: shape for name, shape in shapes.items() if not isinstance(shape, str)}, fold=False, values=values)
+        sizes = {name: shape for name, shape in shapes.items() if not isinstance(shape, str)}
+        model = load_relax(path, sizes, fold=False, values=values, region=region)
         return _shown(onnx.ModelProto.FromString(model.cut(IndexSet(range(len(model.graph)))).onnx))
     return _shown(onnx.load(path, load_external_data=False))
 

@@ -59,6 +59,48 @@ def only_fusion_mode(page: Page) -> None:
             button.click()
 
 
+SEVERAL = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2, 4), "float32")):
+        with R.dataflow():
+            bent = R.nn.relu(x)
+            R.output(bent)
+        return bent
+
+    @R.function
+    def other(y: R.Tensor((2, 4), "float32")):
+        with R.dataflow():
+            risen = R.exp(y)
+            flat = R.tanh(risen)
+            R.output(flat)
+        return flat
+"""
+
+
+@pytest.mark.long
+def test_of_several_regions_the_user_chooses(explorer: Explorer, open_page: OpenPage, tmp_path: Path) -> None:
+    script = tmp_path / "several.py"
+    script.write_text(SEVERAL)
+    watched = open_page(explorer.address)
+    page = watched.page
+    page.locator("input[type=file]").set_input_files([script])
+    choice = page.get_by_role("region", name="Regions of the module")
+    expect(choice.get_by_role("listitem")).to_have_text(
+        ["other.0 function other, block 0: 2 nodes", "main.0 function main, block 0: 1 node"]
+    )
+    expect(choice.get_by_role("button", name="other.0")).to_be_focused()
+    watched.press("Enter")
+    watched.idle()
+    expect(watched.node("risen")).to_be_visible()
+    page.get_by_role("button", name=re.compile("several.*other.0")).click()
+    page.get_by_role("button", name="Another region of the module").click()
+    choice.get_by_role("button", name="main.0").click()
+    watched.idle()
+    expect(page.get_by_role("button", name="Relu bent")).to_be_visible()
+
+
 @pytest.mark.long
 def test_a_relax_module_from_opening_to_the_artifact(explorer: Explorer, open_page: OpenPage, tmp_path: Path) -> None:
     """A fusion pinned apart is apart in the next run's plan and in the artifact, which computes what the module computes."""

@@ -11,14 +11,18 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
 import requests
 from collage_server import launch
+from collage_server.config import ServerConfig
 from collage_server.launch import address_of, listen
+from collage_server.models.store import FixedInputs, ModelStore
 from flask import Flask
 
+from collage_core.base.module_regions import RegionSummary, several_regions
 from collage_core.errors import CollageError
 from tests.helpers.live import DEADLINE_S, serve, until
 
@@ -83,6 +87,25 @@ def test_model_that_is_none_is_told_before_anything_is_served(home: Path, tmp_pa
     bad.write_text("no model")
     with pytest.raises(CollageError, match="is not an ONNX model"):
         launch.serve(port=0, model=str(bad), open_browser=False)
+
+
+def test_of_several_regions_the_largest_is_opened_and_named(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, asked = tmp_path / "net.py", list[str | None]()
+    path.write_text("")
+
+    def opened(_store: ModelStore, _path: Path, fixed: FixedInputs) -> tuple[SimpleNamespace, bool]:
+        asked.append(fixed.region)
+        if fixed.region is None:
+            raise several_regions("net.py", [RegionSummary("main.0", 0, 1, 1.0), RegionSummary("other.0", 0, 2, 1.0)])
+        return SimpleNamespace(id=fixed.region), True
+
+    monkeypatch.setattr(ModelStore, "open_path", opened)
+    assert launch.open_model(ServerConfig(), str(path), FixedInputs()) == "other.0"
+    assert "has 2 regions: other.0 is the largest, and open" in capsys.readouterr().err
+    assert launch.open_model(ServerConfig(), str(path), FixedInputs(region="main.0")) == "main.0"
+    assert asked == [None, "other.0", "main.0"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

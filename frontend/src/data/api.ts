@@ -24,6 +24,7 @@ import type {
   OpenModel,
   OptionProblems,
   PackedCandidates,
+  RegionChoice,
   RunEstimates,
   RunBodies,
   RunList,
@@ -53,19 +54,21 @@ export class ApiFailure extends Error implements ApiError {
     message: string,
     readonly hint: string,
     readonly choices: string[] = [],
+    readonly regions: RegionChoice[] = [],
   ) {
     super(message);
   }
 }
 
-/** An error that the page can show, with the paths of models to choose from, if the server named some. */
+/** An error that the page can show, with the paths of models or the regions of one to choose from, if the server named some. */
 export interface PageError extends ApiError {
   choices?: string[];
+  regions?: RegionChoice[];
 }
 
 /** Any thrown value as an error that the page can show. */
 export function asApiError(error: unknown): PageError {
-  if (error instanceof ApiFailure) return { code: error.code, message: error.message, hint: error.hint, choices: error.choices };
+  if (error instanceof ApiFailure) return { code: error.code, message: error.message, hint: error.hint, choices: error.choices, regions: error.regions };
   return { code: "page", message: error instanceof Error ? error.message : String(error), hint: "reload the page" };
 }
 
@@ -82,7 +85,7 @@ export const api = {
   keepLayout: (model: string, key: string, layout: LayoutJson) => request<undefined>(layoutPath(model, key), withBody("PUT", layout)),
   openModel: (body: OpenModel) => post<ModelInfo>("models", body),
   deleteModel: (id: string) => request<undefined>(`models/${encodeURIComponent(id)}`, { method: "DELETE" }),
-  upload: (files: readonly File[], shapes: Shapes) => request<ModelInfo>("models", { method: "POST", body: form(files, shapes) }),
+  upload: (files: readonly File[], shapes: Shapes, region?: string) => request<ModelInfo>("models", { method: "POST", body: form(files, shapes, region) }),
   dot: (id: string, body: DotRequest) => during("dot", text(`models/${encodeURIComponent(id)}/dot`, withBody("POST", body))),
   runs: () => get<RunList>("runs"),
   run: (id: string) => get<RunSnapshot>(`runs/${encodeURIComponent(id)}`),
@@ -142,10 +145,11 @@ function layoutPath(model: string, key: string): string {
   return `models/${encodeURIComponent(model)}/layouts/${key}`;
 }
 
-function form(files: readonly File[], shapes: Shapes): FormData {
+function form(files: readonly File[], shapes: Shapes, region: string | undefined): FormData {
   const data = new FormData();
   for (const file of files) data.append("file", file, file.name);
   if (Object.keys(shapes).length > 0) data.append("shapes", JSON.stringify(shapes));
+  if (region !== undefined) data.append("region", JSON.stringify(region));
   return data;
 }
 
@@ -213,8 +217,8 @@ async function decoded(body: ReadableStream<Uint8Array>): Promise<string> {
 
 function failure(status: number, text: string): ApiFailure {
   try {
-    const { error, choices } = JSON.parse(text) as ErrorBody;
-    return new ApiFailure(error.code, error.message, error.hint, choices);
+    const { error, choices, regions } = JSON.parse(text) as ErrorBody;
+    return new ApiFailure(error.code, error.message, error.hint, choices, regions);
   } catch {
     return new ApiFailure("http", `the server answered with status ${status}`, "its log has the details");
   }

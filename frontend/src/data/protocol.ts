@@ -83,14 +83,32 @@ export interface ApiError {
 }
 
 /**
+ * A region of a Relax module, as it is offered to be opened.
+ *
+ * Attributes:
+ *     name: Such as `main.0`.
+ *     function: Name of its function.
+ *     block: Index of its dataflow block in the function.
+ *     nodes: Number of its nodes.
+ */
+export interface RegionChoice {
+  name: string;
+  function: string;
+  block: number;
+  nodes: number;
+}
+
+/**
  * Every answer whose status is 400 or more.
  *
  * Attributes:
  *     choices: Paths of models, one of which is to be opened in place of the folder that was named; left out where there are none.
+ *     regions: Regions of the Relax module, one of which is to be opened, the largest first; left out where there are none.
  */
 export interface ErrorBody {
   error: ApiError;
   choices?: string[];
+  regions?: RegionChoice[];
 }
 
 /** Sent by a client that opens a run. `after` is the number of the last event that it has, 0 for none. */
@@ -342,7 +360,7 @@ export interface FormalInputsJson {
  * JSON body of `POST /api/v1/models`: exactly one of `sample`, `path` and `again`; answered with a `ModelInfo`.
  *
  * An upload is multipart instead: a part `file` for the model and one for each file of its external data, and
- * `shapes` and `values` as JSON text.
+ * `shapes`, `values` and `region` as JSON text.
  *
  * Attributes:
  *     path: A file on the server's machine; only where `PageConfig.local_paths` says so.
@@ -351,6 +369,8 @@ export interface FormalInputsJson {
  *     shapes: Input name to shape, such as `{"x": [1, 3, 224, 224]}`.
  *     values: Input name to the value that it always has, such as `{"sr": "16000"}`: it becomes a constant. Elements of a vector
  *         have commas between.
+ *     region: Of a Relax module the name of the region to open, such as `main.0`. Where several are to choose from and none is named,
+ *         the answer is an error with `ErrorBody.regions`. With `again` it is the one that was opened unless given; an empty text asks.
  */
 export interface OpenModel {
   sample?: string | null;
@@ -358,6 +378,7 @@ export interface OpenModel {
   again?: string | null;
   shapes?: Record<string, number[]>;
   values?: Record<string, string> | null;
+  region?: string | null;
 }
 
 /**
@@ -374,6 +395,7 @@ export interface OpenModel {
  *     dimensions: Input → its dimensions as the file has them: a size where it is fixed, else a symbol, or `?`. Inputs of which the
  *         file says nothing are missing.
  *     accuracy: The largest relative error at which a result counts as right, unless a run says another.
+ *     region: Name of the region of a Relax module that it is, where it was chosen from several.
  */
 export interface ModelInfo {
   id: string;
@@ -390,6 +412,7 @@ export interface ModelInfo {
   values: Record<string, string>;
   dimensions: Record<string, string[]>;
   accuracy: number;
+  region: string | null;
 }
 
 /**

@@ -159,7 +159,7 @@ async function modelOfRun(id: string): Promise<string | undefined> {
   try {
     return (await api.run(id)).model;
   } catch (error) {
-    modelState.value = { kind: "failed", error: asApiError(error), source: { kind: "id", id } };
+    modelState.value = { kind: "failed", error: asApiError(error), source: { kind: "id", id }, shapes: {} };
     return undefined;
   }
 }

@@ -16,6 +16,7 @@ import requests
 from collage_server.base.json_files import read_json, write_json
 from collage_server.config import ServerConfig
 from collage_server.models import store as model_store
+from collage_server.services import services
 from collage_server.worker import load_model
 from flask import Flask
 from onnx import TensorProto, helper, numpy_helper
@@ -306,6 +307,51 @@ def test_a_relax_module_opens_like_any_model(app: Flask) -> None:
     assert [(node["name"], node["op"]) for node in nodes] == [("lv", "Exp"), ("a", "Relu")]
     shown = client.get(f"/api/v1/models/{info['id']}/onnx")
     assert [node.op_type for node in onnx.ModelProto.FromString(shown.data).graph.node] == ["Exp", "Relu"]
+
+
+SEVERAL = b"""
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2, 4), "float32")):
+        with R.dataflow():
+            a = R.nn.relu(x)
+            R.output(a)
+        return a
+
+    @R.function
+    def other(y: R.Tensor((2, 4), "float32")):
+        with R.dataflow():
+            b = R.exp(y)
+            c = R.tanh(b)
+            R.output(c)
+        return c
+"""
+
+
+@pytest.mark.long
+def test_of_several_regions_one_is_chosen(app: Flask) -> None:
+    """The error lists them, the largest first; a run, and what is opened again, are of the chosen one."""
+    client = app.test_client()
+    asked = upload(app, [("several.py", SEVERAL)])
+    assert (asked.status_code, asked.json["error"]["code"]) == (400, "several_regions")
+    assert asked.json["regions"] == [
+        {"name": "other.0", "function": "other", "block": 0, "nodes": 2},
+        {"name": "main.0", "function": "main", "block": 0, "nodes": 1},
+    ]
+    data = {"file": [(io.BytesIO(SEVERAL), "several.py")], "region": '"other.0"'}
+    info = client.post("/api/v1/models", data=data, content_type="multipart/form-data").json
+    assert (info["name"], info["nodes"], info["region"]) == ("several", 2, "other.0")
+    shown = client.get(f"/api/v1/models/{info['id']}/onnx")
+    assert [node.op_type for node in onnx.ModelProto.FromString(shown.data).graph.node] == ["Exp", "Tanh"]
+    with app.app_context():
+        _, fixed = services().models.file(info["id"])
+    assert fixed.to_json()["region"] == "other.0"
+    again = client.post("/api/v1/models", json={"again": info["id"]})
+    assert (again.status_code, again.json["region"]) == (200, "other.0")
+    asked = client.post("/api/v1/models", json={"again": info["id"], "region": ""})
+    assert len(asked.json["regions"]) == 2
+    assert leftovers() == []
 
 
 @pytest.mark.parametrize("name", ["module.py", "program.pt2"])

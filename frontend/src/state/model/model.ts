@@ -2,7 +2,7 @@
 
 import { computed, signal } from "@preact/signals";
 import type { FormalInputs } from "../../data/model/formal_inputs";
-import type { PageError } from "../../data/api";
+import type { PageError, Shapes } from "../../data/api";
 import type { FoldedNodeJson, GraphJson, ModelGroups, ModelInfo } from "../../data/protocol";
 import type { BuiltGraph } from "../../graph/boxes/build";
 import type { Fold } from "../../graph/boxes/groups";
@@ -23,13 +23,21 @@ export interface OpenedModel {
   frames: readonly GroupFrame[];
 }
 
-/** The source of a model, kept so that opening it can be tried again with shapes. `values` are of inputs that are to be constants. */
-export type Source = { kind: "sample"; name: string } | { kind: "files"; files: readonly File[] } | { kind: "path"; path: string } | { kind: "id"; id: string } | { kind: "again"; id: string; values?: Record<string, string> };
+/**
+ * The source of a model, kept so that opening it can be tried again with shapes. `values` are of inputs that are to be constants, and
+ * `region` is that of a Relax module; of a model that was opened before it stays unless given, and an empty one asks for it.
+ */
+export type Source =
+  | { kind: "sample"; name: string }
+  | { kind: "files"; files: readonly File[]; region?: string }
+  | { kind: "path"; path: string; region?: string }
+  | { kind: "id"; id: string }
+  | { kind: "again"; id: string; values?: Record<string, string>; region?: string };
 
 export type ModelState =
   | { kind: "empty" }
   | { kind: "loading"; what: string }
-  | { kind: "failed"; error: PageError; source: Source }
+  | { kind: "failed"; error: PageError; source: Source; shapes: Shapes }
   | { kind: "ready"; model: OpenedModel };
 
 export const modelState = signal<ModelState>({ kind: "empty" });

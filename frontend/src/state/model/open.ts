@@ -54,7 +54,7 @@ export async function openSource(source: Source, shapes: Shapes = {}, run?: stri
     void refreshModels();
   } catch (error) {
     if (mine !== newest || error instanceof Superseded) return;
-    modelState.value = { kind: "failed", error: asApiError(error), source };
+    modelState.value = { kind: "failed", error: asApiError(error), source, shapes };
   }
 }
 
@@ -80,14 +80,18 @@ function infoOf(source: Source, shapes: Shapes): Promise<ModelInfo> {
     case "sample":
       return api.openModel({ sample: source.name, shapes });
     case "path":
-      return api.openModel({ path: source.path, shapes });
+      return api.openModel({ path: source.path, shapes, ...regionOf(source) });
     case "files":
-      return api.upload(source.files, shapes);
+      return api.upload(source.files, shapes, source.region);
     case "id":
       return api.model(source.id);
     case "again":
-      return api.openModel({ again: source.id, shapes, ...(source.values && { values: source.values }) });
+      return api.openModel({ again: source.id, shapes, ...(source.values && { values: source.values }), ...regionOf(source) });
   }
+}
+
+function regionOf({ region }: { region?: string }): { region?: string } {
+  return region === undefined ? {} : { region };
 }
 
 function contents(id: string): Promise<[ModelGraph, ModelGroups]> {

@@ -14,7 +14,7 @@ export function ModelMenu(): JSX.Element | null {
   if (!info) return null;
   const content = (
     <>
-      <b>{info.name}</b> <span aria-hidden="true">▾</span> <span class="muted">{plural(info.nodes, "node")}</span>
+      <b>{info.name}</b> <span aria-hidden="true">▾</span> <span class="muted">{[info.region, plural(info.nodes, "node")].filter(Boolean).join(" · ")}</span>
       {info.stale && <span class="warn">file changed</span>}
     </>
   );
@@ -32,6 +32,11 @@ export function ModelMenu(): JSX.Element | null {
           <button type="button" onClick={() => (close(), showDrawer("netron"))}>
             Show in Netron
           </button>
+          {info.region && (
+            <button type="button" onClick={() => (close(), void openSource({ kind: "again", id: info.id, region: "" }))}>
+              Another region of the module
+            </button>
+          )}
           {info.stale && <p class="warn">The file has changed since; open it again.</p>}
           <h2>Samples</h2>
           <ul>
@@ -63,7 +68,7 @@ function Opened({ close }: { close: () => void }): JSX.Element | null {
         {own.slice(0, 12).map((one) => (
           <li key={one.id}>
             <button type="button" class="row" aria-current={one.id === model.value?.info.id} onClick={() => (close(), void openSource({ kind: "id", id: one.id }))}>
-              {one.name} <span class="muted">{plural(one.nodes, "node")}</span>
+              {one.name} <span class="muted">{[one.region, plural(one.nodes, "node")].filter(Boolean).join(" · ")}</span>
             </button>
           </li>
         ))}

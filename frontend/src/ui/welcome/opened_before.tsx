@@ -38,7 +38,7 @@ function OwnCard({ info }: { info: ModelInfo }): JSX.Element {
     <li class="own-card">
       <button type="button" class="card" onClick={() => void openSource({ kind: "id", id: info.id })}>
         <b>{info.name}</b>
-        <span class="muted">{[plural(info.nodes, "node"), dateText(info.opened)].filter(Boolean).join(" · ")}</span>
+        <span class="muted">{[info.region, plural(info.nodes, "node"), dateText(info.opened)].filter(Boolean).join(" · ")}</span>
         <span class="muted">{[shapesText(info), valuesText(info)].filter(Boolean).join(" · ")}</span>
         {info.stale && <span class="warn">the file has changed since</span>}
         {result ? <Result result={result} /> : <span class="muted">no plan yet</span>}
@@ -47,6 +47,11 @@ function OwnCard({ info }: { info: ModelInfo }): JSX.Element {
         <button type="button" class="link" aria-expanded={asked.value === "shapes"} onClick={() => toggle("shapes")}>
           Other shapes
         </button>
+        {info.region && (
+          <button type="button" class="link" onClick={() => void openSource({ kind: "again", id: info.id, region: "" })}>
+            Another region
+          </button>
+        )}
         <button type="button" class="link" aria-expanded={asked.value === "delete"} aria-label={`Delete ${info.name}`} onClick={() => toggle("delete")}>
           Delete
         </button>

@@ -6,7 +6,7 @@ import { useEffect } from "preact/hooks";
 import { bytes } from "../../base/format";
 import { config } from "../../data/config";
 import { wantedShape } from "../../data/model/shapes";
-import type { PageError } from "../../data/api";
+import type { PageError, Shapes } from "../../data/api";
 import type { SampleInfo } from "../../data/protocol";
 import { catalogueError, loadCatalogue, loadStorage, samples, storage, toolchains } from "../../state/model/catalogue";
 import { modelState, type Source } from "../../state/model/model";
@@ -15,6 +15,7 @@ import { forgetOpening } from "../../state/model/typed_shapes";
 import { ErrorCard } from "../widgets/error_card";
 import { FilePicker } from "./drop_zone";
 import { OpenedBefore } from "./opened_before";
+import { RegionChoice } from "./region_choice";
 import { Result } from "./result";
 import { ShapeForm } from "./shape_form";
 
@@ -29,7 +30,7 @@ export function Welcome(): JSX.Element {
   }
   return (
     <main class="welcome">
-      {state.kind === "failed" && <Failed error={state.error} source={state.source} />}
+      {state.kind === "failed" && <Failed error={state.error} source={state.source} shapes={state.shapes} />}
       {catalogueError.value && (
         <ErrorCard error={catalogueError.value}>
           <button type="button" onClick={() => void loadCatalogue()}>
@@ -126,10 +127,11 @@ function Choices({ paths }: { paths: readonly string[] }): JSX.Element {
   );
 }
 
-/** The error of a model that could not be opened; or, where it only lacks a shape, the form that asks for it. */
-function Failed({ error, source }: { error: PageError; source: Source }): JSX.Element {
+/** The error of a model that could not be opened; or, where it only lacks a shape or a region, what asks for it. */
+function Failed({ error, source, shapes }: { error: PageError; source: Source; shapes: Shapes }): JSX.Element {
   const wanted = error.code === "open_shape" ? wantedShape(error) : null;
   if (wanted) return <ShapeForm source={source} wanted={wanted} />;
+  if (error.regions && error.regions.length > 0) return <RegionChoice source={source} shapes={shapes} regions={error.regions} />;
   const dismiss = (): void => {
     forgetOpening(source);
     closeModel();
