@@ -73,13 +73,18 @@ def partition(model: str, as_json: bool, save_problem: Path | None, dry_run: boo
 
 
 def _dry_run(model: str, as_json: bool, given: dict[str, Any]) -> None:
-    from ..pipeline.regions import dry_run_regions
+    from ..pipeline.each_shape import dry_run_at_shapes
 
     with mistakes_located(given["constraints_file"]), prints_to_stderr():
-        document = dry_run_regions(model, options_of(given), _tell_note)
+        document = dry_run_at_shapes(model, options_of(given), _tell_note)
     if as_json:
         print_json(document)
         return
+    for name, one in document.get("shapes", {}).items():
+        say(f"shape {name}")
+        _show_dry_run(one)
+    if "shapes" in document:
+        say(f"all {len(document['shapes'])} shapes at most, since what they have in common is measured once:")
     others = document.get("regions", {})
     for name, one in {document.get("region", ""): document, **others}.items():
         if others:
@@ -109,13 +114,21 @@ def _show_dry_run(document: dict[str, Any]) -> None:
 @watched
 def candidates(model: str, as_json: bool, **given: Any) -> None:
     """Phases 1 and 2 alone: the graph of MODEL, every candidate, and everything rejected and why."""
-    from ..pipeline.discover import find
+    from ..pipeline.each_shape import find_at_shapes
 
     with mistakes_located(given["constraints_file"]), prints_to_stderr():
-        document = find(model, options_of({**given, "costs": "none"}), _tell_note)
+        document = find_at_shapes(model, options_of({**given, "costs": "none"}), _tell_note)
     if as_json:
         print_json(document)
         return
+    shapes = document.get("shapes", {"": document})
+    for name, one in shapes.items():
+        if name:
+            say(f"shape {name}")
+        _show_candidates(one)
+
+
+def _show_candidates(document: dict[str, Any]) -> None:
     for item in document["candidates"]:
         say(f"{item['id']}  {item['target']:<14} {item['kind']} depth {item['depth']}  {item['label']}  {item['nodes']}")
     for item in document["rejected_counts"]:

@@ -116,16 +116,21 @@ def with_relative_paths(model: ModelProto) -> tuple[bytes, str]:
     tensors = external_tensors(copy)
     folder = os.path.commonpath([slice_of(tensor).path.parent for tensor in tensors])
     for tensor in tensors:
-        where = slice_of(tensor)
-        point_to(tensor, Slice(where.path.relative_to(folder), where.offset, where.length))
+        _rename_file(tensor, slice_of(tensor).path.relative_to(folder))
     return copy.SerializeToString(), folder
 
 
 def make_paths_absolute(model: ModelProto, folder: str | Path) -> None:
     """Let the external tensors of `model`, whose paths are relative to `folder`, name their files by absolute paths."""
     for tensor in external_tensors(model):
-        where = slice_of(tensor)
-        point_to(tensor, Slice(Path(folder) / where.path, where.offset, where.length))
+        _rename_file(tensor, Path(folder) / slice_of(tensor).path)
+
+
+def _rename_file(tensor: TensorProto, path: Path) -> None:
+    """Let `tensor` name another file; what else is said of its data there stays (`toolchains/external_package.py`)."""
+    for entry in tensor.external_data:
+        if entry.key == "location":
+            entry.value = str(path)
 
 
 def without_external(model: ModelProto) -> ModelProto:
@@ -145,7 +150,7 @@ def without_external(model: ModelProto) -> ModelProto:
 
 
 def point_to(tensor: TensorProto, where: Slice) -> None:
-    """Let `tensor` name this slice as its data."""
+    """Let `tensor` name this slice as its data, and say nothing else of it."""
     del tensor.external_data[:]
     for key, value in (("location", where.path), ("offset", where.offset), ("length", where.length)):
         tensor.external_data.add(key=key, value=str(value))

@@ -13,10 +13,10 @@ from functools import partial
 from pathlib import Path
 
 from ..cost.estimators.function import CostFunction
-from ..errors import Cancelled, CollageError, InfeasibleError
+from ..errors import Cancelled, InfeasibleError
 from ..events import Emit, Event, Note, ignore
 from ..model.planned_shapes import PlannedShape
-from ..options import REFUSE, Options
+from ..options import Options
 from ..rewrite.plan import ShapePlan
 from ..rewrite.shaped_folder import folder_of, forget_artifact
 from ..rules.baseline_names import ALL_SHAPES, OF_RANGE
@@ -31,7 +31,7 @@ from .serve_between import Between, serve_between, shape_with
 from .shape_run import Parts, ShapeRun, parts_of
 from .shaped_build import build_shaped
 from .shapes_document import Answer, ShapesFound, shapes_document
-from .shapes_to_plan import ShapesToPlan, shapes_to_plan
+from .shapes_to_plan import ShapesToPlan, named, shapes_to_plan
 
 MOST_CROSSOVERS = 4
 """Most pairs of neighbouring shapes between which a crossover is looked for."""
@@ -121,7 +121,7 @@ class _Shapes:
             if self.runs and self.should_stop():
                 self._stop_after(number)
                 return
-            with _named(shape):
+            with named(shape):
                 run = ShapeRun(shape, self._run(shape, number))
                 self.emit(Note(f"shape {number + 1} of {len(self.asked.shapes)}: {run.shape.name}"))
                 try:
@@ -144,13 +144,10 @@ class _Shapes:
 
     def _run(self, shape: PlannedShape, number: int | None) -> Run:
         """Begin the run of one shape; of one between the planned ones where `number` is None."""
-        options, count = self.options, len(self.asked.shapes)
-        out = None if options.out is None or number is None else options.out / folder_of(number)
-        share = {name: getattr(options, name) / count for name in ("budget_s", "tune_s") if getattr(options, name) is not None}
+        out = None if self.options.out is None or number is None else self.options.out / folder_of(number)
+        alone = self.asked.options_at(shape, self.options, out)
         if number is None:
-            share["tune_s"] = None
-        shapes = {**options.shapes, **shape.shapes} if shape.inputs is None else options.shapes
-        alone = replace(options, shapes=shapes, shapes_from=(), other_shapes=REFUSE, inputs=shape.inputs, out=out, **share)
+            alone = replace(alone, tune_s=None)
         return Run(self.source, alone, self.emit, self.function, should_stop=self.should_stop)
 
     def _decide(self, joint: JointPlan) -> _Decision:
@@ -187,7 +184,7 @@ class _Shapes:
     def _between(self, run: ShapeRun, name: str, plans: tuple[Parts, Parts], size: int) -> tuple[float | None, float | None]:
         """Return what two plans take at a shape that is that of `run` but for one size."""
         shape = shape_with(self.asked.free, run.shape, name, size)
-        with _named(shape):
+        with named(shape):
             between = ShapeRun(shape, self._run(shape, None))
             self.emit(Note(f"two plans at a size between planned ones: {between.shape.name}"))
             try:
@@ -203,7 +200,7 @@ class _Shapes:
             others[ALL_SHAPES] = decision.plans[decision.joint]
         if parts not in (run.own, *others.values()):
             others[OF_RANGE] = parts
-        with _named(run.shape):
+        with named(run.shape):
             run.take(parts, others)
             return finish(run.run)
 
@@ -213,7 +210,7 @@ class _Shapes:
         for number, run in enumerate(self.runs):
             wanted = found.whole_parts(number)
             if wanted is not None and wanted != parts_of(run.run.planned):
-                with _named(run.shape):
+                with named(run.shape):
                     run.take(wanted, {})
                     found.records[number] = run.rebuilt(found.records[number])
 
@@ -227,15 +224,16 @@ class _Shapes:
         plans = [ShapePlan(name=run.shape.name, weight=run.shape.weight, plan=one.plan) for run, one in both]
         is_built = self.options.out is not None and all(one.document["verify"]["max_rel_error"] is not None for one in found.records)
         between = serve_between(found, self._run) if is_built else Between()
-        for said in between.unserved:
-            self.emit(Note(said))
         more = {"ranges": tuple(between.ranges), "other_shapes": self.options.other_shapes}
         plan = record.plan.model_copy(update={"by_shape": (*plans, *between.filled), **more})
+        if self.options.out is not None and is_built:
+            between.drop(build_shaped(self.source, plan, self.options.out))
+            plan = plan.model_copy(update={"ranges": tuple(between.ranges)})
+        for said in between.unserved:
+            self.emit(Note(said))
         document = {**record.document, "shapes": {**shapes_document(found), "between": between.to_json()}}
         record = replace(record, plan=plan, document=document)
         if self.options.out is not None:
-            if is_built:
-                build_shaped(self.source, plan, self.options.out)
             record.save(self.options.out)
         return record
 
@@ -252,18 +250,3 @@ def _once(emit: Emit) -> Emit:
         emit(event)
 
     return tell
-
-
-class _named:
-    """Names the shape in whatever mistake is found meanwhile."""
-
-    def __init__(self, shape: PlannedShape):
-        self._shape = shape
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, CollageError) and not isinstance(error, Cancelled):
-            error.message = f"at {self._shape.name}: {error.message}"
-            error.args = (error.message,)

@@ -1,7 +1,7 @@
 """Serves the sizes of a range that were not planned for: with builds of their own where they are few, else with one build for any size.
 
 What was found over the planned shapes enters. Of few sizes each is built with the plan of its neighbours and verified. Of many, those are
-served whose plan is the whole model on a toolchain that takes any shape; it is built later (`shaped_build`). Others are not served.
+served whose plan has toolchains alone that take any shape; it is built later (`shaped_build`). Others are not served.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from ..base.isolation.worker import Pool
 from ..errors import CollageError
 from ..model.planned_shapes import FreeDimension, PlannedShape
-from ..rewrite.plan import RangePlan, ShapePlan
+from ..rewrite.plan import RangePartition, RangePlan, ShapePlan
 from ..rules.spec import HOST_TARGET
 from ..toolchains.described import DescribedToolchain
 from .between import Stretch, stretches
@@ -44,6 +44,16 @@ class Between:
     ranges: list[RangePlan] = field(default_factory=list)
     unserved: list[str] = field(default_factory=list)
 
+    def drop(self, unbuilt: Mapping[int, str]) -> None:
+        """Let the ranges of these indices be unserved, for the reasons given."""
+        for index, why_not in unbuilt.items():
+            one = self.ranges[index]
+            sizes = ", ".join(
+                f"{name} {list(shape)} to {list(one.last[name])}" for name, shape in one.first.items() if shape != one.last[name]
+            )
+            self.unserved.append(_only_planned(sizes, why_not))
+        self.ranges = [one for index, one in enumerate(self.ranges) if index not in unbuilt]
+
     def to_json(self) -> dict[str, Any]:
         return {"built": self.rows, "ranges": [one.model_dump(mode="json") for one in self.ranges], "unserved": self.unserved}
 
@@ -59,15 +69,19 @@ def serve_between(found: ShapesFound, make_run: MakeRun) -> Between:
                 _fill(found, stretch, make_run, pool, made)
         return made
     for stretch in between:
-        target, why_not = _whole_target(found, stretch)
+        partitions, why_not = _any_size(found, stretch)
         if why_not:
-            sizes = f"{stretch.dimension} from {stretch.first} to {stretch.last}"
-            made.unserved.append(f"of {sizes} only the planned sizes are served: {why_not}")
-        else:
-            made.ranges.append(
-                RangePlan(target=target, first=_shapes_at(found, stretch, stretch.first), last=_shapes_at(found, stretch, stretch.last))
-            )
+            made.unserved.append(_only_planned(f"{stretch.dimension} from {stretch.first} to {stretch.last}", why_not))
+            continue
+        ends = {"first": _shapes_at(found, stretch, stretch.first), "last": _shapes_at(found, stretch, stretch.last)}
+        made.ranges.append(
+            RangePlan(target=partitions[0].target, **ends) if len(partitions) == 1 else RangePlan(partitions=partitions, **ends)
+        )
     return made
+
+
+def _only_planned(sizes: str, why_not: str) -> str:
+    return f"of {sizes} only the planned sizes are served: {why_not}"
 
 
 def _fill(found: ShapesFound, stretch: Stretch, make_run: MakeRun, pool: Pool, made: Between) -> None:
@@ -99,16 +113,20 @@ def _built(run: ShapeRun, parts: Parts, base: ShapeRun, pool: Pool, made: Betwee
     return {"name": shape.name, "sizes": dict(shape.sizes), "inputs": inputs, **kept}
 
 
-def _whole_target(found: ShapesFound, stretch: Stretch) -> tuple[str, str]:
-    """Return the target that takes the whole model at any size of a stretch, or why there is none."""
-    placed = [part for part in found.plans[stretch.plan] if part[0] != HOST_TARGET]
-    if len(placed) != 1:
-        return "", f"their plan has {len(placed)} partitions, and each is built for fixed shapes"
-    target = placed[0][0]
-    toolchain = found.runs[0].run.found.toolchains[target]
-    if isinstance(toolchain, DescribedToolchain) or not toolchain.takes_open_shapes:
-        return "", f"{target} is built for fixed shapes"
-    return target, ""
+def _any_size(found: ShapesFound, stretch: Stretch) -> tuple[tuple[RangePartition, ...], str]:
+    """Return the partitions of the plan of a stretch, or why they cannot be built for any size of it."""
+    run, plan = found.runs[stretch.shapes[0]], sorted(found.plans[stretch.plan], key=lambda part: tuple(part[1]))
+    placed = [part for part in plan if part[0] != HOST_TARGET]
+    for target, _ in placed:
+        toolchain = run.run.found.toolchains[target]
+        if isinstance(toolchain, DescribedToolchain) or not toolchain.takes_open_shapes:
+            return (), f"{target} is built for fixed shapes"
+    hosted = [index for target, inside in plan if target == HOST_TARGET for index in inside]
+    controlled = next((index for index in hosted if index in run.run.found.model.controls), None)
+    if controlled is not None and len(placed) != 1:
+        return (), f"the host runs {run.names[controlled]!r}, whose bodies are built for fixed shapes"
+    made = tuple(RangePartition(target=target, names=tuple(run.names[index] for index in inside)) for target, inside in placed)
+    return made, "" if made else "their plan has no partitions"
 
 
 def shape_with(free: Sequence[FreeDimension], shape: PlannedShape, dimension: str, size: int) -> PlannedShape:

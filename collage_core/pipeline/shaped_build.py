@@ -1,81 +1,146 @@
 """Makes one artifact of those of several shapes, and builds and verifies the model for ranges and for other shapes.
 
-A plan with `by_shape`, whose artifacts lie in the folder already, enters. Toolchains run in a worker process.
+A plan with `by_shape`, whose artifacts lie in the folder already, enters. Afterwards they share their weights as far as their toolchains
+can. Toolchains run in a worker process.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..base.isolation.errors import WorkerError
 from ..base.isolation.worker import Worker
 from ..errors import CollageError
 from ..model.accuracy import largest_error
+from ..model.base import SubModel
 from ..model.dynamic_model import dynamic_model
+from ..model.dynamic_parts import dynamic_parts
 from ..model.onnx_model import OnnxModel
 from ..model.samples.registry import resolve
 from ..options import FALL_BACK
-from ..rewrite.plan import Plan, ShapePlan
-from ..rewrite.runtime.artifact_calls import run_artifact
+from ..rewrite.plan import Plan, RangePlan, ShapePlan
+from ..rewrite.runtime.artifact_calls import describe_artifact, run_artifact
 from ..rewrite.runtime.manifest import PartitionEntry
 from ..rewrite.runtime.shaped_artifact import run_dynamic
 from ..rewrite.runtime.shaped_manifest import FALLBACK, RANGES, RangeEntry
-from ..rewrite.shaped_folder import build_dynamic, write_shaped
+from ..rewrite.shaped_folder import build_dynamic, folder_of, write_shaped
+from ..rewrite.shared_weights import share_weights
 from ..toolchains.reasons import one_line
 from .apply import check_accuracy
 from .assemble_and_verify import BUILD_TIMEOUT_S, RUN_TIMEOUT_S
 from .discover import load_as_planned
 
 
-def build_shaped(source: str | Path, plan: Plan, out: Path) -> None:
+def build_shaped(source: str | Path, plan: Plan, out: Path) -> dict[int, str]:
     """Make `out` an artifact that serves every shape and range of `plan`, and other shapes where it says so.
 
+    Returns:
+        The ranges of several partitions that could not be built for any size, by index, and why: the artifact does not serve them.
+
     Raises:
-        CollageError: the model cannot be built for any shape on one of the targets that should take it so.
+        CollageError: the model cannot be built for any shape on one of the targets that should take it as a whole.
         AccuracyError: it computes something else there than the model.
     """
-    threads = int(plan.options.get("threads", 1))
     own = load_as_planned(plan, source)
+    unbuilt: dict[int, str] = {}
     with Worker() as worker:
-        builder = _Builder(worker, source, plan, out, threads)
+        builder = _Builder(worker, source, plan, out, own)
         try:
             ranges = []
             for number, one in enumerate(plan.ranges):
-                models = [model for model in map(builder.model_of, plan.by_shape) if one.holds(_shapes_of(model))]
-                entry = builder.build(one.target, f"{RANGES}/{number:03d}.bin", models or [own])
-                ranges.append(RangeEntry(one.first, one.last, entry))
+                try:
+                    ranges.append(builder.build_range(number, one))
+                except (CollageError, WorkerError) as error:
+                    if not one.partitions:
+                        raise
+                    unbuilt[number] = one_line(error)
+                    for left in (out / RANGES).glob(f"{number:03d}_*"):
+                        left.unlink()
             fallback = builder.build(FALL_BACK, FALLBACK, [own]) if plan.other_shapes == FALL_BACK else None
             about = {"model": {"name": own.name, "fixed": own.fixed}, "accuracy": plan.accuracy}
-            write_shaped(out, [(one.name, one.weight) for one in plan.by_shape], about, threads, ranges, fallback)
+            dynamic = [*(part for one in ranges for part in one.parts), *([fallback] if fallback else [])]
+            is_changed = builder.share_weights(dynamic)
+            write_shaped(out, [(one.name, one.weight) for one in plan.by_shape], about, builder.threads, ranges, fallback)
             worker.call(run_artifact, out, own.seeded_inputs(), timeout_s=RUN_TIMEOUT_S)
+            for number in range(len(plan.by_shape)) if is_changed else ():
+                builder.verify_shape(number)
         except WorkerError as error:
             raise CollageError(f"the artifact for several shapes failed: {one_line(error)}", "", "toolchain") from error
+    return unbuilt
 
 
 class _Builder:
-    """Builds the whole model for any shape, and compares it with the reference."""
+    """Builds the model for any shape, whole or in parts, and compares it with the reference.
 
-    def __init__(self, worker: Worker, source: str | Path, plan: Plan, out: Path, threads: int):
-        self._worker, self._source, self._plan, self._out, self._threads = worker, source, plan, out, threads
+    Args:
+        own: The model at the plan's own shape.
+    """
+
+    def __init__(self, worker: Worker, source: str | Path, plan: Plan, out: Path, own: OnnxModel):
+        self._worker, self._source, self._plan, self._out, self._own = worker, source, plan, out, own
+        self.threads = int(plan.options.get("threads", 1))
         self._models: dict[str, OnnxModel] = {}
 
-    def model_of(self, one: ShapePlan) -> OnnxModel:
+    def _model_of(self, one: ShapePlan) -> OnnxModel:
         """Return the model at a planned shape."""
         if one.name not in self._models:
             self._models[one.name] = load_as_planned(one.plan, self._source)
         return self._models[one.name]
 
+    def build_range(self, number: int, one: RangePlan) -> RangeEntry:
+        """Build what serves a range, and compare it with the reference at each planned shape in it; of several partitions at its ends, too.
+
+        Raises:
+            CollageError, AccuracyError: as `build_shaped`.
+        """
+        models = [model for model in map(self._model_of, self._plan.by_shape) if one.holds(_shapes_of(model))] or [self._own]
+        if not one.partitions:
+            return RangeEntry.of_whole(one.first, one.last, self.build(one.target, f"{RANGES}/{number:03d}.bin", models))
+        whole = self._dynamic(models[0])
+        parts = []
+        for index, part in dynamic_parts(whole, models[0], [placed.names for placed in one.partitions]):
+            placed, package = one.partitions[index], f"{RANGES}/{number:03d}_{index:02d}.bin"
+            given = placed.target, self.threads, str(self._out), package, f"{number}.{index}", placed.names
+            parts.append(self._worker.call(build_dynamic, part, *given, timeout_s=BUILD_TIMEOUT_S))
+        entry = RangeEntry(one.first, one.last, tuple(parts), whole.inputs, tuple(tensor.name for tensor in whole.outputs))
+        ends = [self._at(shapes) for shapes in (one.first, one.last) if all(_shapes_of(model) != shapes for model in models)]
+        self._check(entry, [*models, *ends])
+        return entry
+
     def build(self, target: str, package: str, models: Sequence[OnnxModel]) -> PartitionEntry:
         """Build the whole model on `target` as `package`, and compare it with the reference at the shapes of `models`."""
-        whole = dynamic_model(resolve(str(self._source)), models[0], self._plan.model.fixed)
-        out = str(self._out)
-        entry: PartitionEntry = self._worker.call(build_dynamic, whole, target, self._threads, out, package, timeout_s=BUILD_TIMEOUT_S)
+        given = self._dynamic(models[0]), target, self.threads, str(self._out), package
+        entry: PartitionEntry = self._worker.call(build_dynamic, *given, timeout_s=BUILD_TIMEOUT_S)
+        self._check(entry, models)
+        return entry
+
+    def _dynamic(self, at_one: OnnxModel) -> SubModel:
+        return dynamic_model(resolve(str(self._source)), at_one, self._plan.model.fixed)
+
+    def _at(self, shapes: Mapping[str, tuple[int, ...]]) -> OnnxModel:
+        """Return the model at shapes that may have no plan."""
+        options = {**self._plan.options, "shapes": {name: list(shape) for name, shape in shapes.items()}}
+        return load_as_planned(self._plan.model_copy(update={"options": options}), self._source)
+
+    def _check(self, built: PartitionEntry | RangeEntry, models: Sequence[OnnxModel]) -> None:
         for model in models:
             inputs = model.seeded_inputs()
-            got = self._worker.call(run_dynamic, out, entry, self._threads, inputs, timeout_s=RUN_TIMEOUT_S)
+            got = self._worker.call(run_dynamic, str(self._out), built, self.threads, inputs, timeout_s=RUN_TIMEOUT_S)
             check_accuracy({"max_rel_error": largest_error(got, model.reference(inputs))}, self._plan.accuracy)
-        return entry
+
+    def share_weights(self, dynamic: Sequence[PartitionEntry]) -> bool:
+        """Let the packages of all shapes, and of the whole model, share their weights; return whether they do."""
+        folders = [self._out / folder_of(number) for number in range(len(self._plan.by_shape))]
+        return bool(self._worker.call(share_weights, self._out, folders, dynamic, self.threads, timeout_s=BUILD_TIMEOUT_S))
+
+    def verify_shape(self, number: int) -> None:
+        """Compare the artifact of a planned shape with the reference once more, on the inputs that it keeps: its packages were changed."""
+        plan, folder = self._plan.by_shape[number].plan, self._out / folder_of(number)
+        inputs = self._worker.call(describe_artifact, folder, timeout_s=RUN_TIMEOUT_S)["seeded"]
+        got = self._worker.call(run_artifact, folder, inputs, timeout_s=RUN_TIMEOUT_S)
+        want = load_as_planned(plan, self._source, inputs).reference(inputs)
+        check_accuracy({"max_rel_error": largest_error(got, want)}, plan.accuracy)
 
 
 def _shapes_of(model: OnnxModel) -> dict[str, tuple[int, ...]]:

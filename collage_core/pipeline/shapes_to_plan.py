@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..base.model_file import is_relax_file
-from ..errors import CollageError
+from ..errors import Cancelled, CollageError
 from ..model.planned_shapes import Dimensions, FreeDimension, PlannedShape, planned_shapes, read_dimensions, traffic_shapes
 from ..model.samples.registry import resolve
 from ..model.shapes import Shape
-from ..options import Options
+from ..options import REFUSE, Options
 from ..rewrite.runtime.arrays_file import read_arrays
 
 
@@ -35,6 +35,13 @@ class ShapesToPlan:
     free: Sequence[FreeDimension]
     shapes: Sequence[PlannedShape]
     notes: Sequence[str]
+
+    def options_at(self, shape: PlannedShape, options: Options, out: Path | None = None) -> Options:
+        """Return the options of a run at one shape, which has its share of the time that `options` give to all."""
+        count = len(self.shapes)
+        share = {name: getattr(options, name) / count for name in ("budget_s", "tune_s") if getattr(options, name) is not None}
+        shapes = {**options.shapes, **shape.shapes} if shape.inputs is None else options.shapes
+        return replace(options, shapes=shapes, shapes_from=(), other_shapes=REFUSE, inputs=shape.inputs, out=out, **share)
 
 
 def shapes_to_plan(source: str | Path, options: Options) -> ShapesToPlan:
@@ -83,3 +90,18 @@ def _read_shapes(files: Iterable[Path]) -> Iterator[tuple[Path, dict[str, Shape]
 
 def _counted(count: int) -> str:
     return f"{count} shapes are planned for, one after another; each is measured like a run of its own"
+
+
+class named:
+    """Names the shape in whatever mistake is found meanwhile."""
+
+    def __init__(self, shape: PlannedShape):
+        self._shape = shape
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, CollageError) and not isinstance(error, Cancelled):
+            error.message = f"at {self._shape.name}: {error.message}"
+            error.args = (error.message,)

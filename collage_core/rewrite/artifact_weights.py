@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +19,7 @@ from ..model.external_data import Slice
 from ..toolchains.external_package import is_external, moved, slices_of
 from .runtime.manifest import NAME, WEIGHTS, fingerprint, read_manifest
 
-_ALIGNED = 4096
+ALIGNED = 4096
 """Weights begin at such multiples, so that a page of memory holds those of one tensor."""
 _BLOCK_BYTES = 1 << 20
 _SPARE_BYTES = 256 << 20
@@ -37,33 +37,33 @@ def bring_weights(folder: Path) -> int:
     packages = {path: data for path in paths if is_external(data := path.read_bytes())}
     if not packages:
         return 0
-    new, size = _layout(where for data in packages.values() for where in slices_of(data))
+    new, size = layout(where for data in packages.values() for where in slices_of(data))
     free = shutil.disk_usage(folder).free
     if size > free - _SPARE_BYTES:
         found = f"the artifact's weights take {size / 1e9:.1f} GB, and {str(folder)!r} has {free / 1e9:.1f} GB free"
         raise CollageError(found, "make room, or give --out a folder on another disk", "no_room")
     try:
-        _copy(new, folder / WEIGHTS, size)
+        copy_slices(new, folder / WEIGHTS, size)
     except OSError as error:
         (folder / WEIGHTS).unlink(missing_ok=True)
         raise CollageError(f"cannot copy weights into {str(folder)!r}: {error.strerror}", "make room on the disk", "no_room") from error
     for path, data in packages.items():
         path.write_bytes(moved(data, new.__getitem__))
-    _list_anew(folder, [*packages, folder / WEIGHTS])
+    list_anew(folder, {path: fingerprint(path) for path in (*packages, folder / WEIGHTS)})
     return size
 
 
-def _layout(slices: Iterable[Slice]) -> tuple[dict[Slice, Slice], int]:
+def layout(slices: Iterable[Slice]) -> tuple[dict[Slice, Slice], int]:
     """Return where each slice comes to lie in the artifact, and the size of all."""
     new: dict[Slice, Slice] = {}
     end = 0
     for where in dict.fromkeys(slices):
         new[where] = Slice(Path(WEIGHTS), end, where.length)
-        end += -(-where.length // _ALIGNED) * _ALIGNED
+        end += -(-where.length // ALIGNED) * ALIGNED
     return new, end
 
 
-def _copy(new: dict[Slice, Slice], path: Path, size: int) -> None:
+def copy_slices(new: dict[Slice, Slice], path: Path, size: int) -> None:
     """Write the file of all slices; blocks of zeros become holes, so that a sparse file stays one."""
     with path.open("wb") as made:
         for old, there in new.items():
@@ -76,10 +76,9 @@ def _copy(new: dict[Slice, Slice], path: Path, size: int) -> None:
         made.truncate(size)
 
 
-def _list_anew(folder: Path, changed: Iterable[Path]) -> None:
-    """Write the manifest with the new content of the files `changed`."""
+def list_anew(folder: Path, changed: Mapping[Path, tuple[int, str]]) -> None:
+    """Write the manifest of the artifact in `folder` with the new sizes and digests of the files `changed` in it."""
     data = json.loads((folder / NAME).read_text())
-    for path in changed:
-        size, digest = fingerprint(path)
+    for path, (size, digest) in changed.items():
         data["files"][path.relative_to(folder).as_posix()] = {"bytes": size, "sha256": digest}
     (folder / NAME).write_text(json.dumps(data, indent=1) + "\n")

@@ -111,7 +111,7 @@ class Plan(_PlanPart):
             is its own; another plan of the same costs may hold any of them.
         options: Options of the run: costs, search, depths, threads, folding, shapes.
         by_shape: Where several shapes were planned for, the plan of each; this one is then that of one of them.
-        ranges: Sizes between those of `by_shape` that one toolchain serves with the whole model, built for any size.
+        ranges: Sizes between those of `by_shape` that are served by the model built for any size.
         other_shapes: What the artifact does with a shape that is not among them (`Options.other_shapes`).
     """
 
@@ -195,15 +195,24 @@ class PlannedBody(_PlanPart):
     plan: Plan
 
 
+class RangePartition(_PlanPart):
+    """A partition of the plan for a range: the names of its nodes, and its target."""
+
+    target: str
+    names: tuple[str, ...] = Field(min_length=1)
+
+
 class RangePlan(_PlanPart):
-    """The plan for a range of shapes: the whole model on one target that takes any size.
+    """The plan for a range of shapes, on targets that take any size.
 
     Attributes:
-        target: Its name.
+        target: The name of the target that takes the whole model; empty where several partitions do.
+        partitions: These partitions; none where one target takes the whole model.
         first, last: Input → the smallest and the largest shape; every dimension lies between.
     """
 
-    target: str
+    target: str = ""
+    partitions: tuple[RangePartition, ...] = ()
     first: dict[str, tuple[int, ...]]
     last: dict[str, tuple[int, ...]]
 

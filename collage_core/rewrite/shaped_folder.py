@@ -21,7 +21,7 @@ from ..toolchains import registry
 from ..toolchains.base import ToolchainError
 from ..toolchains.reasons import one_line
 from .assemble import ARTIFACT_FILES
-from .runtime.manifest import NAME, PartitionEntry, fingerprint, read_manifest
+from .runtime.manifest import NAME, WEIGHTS, PartitionEntry, fingerprint, read_manifest
 from .runtime.shaped_manifest import FALLBACK, RANGES, SHAPES, RangeEntry, ShapedManifest, ShapeEntry, read_shaped_manifest
 
 FEWEST_SHARED = 4096
@@ -46,7 +46,7 @@ def write_shaped(
     Args:
         shapes: Name and weight of each.
         ranges, fallback: With the entries that `build_dynamic` returned, which wrote their packages; without a fallback another shape is
-            an error.
+            an error. Their weights, if they have some in a file, are in `out` as well.
     """
     entries = []
     for number, (name, weight) in enumerate(shapes):
@@ -55,20 +55,27 @@ def write_shaped(
     share_equal_files(out / SHAPES)
     manifest = ShapedManifest(about, tuple(entries), threads, tuple(ranges), fallback)
     listed = [f"{entry.folder}/{NAME}" for entry in entries] + [entry.package for entry in manifest.dynamic]
+    if (out / WEIGHTS).exists():
+        listed.append(WEIGHTS)
     manifest = replace(manifest, files={name: fingerprint(out / name) for name in listed})
     write_whole(out / NAME, (json.dumps(manifest.to_json(), indent=1) + "\n").encode())
 
 
-def build_dynamic(model: SubModel, target: str, threads: int, out: str, package: str) -> PartitionEntry:
-    """Build the whole model for any shape on `target`, and write it into `out` under the name `package`.
+def build_dynamic(
+    model: SubModel, target: str, threads: int, out: str, package: str, id: str = "", nodes: Sequence[str] = ()
+) -> PartitionEntry:
+    """Build the whole model, or a partition of it, for any shape on `target`, and write it into `out` under the name `package`.
+
+    Args:
+        id, nodes: Of the partition, and names of its nodes; none for the whole model.
 
     Raises:
         CollageError: the toolchain is not usable, or cannot take the model.
     """
-    toolchain = registry.get(target)
+    toolchain, what = registry.get(target), f"partition {id}" if id else "the model"
     found = toolchain.availability()
     if not found.usable:
-        said = f"{target}, which should take the model at any shape, is not usable here: {found.reason}"
+        said = f"{target}, which should take {what} at any shape, is not usable here: {found.reason}"
         raise CollageError(said, found.hint, "unavailable_target")
     if not toolchain.takes_open_shapes:
         raise CollageError(f"{target} takes fixed shapes only", "veto it for the whole model, or give a set of sizes", "toolchain")
@@ -76,11 +83,11 @@ def build_dynamic(model: SubModel, target: str, threads: int, out: str, package:
         built = toolchain.build(model, threads)
     except ToolchainError as error:
         hint = "give --shape a set of sizes, and leave --other-shapes out: then another shape is an error"
-        raise CollageError(f"{target} cannot build the model for any shape: {one_line(error)}", hint, "toolchain") from error
+        raise CollageError(f"{target} cannot build {what} for any shape: {one_line(error)}", hint, "toolchain") from error
     path = Path(out) / package
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, built)
-    return PartitionEntry(package, target, found.version, (), model.inputs, model.outputs, package=package)
+    return PartitionEntry(id or package, target, found.version, tuple(nodes), model.inputs, model.outputs, package=package)
 
 
 def forget_artifact(out: Path) -> None:
@@ -100,13 +107,16 @@ def forget_artifact(out: Path) -> None:
 def share_equal_files(folder: Path) -> int:
     """Let files of equal content below `folder` be one on disk, where the file system can; return how many bytes that saves."""
     first: dict[tuple[int, str], Path] = {}
+    seen: set[tuple[int, int]] = set()
     saved = 0
     for path in sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()):
-        if path.stat().st_size < FEWEST_SHARED:
+        status = path.stat()
+        if status.st_size < FEWEST_SHARED or (status.st_dev, status.st_ino) in seen:
             continue
+        seen.add((status.st_dev, status.st_ino))
         key = fingerprint(path)
         same = first.setdefault(key, path)
-        if same is path or same.samefile(path):
+        if same is path:
             continue
         linked = path.with_name(f".{path.name}.linked")
         try:

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
@@ -143,7 +144,17 @@ class Toolchain(ABC):
             cls.availability = _checked_availability(cls.availability)  # type: ignore[assignment, method-assign]
         if "rule" in vars(cls):
             cls.rule = _checked_rule(cls.rule)  # type: ignore[assignment, method-assign]
-        for name in ("build", "load", "load_alone", "profile", "workloads", "tune", "relax_module", "partitionings"):
+        for name in (
+            "build",
+            "load",
+            "load_alone",
+            "with_weights_in_files",
+            "profile",
+            "workloads",
+            "tune",
+            "relax_module",
+            "partitionings",
+        ):
             if name in vars(cls):
                 setattr(cls, name, _uncancelled(vars(cls)[name]))
         for name in ("build", "profile", "workloads", "tune", "relax_module", "partitionings"):
@@ -177,6 +188,16 @@ class Toolchain(ABC):
     def load_alone(self, package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int) -> Kernel:
         """Load `package` as `load` does, for a plan of this one partition: no other kernel waits for the cores of its idle threads."""
         return self.load(package, inputs, outputs, threads)
+
+    def with_weights_in_files(self, package: bytes, folder: Path, threads: int) -> bytes | None:
+        """Return `package` with its weights in files in `folder`, as `external_package` makes one; None where its weights stay inside.
+
+        Kernels of several such packages whose files are one in the end should hold its weights once (`rewrite/shared_weights.py`).
+
+        Raises:
+            ToolchainError: at stage ``build``.
+        """
+        return None
 
     def profile(self, model: SubModel, inputs: Sequence[np.ndarray], threads: int) -> Sequence[NodeTime] | None:
         """Return where the time of a run of `model` goes, by the toolchain's own profiler; None if it has none.

@@ -40,6 +40,13 @@ SPIN_CONFIG = {"session.intra_op.spin_duration_us": "50", "session.force_spinnin
 """In a plan of several partitions the threads of a session spin for 50 µs within a run, and not after it: longer spinning takes cores from
 the toolchain that runs next. To wake them takes time at the next run, which a plan of one partition need not spend (`load_alone`)."""
 
+_IN_FILES = {
+    "session.optimized_model_external_initializers_file_name": "weights",
+    "session.optimized_model_external_initializers_min_size_in_bytes": str(16 << 10),
+    "session.save_external_prepacked_constant_initializers": "1",
+}
+"""Entries for a session that saves its model with the weights in a file beside it; smaller ones are not worth a map of their own."""
+
 
 class OnnxRuntimeToolchain(Toolchain):
     """Takes every operator that ONNX Runtime has a CPU kernel for, in whole sub-graphs."""
@@ -81,6 +88,32 @@ class OnnxRuntimeToolchain(Toolchain):
 
     def load_alone(self, package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int) -> Kernel:
         return _loaded(package, inputs, outputs, _session_options(threads, {}))
+
+    def with_weights_in_files(self, package: bytes, folder: Path, threads: int) -> bytes | None:
+        """Return `package` with its weights in a file, each beside the form in which kernels pack it: sessions map both."""
+        import onnxruntime
+        from onnx import ModelProto
+
+        from ..model.external_data import is_external as has_file
+        from ..model.external_data import tensors_of
+        from ..model.external_weights import external_tensors, make_paths_absolute
+
+        options = _session_options(threads, SPIN_CONFIG)
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        path = folder / "model.onnx"
+        options.optimized_model_filepath = str(path)
+        for name, value in _IN_FILES.items():
+            options.add_session_config_entry(name, value)
+        try:
+            _session(onnx_of(package) if is_external(package) else package, options)
+        except Exception as error:  # as in `build`
+            raise ToolchainError("build", one_line(error)) from error
+        proto = ModelProto.FromString(path.read_bytes())
+        outside = external_tensors(proto)
+        if not outside or len(outside) < sum(map(has_file, tensors_of(proto))):
+            return None  # Weights of inner graphs are in the file as well; nothing here finds them again.
+        make_paths_absolute(proto, folder)
+        return make_package(proto.SerializeToString())
 
     def profile(self, model: SubModel, inputs: Sequence[np.ndarray], threads: int) -> Sequence[NodeTime]:
         from .onnxruntime_profile import numbered, steps

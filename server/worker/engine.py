@@ -148,9 +148,9 @@ class CollageEngine(Engine["RunRecord"]):
 
     def dry_run(self, model: Path, options: Json) -> Json:
         from collage_core.options import Options
-        from collage_core.pipeline.dry_run import dry_run
+        from collage_core.pipeline.each_shape import dry_run_at_shapes
 
-        return dry_run(model, Options(**options_from_json(options)))
+        return dry_run_at_shapes(model, Options(**options_from_json(options)))
 
     def partition(self, model: Path, options: Json, out: Path, emit: Emit, should_stop: Callable[[], bool]) -> RunRecord:
         from collage_core.options import Options

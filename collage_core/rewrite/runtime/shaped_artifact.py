@@ -1,12 +1,13 @@
 """`ShapedArtifact`: the artifact of several shapes, which finds the one for the shapes of its inputs; `open_artifact` opens either kind.
 
-Arrays enter and leave as in `Artifact`. Which artifact serves a call is one look-up by the shapes of the inputs that have several. Another
-shape is an error, or goes to ONNX Runtime, which then has the whole model with its dimensions dynamic.
+Arrays enter and leave as in `Artifact`. Which artifact serves a call is one look-up by the shapes of the inputs that have several. A shape
+between planned ones may be served by a build for any shape. Another shape is an error, or goes to ONNX Runtime, which then has the whole
+model with its dimensions dynamic.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,11 @@ from ...graph.dataflow_graph import Tensor
 from ...toolchains import registry
 from ...toolchains.base import Kernel, outputs_of
 from ...toolchains.buffers import aligned_empty, buffer_dtype
+from ...toolchains.external_package import found_in
 from ...toolchains.reasons import one_line
 from .artifact import Artifact, Profile, timed
 from .manifest import REBUILD, PartitionEntry, damaged
-from .shaped_manifest import ShapedManifest, read_shaped_manifest
+from .shaped_manifest import RangeEntry, ShapedManifest, read_shaped_manifest
 
 MOST_KEPT = 4096
 """Most shapes for which what serves them is kept: the next call of the same shape finds it at once."""
@@ -29,46 +31,83 @@ MOST_NAMED = 8
 
 
 class DynamicModel:
-    """The whole model on a toolchain that takes any shape. Its kernel is bound anew at each call.
+    """The model on toolchains that take any shape: as a whole, or in parts that run one after another. Kernels are bound anew at each call.
+
+    Args:
+        parts: The partitions, each with its kernel, in an order in which they run.
 
     Attributes:
-        target: The toolchain.
+        targets: The toolchain of each.
     """
 
-    def __init__(self, entry: PartitionEntry, kernel: Kernel):
-        self.target = entry.target
-        self._entry = entry
-        self._kernel = kernel
-        self._made = [None if tensor.type.open_axes else aligned_empty(tensor.type) for tensor in entry.outputs]
+    def __init__(self, parts: Sequence[tuple[PartitionEntry, Kernel]], inputs: tuple[Tensor, ...], outputs: Sequence[str]):
+        self.targets = tuple(entry.target for entry, _ in parts)
+        self._inputs, self._outputs = inputs, outputs
+        self._parts = [_DynamicPart(entry, kernel) for entry, kernel in parts]
 
     def run(self, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Run one inference, and return new arrays by output name.
 
         Raises:
-            CollageError: the inputs do not fit, or the kernel failed.
+            CollageError: the inputs do not fit, or a kernel failed.
         """
-        self.bind(arrays)()
-        made = outputs_of(self._kernel, self._made)
-        return {tensor.name: array.copy() for tensor, array in zip(self._entry.outputs, made, strict=True)}
+        values = self._given(arrays)
+        for part in self._parts:
+            part.bind(values)
+            part.run()
+            part.add_outputs(values)
+        return {name: values[name].copy() for name in self._outputs}
 
     def bind(self, arrays: Mapping[str, np.ndarray]) -> Callable[[], None]:
         """Return a function that runs one inference on `arrays` at each call. Raises as `run`."""
-        given = [_fitting(tensor, arrays, self._entry.inputs) for tensor in self._entry.inputs]
-        unknown = next((name for name in arrays if name not in {tensor.name for tensor in self._entry.inputs}), None)
-        if unknown is not None:
-            raise CollageError(f"the model has no input {unknown!r}", _described(self._entry.inputs), "bad_inputs")
+        given = self._given(arrays)
+        if len(self._parts) == 1:
+            self._parts[0].bind(given)
+            return self._parts[0].run
 
         def call() -> None:
-            try:
-                self._kernel.run()
-            except CollageError as error:
-                raise CollageError(f"{self._entry.target} failed on the whole model: {one_line(error)}", "", "toolchain") from error
+            values = dict(given)
+            for part in self._parts:
+                part.bind(values)
+                part.run()
+                part.add_outputs(values)
 
+        return call
+
+    def _given(self, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        given = {tensor.name: _fitting(tensor, arrays, self._inputs) for tensor in self._inputs}
+        unknown = next((name for name in arrays if name not in given), None)
+        if unknown is not None:
+            raise CollageError(f"the model has no input {unknown!r}", _described(self._inputs), "bad_inputs")
+        return given
+
+
+class _DynamicPart:
+    """A kernel of a `DynamicModel`, with the buffers of those outputs whose shape is always the same."""
+
+    def __init__(self, entry: PartitionEntry, kernel: Kernel):
+        self._entry, self._kernel = entry, kernel
+        self._made = [None if tensor.type.open_axes else aligned_empty(tensor.type) for tensor in entry.outputs]
+
+    def bind(self, values: Mapping[str, np.ndarray]) -> None:
+        """Let the next runs read `values`, by tensor name."""
         try:
-            self._kernel.bind(given, self._made)  # type: ignore[arg-type]
+            self._kernel.bind([values[tensor.name] for tensor in self._entry.inputs], self._made)  # type: ignore[arg-type]
         except CollageError as error:
             raise CollageError(f"{self._entry.target} cannot take these inputs: {one_line(error)}", "", "toolchain") from error
-        return call
+
+    def run(self) -> None:
+        """Run the kernel once."""
+        try:
+            self._kernel.run()
+        except CollageError as error:
+            where = f"partition {self._entry.id}" if self._entry.nodes else "the whole model"
+            raise CollageError(f"{self._entry.target} failed on {where}: {one_line(error)}", "", "toolchain") from error
+
+    def add_outputs(self, values: dict[str, np.ndarray]) -> None:
+        """Add what the last run made to `values`; it stays as it is until the next run."""
+        made = outputs_of(self._kernel, self._made)
+        values.update({tensor.name: array for tensor, array in zip(self._entry.outputs, made, strict=True)})
 
 
 class ShapedArtifact:
@@ -83,7 +122,7 @@ class ShapedArtifact:
         self.manifest = manifest
         self.inputs, self.outputs = artifacts[0].inputs, artifacts[0].outputs
         self.notes = tuple(dict.fromkeys(note for artifact in artifacts for note in artifact.notes))
-        self._ranges = list(zip(manifest.ranges, dynamic, strict=False))
+        self._ranges = list(zip(manifest.ranges, dynamic, strict=False))  # A fallback comes after them.
         self._fallback = None if manifest.fallback is None else dynamic[-1]
         self._names = varying_inputs(manifest)
         self._by_shape: dict[tuple[tuple[int, ...], ...], Artifact | DynamicModel] = {
@@ -98,7 +137,10 @@ class ShapedArtifact:
         for entry, artifact in zip(manifest.shapes, artifacts, strict=True):
             if {tensor.name: tensor.type.shape for tensor in artifact.inputs} != dict(entry.inputs):
                 raise damaged(folder, f"{entry.folder!r} is for other shapes than it says")
-        return cls(manifest, artifacts, [_dynamic(folder, entry, manifest.threads) for entry in manifest.dynamic])
+        dynamic = [_range(folder, one, manifest.threads) for one in manifest.ranges]
+        if manifest.fallback is not None:
+            dynamic.append(_whole(folder, manifest.fallback, manifest.threads))
+        return cls(manifest, artifacts, dynamic)
 
     def serving(self, arrays: Mapping[str, np.ndarray]) -> Artifact | DynamicModel:
         """Return what runs inputs of the shapes of `arrays`.
@@ -131,7 +173,7 @@ class ShapedArtifact:
         """
         found = self.serving(arrays)
         if isinstance(found, DynamicModel):
-            raise CollageError("the whole model runs as one at this shape: it has no partitions to time", "give a planned shape", "shape")
+            raise CollageError("this shape has no plan of its own, whose partitions could be timed", "give a planned shape", "shape")
         return found.profile(arrays)
 
     def _otherwise(self, arrays: Mapping[str, Any]) -> Artifact | DynamicModel:
@@ -159,9 +201,10 @@ def open_artifact(folder: str | Path) -> Artifact | ShapedArtifact:
     return Artifact.open(folder) if manifest is None else ShapedArtifact.open(Path(folder), manifest)
 
 
-def run_dynamic(folder: str, entry: PartitionEntry, threads: int, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Run a whole model that is in `folder`, which need not be an artifact yet."""
-    return _dynamic(Path(folder), entry, threads).run(arrays)
+def run_dynamic(folder: str, built: RangeEntry | PartitionEntry, threads: int, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Run what is built for any shape in `folder`, which need not be an artifact yet: for a range, or the whole model for all shapes."""
+    model = _whole(Path(folder), built, threads) if isinstance(built, PartitionEntry) else _range(Path(folder), built, threads)
+    return model.run(arrays)
 
 
 def varying_inputs(manifest: ShapedManifest) -> tuple[str, ...]:
@@ -170,18 +213,29 @@ def varying_inputs(manifest: ShapedManifest) -> tuple[str, ...]:
     return tuple(name for name in names if len({entry.inputs[name] for entry in manifest.shapes}) > 1) or names[:1]
 
 
-def _dynamic(folder: Path, entry: PartitionEntry, threads: int) -> DynamicModel:
+def _whole(folder: Path, entry: PartitionEntry, threads: int) -> DynamicModel:
+    kernel = _kernel(folder, entry, threads, is_alone=True)
+    return DynamicModel([(entry, kernel)], entry.inputs, [tensor.name for tensor in entry.outputs])
+
+
+def _range(folder: Path, one: RangeEntry, threads: int) -> DynamicModel:
+    parts = [(part, _kernel(folder, part, threads, is_alone=len(one.parts) == 1)) for part in one.parts]
+    return DynamicModel(parts, one.inputs, one.outputs)
+
+
+def _kernel(folder: Path, entry: PartitionEntry, threads: int, is_alone: bool) -> Kernel:
     toolchain = registry.get(entry.target)
     found = toolchain.availability()
     if not found.usable:
         raise CollageError(f"the artifact needs {entry.target}, which is not usable here: {found.reason}", found.hint, "unavailable_target")
     try:
-        kernel = toolchain.load_alone((folder / entry.package).read_bytes(), entry.inputs, entry.outputs, threads)
+        package = found_in((folder / entry.package).read_bytes(), folder)
+        return (toolchain.load_alone if is_alone else toolchain.load)(package, entry.inputs, entry.outputs, threads)
     except OSError as error:
         raise damaged(folder, f"{entry.package!r} cannot be read ({error.strerror})") from error
     except CollageError as error:
-        raise CollageError(f"{entry.target} cannot load the whole model: {error.message}", error.hint or REBUILD, error.code) from error
-    return DynamicModel(entry, kernel)
+        what = f"partition {entry.id}" if entry.nodes else "the whole model"
+        raise CollageError(f"{entry.target} cannot load {what}: {error.message}", error.hint or REBUILD, error.code) from error
 
 
 def _fitting(tensor: Tensor, arrays: Mapping[str, np.ndarray], inputs: tuple[Tensor, ...]) -> np.ndarray:

@@ -14,7 +14,8 @@ from typing import Any
 
 from ...base.user_file import read_text
 from ...errors import CollageError
-from .manifest import NAME, REBUILD, Manifest, PartitionEntry, damaged, fingerprint, read_manifest
+from ...graph.dataflow_graph import Tensor
+from .manifest import NAME, REBUILD, WEIGHTS, Manifest, PartitionEntry, damaged, fingerprint, read_manifest
 
 SCHEMA = 1
 KIND = "collage-artifact-by-shape"
@@ -23,7 +24,7 @@ SHAPES = "shapes"
 FALLBACK = "other_shapes.bin"
 """The package of the whole model for all other shapes."""
 RANGES = "ranges"
-"""Folder of the packages of the whole model for ranges of shapes."""
+"""Folder of the packages for ranges of shapes."""
 
 Shapes = Mapping[str, tuple[int, ...]]
 """Input → its shape."""
@@ -57,16 +58,24 @@ class ShapeEntry:
 
 @dataclass(frozen=True, slots=True)
 class RangeEntry:
-    """A range of shapes that the whole model serves on one toolchain.
+    """A range of shapes that one build of the model serves, whole or in parts.
 
     Attributes:
         first, last: The smallest and the largest shape of each input; every dimension of a call lies between.
-        entry: The whole model.
+        parts: The partitions in an order in which they run; a single one is the whole model.
+        inputs, outputs: Inputs of the model, and names of its outputs.
     """
 
     first: Shapes
     last: Shapes
-    entry: PartitionEntry
+    parts: tuple[PartitionEntry, ...]
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[str, ...]
+
+    @classmethod
+    def of_whole(cls, first: Shapes, last: Shapes, entry: PartitionEntry) -> RangeEntry:
+        """Return the range that the whole model serves as one partition."""
+        return cls(first, last, (entry,), entry.inputs, tuple(tensor.name for tensor in entry.outputs))
 
     def holds(self, names: Sequence[str], shapes: Sequence[Sequence[int]]) -> bool:
         """Return whether the inputs `names` lie in the range where they have these shapes."""
@@ -74,12 +83,18 @@ class RangeEntry:
 
     def to_json(self) -> dict[str, Any]:
         ends = {end: {name: list(shape) for name, shape in getattr(self, end).items()} for end in ("first", "last")}
-        return {**ends, "entry": self.entry.to_json()}
+        if len(self.parts) == 1:
+            return {**ends, "entry": self.parts[0].to_json()}
+        inputs, parts = [tensor.to_json() for tensor in self.inputs], [part.to_json() for part in self.parts]
+        return {**ends, "parts": parts, "inputs": inputs, "outputs": list(self.outputs)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> RangeEntry:
-        ends = [{str(name): tuple(map(int, shape)) for name, shape in data[end].items()} for end in ("first", "last")]
-        return cls(ends[0], ends[1], PartitionEntry.from_json(data["entry"]))
+        first, last = ({str(name): tuple(map(int, shape)) for name, shape in data[end].items()} for end in ("first", "last"))
+        if "entry" in data:
+            return cls.of_whole(first, last, PartitionEntry.from_json(data["entry"]))
+        parts = tuple(map(PartitionEntry.from_json, data["parts"]))
+        return cls(first, last, parts, tuple(map(Tensor.from_json, data["inputs"])), tuple(map(str, data["outputs"])))
 
 
 def _is_between(first: Sequence[int], shape: Sequence[int], last: Sequence[int]) -> bool:
@@ -92,9 +107,9 @@ class ShapedManifest:
 
     Attributes:
         about: As in `Manifest`.
-        ranges: The whole model for ranges of shapes between those.
+        ranges: Builds of the model for ranges of shapes between those.
         fallback: The whole model for all other shapes, on ONNX Runtime; None where another shape is an error.
-        files: Path in the folder → (bytes, SHA-256) of the manifests of the single artifacts, and of the fallback.
+        files: Path in the folder → (bytes, SHA-256) of the manifests of the single artifacts, of the whole models, and of their weights.
     """
 
     about: Mapping[str, Any]
@@ -134,17 +149,19 @@ class ShapedManifest:
 
     @property
     def dynamic(self) -> list[PartitionEntry]:
-        """The whole models: for ranges, and for all other shapes."""
-        return [*(one.entry for one in self.ranges), *([] if self.fallback is None else [self.fallback])]
+        """What is built for any shape: the parts for ranges, and the whole model for all other shapes."""
+        return [*(part for one in self.ranges for part in one.parts), *([] if self.fallback is None else [self.fallback])]
 
     def check_files(self, folder: Path) -> None:
-        """Check that every artifact and the fallback lie in `folder`, as they were written.
+        """Check that every artifact, and every whole model with its weights, lie in `folder`, as they were written.
 
         Raises:
             CollageError: one is missing, changed, outside of the folder, or not listed.
         """
-        wanted = [f"{entry.folder}/{NAME}" for entry in self.shapes]
-        for name in [*wanted, *(entry.package for entry in self.dynamic)]:
+        wanted = [f"{entry.folder}/{NAME}" for entry in self.shapes] + [entry.package for entry in self.dynamic]
+        if WEIGHTS in self.files or os.path.lexists(folder / WEIGHTS):
+            wanted.append(WEIGHTS)
+        for name in wanted:
             path = folder / name
             if not path.resolve().is_relative_to(folder.resolve()):
                 raise damaged(folder, f"it lists a file outside itself, {name!r}")

@@ -155,7 +155,6 @@ def test_other_nodes_at_a_shape_leave_no_plan_for_all(tmp_path: Path) -> None:
         (["--shape", "ids=1,64", "--other-shapes", "onnxruntime"], "--other-shapes is 'onnxruntime', and one shape is planned for"),
         (["--shape", "ids=1,{64,300}"], "at seq=300: "),
         (["--shape", "ids=1,{64,300}", "--ir", "relax"], "is a Relax module, and several shapes are planned for ONNX files alone"),
-        (["--shape", "ids=1,{16,64}", "--dry-run"], "several shapes are given, and only `collage partition` plans for more than one"),
     ],
 )
 def test_a_mistake_is_one_line(encoder: Path, capsys: pytest.CaptureFixture[str], options: list[str], words: str) -> None:
@@ -260,6 +259,37 @@ def test_the_artifact_computes_what_the_model_does_at_each_length(encoder: Path,
         inputs = encoder_inputs(int(length), seed, batch=2 if length in OTHERS else 1)
         assert isinstance(artifact.serving(inputs), DynamicModel) == (length in OTHERS)
         assert largest_error(artifact.run(inputs), wanted(inputs)) < 1e-4, length
+
+
+ARITHMETIC = """g (float[n,4] x) => (float[m,k] y) {
+    [product] a = MatMul(x, w) [bend] b = Tanh(a) [shape] s = Shape(b)
+    [ones] f = ConstantOfShape <value = float[1] {1.0}> (s) [sum] c = Add(b, f) [last] y = Exp(c)
+}"""
+
+
+@pytest.mark.long
+def test_a_plan_of_several_partitions_serves_any_size_of_a_long_range(tmp_path: Path) -> None:
+    """The first two nodes are faster on one toolchain and the others on the other one, at every size."""
+
+    def costs(candidate: CandidatePartition) -> float:
+        firsts = [candidate.graph.nodes[index].name in ("product", "bend") for index in candidate.inside]
+        return 0.1 + sum(1.0 if is_first == (candidate.target == TARGETS[0]) else 9.0 for is_first in firsts)
+
+    path, out = write(tmp_path, model_of(ARITHMETIC, {"w": np.eye(4, dtype=np.float32)})), tmp_path / "out"
+    record = run(path, costs, {"x": "1..200,4"}, out=out)
+    (one,) = record.plan.ranges
+    assert [(part.target, part.names) for part in one.partitions] == [(TARGETS[0], ("product", "bend")), (TARGETS[1], ("sum", "last"))]
+    assert record.document["shapes"]["between"]["unserved"] == []
+    assert read_plan(out / "plan.json").ranges == record.plan.ranges
+    artifact, random = open_artifact(out), np.random.default_rng(0)
+    assert isinstance(artifact, ShapedArtifact)
+    for size in random.integers(2, 200, 20):
+        x = random.standard_normal((size, 4)).astype(np.float32)
+        served = artifact.serving({"x": x})
+        assert isinstance(served, DynamicModel) == (size not in [row["sizes"]["n"] for row in record.document["shapes"]["planned"]])
+        assert getattr(served, "targets", TARGETS) == TARGETS
+        np.testing.assert_allclose(artifact.run({"x": x})["y"], reference_of(path)({"x": x})["y"], rtol=1e-5)
+        assert len(artifact.time({"x": x}, repeat=2)) == 2
 
 
 @pytest.mark.long

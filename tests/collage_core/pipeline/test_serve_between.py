@@ -23,9 +23,10 @@ def run_at(size: int) -> Any:
     types = {"ids": (1, size), "mask": (size, size), "scale": (1, 50)}
     inputs = [Tensor(name, TensorType(shape, "float32")) for name, shape in types.items()]
     toolchains = {"any": SimpleNamespace(takes_open_shapes=True), "fixed": SimpleNamespace(takes_open_shapes=False)}
-    found = SimpleNamespace(graph=SimpleNamespace(inputs=inputs), toolchains=toolchains)
+    model = SimpleNamespace(controls={2: "a loop"})
+    found = SimpleNamespace(graph=SimpleNamespace(inputs=inputs), toolchains=toolchains, model=model)
     shape = PlannedShape({"ids": (1, size)}, 1 / 3, {"seq": size})
-    return SimpleNamespace(shape=shape, run=SimpleNamespace(found=found, is_stopped=lambda: False), names=["a", "b"])
+    return SimpleNamespace(shape=shape, run=SimpleNamespace(found=found, is_stopped=lambda: False), names=["a", "b", "loop"])
 
 
 def found_with(*plans: frozenset[Any]) -> Any:
@@ -47,11 +48,27 @@ def test_a_whole_model_on_a_target_that_takes_any_size_serves_its_range() -> Non
     assert (second.first, second.last["ids"]) == ({"ids": (1, 75), "mask": (75, 75), "scale": (1, 50)}, (1, 100))
 
 
+def test_several_partitions_on_targets_that_take_any_size_serve_their_range() -> None:
+    made = serve_between(found_with(frozenset({("any", HALVES[1]), ("any", HALVES[0]), ("host", IndexSet())})), never_runs)
+    (one,) = made.ranges
+    assert one.target == ""
+    assert [(part.target, part.names) for part in one.partitions] == [("any", ("a",)), ("any", ("b",))]
+    made.drop({0: "they wait for one another"})
+    assert made.ranges == []
+    assert made.unserved == [
+        "of ids [1, 1] to [1, 100], mask [1, 1] to [100, 100] only the planned sizes are served: they wait for one another"
+    ]
+
+
 @pytest.mark.parametrize(
     ("plan", "why"),
     [
-        (frozenset({("any", HALVES[0]), ("any", HALVES[1])}), "their plan has 2 partitions, and each is built for fixed shapes"),
+        (frozenset({("any", HALVES[0]), ("fixed", HALVES[1])}), "fixed is built for fixed shapes"),
         (frozenset({("fixed", WHOLE)}), "fixed is built for fixed shapes"),
+        (
+            frozenset({("any", HALVES[0]), ("any", HALVES[1]), ("host", IndexSet((2,)))}),
+            "the host runs 'loop', whose bodies are built for fixed shapes",
+        ),
     ],
 )
 def test_other_plans_serve_their_planned_sizes_alone(plan: frozenset[Any], why: str) -> None:

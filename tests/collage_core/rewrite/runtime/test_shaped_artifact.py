@@ -56,7 +56,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     fallback = build_dynamic(dynamic_model(path, model, {}), "onnxruntime", 1, str(out), FALLBACK)
     ends = [{"x": (1, size), "z": (1, size), "k": (1, 1)} for size in (4, 8)]
     between = build_dynamic(dynamic_model(path, model, {}), "openvino", 1, str(out), "ranges/000.bin")
-    ranges = [RangeEntry(ends[0], ends[1], between)]
+    ranges = [RangeEntry.of_whole(ends[0], ends[1], between)]
     write_shaped(out, [("n=4", 0.75), ("n=8", 0.25)], {"model": {"name": "m"}}, 1, ranges, fallback)
     return out
 
@@ -85,12 +85,12 @@ def test_a_range_and_another_shape_run_on_the_whole_model(built: Path) -> None:
         served = artifact.serving(given(size))
         assert isinstance(served, DynamicModel)
         assert artifact.serving(given(size)) is served
-        assert served.target == ("openvino" if 4 < size < 8 else "onnxruntime")
+        assert served.targets == ("openvino" if 4 < size < 8 else "onnxruntime",)
         got = artifact.run(given(size, seed))["y"]
         np.testing.assert_allclose(got, wanted(given(size, seed)), rtol=1e-6)
         artifact.run(given(size, 77))
         np.testing.assert_allclose(got, wanted(given(size, seed)), rtol=1e-6)
-    with pytest.raises(CollageError, match="it has no partitions to time"):
+    with pytest.raises(CollageError, match="this shape has no plan of its own, whose partitions could be timed"):
         artifact.profile(given(5))
 
 
