@@ -103,6 +103,25 @@ class CandidateCosted(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class SearchingBody(Event):
+    """A body of an `If`, `Loop` or `Scan` is searched like a model of its own, or its node is measured on the host. May be thinned.
+
+    Attributes:
+        doing: ``search`` or ``measure``.
+        name: Of the body, such as ``then_branch of pick``, or of the node that is measured.
+        number: Which body it is of `count` that are searched, from 1; bodies inside others are not counted.
+        done, total: Distinct computations of the body whose cost is known, of about as many; 0 of 0 before they are asked for.
+    """
+
+    doing: Literal["search", "measure"]
+    name: str
+    number: int
+    count: int
+    done: int = 0
+    total: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class PlanConsidered(Event):
     """The plan that is best by the costs and bounds known so far; its unknown costs are measured next. May be thinned.
 

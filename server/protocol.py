@@ -34,6 +34,7 @@ EVENTS = (
     events.CandidatesFound,
     events.CandidateBuilding,
     events.CandidateCosted,
+    events.SearchingBody,
     events.PlanConsidered,
     events.SearchProgress,
     events.PlanImproved,

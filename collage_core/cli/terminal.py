@@ -27,6 +27,7 @@ from ..events import (
     PhaseStarted,
     PlanDecided,
     PlanImproved,
+    SearchingBody,
     SearchProgress,
     StepStarted,
     Verified,
@@ -120,6 +121,10 @@ class Progress:
             failed = f"  ({self._invalid} cannot be taken)" if self._invalid else ""
             took = milliseconds(event.cost["seconds"])
             return f"{self._phase} {event.done}/{event.total}  {event.target} {event.label} {took}{failed}{left}"
+        if isinstance(event, SearchingBody):
+            known = f", {event.done}/{event.total}" if event.total else ""
+            doing = "searching" if event.doing == "search" else "measuring"
+            return f"{self._phase}, {doing} {event.name} (body {event.number} of {event.count}){known}"
         if isinstance(event, ComparingPlans):
             doing = f"building {event.name}" if event.doing == "build" else f"timing {event.name or 'whole plans'} in turns"
             return f"{self._phase}, {doing}, {event.done + 1}/{event.total}  about {event.left_s:.0f} s left"

@@ -18,7 +18,7 @@ from ..base.isolation.worker import Pool
 from ..cost.cost import Cost
 from ..cost.measuring.trial_backend import flushed_bytes
 from ..errors import CollageError
-from ..events import Emit, Event, Note
+from ..events import CandidateBuilding, CandidateCosted, Emit, Event, Note, SearchingBody
 from ..model.body_runs import BodyRuns, NodeRuns
 from ..options import Options
 from ..rewrite.plan import PlannedBody
@@ -96,7 +96,15 @@ class BodySearch:
 
     def _measured(self, meter: NodeMeter, index: int, planned: Mapping[str, PlannedBody]) -> Cost | None:
         """Return what the node takes on the host; None where no time is left to measure it."""
-        return None if self._is_over else meter(index, planned)
+        if self._is_over:
+            return None
+        self._emit(SearchingBody("measure", self._found.graph.nodes[index].name, self._done, self._count))
+        return meter(index, planned)
+
+    @property
+    def _count(self) -> int:
+        """How many bodies are searched, if there is time."""
+        return min(self._open, MOST_BODIES)
 
     def _search(self, name: str, body: BodyRuns) -> RunRecord:
         """Search a body in its share of the time that is left.
@@ -117,8 +125,27 @@ class BodySearch:
         )
         own = replace(self._options, shapes={}, values={}, inputs=None, constraints=vetoes, out=None, ir=None, tune_s=None)
 
-        def tell(event: Event) -> None:
-            if isinstance(event, Note):
-                self._emit(Note(f"{name}: {event.text}"))
+        progress = SearchingBody("search", name, self._done, self._count)
+        self._emit(progress)
+        return self._run(name, body, replace(own, budget_s=share_s), _Teller(progress, self._emit))
 
-        return self._run(name, body, replace(own, budget_s=share_s), tell)
+
+class _Teller:
+    """Passes on of the events of the search of a body what the run around it tells: notes, and how far it is.
+
+    Args:
+        progress: As it was told last.
+    """
+
+    def __init__(self, progress: SearchingBody, emit: Emit):
+        self._progress, self._emit = progress, emit
+
+    def __call__(self, event: Event) -> None:
+        name = self._progress.name
+        if isinstance(event, Note):
+            self._emit(Note(f"{name}: {event.text}"))
+        elif isinstance(event, SearchingBody):
+            self._emit(replace(self._progress, doing=event.doing, name=f"{event.name} in {name}", done=event.done, total=event.total))
+        elif isinstance(event, CandidateBuilding | CandidateCosted) and event.done != self._progress.done:
+            self._progress = replace(self._progress, done=event.done, total=event.total)
+            self._emit(self._progress)

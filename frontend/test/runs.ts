@@ -54,6 +54,7 @@ export function runSnapshot(changes: Partial<RunSnapshot> = {}): RunSnapshot {
     budget: null,
     cancelled: null,
     comparing: null,
+    body: null,
     waits_for: "",
     ...changes,
   };

@@ -9,7 +9,7 @@ from collage_core import events
 
 T = TypeVar("T")
 
-THINNABLE = (events.CandidateBuilding, events.PlanConsidered, events.SearchProgress, events.ComparingPlans)
+THINNABLE = (events.CandidateBuilding, events.SearchingBody, events.PlanConsidered, events.SearchProgress, events.ComparingPlans)
 """Events that may be dropped when there are many; all others are decisions and always arrive."""
 
 _THINNABLE_NAMES = frozenset(kind.__name__ for kind in THINNABLE)

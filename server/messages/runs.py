@@ -225,6 +225,18 @@ class Comparing:
 
 
 @dataclass(frozen=True)
+class BodyProgress:
+    """The progress that `SearchingBody` told last."""
+
+    doing: Literal["search", "measure"]
+    name: str
+    number: int
+    count: int
+    done: int
+    total: int
+
+
+@dataclass(frozen=True)
 class CancelledInfo:
     """The phase in which a run was stopped that kept its best plan, and what is missing, one sentence each."""
 
@@ -247,6 +259,7 @@ class RunSnapshot:
         ends_s: The time on the run's clock at which measuring, or the comparison of whole plans, will be over, about; None while it
             cannot be estimated.
         comparing: While whole plans are built and timed, how far that is.
+        body: While a body of a node is searched, how far that is.
         waits_for: While it is queued, what it waits for, in words.
         search: While a search goes on, its progress, also that of a search that decides what is measured next.
         considered: While costs are measured, the plan that decides what is measured next.
@@ -312,6 +325,7 @@ class RunSnapshot:
     budget: BudgetInfo | None = None
     cancelled: CancelledInfo | None = None
     comparing: Comparing | None = None
+    body: BodyProgress | None = None
     waits_for: str = ""
     groups: list[list[int]] = field(default_factory=list)
 

@@ -16,6 +16,7 @@ from collage_core.rules.candidate import candidate_id
 from ..messages.live import ApiError, Numbered
 from ..messages.runs import (
     Baseline,
+    BodyProgress,
     BudgetInfo,
     CancelledInfo,
     Comparing,
@@ -56,7 +57,7 @@ POINT_STEP_S = 0.1
 NOT_BUILT = ("pattern", "predicate", "validity", "device", "import", "build")
 """Stages at which a candidate fails before it is built."""
 
-AT_REST: dict[str, Any] = dict.fromkeys(("phase", "step", "doing", "ends_s", "search", "considered", "comparing"))
+AT_REST: dict[str, Any] = dict.fromkeys(("phase", "step", "doing", "ends_s", "search", "considered", "comparing", "body"))
 """The fields of a snapshot that describe work under way, for a run that rests."""
 
 
@@ -98,7 +99,7 @@ def _phase_started(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[st
 
 
 def _step_started(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:
-    return {"step": event["step"], "doing": None, "ends_s": _ends_s(snapshot, event)}
+    return {"step": event["step"], "doing": None, "body": None, "ends_s": _ends_s(snapshot, event)}
 
 
 def _ends_s(snapshot: RunSnapshot, event: Event) -> float | None:
@@ -135,7 +136,12 @@ def _candidate_building(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> di
 
 
 def _progress(snapshot: RunSnapshot, event: Event) -> dict[str, Any]:
-    return {"done": event["done"], "total": event["total"], "ends_s": _ends_s(snapshot, event)}
+    return {"done": event["done"], "total": event["total"], "ends_s": _ends_s(snapshot, event), "body": None}
+
+
+def _searching_body(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:
+    told = (event[name] for name in ("doing", "name", "number", "count", "done", "total"))
+    return {"body": BodyProgress(*told)}
 
 
 def _candidate_costed(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:
@@ -223,6 +229,7 @@ _CHANGES: dict[str, Callable[[RunSnapshot, Event, Nodes], dict[str, Any]]] = {
     "CandidatesFound": _candidates_found,
     "CandidateBuilding": _candidate_building,
     "CandidateCosted": _candidate_costed,
+    "SearchingBody": _searching_body,
     "PlanConsidered": _plan_considered,
     "SearchProgress": _search_progress,
     "PlanImproved": _plan_improved,

@@ -839,6 +839,16 @@ export interface Comparing {
   total: number;
 }
 
+/** The progress that `SearchingBody` told last. */
+export interface BodyProgress {
+  doing: "search" | "measure";
+  name: string;
+  number: number;
+  count: number;
+  done: number;
+  total: number;
+}
+
 /** The phase in which a run was stopped that kept its best plan, and what is missing, one sentence each. */
 export interface CancelledInfo {
   phase: string;
@@ -859,6 +869,7 @@ export interface CancelledInfo {
  *     ends_s: The time on the run's clock at which measuring, or the comparison of whole plans, will be over, about; None while it
  *         cannot be estimated.
  *     comparing: While whole plans are built and timed, how far that is.
+ *     body: While a body of a node is searched, how far that is.
  *     waits_for: While it is queued, what it waits for, in words.
  *     search: While a search goes on, its progress, also that of a search that decides what is measured next.
  *     considered: While costs are measured, the plan that decides what is measured next.
@@ -924,6 +935,7 @@ export interface RunSnapshot {
   budget: BudgetInfo | null;
   cancelled: CancelledInfo | null;
   comparing: Comparing | null;
+  body: BodyProgress | null;
   waits_for: string;
   groups: number[][];
 }
@@ -1646,6 +1658,25 @@ export interface CandidateCosted {
 }
 
 /**
+ * A body of an `If`, `Loop` or `Scan` is searched like a model of its own, or its node is measured on the host. May be thinned.
+ *
+ * Attributes:
+ *     doing: `search` or `measure`.
+ *     name: Of the body, such as `then_branch of pick`, or of the node that is measured.
+ *     number: Which body it is of `count` that are searched, from 1; bodies inside others are not counted.
+ *     done, total: Distinct computations of the body whose cost is known, of about as many; 0 of 0 before they are asked for.
+ */
+export interface SearchingBody {
+  type: "SearchingBody";
+  doing: "search" | "measure";
+  name: string;
+  number: number;
+  count: number;
+  done: number;
+  total: number;
+}
+
+/**
  * The plan that is best by the costs and bounds known so far; its unknown costs are measured next. May be thinned.
  *
  * Attributes:
@@ -1778,6 +1809,7 @@ export type RunEvent =
   | CandidatesFound
   | CandidateBuilding
   | CandidateCosted
+  | SearchingBody
   | PlanConsidered
   | SearchProgress
   | PlanImproved

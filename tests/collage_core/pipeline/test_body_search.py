@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from collage_core.events import Event, PhaseStarted, SearchingBody
 from collage_core.model.accuracy import largest_error
 from collage_core.model.body_runs import count_body_runs
 from collage_core.model.onnx_model import load_model
 from collage_core.options import Options
 from collage_core.pipeline import body_search
+from collage_core.pipeline.run import partition
 from collage_core.rewrite.runtime.artifact import Artifact
-from tests.collage_core.pipeline.test_plan_bodies import run
+from tests.collage_core.pipeline.test_plan_bodies import mock, run
 from tests.helpers.command import brief_collage, collage, document
 from tests.helpers.control_models import branches, drawn, lstm_loop, nested
 from tests.helpers.models import write
@@ -40,6 +42,31 @@ def test_an_inner_node_stays_whole_where_its_body_was_not_counted(tmp_path: Path
     (body,) = row["bodies"]
     assert [inner["runs_on"] for inner in body["bodies"]] == ["onnxruntime"]
     assert reasons(body["bodies"]) == ["the host cannot run it: it is nested in 1 bodies, at most 0 are partitioned"]
+
+
+def told_of(folder: Path, model: Any, **inputs: Any) -> list[SearchingBody]:
+    """Return what a run tells of the bodies that it searches."""
+    loaded, told = load_model(write(folder, model)), list[Event]()
+    np.savez(folder / "told.npz", **drawn(loaded, 0, **inputs))  # type: ignore[arg-type]
+    options = Options(("onnxruntime", "tvm"), costs=mock(folder), inputs=folder / "told.npz", threads=1)
+    partition(folder / "model.onnx", options, told.append)
+    assert [type(event) for event in told].index(SearchingBody) > told.index(PhaseStarted("costs"))
+    return [event for event in told if isinstance(event, SearchingBody)]
+
+
+def test_a_run_tells_which_body_it_searches_and_how_far_that_is(tmp_path: Path) -> None:
+    told = told_of(tmp_path, branches())
+    assert {(event.doing, event.name, event.number, event.count) for event in told} == {
+        ("search", "then_branch of if", 1, 2),
+        ("search", "else_branch of if", 2, 2),
+    }
+    assert all(event.done <= event.total for event in told)
+    assert max(event.done for event in told) > 0
+
+
+def test_a_body_inside_another_is_told_with_it(tmp_path: Path) -> None:
+    names = {event.name for event in told_of(tmp_path, nested(), turns=4)}
+    assert any(name.endswith("in body of loop") for name in names), names
 
 
 def test_how_often_a_body_runs_is_part_of_the_computation(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from collage_server.base.json_files import json_data
 from collage_server.messages.live import ApiError, Numbered, RunStateChanged
 from collage_server.messages.runs import (
     Baseline,
+    BodyProgress,
     BudgetInfo,
     ConsideredPart,
     ConsideredPlan,
@@ -42,6 +43,7 @@ from collage_core.events import (
     PlanConsidered,
     PlanDecided,
     PlanImproved,
+    SearchingBody,
     SearchProgress,
     StepStarted,
     Verified,
@@ -125,6 +127,14 @@ def test_what_it_does_and_when_costing_is_over() -> None:
     assert after(StepStarted("settle"), start=snapshot).step == "settle"
     over = after(PhaseEnded("costs", 2.0), PhaseStarted("search"), start=snapshot)
     assert (over.doing, over.ends_s) == (None, None)
+
+
+def test_the_body_that_is_searched_is_told_until_the_model_itself_is() -> None:
+    snapshot = after(PhaseStarted("costs"), SearchingBody("search", "body of loop", 1, 2, 3, 7))
+    assert snapshot.body == BodyProgress("search", "body of loop", 1, 2, 3, 7)
+    assert after(StepStarted("largest first"), start=snapshot).body is None
+    assert after(CandidateBuilding("a", "c", "Conv", (3, 5), 1, 9), start=snapshot).body is None
+    assert after(PhaseStarted("search"), start=snapshot).body is None
 
 
 def test_what_the_bound_spared() -> None:

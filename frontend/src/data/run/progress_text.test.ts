@@ -45,6 +45,14 @@ test("the time remaining is told while something is measured, and while whole pl
   expect(activityText(runSnapshot({ phase: "baselines", comparing: { ...comparing, doing: "build", name: "greedy" } }))).toBe("Building other plans to time beside it: greedy, 3 of 5");
 });
 
+test("the body that is searched is told, and how far it is", () => {
+  const body = { doing: "search", name: "then_branch of pick", number: 1, count: 3, done: 0, total: 0 } as const;
+  const told = (changes: object) => activityText(runSnapshot({ phase: "costs", body: { ...body, ...changes } }));
+  expect(told({})).toBe("Searching then_branch of pick, body 1 of 3");
+  expect(told({ done: 2, total: 9 })).toBe("Searching then_branch of pick, body 1 of 3: 2 of 9 costs known");
+  expect(told({ doing: "measure", name: "pick" })).toBe("Measuring pick on the host, with its bodies as planned");
+});
+
 test("phases are done, running or stopped", () => {
   const phases = [
     { phase: "load", started_s: 1, seconds: 0.5 },

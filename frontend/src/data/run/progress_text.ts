@@ -1,7 +1,7 @@
 // The progress of a run in words: its activity, the time of a trial, the time remaining, and what is kept when it is stopped. Pure.
 
 import { count, elapsed, plural } from "../../base/format";
-import { PHASES, type Comparing, type Doing, type PhaseTime, type RunSnapshot } from "../protocol";
+import { PHASES, type BodyProgress, type Comparing, type Doing, type PhaseTime, type RunSnapshot } from "../protocol";
 import { sizeOf } from "../spans";
 import { hasEnded, knownOf } from "./reducer";
 
@@ -40,6 +40,7 @@ export function activityText(run: RunSnapshot): string {
   if (run.doing && run.doing.repetition > 1) return `Re-timing ${candidateText(run.doing)} for ${run.doing.target}, round ${run.doing.repetition}`;
   if (run.doing) return `Building and timing ${candidateText(run.doing)} for ${run.doing.target}${progressText(run)}`;
   if (run.comparing) return comparingText(run.comparing);
+  if (run.body) return bodyText(run.body);
   if (run.search) {
     const { states, covered, nodes } = run.search;
     return `Searching: ${plural(states, "state")} expanded, ${count(covered)} of ${plural(nodes, "node")} covered by the newest`;
@@ -55,6 +56,11 @@ function stepText({ phase, step }: RunSnapshot): string {
 function comparingText({ doing, name, done, total }: Comparing): string {
   if (doing === "build") return `Building other plans to time beside it: ${name}, ${count(done + 1)} of ${count(total)}`;
   return `Timing ${name || "whole plans"} in turns, round ${count(done + 1)} of about ${count(total)}`;
+}
+
+function bodyText({ doing, name, number, count: bodies, done, total }: BodyProgress): string {
+  if (doing === "measure") return `Measuring ${name} on the host, with its bodies as planned`;
+  return `Searching ${name}, body ${count(number)} of ${count(bodies)}${total > 0 ? `: ${count(done)} of ${count(total)} costs known` : ""}`;
 }
 
 const OPERATORS_NAMED = 3;

@@ -11,7 +11,7 @@ const NOTES_KEPT = 200;
 const NOT_BUILT: ReadonlySet<string> = new Set(["pattern", "predicate", "validity", "device", "import", "build"]);
 
 /** The fields of a run that is between two phases, or over. */
-const AT_REST = { phase: null, step: null, doing: null, ends_s: null, search: null, considered: null, comparing: null } as const;
+const AT_REST = { phase: null, step: null, doing: null, ends_s: null, search: null, considered: null, comparing: null, body: null } as const;
 
 /** True if a run is over. */
 export function hasEnded(run: Pick<RunSnapshot, "state">): boolean {
@@ -49,7 +49,7 @@ function changes(run: RunSnapshot, event: RunEvent): Partial<RunSnapshot> {
     case "PhaseStarted":
       return { ...AT_REST, phase: event.phase, phases: timed(run, { phase: event.phase, started_s: run.now_s, seconds: null }) };
     case "StepStarted":
-      return { step: event.step, doing: null, ends_s: endsS(run, event.left_s) };
+      return { step: event.step, doing: null, body: null, ends_s: endsS(run, event.left_s) };
     case "PhaseEnded":
       return phaseEnded(run, event.phase, event.seconds);
     case "CandidatesFound":
@@ -60,6 +60,10 @@ function changes(run: RunSnapshot, event: RunEvent): Partial<RunSnapshot> {
     }
     case "CandidateCosted":
       return { ...progress(run, event), counts: counted(run, event.target, (counts) => costed(run, event, counts)) };
+    case "SearchingBody": {
+      const { doing, name, number, count, done, total } = event;
+      return { body: { doing, name, number, count, done, total } };
+    }
     case "PlanConsidered":
       return {
         best_s: event.best_s ?? run.best_s,
@@ -120,7 +124,7 @@ function phaseEnded(run: RunSnapshot, phase: string, seconds: number): Partial<R
 }
 
 function progress(run: RunSnapshot, { done, total, left_s }: CandidateBuilding | CandidateCosted): Partial<RunSnapshot> {
-  return { done, total, ends_s: endsS(run, left_s) };
+  return { done, total, ends_s: endsS(run, left_s), body: null };
 }
 
 function endsS(run: RunSnapshot, leftS: number | null): number | null {
