@@ -142,6 +142,7 @@ class Node:
         attributes: JSON values; an inner graph is ``{"graph": digest, "nodes": count}``, a tensor ``{"tensor": digest}``.
         absorbed: Names of the nodes of the user's model that folding fused into this one.
         is_host: It only rearranges references and is left to the host.
+        inner: Name and operator of each node in its inner graphs, those of inner graphs of these included.
     """
 
     index: int
@@ -153,6 +154,7 @@ class Node:
     attributes: Mapping[str, Any] = field(default_factory=dict)
     absorbed: tuple[str, ...] = ()
     is_host: bool = False
+    inner: tuple[tuple[str, str], ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -165,6 +167,7 @@ class Node:
             "attributes": dict(self.attributes),
             "absorbed": list(self.absorbed),
             "host": self.is_host,
+            **({"inner": [list(pair) for pair in self.inner]} if self.inner else {}),
         }
 
     @classmethod
@@ -179,6 +182,7 @@ class Node:
             attributes=dict(data.get("attributes", {})),
             absorbed=tuple(data.get("absorbed", ())),
             is_host=bool(data.get("host", False)),
+            inner=tuple((name, op) for name, op in data.get("inner", ())),
         )
 
 

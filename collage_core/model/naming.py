@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from onnx import ModelProto, NodeProto
+
+from .scopes import inner_graphs
 
 ONNX_DOMAINS = ("", "ai.onnx")
 """Both stand for ONNX's own operators."""
@@ -27,7 +29,13 @@ def op_name(node: NodeProto) -> str:
 
 
 def name_nodes(nodes: Sequence[NodeProto]) -> None:
-    """Give every node a unique name, in place.
+    """Give every node a unique name, in place (`unique_names`)."""
+    for node, name in zip(nodes, unique_names(nodes), strict=True):
+        node.name = name
+
+
+def unique_names(nodes: Sequence[NodeProto]) -> list[str]:
+    """Return a unique name for each node.
 
     An unnamed node is called ``<Op>:<first non-empty output>``; the second of equal names gets ``#2``, and so on. A name that
     the model itself uses is never given to another node.
@@ -35,17 +43,28 @@ def name_nodes(nodes: Sequence[NodeProto]) -> None:
     wished = [node.name or f"{op_name(node)}:{next(filter(None, node.output), '')}" for node in nodes]
     own = set(wished)
     seen: dict[str, int] = {}
-    for node, name in zip(nodes, wished, strict=True):
+    made = []
+    for name in wished:
         if name not in seen:
             seen[name] = 1
-            node.name = name
+            made.append(name)
             continue
         count = seen[name] + 1
         while f"{name}#{count}" in own:
             count += 1
         seen[name] = count
-        node.name = f"{name}#{count}"
-        own.add(node.name)
+        made.append(f"{name}#{count}")
+        own.add(made[-1])
+    return made
+
+
+def inner_names(node: NodeProto) -> Iterator[tuple[str, str]]:
+    """Yield name and operator of each node in the inner graphs of `node`, at any depth, named as in a model of its own; no constants."""
+    for graph in inner_graphs(node):
+        for inner, name in zip(graph.node, unique_names(graph.node), strict=True):
+            if inner.op_type != "Constant":
+                yield name, op_name(inner)
+            yield from inner_names(inner)
 
 
 class FreeNames:

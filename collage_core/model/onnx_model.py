@@ -32,7 +32,7 @@ from .inputs import Recipe, check_inputs, draw, find_recipe
 from .kinds import kind_of
 from .loading import read_model
 from .loop_types import infer_with_loops
-from .naming import op_name
+from .naming import inner_names, op_name
 from .normalising import normalise
 from .open_axes import names_after_data
 from .opsets import with_known_opset
@@ -311,6 +311,7 @@ class OnnxModel:
                     attributes=attributes_of(node),
                     absorbed=provenance.absorbed.get(node.name, ()),
                     is_host=op == "Identity",
+                    inner=tuple(inner_names(node)),
                 )
             )
         return DataflowGraph(tuple(nodes), self._inputs, tuple(dict.fromkeys(value.name for value in proto.output)), constants)

@@ -12,6 +12,11 @@ from ..graph.dataflow_graph import DataflowGraph
 from .record import RunRecord
 
 
+def named_nodes(graph: DataflowGraph) -> list[tuple[str, str]]:
+    """Return name and operator of the nodes of a body, and of those in bodies of these."""
+    return [pair for node in graph.nodes for pair in ((node.name, node.op), *node.inner)]
+
+
 def body_rows(record: RunRecord) -> list[dict[str, Any]]:
     """Return the fields of the server's `ControlNode` for each node with bodies."""
     return [_node_row(record, row) for row in record.document.get("bodies") or []]

@@ -22,6 +22,8 @@ from ..events import CandidateBuilding, CandidateCosted, Emit, Event, Note, Sear
 from ..model.body_runs import BodyRuns, NodeRuns
 from ..options import Options
 from ..rewrite.plan import PlannedBody
+from ..search.constraints.inner_constraints import inner_constraints, names_in
+from .body_rows import named_nodes
 from .budget import budget_s
 from .deadline import Deadline
 from .discover import CandidateSet
@@ -88,7 +90,17 @@ class BodySearch:
             accuracy, flushed = self._found.accuracy(), flushed_bytes(model.graph)
             meter = NodeMeter(model, self._inputs, options.used_threads, accuracy, options.percentile, flushed, call, Path(folder))
             is_measured = options.is_measured and options.tracker is None
+            self._tell_gone()
             return plan_bodies(model, self._found.body_runs, self._search, partial(self._measured, meter) if is_measured else None, times)
+
+    def _tell_gone(self) -> None:
+        """Say which nodes that constraints name were in a body of the file and are not in its folded graph."""
+        graph, named = self._found.graph, names_in(self._options.constraints) - set(self._found.graph.index_by_name)
+        for index, node in self._found.body_runs.items():
+            there = {name for body in node.bodies.values() for name, _ in named_nodes(body.model.graph)}
+            gone = sorted(named.intersection(name for name, _ in graph.nodes[index].inner) - there) if node.bodies else []
+            if gone and not node.reason:
+                self._emit(Note(f"{', '.join(gone)} in {graph.nodes[index].name} is folded away: constraints on it mean nothing there"))
 
     @property
     def _is_over(self) -> bool:
@@ -118,12 +130,10 @@ class BodySearch:
         left_s, open_ = self._deadline.left_s, max(1, self._open - self._done) + 1  # and one for measuring the node
         self._done += 1
         share_s = max(LEAST_S, left_s / open_) if math.isfinite(left_s) else None
-        vetoes = tuple(
-            item
-            for item in self._options.constraints
-            if item.keys() == {"kind", "target"} and item["kind"] == "veto" and item["target"] in self._options.targets
+        held = inner_constraints(
+            self._options.constraints, self._found.graph.index_by_name, named_nodes(body.model.graph), self._options.targets
         )
-        own = replace(self._options, shapes={}, values={}, inputs=None, constraints=vetoes, out=None, ir=None, tune_s=None)
+        own = replace(self._options, shapes={}, values={}, inputs=None, constraints=held, out=None, ir=None, tune_s=None)
 
         progress = SearchingBody("search", name, self._done, self._count)
         self._emit(progress)

@@ -231,6 +231,7 @@ def make_problem(
         priorities=tuple(toolchains),
         names=tuple(node.name for node in graph.nodes),
         ops=tuple(node.op for node in graph.nodes),
+        inner={node.index: node.inner for node in graph.nodes if node.inner},
     )
 
 

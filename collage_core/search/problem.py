@@ -132,6 +132,7 @@ class SearchProblem:
         names, ops: Name and operator of each node, for constraints.
         error_budget: What the errors of a plan's candidates may add up to, in billionths; None for no limit.
         lowered: Targets that compute in less precision than the model asks for, and whose errors therefore count.
+        inner: Index of a node with bodies → name and operator of each node in them, for constraints.
     """
 
     nodes: int
@@ -144,6 +145,7 @@ class SearchProblem:
     ops: tuple[str, ...] = ()
     error_budget: int | None = None
     lowered: tuple[str, ...] = ()
+    inner: Mapping[int, tuple[tuple[str, str], ...]] = field(default_factory=dict)
 
     @property
     def counts_errors(self) -> bool:
@@ -184,6 +186,7 @@ class SearchProblem:
             "priorities": list(self.priorities),
             **({} if self.error_budget is None else {"error_budget": self.error_budget / BILLION}),
             **({"lowered": list(self.lowered)} if self.lowered else {}),
+            **({"inner": [[index, name, op] for index, found in self.inner.items() for name, op in found]} if self.inner else {}),
         }
 
 
@@ -219,6 +222,7 @@ def problem_from_json(data: Any) -> SearchProblem:
         ops=_for_nodes(data, "ops", nodes) or ("",) * nodes,
         error_budget=None if data.get("error_budget") is None else _error(data["error_budget"], "error_budget"),
         lowered=_unique(_strings(data, "lowered"), "lowered"),
+        inner=_inner(_list(data, "inner"), nodes),
     )
     _check_acyclic(problem)
     return problem
@@ -242,6 +246,17 @@ def _strings(data: Mapping[str, Any], key: str) -> tuple[str, ...]:
         if not isinstance(item, str):
             raise _mistake(f"{key}[{index}]", item, "a string")
     return tuple(listed)
+
+
+def _inner(items: Sequence[Any], nodes: int) -> dict[int, tuple[tuple[str, str], ...]]:
+    """Return the nodes in bodies by the index of the node that has the bodies."""
+    found: dict[int, tuple[tuple[str, str], ...]] = {}
+    for number, item in enumerate(items):
+        if not isinstance(item, list) or len(item) != 3 or not all(isinstance(part, str) for part in item[1:]):
+            raise _mistake(f"inner[{number}]", item, "a node, and name and operator of a node in its bodies")
+        index = _whole(item[0], f"inner[{number}][0]", 0, nodes - 1)
+        found[index] = (*found.get(index, ()), (item[1], item[2]))
+    return found
 
 
 def _for_nodes(data: Mapping[str, Any], key: str, nodes: int) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from ..pipeline.search_and_merge import Planned, SearchSettings, search_first, s
 from ..rewrite.plan import ONE_SHAPE, Plan
 from ..search.constraints.constraints import Constraint, allowed_indices
 from ..search.problem import FEMTOSECONDS
+from .replan_bodies import with_bodies_replanned
 from .terms import Terms
 
 LONGEST_S = 5.0
@@ -86,19 +87,31 @@ class WhatIfResult:
     plan: Plan
 
 
-def replanned(record: RunRecord, terms: Terms, emit: Emit = ignore) -> WhatIfResult:
+def replanned(record: RunRecord, terms: Terms, emit: Emit = ignore, times: int = 1) -> WhatIfResult:
     """Return the best plan under `terms`.
+
+    Args:
+        times: How often the model ran while the runs of its bodies were counted: once, or as often as the body that it is.
 
     Raises:
         CollageError: a constraint is malformed.
         InfeasibleError: no plan holds them.
     """
     parsed = terms.parse(record.problem)
-    judged = under_accuracy(record, terms.accuracy)
+    judged = under_accuracy(_with_bodies(record, terms, times), terms.accuracy)
     result = search_first(judged.problem, parsed, SearchSettings.given(record.plan.options), emit)
     planned = Planned(result, result, judged.problem, judged.candidates)
     plan = _planned_as(judged, planned).model_copy(update={"constraints": terms.listed})
     return WhatIfResult(judged, planned, parsed, plan)
+
+
+def _with_bodies(record: RunRecord, terms: Terms, times: int = 1) -> RunRecord:
+    """Return `record` with its bodies as they are planned under `terms`."""
+
+    def replan(body: RunRecord, constraints: tuple[dict[str, Any], ...], runs: int) -> Plan:
+        return replanned(body, Terms(constraints, terms.accuracy), ignore, runs).plan
+
+    return with_bodies_replanned(record, terms.listed, replan, times)
 
 
 def _planned_as(record: RunRecord, planned: Planned) -> Plan:
@@ -183,7 +196,8 @@ class _Effects:
     def _search(self, terms: Terms) -> int | None:
         parsed = terms.parse(self._record.problem)
         try:
-            return searched(under_accuracy(self._record, terms.accuracy).problem, parsed, self._settings, ignore).total
+            judged = under_accuracy(_with_bodies(self._record, terms), terms.accuracy)
+            return searched(judged.problem, parsed, self._settings, ignore).total
         except InfeasibleError:
             return None
 

@@ -149,7 +149,7 @@ class ShapedManifest:
 
     @property
     def dynamic(self) -> list[PartitionEntry]:
-        """What is built for any shape: the parts for ranges, and the whole model for all other shapes."""
+        """The builds for any shape: the parts for ranges, and the whole model for all other shapes."""
         return [*(part for one in self.ranges for part in one.parts), *([] if self.fallback is None else [self.fallback])]
 
     def check_files(self, folder: Path) -> None:

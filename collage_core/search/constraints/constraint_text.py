@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from ..problem import SearchProblem
-from .constraints import Constraint
-
-NODES_NAMED = 3
-LONGEST_NAME = 60
+from .constraints import LONGEST_NAME, NODES_NAMED, Constraint
 
 
 def constraint_text(problem: SearchProblem, constraint: Constraint) -> str:
     """Return `constraint` of `problem` in words: its kind, its nodes by name (the first of many), and its target."""
+    if constraint.words:
+        return constraint.words
     nodes = _nodes_text(problem, constraint.bits)
     if constraint.kind == "cut":
         return f"cut between {nodes}"

@@ -1,13 +1,14 @@
 """Pins, vetoes and cuts: each says of every candidate whether it may be in a plan.
 
 A constraint judges each candidate by itself, so constraints only remove candidates and every searcher holds them. docs/files.md
-describes the constraints file. `conflict` finds the constraints that cannot hold together.
+describes the constraints file. `conflict` finds the constraints that cannot hold together. A constraint may select nodes in the bodies of
+an `If`, `Loop` or `Scan`: here it says which candidates may hold the whole node, and `inner_constraints` says it of the bodies.
 """
 
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
@@ -22,7 +23,12 @@ _ABOUT = {"kind", "node", "nodes", "op", "name", "target"}
 _KEYS_OF = {"pin": _ABOUT | {"together", "exact"}, "veto": _ABOUT, "cut": {"kind", "between"}}
 """Keys that each kind of constraint may have when it does not name a candidate."""
 _KEYS = {"candidate"}.union(*_KEYS_OF.values())
+_SELECTING = frozenset(("node", "nodes", "op", "name"))
+NODES_NAMED = 3
+"""Most nodes that a constraint names in words."""
+LONGEST_NAME = 60
 _HINT = "docs/files.md shows the constraints file"
+_CODE = "bad_constraint"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +45,7 @@ class Constraint:
         switches_off: Whether it is the veto of a target that is switched off (`switch_off`), and not one that the user lists.
         bodies: Those of its nodes that have bodies, as bits: a pin to a target keeps them from the host, which keeps the nodes that it
             only renames.
+        words: Itself in words where it is about nodes in bodies; `bits` then has the nodes with these bodies.
     """
 
     kind: str
@@ -49,6 +56,7 @@ class Constraint:
     exact: bool = False
     switches_off: bool = False
     bodies: int = 0
+    words: str = ""
 
     def allows(self, candidate: SearchCandidate) -> bool:
         """Return whether a plan that holds the constraint may hold `candidate`. This is the definition; `violations` is faster."""
@@ -164,6 +172,7 @@ class _Reader:
         self._problem = problem
         self._index = {name: index for index, name in reversed(list(enumerate(problem.names)))}
         self._bodies = bits_of(index for index, op in enumerate(problem.ops) if op in CONTROL_OPS)
+        self._inner = [InnerNode(name, op, index) for index, found in problem.inner.items() for name, op in found]
         pairs = (*problem.exclusive, *problem.transitions)
         self._targets = {*problem.priorities, *(end for pair in pairs for end in pair), *(c.target for c in problem.candidates)}
 
@@ -183,7 +192,7 @@ class _Reader:
             key = min(useless)
             raise _mistake(f"{where}.{key}", item[key], f"left out: it means nothing in this {kind}")
         if kind == "cut":
-            return Constraint("cut", self._between(item, where))
+            return self._cut(item, where)
         if "candidate" in item:
             return self._for_candidate(kind, item["candidate"], where)
         return self._for_nodes(kind, item, where)
@@ -197,8 +206,19 @@ class _Reader:
             raise _mistake(f"{where}.target", target, "the target that is vetoed (or name a candidate)")
         if kind == "pin" and target is None and not (together or exact):
             raise _mistake(f"{where}.target", target, "the target to pin to (or set together or exact)")
-        bits = self._nodes(item, where)
-        return Constraint(kind, bits, target, None, together, exact, bodies=bits & self._bodies if kind == "pin" else 0)
+        bits, inner = self._nodes(item, where)
+        if not inner:
+            return Constraint(kind, bits, target, None, together, exact, bodies=bits & self._bodies if kind == "pin" else 0)
+        around, names = bits_of(node.around for node in inner), _listed(inner, bits.bit_count())
+        if kind == "veto":
+            return Constraint("veto", bits | around, target, words=f"veto of {target} for {names}")
+        where_to = "" if target is None else f" to {target}"
+        words = f"pin of {'exactly ' if exact else ''}{names}{' together' if together and not exact else ''}{where_to}"
+        if not (together or exact):
+            return Constraint("pin", bits | around, target, bodies=bits & self._bodies, words=words)
+        if bits or around.bit_count() > 1:
+            raise ProblemMistake(f"{where} speaks of nodes in several graphs, which no partition holds together", _HINT, _CODE, where)
+        return Constraint("pin", around, HOST_NAME if exact else target, words=words)
 
     def _for_candidate(self, kind: str, wanted: Any, where: str) -> Constraint:
         listed = self._problem.candidates
@@ -211,35 +231,48 @@ class _Reader:
             raise _mistake(f"{where}.candidate", wanted, "the id of a candidate (or, in `collage search`, its index)")
         return Constraint(kind, found.bits, found.target, found.id)
 
-    def _between(self, item: dict[str, Any], where: str) -> int:
+    def _cut(self, item: dict[str, Any], where: str) -> Constraint:
         ends = item.get("between")
         if not isinstance(ends, list) or len(ends) != 2:
             raise _mistake(f"{where}.between", ends, "two nodes")
+        inner = [{node.around for node in self._inner if node.is_called(end, self._index)} for end in ends]
+        if any(inner):
+            around = bits_of(inner[0] & inner[1])
+            if not around or ends[0] == ends[1]:
+                raise _mistake(f"{where}.between", ends, "two different nodes of one graph")
+            return Constraint("pin", around, HOST_NAME, words=f"cut between {_listed(ends)}")
         bits = bits_of(self._node(end, f"{where}.between") for end in ends)
         if bits.bit_count() != 2:
             raise _mistake(f"{where}.between", ends, "two different nodes")
-        return bits
+        return Constraint("cut", bits)
 
-    def _nodes(self, item: dict[str, Any], where: str) -> int:
-        """Return the nodes that match every key of `item`; all nodes when it has none of the keys."""
+    def _nodes(self, item: dict[str, Any], where: str) -> tuple[int, list[InnerNode]]:
+        """Return the nodes that match every key of `item`, and those in bodies; all nodes, and none in bodies, when it has no such key."""
         problem = self._problem
         bits = (1 << problem.nodes) - 1
         if "node" in item:
-            bits &= 1 << self._node(item["node"], f"{where}.node")
+            bits &= self._bits([item["node"]], f"{where}.node")
         if "nodes" in item:
             listed = item["nodes"]
             if not isinstance(listed, list) or not listed:
                 raise _mistake(f"{where}.nodes", listed, "a list of nodes")
-            bits &= bits_of(self._node(node, f"{where}.nodes") for node in listed)
+            bits &= self._bits(listed, f"{where}.nodes")
         for key, values in (("op", problem.ops), ("name", problem.names)):
             if key in item:
                 if not isinstance(item[key], str):
                     raise _mistake(f"{where}.{key}", item[key], "a string")
-                bits &= bits_of(index for index, value in enumerate(values) if _matches(key, value, item[key]))
-        if not bits:
+                bits &= bits_of(index for index, value in enumerate(values) if matches(key, value, item[key]))
+        inner = [node for node in self._inner if is_selected(item, node.name, node.op, self._index)]
+        if not bits and not inner:
             asked = {key: item[key] for key in ("node", "nodes", "op", "name") if key in item}
-            raise ProblemMistake(f"{where} speaks of no node: {reprlib.repr(asked)} matches none", _HINT, "bad_constraint", where)
-        return bits
+            raise ProblemMistake(f"{where} speaks of no node: {reprlib.repr(asked)} matches none", _HINT, _CODE, where)
+        return bits, inner
+
+    def _bits(self, listed: Sequence[Any], where: str) -> int:
+        """Return the nodes of a list; those in bodies are nodes too, and left out."""
+        names = {node.name for node in self._inner}
+        inner = [value for value in listed if isinstance(value, str) and value in names and value not in self._index]
+        return bits_of(self._node(value, where) for value in listed if value not in inner)
 
     def _node(self, value: Any, where: str) -> int:
         """Return a node given by its name, by its index, or by its index as a string of digits that is no node's name."""
@@ -248,12 +281,50 @@ class _Reader:
         digits = isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10
         index = int(value) if digits or (isinstance(value, int) and not isinstance(value, bool)) else -1
         if not 0 <= index < self._problem.nodes:
-            raise _mistake(where, value, f"the name of a node, or its index from 0 to {self._problem.nodes - 1}")
+            inner = " or of one in a body" if self._inner else ""
+            raise _mistake(where, value, f"the name of a node{inner}, or its index from 0 to {self._problem.nodes - 1}")
         return index
 
 
-def _matches(key: str, value: str, wanted: str) -> bool:
+def matches(key: str, value: str, wanted: str) -> bool:
+    """Return whether the operator (`key` is ``op``) or the name of a node is what a constraint wants."""
     return value == wanted if key == "op" else fnmatchcase(value, wanted)
+
+
+def _listed(nodes: Sequence[InnerNode | str], others: int = 0) -> str:
+    """Return the first names of nodes in bodies, how many more there are, and how many `others` outside of bodies."""
+    names = list(dict.fromkeys(node if isinstance(node, str) else node.name for node in nodes))
+    shown = [" ".join(name.split())[:LONGEST_NAME] for name in names[:NODES_NAMED]]
+    more = len(names) - len(shown) + others
+    return f"{', '.join(shown)} and {more} more" if more else " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+
+
+def is_selected(item: Mapping[str, Any], name: str, op: str, taken: Collection[str]) -> bool:
+    """Return whether a constraint with keys that select nodes selects a node in a body.
+
+    Args:
+        taken: Names of nodes around the body: by its name alone such a node is meant.
+    """
+    if item.keys().isdisjoint(_SELECTING):
+        return False
+    by_name = [[item["node"]]] if "node" in item else []
+    by_name += [item["nodes"]] if "nodes" in item else []
+    if any(name in taken or name not in listed for listed in by_name):
+        return False
+    return all(matches(key, value, item[key]) for key, value in (("op", op), ("name", name)) if key in item)
+
+
+@dataclass(frozen=True, slots=True)
+class InnerNode:
+    """A node in a body of the node with the index `around`."""
+
+    name: str
+    op: str
+    around: int
+
+    def is_called(self, value: Any, taken: Collection[str]) -> bool:
+        """Return whether `value` is its name, and not that of a node around."""
+        return value == self.name and value not in taken
 
 
 def _flag(item: dict[str, Any], key: str, where: str) -> bool:
@@ -264,7 +335,7 @@ def _flag(item: dict[str, Any], key: str, where: str) -> bool:
 
 
 def _mistake(where: str, found: Any, wanted: str) -> ProblemMistake:
-    return ProblemMistake(f"{where} is {reprlib.repr(found)}, it must be {wanted}", _HINT, "bad_constraint", where)
+    return ProblemMistake(f"{where} is {reprlib.repr(found)}, it must be {wanted}", _HINT, _CODE, where)
 
 
 def uncovered(problem: SearchProblem, candidates: Sequence[SearchCandidate]) -> list[int]:

@@ -9,13 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from collage_core.errors import CollageError
 from collage_core.events import Event, PhaseStarted, SearchingBody
 from collage_core.model.accuracy import largest_error
 from collage_core.model.body_runs import count_body_runs
 from collage_core.model.onnx_model import load_model
 from collage_core.options import Options
 from collage_core.pipeline import body_search
+from collage_core.pipeline.record import RunRecord
 from collage_core.pipeline.run import partition
+from collage_core.rewrite.plan import plan_from_json
 from collage_core.rewrite.runtime.artifact import Artifact
 from tests.collage_core.pipeline.test_plan_bodies import mock, run
 from tests.helpers.command import brief_collage, collage, document
@@ -101,6 +104,62 @@ def test_a_veto_of_a_target_holds_in_bodies(tmp_path: Path) -> None:
     record, _ = run(tmp_path, lstm_loop(), drawn(model, 0, turns=6, go=True), constraints=({"kind": "veto", "target": "tvm"},))
     ((body,),) = [row["bodies"] for row in record.document["bodies"]]
     assert {part["target"] for part in body["partitions"]} <= {"onnxruntime", "host"}
+
+
+def placed(record: RunRecord) -> dict[str, str]:
+    """Return the target of each node in the bodies that were planned."""
+    bodies = [body for found in record.bodies.values() for body in found.values()]
+    return {name: part.target for body in bodies for part in body.plan.partitions for name in part.names}
+
+
+def test_pins_vetoes_and_cuts_hold_in_bodies(tmp_path: Path) -> None:
+    """Without them ONNX Runtime runs each branch as one partition."""
+    inputs = drawn(load_model(write(tmp_path, branches())), 0)
+    before, _ = run(tmp_path, branches(), inputs)
+    constraints = (
+        {"kind": "pin", "node": "tm", "target": "tvm"},
+        {"kind": "veto", "op": "Relu", "target": "onnxruntime"},
+        {"kind": "cut", "between": ["es", "em"]},
+    )
+    record, notes = run(tmp_path, branches(), inputs, constraints=constraints)
+    assert record.document["bodies"][0]["runs_on"] == "host"
+    assert set(placed(before).values()) == {"onnxruntime"}
+    assert (placed(record)["tm"], placed(record)["tr"]) == ("tvm", "tvm")
+    else_branch = record.bodies["if"]["else_branch"].plan.partitions
+    assert [part.names for part in else_branch] == [("es",), ("em",)]
+    assert not any("folded away" in note for note in notes)
+    again = plan_from_json(record.plan.to_json())
+    assert again.constraints == record.plan.constraints == constraints
+
+
+def test_a_pin_in_a_body_keeps_other_targets_from_the_whole_node(tmp_path: Path) -> None:
+    """Taken whole the node is nearly free on ONNX Runtime, which may not run `ta`; and TVM does not take it."""
+    inputs = drawn(load_model(write(tmp_path, branches())), 0)
+    free, _ = run(tmp_path, branches(), inputs, whole_s=1e-9)
+    assert free.document["bodies"][0]["runs_on"] == "onnxruntime"
+    held, _ = run(tmp_path, branches(), inputs, whole_s=1e-9, constraints=({"kind": "pin", "node": "ta", "target": "tvm"},))
+    assert held.document["bodies"][0]["runs_on"] == "host"
+    assert placed(held)["ta"] == "tvm"
+
+
+def test_a_constraint_reaches_a_body_inside_another(tmp_path: Path) -> None:
+    inputs = drawn(load_model(write(tmp_path, nested())), 0, turns=4)
+    record, _ = run(tmp_path, nested(), inputs)
+    ((outer,),) = [list(found.values()) for found in record.bodies.values()]
+    name, target = next(
+        (part.names[0], part.target) for found in outer.bodies.values() for body in found.values() for part in body.plan.partitions
+    )
+    other = {"onnxruntime": "tvm", "tvm": "onnxruntime"}[target]
+    pinned, _ = run(tmp_path, nested(), inputs, constraints=({"kind": "pin", "node": name, "target": other},))
+    ((outer,),) = [list(found.values()) for found in pinned.bodies.values()]
+    inner = [part for found in outer.bodies.values() for body in found.values() for part in body.plan.partitions]
+    assert [part.target for part in inner if name in part.names] == [other]
+
+
+def test_a_name_that_is_in_no_body_is_a_mistake(tmp_path: Path) -> None:
+    inputs = drawn(load_model(write(tmp_path, branches())), 0)
+    with pytest.raises(CollageError, match=r"constraints\[0\]\.node is 'nowhere', it must be the name of a node or of one in a body"):
+        run(tmp_path, branches(), inputs, constraints=({"kind": "pin", "node": "nowhere", "target": "tvm"},))
 
 
 @pytest.mark.parametrize(
