@@ -20,7 +20,7 @@ from ..base.whole_file import write_whole
 from ..errors import CollageError
 from ..model.external_data import Slice
 from ..toolchains import registry
-from ..toolchains.external_package import found_in, moved, packed_slices_of, slices_of
+from ..toolchains.external_package import found_in, is_external, moved, packed_slices_of, slices_of
 from .artifact_weights import ALIGNED, copy_slices, list_anew
 from .runtime.manifest import NAME, WEIGHTS, PartitionEntry, fingerprint, read_manifest
 
@@ -56,7 +56,7 @@ def share_weights(out: Path, folders: Sequence[Path], dynamic: Sequence[Partitio
     try:
         with tempfile.TemporaryDirectory(dir=out, prefix=".weights-") as scratch:
             store = _Store(Path(scratch))
-            made = [store.taken_out(package, threads) for package in packages if counts[package.target] > 1]
+            made = [store.taken_out(package, threads, counts[package.target] > 1) for package in packages]
             outside = [one for one in made if one is not None]
             if len(outside) < 2:
                 return 0
@@ -83,15 +83,20 @@ class _Store:
         self._readers: Counter[str] = Counter()
         self._new: dict[str, Slice] = {}
 
-    def taken_out(self, package: _Package, threads: int) -> _Outside | None:
-        """Return a package with its weights in files, whose contents are kept here; None where it cannot have them there."""
+    def taken_out(self, package: _Package, threads: int, has_others: bool) -> _Outside | None:
+        """Return a package with its weights in files, whose contents are kept here; None where they stay inside.
+
+        Weights that are in a file already move to the new one, whatever the toolchain: it takes the place of the old one.
+
+        Args:
+            has_others: Whether there are other packages of its toolchain, with which it could share weights.
+        """
         with tempfile.TemporaryDirectory(dir=self._scratch) as files:
-            try:
-                whole = found_in(package.path.read_bytes(), package.folder)
-                data = registry.get(package.target).with_weights_in_files(whole, Path(files), threads)
-            except CollageError:
-                return None
+            whole = found_in(package.path.read_bytes(), package.folder)
+            data = _in_files(package.target, whole, Path(files), threads) if has_others else None
             if data is None:
+                data = whole
+            if not is_external(data):
                 return None
             weights, packed = slices_of(data), packed_slices_of(data)
             digests = {where: self._kept(where) for where in (*weights, *packed)}
@@ -122,6 +127,13 @@ class _Store:
         path = self._scratch / WEIGHTS
         copy_slices({Slice(self._scratch / name, 0, self._sizes[name]): where for name, where in new.items()}, path, end)
         return path, new
+
+
+def _in_files(target: str, package: bytes, files: Path, threads: int) -> bytes | None:
+    try:
+        return registry.get(target).with_weights_in_files(package, files, threads)
+    except CollageError:
+        return None
 
 
 def _blocks(where: Slice) -> Iterator[bytes]:

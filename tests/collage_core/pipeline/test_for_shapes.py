@@ -15,12 +15,12 @@ import onnxruntime
 import pytest
 
 from collage_core.api import partition
-from collage_core.errors import Cancelled
+from collage_core.errors import Cancelled, CollageError
 from collage_core.events import Event, Note
 from collage_core.model import planned_shapes
 from collage_core.model.accuracy import largest_error
 from collage_core.options import Options
-from collage_core.pipeline import for_shapes
+from collage_core.pipeline import for_shapes, shaped_build
 from collage_core.pipeline.record import RunRecord, read_record
 from collage_core.rewrite.plan import read_plan
 from collage_core.rewrite.runtime.shaped_artifact import DynamicModel, ShapedArtifact, open_artifact
@@ -268,7 +268,7 @@ ARITHMETIC = """g (float[n,4] x) => (float[m,k] y) {
 
 
 @pytest.mark.long
-def test_a_plan_of_several_partitions_serves_any_size_of_a_long_range(tmp_path: Path) -> None:
+def test_a_plan_of_several_partitions_serves_any_size_of_a_long_range(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first two nodes are faster on one toolchain and the others on the other one, at every size."""
 
     def costs(candidate: CandidatePartition) -> float:
@@ -290,6 +290,14 @@ def test_a_plan_of_several_partitions_serves_any_size_of_a_long_range(tmp_path: 
         assert getattr(served, "targets", TARGETS) == TARGETS
         np.testing.assert_allclose(artifact.run({"x": x})["y"], reference_of(path)({"x": x})["y"], rtol=1e-5)
         assert len(artifact.time({"x": x}, repeat=2)) == 2
+
+    def refused(*_: object) -> None:
+        raise CollageError("they wait for one another")
+
+    monkeypatch.setattr(shaped_build, "dynamic_parts", refused)
+    assert shaped_build.build_shaped(path, record.plan, out) == {0: "they wait for one another"}
+    with pytest.raises(CollageError, match="the artifact has no plan for the shapes x"):
+        open_artifact(out).run({"x": np.zeros((199, 4), np.float32)})
 
 
 @pytest.mark.long

@@ -15,18 +15,25 @@ import pytest
 
 from collage_core.errors import CollageError
 from collage_core.graph.index_set import IndexSet
+from collage_core.model import external_weights
 from collage_core.model.dynamic_model import dynamic_model
 from collage_core.model.onnx_model import load_model
+from collage_core.rewrite.artifact_weights import bring_weights
 from collage_core.rewrite.assemble import assemble
 from collage_core.rewrite.partition_models import PartitionModel
 from collage_core.rewrite.runtime.artifact import Artifact
+from collage_core.rewrite.runtime.control_entry import BODIES
 from collage_core.rewrite.runtime.manifest import WEIGHTS, PartitionEntry
 from collage_core.rewrite.runtime.shaped_artifact import open_artifact
 from collage_core.rewrite.runtime.shaped_manifest import FALLBACK
 from collage_core.rewrite.shaped_folder import build_dynamic, folder_of, write_shaped
 from collage_core.rewrite.shared_weights import share_weights
+from collage_core.toolchains import onnxruntime as onnxruntime_toolchain
 from collage_core.toolchains.external_package import is_external, packed_slices_of, slices_of
 from collage_core.toolchains.registry import get
+from tests.helpers.control_models import assemble_plan, drawn, host_plan, lstm_loop
+from tests.helpers.large_models import Sizes, write_transformer
+from tests.helpers.mixed_models import partition_models
 from tests.helpers.models import model_of, weights, write
 
 pytestmark = pytest.mark.skipif(not get("tvm").availability().usable, reason=get("tvm").availability().reason)
@@ -34,6 +41,7 @@ pytestmark = pytest.mark.skipif(not get("tvm").availability().usable, reason=get
 CONVOLUTION = "g (float[1,WIDTH,n,8] x) => (float[1,WIDTH,m,8] y) { [conv] a = Conv <pads = [1, 1, 1, 1]> (x, w) [relu] y = Relu(a) }"
 PRODUCT = "g (float[n,WIDTH] x) => (float[m,k] y) { [product] a = MatMul(x, w) [relu] y = Relu(a) }"
 SIZES = (2, 4)
+LARGE = Sizes(layers=2, width=64)
 
 
 def build(folder: Path, text: str, weight: np.ndarray, targets: Sequence[str] = ("onnxruntime",) * 2, fallback: bool = False) -> Path:
@@ -117,6 +125,45 @@ def test_a_disk_without_hard_links_keeps_each_weight_in_its_package(tmp_path: Pa
     monkeypatch.setattr(os, "link", refused)
     assert share_weights(out, [out / folder_of(0), out / folder_of(1)], [], 1) == 0
     assert {path: path.read_bytes() for path in sorted(out.rglob("*")) if path.is_file()} == before
+
+
+def test_weights_that_are_in_files_already_move_whatever_the_toolchain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One artifact has OpenVINO beside ONNX Runtime, whose packages both name the file that another takes the place of."""
+    if not get("openvino").availability().usable:
+        pytest.skip(get("openvino").availability().reason)
+    monkeypatch.setattr(external_weights, "FROM_BYTES", 0)
+    model = load_model(write_transformer(tmp_path, LARGE))
+    out, given = tmp_path / "out", model.seeded_inputs()
+    folders = [out / folder_of(0), out / folder_of(1)]
+    for folder, targets in zip(folders, (("onnxruntime",), ("openvino", "onnxruntime")), strict=True):
+        share = -(-len(model.graph) // len(targets))
+        placed = [(index // share, targets[index // share]) for index in range(len(model.graph))]
+        assemble(partition_models(model, placed), model.graph.inputs, model.graph.outputs, folder, 1)
+        bring_weights(folder)
+    want = [Artifact.open(folder).run(given)["y"] for folder in folders]
+    share_weights(out, folders, [], 1)
+    assert folders[0].joinpath(WEIGHTS).samefile(folders[1] / WEIGHTS)
+    for path in tmp_path.glob("transformer*"):
+        path.unlink()
+    for folder, before in zip(folders, want, strict=True):
+        assert np.array_equal(Artifact.open(folder).run(given)["y"], before)
+
+
+def test_the_bodies_of_a_node_that_the_host_runs_share_weights_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(onnxruntime_toolchain._IN_FILES, "session.optimized_model_external_initializers_min_size_in_bytes", "16")
+    model = load_model(write(tmp_path, lstm_loop()))
+    given, out = drawn(model, 0, turns=3, go=True), tmp_path / "out"
+    folders = [out / folder_of(0), out / folder_of(1)]
+    for folder in folders:
+        assemble_plan(model, host_plan(model, given), folder)
+    want = Artifact.open(folders[0]).run(given)
+    assert share_weights(out, folders, [], 1) > 0
+    links = sorted(out.rglob(WEIGHTS))
+    assert any(BODIES in path.parts for path in links)
+    assert len({path.stat().st_ino for path in links}) == 1
+    for folder in folders:
+        made = Artifact.open(folder).run(given)
+        assert all(np.array_equal(made[name], want[name]) for name in want)
 
 
 UNSHARED_BYTES = """
