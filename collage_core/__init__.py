@@ -1,7 +1,7 @@
 """Collage Explorer's engine: finds the fastest way to run a neural network over several toolchains at once.
 
-``import collage_core as collage`` gives `collage.partition` and `collage.Options`. Nothing that takes long to import is
-imported before it is needed.
+``import collage_core as collage`` gives `collage.partition`, `collage.Options`, `collage.apply`, and `collage.Artifact` to run what these
+build. Nothing that takes long to import is imported before it is needed.
 """
 
 from __future__ import annotations
@@ -15,9 +15,12 @@ from .version import __version__
 if TYPE_CHECKING:
     from .api import partition
     from .options import Options
+    from .pipeline.apply_shapes import apply
     from .pipeline.record import RunRecord
+    from .rewrite.runtime.artifact import Artifact
+    from .rewrite.runtime.shaped_artifact import open_artifact
 
-__all__ = ["Options", "RunRecord", "__version__", "partition"]
+__all__ = ["Artifact", "Options", "RunRecord", "__version__", "apply", "open_artifact", "partition"]
 
 # ONNX Runtime reads this when it is imported: without it, it writes names of the user's nodes into a database and looks its collector up.
 # Every process of ours starts from one that imported this package, and takes over its environment.
@@ -25,7 +28,14 @@ os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 # OpenVINO sends an event to Google Analytics each time that it is imported, unless this package of its cannot be.
 sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
 
-_OWNERS = {"Options": "options", "RunRecord": "pipeline.record", "partition": "api"}
+_OWNERS = {
+    "Artifact": "rewrite.runtime.artifact",
+    "Options": "options",
+    "RunRecord": "pipeline.record",
+    "apply": "pipeline.apply_shapes",
+    "open_artifact": "rewrite.runtime.shaped_artifact",
+    "partition": "api",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -19,7 +19,9 @@ from ..rewrite.runtime.shaped_manifest import read_manifests
 RUN_TIMEOUT_S = 600.0
 
 
-def run_folder(folder: Path, inputs: Path | None, outputs: Path | None, bench: bool, profile: bool = False) -> dict[str, Any]:
+def run_folder(
+    folder: Path, inputs: Path | None, outputs: Path | None, bench: bool, profile: bool = False, other_versions: bool = False
+) -> dict[str, Any]:
     """Return the document of `collage run`. The artifact runs in a worker process, since its toolchains may crash."""
     found = None
     with Worker() as worker:
@@ -27,7 +29,7 @@ def run_folder(folder: Path, inputs: Path | None, outputs: Path | None, bench: b
             arrays = (
                 read_arrays(inputs) if inputs is not None else worker.call(describe_artifact, folder, timeout_s=RUN_TIMEOUT_S)["seeded"]
             )
-            got = worker.call(run_artifact, folder, arrays, timeout_s=RUN_TIMEOUT_S)
+            got = worker.call(run_artifact, folder, arrays, other_versions, timeout_s=RUN_TIMEOUT_S)
             seconds = worker.call(time_artifact, folder, arrays, timeout_s=RUN_TIMEOUT_S) if bench else []
             if profile:
                 found = worker.call(profile_artifact, folder, arrays, timeout_s=RUN_TIMEOUT_S)

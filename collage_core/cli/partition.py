@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..events import Event, Note
+from ..errors import CollageError
+from ..events import Emit, Event, Note
 from .constraints_file import mistakes_located
 from .json_output import print_json, prints_to_stderr, write_json
 from .run_options import (
     BUDGET_HELP,
+    FORM_HELP,
+    FORMS,
     OBJECTIVE_HELP,
     OTHER_SHAPES_HELP,
     SEARCHERS_HELP,
@@ -24,6 +27,9 @@ from .run_options import (
 )
 from .say import say
 from .watched import watched
+
+if TYPE_CHECKING:
+    from ..pipeline.record import RunRecord
 
 
 @click.command(cls=ShapesCommand)
@@ -47,18 +53,24 @@ from .watched import watched
 @click.option("--dry-run", is_flag=True, help="Say what would be measured, and about how long it takes; measure nothing.")
 @click.option("--save-problem", type=click.Path(path_type=Path), help="Write the search problem to this file.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the plan, the run and the artifact.")
+@click.option("--form", type=click.Choice(FORMS), default="module", show_default=True, help=FORM_HELP)
 @watched
-def partition(model: str, as_json: bool, save_problem: Path | None, dry_run: bool, **given: Any) -> None:
+def partition(model: str, as_json: bool, save_problem: Path | None, dry_run: bool, form: str, **given: Any) -> None:
     """Find the fastest way to run MODEL (a file, or a sample's name) over several targets."""
     from ..pipeline.regions import partition_regions, region_document
     from .shapes_text import shapes_lines
     from .terminal import Progress, show_plan
+
+    if form != "module" and given["out"] is None:
+        raise CollageError(f"--form {form} is the form of an artifact, and there is none without --out", "give --out DIR", "bad_option")
 
     if dry_run:
         _dry_run(model, as_json, given)
         return
     with Progress(quiet=as_json and not sys.stderr.isatty()) as progress, mistakes_located(given["constraints_file"]), prints_to_stderr():
         record = partition_regions(model, options_of(given), progress)
+        if form != "module":
+            _build_in_form(record, model, form, given, progress)
     if save_problem is not None:
         write_json(save_problem, record.problem.to_json())
     if as_json:
@@ -70,6 +82,14 @@ def partition(model: str, as_json: bool, save_problem: Path | None, dry_run: boo
         show_plan(one.document)
         for line in shapes_lines(one.document):
             say(line)
+
+
+def _build_in_form(record: RunRecord, model: str, form: str, given: dict[str, Any], progress: Emit) -> None:
+    """Build the artifact of each region once more, in this form: whole plans are compared as modules."""
+    from ..pipeline.apply_shapes import apply
+
+    for name, one in {"": record, **record.regions}.items():
+        apply(one.plan, model, given["out"] / name, progress, given["inputs"], form)
 
 
 def _dry_run(model: str, as_json: bool, given: dict[str, Any]) -> None:

@@ -11,10 +11,11 @@ import click
 
 from .constraints_file import mistakes_located, read_constraints
 from .json_output import print_json
-from .run_options import OBJECTIVE_HELP, SEARCHERS_HELP
+from .run_options import FORM_HELP, FORMS, OBJECTIVE_HELP, SEARCHERS_HELP
 from .say import say
 from .watched import watched
 
+OTHER_VERSIONS_HELP = "Run it although a toolchain has another version than the one that it was built with."
 MODULE_S = 600.0
 """Longest that writing a partitioned module may take."""
 
@@ -108,10 +109,11 @@ def explain(
 @click.argument("model")
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for the artifact.")
 @click.option("--inputs", type=click.Path(path_type=Path), help="An .npz with your own inputs; seeded ones unless given.")
+@click.option("--form", type=click.Choice(FORMS), default="module", show_default=True, help=FORM_HELP)
 @click.option("--ir", "with_module", is_flag=True, help="Also write the partitioned Relax module (docs/tvm.md), of a MODEL that is one.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @watched
-def apply(plan: Path, model: str, out: Path, inputs: Path | None, with_module: bool, as_json: bool) -> None:
+def apply(plan: Path, model: str, out: Path, inputs: Path | None, form: str, with_module: bool, as_json: bool) -> None:
     """Phase 4 alone: build what PLAN says of MODEL, and verify it."""
     from ..pipeline.apply import check_has_module
     from ..pipeline.apply_shapes import apply as build
@@ -124,8 +126,8 @@ def apply(plan: Path, model: str, out: Path, inputs: Path | None, with_module: b
         check_has_module(known, model)
     beside = plans_beside(plan, known)
     with Progress(quiet=as_json and not sys.stderr.isatty()) as progress:
-        verify = build(known, model, out, progress, inputs)
-        others = {name: build(read_plan(path), model, out / name, progress) for name, path in beside.items()}
+        verify = build(known, model, out, progress, inputs, form)
+        others = {name: build(read_plan(path), model, out / name, progress, form=form) for name, path in beside.items()}
     if with_module:
         _write_module([plan, *beside.values()], model, out)
     if as_json:
@@ -165,12 +167,13 @@ def _partitioned(model: str, plans: Sequence[str], out: str) -> None:
 @click.option("--outputs", type=click.Path(path_type=Path), help="Write the outputs to this .npz.")
 @click.option("--bench", is_flag=True, help="Time it.")
 @click.option("--profile", is_flag=True, help="Time each partition inside the whole.")
+@click.option("--other-versions", is_flag=True, help=OTHER_VERSIONS_HELP)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def run(artifact: Path, inputs: Path | None, outputs: Path | None, bench: bool, profile: bool, as_json: bool) -> None:
+def run(artifact: Path, as_json: bool, **given: Any) -> None:
     """Run an exported ARTIFACT, or time it."""
     from .artifact_run import run_folder
 
-    document = run_folder(artifact, inputs, outputs, bench, profile)
+    document = run_folder(artifact, **given)
     if as_json:
         print_json(document)
         return

@@ -16,6 +16,8 @@ from .constraints_file import read_constraints
 if TYPE_CHECKING:
     from ..options import Options
 
+FORMS = ("module", "pieces", "native", "auto")
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 SEARCHERS_HELP = "astar, dijkstra or milp (exact); op_dp, evolutionary, greedy or random."
@@ -31,6 +33,10 @@ _SECONDS_OF = {"s": 1.0, "m": 60.0}
 SHAPE_HELP = "An input's shape; a dimension may have several sizes, which are all planned for: 1,{16,64} or 1..8,3. Repeatable."
 SHAPES_FROM_HELP = "Files of inputs whose shapes are planned for, each as often as it comes: inputs/*.npz. Repeatable."
 OTHER_SHAPES_HELP = "What the artifact for several shapes does with another: an error, or the whole model on ONNX Runtime."
+FORM_HELP = (
+    "Form of the artifact: module (compiled by TVM), pieces (a file for each partition, without TVM), native (the whole model in the files "
+    "of its only toolchain, with a loader), auto (the last of these that the plan can have)."
+)
 VALUE_HELP = "Fix a small input's value (a sample rate): it becomes a constant and is folded. Repeatable."
 REGION_HELP = "One region of a Relax module, such as main.0, its first of the function main; all, each in a run of its own, unless given."
 OBJECTIVE_HELP = "time, bytes, partitions, memory: one after another (bytes,time) or as a sum (time+2e-10*bytes)."

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 from ..base.model_file import is_relax_file
 from ..errors import AccuracyError, CollageError
 from ..events import Emit, ignore
+from ..rewrite.assemble import remove_artifact
+from ..rewrite.forms import AUTO
+from ..rewrite.pieces import README
 from ..rewrite.plan import Plan
 from ..rewrite.runtime.arrays_file import read_arrays
+from ..rewrite.runtime.manifest import MODULE, NATIVE, read_manifest
+from ..toolchains.native_files import LOADER
 from ..toolchains.registry import get
 from . import discover
 from .described import check_not_described
@@ -17,14 +23,15 @@ from .discover import Phases
 from .timing_gap import Surroundings, timing_gap
 
 
-def apply(plan: Plan, source: str | Path, out: Path, emit: Emit = ignore, inputs: Path | None = None) -> dict[str, Any]:
+def apply(plan: Plan, source: str | Path, out: Path, emit: Emit = ignore, inputs: Path | None = None, form: str = MODULE) -> dict[str, Any]:
     """Phase 4 alone: build what `plan` says, verify it, and leave the artifact in `out`; gives the `verify` document.
 
     Args:
         inputs: An ``.npz`` with the user's own inputs, of the shapes that the plan was made for; seeded ones unless given.
+        form: Of the artifact: ``module``, ``pieces``, ``native``, or ``auto`` (`rewrite.forms`).
 
     Raises:
-        CollageError: the plan is for another model, a target of it is not usable here, or the inputs do not fit.
+        CollageError: the plan is for another model or cannot have this form, a target of it is not usable here, or the inputs do not fit.
         AccuracyError: the artifact computes something else than the model; nothing is left in `out`.
     """
     from .assemble_and_verify import build_and_verify
@@ -44,8 +51,11 @@ def apply(plan: Plan, source: str | Path, out: Path, emit: Emit = ignore, inputs
     discover.check_usable(get(name) for name in plan.used_targets)
     given = model.seeded_inputs() if brought is None else model.check_inputs(brought)
     make_folder(out)
-    with build_and_verify(model, plan, given, phases, emit, out) as built:
+    if form in (NATIVE, AUTO):
+        check_own_files(out)
+    with build_and_verify(model, plan, given, phases, emit, out, form=form) as built:
         check_accuracy(built.verify, plan.accuracy)
+        remove_artifact(out)
         plan.write(out / "plan.json")
         return {**built.verify, "accuracy": plan.accuracy, "gap": timing_gap(plan, built.verify, Surroundings.since(built.load))}
 
@@ -71,6 +81,18 @@ def make_folder(folder: Path) -> None:
         raise CollageError(
             f"cannot write to the folder {str(folder)!r}: {error.strerror}", "give another folder with --out", "unwritable"
         ) from error
+
+
+def check_own_files(out: Path) -> None:
+    """Raise CollageError where `out` has a file that native files would replace, and that is no part of an artifact."""
+    try:
+        listed = set(read_manifest(out).files)
+    except CollageError:
+        listed = set()
+    foreign = next((name for name in (LOADER, README) if name not in listed and os.path.lexists(out / name)), None)
+    if foreign is not None:
+        said = f"the folder {str(out)!r} has a file {foreign!r} of its own, which an artifact may have too"
+        raise CollageError(said, "give another folder with --out", "unwritable")
 
 
 def check_has_module(plan: Plan, source: str | Path) -> None:

@@ -7,19 +7,22 @@ from typing import Any
 
 from ..errors import CollageError
 from ..events import Emit, Note, ignore
+from ..rewrite.forms import AUTO
 from ..rewrite.plan import Plan
 from ..rewrite.runtime.arrays_file import read_arrays
+from ..rewrite.runtime.manifest import MODULE
 from ..rewrite.shaped_folder import folder_of, forget_artifact
 from . import apply as one_shape
 from .discover import planned_shapes
 from .shaped_build import build_shaped
 
 
-def apply(plan: Plan, source: str | Path, out: Path, emit: Emit = ignore, inputs: Path | None = None) -> dict[str, Any]:
+def apply(plan: Plan, source: str | Path, out: Path, emit: Emit = ignore, inputs: Path | None = None, form: str = MODULE) -> dict[str, Any]:
     """Build what `plan` says, verify it at each of its shapes, and leave the artifact in `out`.
 
     Args:
         inputs: As `apply.apply` takes them; of several shapes they verify the one that they have, and seeded ones the others.
+        form: As `apply.apply` takes it; the artifact of several shapes is made of modules.
 
     Returns:
         The `verify` document; of several shapes that of the plan's own shape, with those of all as ``shapes``.
@@ -28,7 +31,10 @@ def apply(plan: Plan, source: str | Path, out: Path, emit: Emit = ignore, inputs
         CollageError, AccuracyError: as `apply.apply`.
     """
     if not plan.by_shape:
-        return one_shape.apply(plan, source, out, emit, inputs)
+        return one_shape.apply(plan, source, out, emit, inputs, form)
+    if form not in (MODULE, AUTO):
+        said = f"an artifact for {len(plan.by_shape)} shapes is made of modules, it cannot be {form}"
+        raise CollageError(said, "leave --form out, or take the plan of one shape", "form")
     given = None if inputs is None else _planned_for(plan, inputs)
     one_shape.make_folder(out)
     forget_artifact(out)

@@ -35,9 +35,10 @@ from ..rewrite.assemble import assemble
 from ..rewrite.partition_models import PartitionModel, run_order
 from ..rewrite.plan import PlacedPartition, Plan
 from ..rewrite.runtime.artifact import Profile
-from ..rewrite.runtime.artifact_calls import bind_artifact, profile_artifact, run_artifact
-from ..rewrite.runtime.manifest import WEIGHTS
+from ..rewrite.runtime.artifact_calls import bind_artifact, profile_artifact, run_artifact, run_loader
+from ..rewrite.runtime.manifest import MODULE, WEIGHTS
 from ..toolchains.base import ToolchainError
+from ..toolchains.native_files import LOADER
 from ..toolchains.reasons import one_line
 from .additive_error import additive_error_s
 from .discover import Phases
@@ -92,11 +93,13 @@ def build_and_verify(
     out: Path | None,
     should_stop: Callable[[], bool] | None = None,
     pool: Pool | None = None,
+    form: str = MODULE,
 ) -> Iterator[Built]:
     """Assemble `plan`, run it and compare; on leaving, the artifact, if it is right, is moved into `out`.
 
     Args:
         pool: Workers that are there already, and stay; others unless given.
+        form: Of the artifact (`rewrite.forms`).
 
     Raises:
         CollageError: it cannot be built, or it failed when it ran; the toolchain's own words.
@@ -105,9 +108,11 @@ def build_and_verify(
     with _scratch() as scratch, nullcontext(pool) if pool else Pool(should_stop=should_stop) as workers:
         built = Built(model, plan, inputs, scratch / "plan", scratch, workers, weight_bytes=model.external_bytes)
         with phases("rewrite"):
-            assemble_plan(built, plan, built.folder)
+            assemble_plan(built, plan, built.folder, form=form)
         with phases("verify"):
             errors = errors_of(built, "plan", built.folder)
+            if (built.folder / LOADER).is_file():
+                errors = errors_with_loader(built, errors)
             built.precision = model.reference_precision
             built.load = OtherLoad()
             seconds = time_plan(built.pool, "plan", built.folder, built.inputs)
@@ -150,8 +155,10 @@ def planned_model(model: OnnxModel, plan: Plan, partition: PlacedPartition) -> S
     return replace(model.cut(IndexSet(partition.nodes)), tuning=plan.tuning_of(partition))
 
 
-def assemble_plan(built: Built, plan: Plan, folder: Path, timeout_s: float = BUILD_TIMEOUT_S, worker: str = "assemble") -> None:
-    """Build the artifact of `plan` in `folder`, in the worker of this name.
+def assemble_plan(
+    built: Built, plan: Plan, folder: Path, timeout_s: float = BUILD_TIMEOUT_S, worker: str = "assemble", form: str = MODULE
+) -> None:
+    """Build the artifact of `plan` in `folder` in this form, in the worker of this name.
 
     Raises:
         CollageError: it cannot be built in `timeout_s`.
@@ -161,7 +168,7 @@ def assemble_plan(built: Built, plan: Plan, folder: Path, timeout_s: float = BUI
     threads = int(plan.options.get("threads", 1))
     graph = model.graph
     constants = {name: model.constant(name) for name in graph.outputs if name in graph.constants}
-    arguments = (pieces_of(model, plan), graph.inputs, graph.outputs, folder, threads, about, constants, dict(built.inputs))
+    arguments = (pieces_of(model, plan), graph.inputs, graph.outputs, folder, threads, about, constants, dict(built.inputs), form)
     in_worker(built.pool, worker, assemble, *arguments, timeout_s=timeout_s, what="assembling the plan")
 
 
@@ -175,6 +182,18 @@ def errors_of(built: Built, name: str, folder: Path, timeout_s: float = RUN_TIME
     runs = [in_worker(built.pool, name, run_artifact, *given, timeout_s=timeout_s, what="running the artifact") for _ in range(2)]
     first, second = (output_errors(got, built.reference) for got in runs)
     return {output: max(error, second[output]) for output, error in first.items()}
+
+
+def errors_with_loader(built: Built, errors: Mapping[str, float]) -> dict[str, float]:
+    """Return `errors`, or those of the loader in the artifact's folder where they are larger; it runs in a process of its own.
+
+    Raises:
+        CollageError: it failed.
+    """
+    given = built.folder / LOADER, dict(built.inputs)
+    got = in_worker(built.pool, "loader", run_loader, *given, timeout_s=RUN_TIMEOUT_S, what=f"running {LOADER}")
+    own = output_errors(got, built.reference)
+    return {output: max(error, own[output]) for output, error in errors.items()}
 
 
 def verify_document(plan: Plan, errors: Mapping[str, float], measured_s: float, precision: str = "") -> dict[str, Any]:

@@ -13,7 +13,7 @@ import shutil
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +29,27 @@ from ..toolchains import registry
 from ..toolchains.base import Toolchain, ToolchainError, check_boundary
 from ..toolchains.library_functions import LibraryToolchain
 from ..toolchains.reasons import one_line
+from .forms import form_for
 from .partition_models import BodyModel, ControlModel, PartitionModel, check_flow, run_order
+from .pieces import Renamed, renamed_by, write_constants, write_native, write_piece
 from .reorders import layouts_of, with_reorders
 from .runtime.control_entry import BODIES, CONSTANTS, ControlEntry
 from .runtime.machine import Machine
-from .runtime.manifest import LIBRARY, LISTING, NAME, PARTITIONS, SAMPLE, WEIGHTS, Manifest, PartitionEntry, fingerprint
+from .runtime.manifest import (
+    LIBRARY,
+    LISTING,
+    MODULE,
+    NAME,
+    NATIVE,
+    PARTITIONS,
+    PIECES,
+    SAMPLE,
+    WEIGHTS,
+    Manifest,
+    PartitionEntry,
+    fingerprint,
+    read_manifest,
+)
 
 ARTIFACT_FILES = (NAME, LIBRARY, LISTING, SAMPLE, PARTITIONS, WEIGHTS, BODIES)
 
@@ -47,6 +63,7 @@ def assemble(
     about: Mapping[str, Any] | None = None,
     constants: Mapping[str, np.ndarray] | None = None,
     sample: Mapping[str, np.ndarray] | None = None,
+    form: str = MODULE,
 ) -> None:
     """Build the artifact of a plan in the folder `out`, in which only the files of an earlier artifact are replaced.
 
@@ -60,18 +77,33 @@ def assemble(
         about: Entries for the manifest, such as the model's name and hash.
         constants: Values of the outputs that are constants of the model.
         sample: Inputs to keep in the folder, for trying the artifact.
+        form: The form of the artifact, or ``auto`` (`forms.form_for`).
 
     Raises:
-        CollageError: a toolchain is not usable or fails, the partitions do not fit together, or `out` cannot be written.
+        CollageError: a toolchain is not usable or fails, the partitions do not fit together or cannot have this form, or `out` cannot be
+            written.
     """
     out, constants = Path(out), dict(constants or {})
     ordered = [partition for partition in run_order(partitions) if partition.model.outputs]
     outputs = check_flow(ordered, graph_inputs, graph_outputs, constants)
-    tools = {name: _usable(name) for name in dict.fromkeys(["tvm", *(partition.target for partition in ordered)]) if name != HOST_TARGET}
+    first = ["tvm"] if form == MODULE else []
+    tools = {name: _usable(name) for name in dict.fromkeys([*first, *(item.target for item in ordered)]) if name != HOST_TARGET}
     ordered = with_reorders(ordered, layouts_of(tools), graph_outputs)
     tools |= {name: _usable(name) for name in {partition.target for partition in ordered} - {HOST_TARGET, *tools}}
+    form = form_for(form, ordered, graph_outputs, tools, constants)
+    if form == MODULE:
+        tools["tvm"] = _usable("tvm")
     with _staging_folder(out) as folder:
-        entries = _build(ordered, tools, graph_inputs, graph_outputs, folder, threads, constants)
+        if form != NATIVE:
+            (folder / PARTITIONS).mkdir()
+        task = _Task(folder, threads, form, len(ordered) == 1, form == MODULE and calls_natively(ordered, tools))
+        built = [_built(partition, index, tools.get(partition.target), task) for index, partition in enumerate(ordered)]
+        renamed = Renamed()
+        if form == MODULE:
+            _write_module(ordered, built, graph_inputs, graph_outputs, task, constants)
+        else:
+            renamed = renamed_by(ordered, constants)
+            write_constants(renamed, folder)
         if sample is not None:
             kept = [as_arrays(f"arr_{index}", sample[tensor.name]) for index, tensor in enumerate(graph_inputs)]
             np.savez(folder / SAMPLE, **{key: array for arrays in kept for key, array in arrays.items()})  # type: ignore[arg-type]
@@ -81,44 +113,58 @@ def assemble(
             inputs=tuple(graph_inputs),
             outputs=outputs,
             threads=threads,
-            tvm=tools["tvm"].availability().version,
+            tvm=tools["tvm"].availability().version if form == MODULE else "",
             machine=Machine.here(),
-            partitions=tuple(entries),
+            partitions=tuple(entry for entry, _ in built),
             files=files,
+            form=form,
+            aliases=renamed.aliases,
+            constants=renamed.tensors,
         )
         (folder / NAME).write_text(json.dumps(manifest.to_json(), indent=1) + "\n")
         _publish(folder, out)
 
 
-def _build(
+@dataclass(frozen=True)
+class _Task:
+    """Settings of the build of all partitions of an artifact.
+
+    Attributes:
+        is_alone: There is one partition only.
+        calls_natively: The module calls libraries from C.
+    """
+
+    folder: Path
+    threads: int
+    form: str
+    is_alone: bool
+    calls_natively: bool
+
+
+def _write_module(
     partitions: Sequence[PartitionModel],
-    tools: Mapping[str, Toolchain],
+    built: Sequence[tuple[PartitionEntry, Any]],
     inputs: Sequence[Tensor],
     outputs: Sequence[str],
-    folder: Path,
-    threads: int,
+    task: _Task,
     constants: Mapping[str, np.ndarray],
-) -> list[PartitionEntry]:
-    """Write the packages, the module and its listing, and return the partitions' entries."""
+) -> None:
+    """Write the compiled module and its listing."""
     from ..toolchains.relax_attributes import EXTERNAL
     from ..toolchains.tvm_build import compile_library
     from .relax_join import CalledPartition, join_partitions
 
-    (folder / PARTITIONS).mkdir()
-    called, entries = [], []
-    is_native = calls_natively(partitions, tools)
-    for index, partition in enumerate(partitions):
-        entry, module = _built(partition, index, tools.get(partition.target), folder, threads, is_native)
-        called.append(CalledPartition(partition, module, entry.symbol, entry.function))
-        entries.append(entry)
+    called = [
+        CalledPartition(partition, module, entry.symbol, entry.function)
+        for partition, (entry, module) in zip(partitions, built, strict=True)
+    ]
     module = join_partitions(called, inputs, outputs, constants)
-    (folder / LISTING).write_text(module.without_attr(EXTERNAL).script(show_meta=False))
+    (task.folder / LISTING).write_text(module.without_attr(EXTERNAL).script(show_meta=False))
     try:
-        library = compile_library(module, threads)
+        library = compile_library(module, task.threads)
     except ToolchainError as error:
         raise CollageError(f"TVM cannot compile the assembled module: {one_line(error)}", "", "toolchain") from error
-    (folder / LIBRARY).write_bytes(library)
-    return entries
+    (task.folder / LIBRARY).write_bytes(library)
 
 
 def calls_natively(partitions: Sequence[PartitionModel], tools: Mapping[str, Toolchain]) -> bool:
@@ -132,43 +178,59 @@ def calls_natively(partitions: Sequence[PartitionModel], tools: Mapping[str, Too
     return has_functions or all(isinstance(tool, LibraryToolchain) and tool.calls_natively() for tool in used)
 
 
-def _built(
-    partition: PartitionModel, index: int, tool: Toolchain | None, folder: Path, threads: int, is_native: bool
-) -> tuple[PartitionEntry, Any]:
-    """Return the entry of a partition and its Relax module; None where it has a package instead, which is written."""
+def _built(partition: PartitionModel, index: int, tool: Toolchain | None, task: _Task) -> tuple[PartitionEntry, Any]:
+    """Return the entry of a partition and its Relax module; None where it has files instead, which are written."""
     model = partition.model
     entry = PartitionEntry(partition.id, partition.target, "", tuple(partition.names), model.inputs, model.outputs)
     if tool is None and partition.control is not None:
-        control = _with_bodies(partition.control, f"{BODIES}/{index:03d}", folder, threads)
-        digest = hashlib.sha256(f"{partition.id} {json.dumps(control.to_json())}".encode()).hexdigest()[:16]
-        return replace(entry, symbol=f"collage.{digest}.{index:03d}", control=control), None
+        control = _with_bodies(partition.control, f"{BODIES}/{index:03d}", task)
+        return replace(entry, symbol=_symbol(partition, index, json.dumps(control.to_json()).encode()), control=control), None
     if tool is None:
         return entry, None
-    version, name = tool.availability().version, f"{index:03d}_{partition.target}"
+    entry = replace(entry, version=tool.availability().version)
     try:
         check_boundary(tool, model)
-        module = tool.relax_module(model)
-        if module is None and is_native and isinstance(tool, LibraryToolchain):
-            module = tool.native_module(model, threads)
-        if module is not None:
-            return replace(entry, version=version, function=f"{partition.target}_{index:03d}"), module
-        package = tool.build(model, threads)
+        if task.form == MODULE:
+            module = tool.relax_module(model)
+            if module is None and task.calls_natively and isinstance(tool, LibraryToolchain):
+                module = tool.native_module(model, task.threads)
+            if module is not None:
+                return replace(entry, function=f"{partition.target}_{index:03d}"), module
+        return _with_package(entry, partition, index, tool, task), None
     except ToolchainError as error:
         hint = f"veto {partition.target} for these nodes, or leave it out of --targets"
         raise CollageError(f"{partition.target} cannot build partition {partition.id}: {one_line(error)}", hint, "toolchain") from error
+
+
+def _with_package(entry: PartitionEntry, partition: PartitionModel, index: int, tool: Toolchain, task: _Task) -> PartitionEntry:
+    """Write what a partition is loaded from, and return its entry: files of its toolchain's own, or else a package."""
+    model, name, written = partition.model, f"{index:03d}_{partition.target}", None
+    if task.form == NATIVE:
+        written = write_native(entry, model, tool, task.folder, task.threads)
+    elif task.form == PIECES:
+        written = write_piece(entry, model, tool, task.folder, name, task.threads, task.is_alone)
+    if written is not None:
+        return replace(written, symbol=_symbol(partition, index, (task.folder / written.package).read_bytes()))
+    package = tool.build(model, task.threads)
     path = f"{PARTITIONS}/{name}.bin"
-    (folder / path).write_bytes(package)
-    digest = hashlib.sha256(package + partition.id.encode()).hexdigest()[:16]
-    return replace(entry, version=version, symbol=f"collage.{digest}.{index:03d}", package=path), None
+    (task.folder / path).write_bytes(package)
+    return replace(entry, symbol=_symbol(partition, index, package), package=path)
 
 
-def _with_bodies(control: ControlModel, path: str, folder: Path, threads: int) -> ControlEntry:
-    """Assemble each body as an artifact of its own below `path` in `folder`, write the constants, and return the entry."""
+def _symbol(partition: PartitionModel, index: int, content: bytes) -> str:
+    """Return the name under which the module calls a partition; it is that of no partition of another artifact."""
+    return f"collage.{hashlib.sha256(content + partition.id.encode()).hexdigest()[:16]}.{index:03d}"
+
+
+def _with_bodies(control: ControlModel, path: str, task: _Task) -> ControlEntry:
+    """Assemble each body as an artifact of its own below `path`, write the constants, and return the entry."""
+    folder, form = task.folder, MODULE if task.form == MODULE else PIECES
     (folder / path).mkdir(parents=True)
     computed = [attribute for attribute, body in control.bodies.items() if body.made]
     for attribute in computed:
         body = control.bodies[attribute]
-        assemble(body.partitions, body.inputs, body.made, folder / path / attribute, threads, {"body": attribute})
+        about = {"body": attribute}
+        assemble(body.partitions, body.inputs, body.made, folder / path / attribute, task.threads, about, form=form)
     constants = {name: [Tensor(key, array_type(value)) for key, value in body.constants.items()] for name, body in control.bodies.items()}
     entry = ControlEntry(
         flow=control.flow,
@@ -233,15 +295,23 @@ def _publish(folder: Path, out: Path) -> None:
     if not out.exists():
         folder.rename(out)
         return
-    for name in ARTIFACT_FILES:
+    remove_artifact(out)
+    for path in sorted(folder.iterdir(), key=lambda path: path.name == NAME):
+        path.rename(out / path.name)
+
+
+def remove_artifact(out: Path) -> None:
+    """Remove the files of an artifact from `out`: those that every one has, and the ones at its top that this one lists."""
+    try:
+        listed = [name for name in read_manifest(out).files if "/" not in name and (out / name).is_file()]
+    except CollageError:
+        listed = []
+    for name in (*ARTIFACT_FILES, *listed):
         old = out / name
         if old.is_dir() and not old.is_symlink():
             shutil.rmtree(old)
         else:
             old.unlink(missing_ok=True)
-    for name in reversed(ARTIFACT_FILES):
-        if (folder / name).exists():
-            (folder / name).rename(out / name)
 
 
 def _unwritable(out: Path, error: OSError) -> CollageError:

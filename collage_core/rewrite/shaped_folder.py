@@ -20,7 +20,7 @@ from ..model.base import SubModel
 from ..toolchains import registry
 from ..toolchains.base import ToolchainError
 from ..toolchains.reasons import one_line
-from .assemble import ARTIFACT_FILES
+from .assemble import remove_artifact
 from .runtime.manifest import NAME, WEIGHTS, PartitionEntry, fingerprint, read_manifest
 from .runtime.shaped_manifest import FALLBACK, RANGES, SHAPES, RangeEntry, ShapedManifest, ShapeEntry, read_shaped_manifest
 
@@ -96,12 +96,10 @@ def forget_artifact(out: Path) -> None:
     for entry in () if earlier is None else earlier.shapes:
         if (out / entry.folder).resolve().is_relative_to(out.resolve() / SHAPES):
             shutil.rmtree(out / entry.folder, ignore_errors=True)
-    for name in (*ARTIFACT_FILES, FALLBACK, *(() if earlier is None else (RANGES,))):
-        path = out / name
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
-        else:
-            path.unlink(missing_ok=True)
+    remove_artifact(out)
+    (out / FALLBACK).unlink(missing_ok=True)
+    if earlier is not None and not (out / RANGES).is_symlink():
+        shutil.rmtree(out / RANGES, ignore_errors=True)
 
 
 def share_equal_files(folder: Path) -> int:

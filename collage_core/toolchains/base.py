@@ -27,9 +27,13 @@ from .reasons import one_line
 if TYPE_CHECKING:
     import tvm
 
+    from .native_files import NativeFiles
     from .profiling import NodeTime
     from .tuning import Tuning, Workload
 
+
+_ON_MODELS = ("build", "native_files", "profile", "workloads", "tune", "relax_module", "partitionings")
+"""Methods whose first argument is a sub-model."""
 
 PROCESSOR = "CPU"
 """`Availability.device` of the toolchains that compute on the processor."""
@@ -120,6 +124,7 @@ class Toolchain(ABC):
         partition_for: The ``partition_for_<toolchain>`` of TVM's whose partitioning is a baseline beside it; that of its name unless given.
         takes_external_data: Whether `SubModel.onnx` may name files that hold weights; else these are read into it first (`package`).
         takes_open_shapes: Whether its kernels read inputs and make outputs (`AllocatingKernel`) whose shapes differ from call to call.
+        has_native_files: Whether `native_files` returns files.
         takes_opaque: Whether its kernels read inputs and make outputs that are objects of Python (`TensorType.is_opaque`): strings, lists
             of arrays for sequences, arrays of `ml_dtypes` for types of less than a byte.
     """
@@ -133,6 +138,7 @@ class Toolchain(ABC):
     takes_open_shapes: bool = False
     takes_external_data: bool = False
     takes_opaque: bool = False
+    has_native_files: bool = False
     tunes: bool = False
     partition_for: str = ""
     layout: str = ""
@@ -144,20 +150,10 @@ class Toolchain(ABC):
             cls.availability = _checked_availability(cls.availability)  # type: ignore[assignment, method-assign]
         if "rule" in vars(cls):
             cls.rule = _checked_rule(cls.rule)  # type: ignore[assignment, method-assign]
-        for name in (
-            "build",
-            "load",
-            "load_alone",
-            "with_weights_in_files",
-            "profile",
-            "workloads",
-            "tune",
-            "relax_module",
-            "partitionings",
-        ):
+        for name in (*_ON_MODELS, "load", "load_alone", "open_native", "with_weights_in_files"):
             if name in vars(cls):
                 setattr(cls, name, _uncancelled(vars(cls)[name]))
-        for name in ("build", "profile", "workloads", "tune", "relax_module", "partitionings"):
+        for name in _ON_MODELS:
             if name in vars(cls):
                 setattr(cls, name, _in_one_piece(vars(cls)[name]))
 
@@ -198,6 +194,25 @@ class Toolchain(ABC):
             ToolchainError: at stage ``build``.
         """
         return None
+
+    def native_files(self, model: SubModel, threads: int, is_alone: bool) -> NativeFiles:
+        """Return `model` in the toolchain's own files, with the settings that its costs were measured with.
+
+        Args:
+            is_alone: It is the only partition of its plan (`load_alone`); else the toolchain prefers ONNX, if it reads that.
+
+        Raises:
+            ToolchainError: at stage ``import`` or ``build``.
+        """
+        raise ToolchainError("build", f"{self.name} has no files of its own")
+
+    def open_native(self, path: Path, inputs: Sequence[Tensor], outputs: Sequence[Tensor], settings: Mapping[str, Any]) -> Kernel:
+        """Load what `native_files` made from `path`, its first file, beside which the others lie. It must not import onnx.
+
+        Raises:
+            ToolchainError: at stage ``build``.
+        """
+        raise ToolchainError("build", f"{self.name} has no files of its own")
 
     def profile(self, model: SubModel, inputs: Sequence[np.ndarray], threads: int) -> Sequence[NodeTime] | None:
         """Return where the time of a run of `model` goes, by the toolchain's own profiler; None if it has none.

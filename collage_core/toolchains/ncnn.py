@@ -1,14 +1,15 @@
 """The toolchain `ncnn`: Tencent's ncnn on the CPU, in float32 (its own default is half precision where the processor has it).
 
-`ncnn_operators` says which calls it takes, `ncnn_import` converts a sub-model, `ncnn_network` writes it down, and `ncnn_build` makes
-packages and runs them. Only the last imports ncnn, and only `build` and `load` import that file.
+`ncnn_operators` says which calls it takes, `ncnn_import` converts a sub-model, `ncnn_network` writes it down, `ncnn_build` makes
+packages, and `ncnn_kernel` runs them. Only the last two import ncnn, and only what builds and loads imports them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import metadata, util
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from .base import Availability, Kernel, Toolchain
 from .ncnn_operators import CHECKS, refusal
 
 if TYPE_CHECKING:
+    from .native_files import NativeFiles
     from .profiling import NodeTime
 
 DEFAULT_DEPTH = 3
@@ -37,6 +39,7 @@ class NcnnToolchain(Toolchain):
 
     name = "ncnn"
     letter = "N"
+    has_native_files = True
 
     def availability(self) -> Availability:
         if util.find_spec("ncnn") is None:
@@ -56,12 +59,23 @@ class NcnnToolchain(Toolchain):
     def build(self, model: SubModel, threads: int) -> bytes:
         from .ncnn_build import fastest_package
 
-        return fastest_package(model, threads)
+        return fastest_package(model, threads).to_bytes()
 
     def load(self, package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int) -> Kernel:
-        from .ncnn_build import loaded
+        from .ncnn_kernel import loaded
 
         return loaded(package, len(inputs), len(outputs), threads)
+
+    def native_files(self, model: SubModel, threads: int, is_alone: bool) -> NativeFiles:
+        from .ncnn_build import fastest_package
+        from .ncnn_native import files_of
+
+        return files_of(fastest_package(model, threads), model, threads, _version())
+
+    def open_native(self, path: Path, inputs: Sequence[Tensor], outputs: Sequence[Tensor], settings: Mapping[str, Any]) -> Kernel:
+        from .ncnn_native import opened
+
+        return opened(path, settings)
 
     def profile(self, model: SubModel, inputs: Sequence[np.ndarray], threads: int) -> Sequence[NodeTime]:
         from .ncnn_profile import profiled

@@ -15,10 +15,10 @@ from ..graph.dataflow_graph import Tensor
 from .base import Kernel
 from .blocked_layout import BLOCK, is_blocked
 from .buffers import ALIGNMENT
-from .ncnn_build import NetworkKernel, read_package
+from .ncnn_kernel import NetworkKernel, read_package
 from .ncnn_network import MatShape
 
-import ncnn  # isort: skip - after `ncnn_build`, which says how its threads wait
+import ncnn  # isort: skip - after `ncnn_kernel`, which says how its threads wait
 
 _FLOAT = 4
 

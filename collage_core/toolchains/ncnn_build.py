@@ -1,45 +1,23 @@
-"""Makes packages of ncnn and runs them.
+"""Makes packages of ncnn.
 
-A sub-model enters; a package leaves: a network with its weights, and the variant of ncnn's options that was the fastest here. A kernel
-hands the caller's inputs to ncnn where they lie, unless a layer could write into them, and copies the outputs.
-
-ncnn prints what it does not understand, goes on, and crashes later. So `ncnn_import` gives it only what it is known to compute right,
-and every return code is checked here.
+A sub-model enters; a package leaves: a network with its weights, and the variant of ncnn's options that was the fastest here. `ncnn_import`
+gives ncnn only what it is known to compute right, since ncnn prints what it does not understand, goes on, and crashes later.
 """
 
 from __future__ import annotations
 
-import ctypes
-import json
 import math
-import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from ..base.huge_pages import NewMemory
 from ..model.base import SubModel
-from .base import Kernel, ToolchainError
-from .buffers import ALIGNMENT, aligned_empty
+from .base import ToolchainError
+from .buffers import aligned_empty
 from .ncnn_import import ImportedNetwork, imported
-from .ncnn_network import MatShape
+from .ncnn_kernel import HINTS, WINOGRAD, Entry, NetworkKernel, Package
 from .reasons import one_line
-
-SPIN_COUNT = "1000"
-"""How often an idle thread looks for work before it sleeps; longer spinning takes cores from the toolchain that runs next."""
-
-os.environ.setdefault("GOMP_SPINCOUNT", SPIN_COUNT)
-import ncnn  # noqa: E402 - its threads read the variable above when they are loaded
-
-MAGIC = b"collage-ncnn-1\n"
-
-WINOGRAD = ("use_winograd23_convolution", "use_winograd43_convolution", "use_winograd63_convolution")
-
-HINTS = "hints"
-"""The option that tells ncnn the shapes of all blobs before it prepares the weights; the others are ncnn's own."""
 
 VARIANTS: Mapping[str, Mapping[str, bool]] = {
     "winograd43": {HINTS: True, "use_winograd23_convolution": False, "use_winograd63_convolution": False},
@@ -69,57 +47,7 @@ which a variant is taken: errors of deep networks add up. One convolution errs b
 3e-5 as F(6,3)."""
 
 
-@dataclass(frozen=True)
-class _Entry:
-    """An input of a package: the index of its blob (None where nothing depends on it), its Mat, and whether ncnn may read it in place."""
-
-    blob: int | None
-    shape: MatShape
-    in_place: bool
-
-
-@dataclass(frozen=True)
-class _Package:
-    """Description at the beginning of a package."""
-
-    options: Mapping[str, bool]
-    inputs: tuple[_Entry, ...]
-    outputs: tuple[tuple[int, MatShape], ...]
-    text: str
-    weights: bytes
-
-    def tops(self) -> list[int]:
-        """Return the number of blobs that each layer makes."""
-        return [int(line.split()[3]) for line in self.text.splitlines()[2:]]
-
-    def to_bytes(self) -> bytes:
-        header = {
-            "options": dict(self.options),
-            "inputs": [[entry.blob, entry.shape, entry.in_place] for entry in self.inputs],
-            "outputs": self.outputs,
-            "text": self.text,
-        }
-        written = json.dumps(header).encode()
-        return b"".join([MAGIC, len(written).to_bytes(8, "little"), written, self.weights])
-
-    @classmethod
-    def from_bytes(cls, package: bytes) -> _Package:
-        """Raises ValueError or KeyError where `package` is none."""
-        if not package.startswith(MAGIC):
-            raise ValueError("this is no package of ncnn")
-        start = len(MAGIC) + 8
-        end = start + int.from_bytes(package[len(MAGIC) : start], "little")
-        header = json.loads(package[start:end])
-        return cls(
-            header["options"],
-            tuple(_Entry(blob, tuple(shape), in_place) for blob, shape, in_place in header["inputs"]),
-            tuple((blob, tuple(shape)) for blob, shape in header["outputs"]),
-            header["text"],
-            package[end:],
-        )
-
-
-def fastest_package(model: SubModel, threads: int) -> bytes:
+def fastest_package(model: SubModel, threads: int) -> Package:
     """Return the package of `model` whose variant is the fastest on this machine.
 
     Raises:
@@ -133,29 +61,9 @@ def fastest_package(model: SubModel, threads: int) -> bytes:
         raise ToolchainError("import", one_line(error)) from error
     packages = {name: _package(network, options) for name, options in VARIANTS.items() if _makes_a_difference(network, name)}
     try:
-        return packages[_fastest(packages, model, threads, LARGEST_ERROR * max(1, _winograds(network)))].to_bytes()
+        return packages[_fastest(packages, model, threads, LARGEST_ERROR * max(1, _winograds(network)))]
     except ToolchainError as error:
         raise ToolchainError("build", error.message) from error
-
-
-def loaded(package: bytes, inputs: int, outputs: int, threads: int) -> Kernel:
-    """Return the kernel of `package`, which must have so many inputs and outputs.
-
-    Raises:
-        ToolchainError: at stage ``build``.
-    """
-    return NetworkKernel(read_package(package, inputs, outputs), threads)
-
-
-def read_package(package: bytes, inputs: int, outputs: int) -> _Package:
-    """Return `package`, which must have so many inputs and outputs. Raises ToolchainError at stage ``build``."""
-    try:
-        read = _Package.from_bytes(package)
-    except (ValueError, KeyError, TypeError) as error:
-        raise ToolchainError("build", one_line(error)) from error
-    if (len(read.inputs), len(read.outputs)) != (inputs, outputs):
-        raise ToolchainError("build", "the package has other inputs or outputs")
-    return read
 
 
 def _makes_a_difference(network: ImportedNetwork, name: str) -> bool:
@@ -177,17 +85,17 @@ _WINOGRAD_WINDOW = {1: 3, 11: 3, 2: 1, 12: 1, 3: 1, 13: 1}
 """Kernel, dilations and strides of a convolution that Winograd's algorithm computes."""
 
 
-def _package(network: ImportedNetwork, options: Mapping[str, bool]) -> _Package:
+def _package(network: ImportedNetwork, options: Mapping[str, bool]) -> Package:
     finished = network.network
     inputs = tuple(
-        _Entry(None if blob is None else finished.index_of[blob], shape, blob is not None and finished.may_share(blob))
+        Entry(None if blob is None else finished.index_of[blob], shape, blob is not None and finished.may_share(blob))
         for blob, shape in zip(network.inputs, network.shapes, strict=True)
     )
     outputs = tuple(zip(finished.outputs, network.outputs, strict=True))
-    return _Package(options, inputs, outputs, finished.text(options.get(HINTS, False)), finished.weights())
+    return Package(options, inputs, outputs, finished.text(options.get(HINTS, False)), finished.weights())
 
 
-def _fastest(packages: Mapping[str, _Package], model: SubModel, threads: int, most_error: float) -> str:
+def _fastest(packages: Mapping[str, Package], model: SubModel, threads: int, most_error: float) -> str:
     """Return the variant that runs the fastest; one that errs more than `most_error` is left out. One is loaded at a time.
 
     Raises:
@@ -213,7 +121,7 @@ def _fastest(packages: Mapping[str, _Package], model: SubModel, threads: int, mo
 
 
 def _first_run(
-    package: _Package, model: SubModel, inputs: Sequence[np.ndarray], threads: int
+    package: Package, model: SubModel, inputs: Sequence[np.ndarray], threads: int
 ) -> tuple[NetworkKernel, float, list[np.ndarray]]:
     """Return the kernel of `package`, the seconds of its first run, and its outputs."""
     kernel, outputs = NetworkKernel(package, threads), [aligned_empty(tensor.type) for tensor in model.outputs]
@@ -239,145 +147,3 @@ def _least_s(kernel: NetworkKernel, best_s: float, most_runs: int) -> float:
         kernel.run()
         least_s = min(least_s, time.perf_counter() - before)
     return least_s
-
-
-class NetworkKernel:
-    """A network of ncnn on the caller's buffers.
-
-    ncnn takes memory from pools that belong to the kernel, so nothing is returned to the system between two runs. After the first run
-    they are complete, and go into huge pages. Weights may lie in the pools too: `_net` is the first attribute, since attributes are
-    released in their order.
-    """
-
-    def __init__(self, package: _Package, threads: int):
-        self._net = ncnn.Net()
-        self._package = package
-        self._memory: NewMemory | None = NewMemory()
-        self._blobs, self._workspace = ncnn.UnlockedPoolAllocator(), ncnn.PoolAllocator()
-        _set_options(self._net.opt, package.options, threads)
-        self._net.opt.blob_allocator, self._net.opt.workspace_allocator = self._blobs, self._workspace
-        reader = _WeightReader(package.weights)
-        if self._net.load_param_mem(package.text) != 0 or self._net.load_model(reader) != 0 or reader.position != len(package.weights):
-            raise ToolchainError("build", "ncnn does not load the network")
-        self._inputs: list[tuple[int, Any, bool]] = []
-        self._outputs: list[tuple[int, np.ndarray]] = []
-        self._buffers: tuple[np.ndarray, ...] = ()
-
-    def bind(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
-        self._inputs = []
-        for index, (entry, array) in enumerate(zip(self._package.inputs, inputs, strict=True)):
-            if entry.blob is not None:
-                mat, is_regular = self._given(index, array, entry.shape)
-                self._inputs.append((entry.blob, mat, entry.in_place and is_regular))
-        self._outputs = [(blob, array.reshape(shape)) for (blob, shape), array in zip(self._package.outputs, outputs, strict=True)]
-        self._buffers = (*inputs, *outputs)
-
-    def run(self) -> None:
-        failure = self._run()
-        if failure:  # raised here, where no frame of the traceback holds memory of the pools
-            raise ToolchainError("run", failure)
-        if self._memory is not None:
-            self._memory.use_huge_pages()
-            self._memory = None
-
-    def layer_seconds(self) -> list[float]:
-        """Run one inference layer by layer, and return the seconds of each.
-
-        Raises:
-            ToolchainError: a layer failed.
-        """
-        seconds, failure = self._run_layers()
-        if failure:  # as in `run`
-            raise ToolchainError("run", failure)
-        return seconds
-
-    def _run_layers(self) -> tuple[list[float], str]:
-        extractor = self._net.create_extractor()
-        for blob, mat, in_place in self._inputs:
-            if extractor.input(blob, mat if in_place else mat.clone(self._blobs)) != 0:
-                return [], "ncnn does not take an input"
-        seconds, top = [], 0
-        for tops in self._package.tops():
-            begin = time.perf_counter()
-            code, _ = extractor.extract(top, 1)  # as it lies: no change of packing is timed
-            seconds.append(time.perf_counter() - begin)
-            del _  # a layer that works in place copies what somebody else holds
-            if code != 0:
-                return [], f"ncnn could not run a layer (code {code})"
-            top += tops
-        return seconds, ""
-
-    def _run(self) -> str:
-        """Run one inference, and return what went wrong."""
-        extractor = self._net.create_extractor()
-        for blob, mat, in_place in self._inputs:
-            if extractor.input(blob, mat if in_place else mat.clone(self._blobs)) != 0:
-                return "ncnn does not take an input"
-        for index, (blob, array) in enumerate(self._outputs):
-            failure = self._made(extractor, index, blob, array)
-            if failure:
-                return failure
-        return ""
-
-    def _given(self, index: int, array: np.ndarray, shape: MatShape) -> tuple[Any, bool]:
-        """Return the Mat over the input `index`, and whether its memory is laid out as ncnn itself would."""
-        return ncnn.Mat(array.reshape(shape)), _is_regular(array, shape)
-
-    def _made(self, extractor: Any, index: int, blob: int, array: np.ndarray) -> str:
-        """Compute the output `index` into `array`, and return what went wrong."""
-        code, mat = extractor.extract(blob)
-        if code != 0:
-            return f"ncnn could not run the network (code {code})"
-        made = np.asarray(mat)
-        if made.shape != array.shape:
-            return f"ncnn made an output of shape {list(made.shape)}, not {list(array.shape)}"
-        array[...] = made
-        return ""
-
-
-def _is_regular(array: np.ndarray, shape: MatShape) -> bool:
-    """Return whether ncnn itself would have laid out the memory of `array` so: aligned, and no gap between channels."""
-    return array.ctypes.data % ALIGNMENT == 0 and (len(shape) < 3 or shape[0] == 1 or int(np.prod(shape[1:])) % 4 == 0)
-
-
-def _set_options(options: Any, chosen: Mapping[str, bool], threads: int) -> None:
-    """Set every option that decides about precision, threads and speed; ncnn's defaults are half precision and two threads."""
-    for name in dir(options):
-        if name.startswith(("use_fp16", "use_bf16", "use_int8", "use_vulkan")):
-            setattr(options, name, False)
-    options.num_threads = threads
-    options.lightmode = True
-    options.use_packing_layout = True
-    options.use_sgemm_convolution = True
-    options.use_winograd_convolution = True
-    for name in WINOGRAD:
-        setattr(options, name, True)
-    for name, value in chosen.items():
-        if name != HINTS:
-            setattr(options, name, value)
-
-
-_address = ctypes.pythonapi.PyCapsule_GetPointer
-_address.restype, _address.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-
-
-class _WeightReader(ncnn.DataReader):
-    """Gives ncnn its weights from memory.
-
-    Attributes:
-        position: How many bytes were read.
-    """
-
-    def __init__(self, weights: bytes):
-        super().__init__()
-        self.position = 0
-        self._weights = weights
-
-    def scan(self, *_unused: Any) -> int:
-        return 0
-
-    def read(self, buffer: Any, size: int) -> int:
-        part = self._weights[self.position : self.position + size]
-        ctypes.memmove(_address(buffer, None), part, len(part))
-        self.position += len(part)
-        return len(part)

@@ -16,7 +16,7 @@ from .profiling import NodeTime, Step, node_times, watched_runs
 
 
 def profiled(model: SubModel, kernel: Any, inputs: Sequence[np.ndarray]) -> list[NodeTime]:
-    """Return the times of the nodes of `model` when `kernel` (an `ncnn_build.NetworkKernel`) runs it on `inputs`.
+    """Return the times of the nodes of `model` when `kernel` (an `ncnn_kernel.NetworkKernel`) runs it on `inputs`.
 
     Raises:
         ToolchainError: ncnn does not run it.

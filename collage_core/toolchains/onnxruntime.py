@@ -28,6 +28,7 @@ from .int8_products import refusal
 from .reasons import one_line
 
 if TYPE_CHECKING:
+    from .native_files import NativeFiles
     from .profiling import NodeTime
 
 DEFAULT_DEPTH = 3
@@ -53,6 +54,7 @@ class OnnxRuntimeToolchain(Toolchain):
 
     name = "onnxruntime"
     letter = "O"
+    has_native_files = True
     takes_open_shapes = True
     takes_external_data = True
     takes_opaque = True
@@ -115,6 +117,29 @@ class OnnxRuntimeToolchain(Toolchain):
         make_paths_absolute(proto, folder)
         return make_package(proto.SerializeToString())
 
+    def native_files(self, model: SubModel, threads: int, is_alone: bool) -> NativeFiles:
+        return self._files(model.onnx, model.outputs, threads, is_alone)
+
+    def _files(self, onnx: bytes, outputs: Sequence[Tensor], threads: int, is_alone: bool) -> NativeFiles:
+        from .onnxruntime_native import files_of
+
+        entries = {} if is_alone else SPIN_CONFIG
+        try:
+            _, exact, further = _exact_session(onnx, _session_options(threads, entries))
+        except Exception as error:  # as in `build`
+            raise ToolchainError(_stage(error), one_line(error)) from error
+        return files_of(exact, outputs, threads, {**entries, **further}, _version())
+
+    def open_native(self, path: Path, inputs: Sequence[Tensor], outputs: Sequence[Tensor], settings: Mapping[str, Any]) -> Kernel:
+        import onnxruntime
+
+        try:
+            options = _session_options(int(settings["threads"]), dict(settings["entries"]))
+            session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        except Exception as error:  # as in `build`
+            raise ToolchainError("build", one_line(error)) from error
+        return _kernel(session, inputs, outputs)
+
     def profile(self, model: SubModel, inputs: Sequence[np.ndarray], threads: int) -> Sequence[NodeTime]:
         from .onnxruntime_profile import numbered, steps
         from .profiling import labelled, node_times, watched_runs
@@ -139,6 +164,10 @@ def _loaded(package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor],
         session = _session(onnx_of(package) if is_external(package) else package, options)
     except Exception as error:  # as in `build`
         raise ToolchainError("build", one_line(error)) from error
+    return _kernel(session, inputs, outputs)
+
+
+def _kernel(session: Any, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> _Kernel | _OpaqueKernel:
     is_opaque = any(tensor.type.is_opaque for tensor in (*inputs, *outputs))
     return (_OpaqueKernel if is_opaque else _Kernel)(session, inputs, outputs)
 
@@ -170,6 +199,11 @@ class OnnxRuntimeInt8Toolchain(OnnxRuntimeToolchain):
         from .dynamic_int8 import quantised
 
         return super().build(replace(model, onnx=quantised(model.onnx)), threads)
+
+    def native_files(self, model: SubModel, threads: int, is_alone: bool) -> NativeFiles:
+        from .dynamic_int8 import quantised
+
+        return self._files(quantised(model.onnx), model.outputs, threads, is_alone)
 
 
 class _OpaqueKernel:
@@ -308,25 +342,28 @@ def _session(model: bytes, options: Any) -> Any:
     return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
-def _exact_session(model: bytes, options: Any) -> Any:
-    """Return a session whose products of uint8 by int8 are right on this processor too.
+_EXACT = "session.x64quantprecision"
+
+
+def _exact_session(model: bytes, options: Any) -> tuple[Any, bytes, dict[str, str]]:
+    """Return a session whose products of uint8 by int8 are right on this processor too, its model, and the entries that it added.
 
     ONNX Runtime can make weights uint8 that it quantises with (``QDQS8ToU8Transformer``), but fails where nodes share them.
     """
     model = _with_integer_products(model)
     if not processor.products_saturate():
-        return _session(model, options)
+        return _session(model, options), model, {}
     from onnx import load_model_from_string
 
     from ..model.unsigned_weights import with_unsigned_weights
 
     exact = with_unsigned_weights(load_model_from_string(model)).SerializeToString()
-    options.add_session_config_entry("session.x64quantprecision", "1")
+    options.add_session_config_entry(_EXACT, "1")
     try:
-        return _session(exact, options)
+        return _session(exact, options), exact, {_EXACT: "1"}
     except Exception:  # noqa: BLE001 - whatever it is, it is raised below where the option is not the reason
-        options.add_session_config_entry("session.x64quantprecision", "0")
-        return _session(exact, options)
+        options.add_session_config_entry(_EXACT, "0")
+        return _session(exact, options), exact, {_EXACT: "0"}
 
 
 def _with_integer_products(model: bytes) -> bytes:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib import metadata, util
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from .reasons import one_line
 from .wrong_calls import openvino_refusal
 
 if TYPE_CHECKING:
+    from .native_files import NativeFiles
     from .profiling import NodeTime
 
 DEFAULT_DEPTH = 3
@@ -36,6 +38,7 @@ class OpenVinoToolchain(Toolchain):
 
     name = "openvino"
     letter = "V"
+    has_native_files = True
     takes_open_shapes = True
     takes_external_data = True
     precision = "float32"
@@ -87,6 +90,22 @@ class OpenVinoToolchain(Toolchain):
         try:
             compiled = _core().import_model(package, "CPU", _config(threads, self.precision_hint))
             return _Kernel(compiled, inputs, outputs)
+        except Exception as error:  # as above
+            raise ToolchainError("build", reason(error)) from error
+
+    def native_files(self, model: SubModel, threads: int, is_alone: bool) -> NativeFiles:
+        from .openvino_native import files_of, ir_of
+
+        try:
+            onnx = _with_copied_inputs(model.onnx) if _hands_inputs_on(_parsed(model.onnx)[0]) else model.onnx
+            ir = ir_of(_parsed(onnx)[0]) if is_alone else None
+        except Exception as error:  # as above
+            raise ToolchainError("import", reason(error)) from error
+        return files_of(onnx, ir, model.outputs, _config(threads, self.precision_hint), _version())
+
+    def open_native(self, path: Path, inputs: Sequence[Tensor], outputs: Sequence[Tensor], settings: Mapping[str, Any]) -> Kernel:
+        try:
+            return _Kernel(_core().compile_model(path, "CPU", dict(settings)), inputs, outputs)
         except Exception as error:  # as above
             raise ToolchainError("build", reason(error)) from error
 
@@ -187,9 +206,12 @@ def _read(model: bytes) -> tuple[Any, list[np.ndarray]]:
     both does not write the output, and may overwrite the input.
     """
     read, maps = _parsed(model)
-    if any(result.input_value(0).get_node().get_type_name() == "Parameter" for result in read.get_results()):
-        return _parsed(_with_copied_inputs(model))
-    return read, maps
+    return _parsed(_with_copied_inputs(model)) if _hands_inputs_on(read) else (read, maps)
+
+
+def _hands_inputs_on(read: Any) -> bool:
+    """Return whether an output of a model is one of its inputs."""
+    return any(result.input_value(0).get_node().get_type_name() == "Parameter" for result in read.get_results())
 
 
 def _parsed(model: bytes) -> tuple[Any, list[np.ndarray]]:

@@ -1,4 +1,4 @@
-"""`Artifact`: an exported model that is loaded and run. Needs TVM's runtime and the toolchains of its partitions.
+"""`Artifact`: an exported model that is loaded and run. Needs the toolchains of its partitions, and TVM's runtime where it is a module.
 
 A folder and arrays by input name enter; arrays by output name, or seconds, leave. The folder is never written to. Opening an artifact
 loads native code from it: open only those that you trust.
@@ -7,6 +7,7 @@ loads native code from it: open only those that you trust.
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -22,12 +23,14 @@ from ...toolchains.base import Kernel
 from ...toolchains.external_package import found_in
 from ...toolchains.reasons import one_line
 from .arrays_file import read_stored
+from .calls import Calls
 from .control_entry import CONSTANTS, ControlEntry
 from .host_control import HostBody, HostControl
 from .machine import Machine
-from .manifest import LIBRARY, NAME, REBUILD, Manifest, PartitionEntry, damaged, read_manifest
+from .manifest import LIBRARY, MODULE, NAME, REBUILD, Manifest, PartitionEntry, damaged, read_manifest
 from .module_calls import ModuleCalls
 from .packed import PackedPartition, make_packed
+from .piece_calls import PieceCalls
 
 WARM_UP = 3
 """Number of inferences before those that `Artifact.time` times."""
@@ -57,54 +60,108 @@ class Profile:
 
 
 class Artifact:
-    """A model that is ready to run in this process, by one thread at a time.
+    """A model that is ready to run in this process. Close it when it is done with, or use it in a ``with`` statement.
+
+    `run` may be called by several threads: they take turns, since every run has the same buffers and all threads of its toolchains. What
+    works on these buffers (`buffers`, `call`, `bind`, `time`, `profile`) is for one thread at a time.
+
+    Args:
+        folder: The folder that `collage partition --out`, `collage apply` or `RunRecord.export` wrote.
+        other_versions: Open it although a toolchain has another version than the one that built it; `notes` then says so.
+        is_body: It is a body of another artifact, whose kernels run beside its own.
 
     Attributes:
         inputs, outputs: Those of the model, in order.
-        calls: Calls its module.
         notes: Messages for the user, such as that a toolchain has another version now.
+
+    Raises:
+        CollageError: the folder is no artifact, damaged, of another schema or machine, or needs a toolchain that is not usable or has
+            another version.
     """
 
-    def __init__(self, folder: Path, manifest: Manifest, calls: ModuleCalls, notes: tuple[str, ...]):
-        self.folder = folder
-        self.manifest = manifest
+    def __init__(self, folder: str | Path, *, other_versions: bool = False, is_body: bool = False):
+        self.folder = folder = Path(folder)
+        self.manifest = manifest = read_manifest(folder)
+        manifest.check_files(folder)
         self.inputs = manifest.inputs
         self.outputs = manifest.outputs
-        self.notes = notes
-        self.calls = calls
+        self.notes = (*_check_machine(folder, manifest), *_check_toolchains(manifest, other_versions))
+        _name_libraries(manifest)
+        try:
+            self._calls: Calls | None = _opened(folder, manifest, other_versions, is_body)
+        except ImportError as error:
+            package = (error.name or "of a toolchain").partition(".")[0]
+            said = f"the artifact {str(folder)!r} needs the package {package}, which is not installed"
+            raise CollageError(said, f"pip install {package.replace('_', '-')}", "unavailable_target") from error
+        self._turn = threading.RLock()
+        self._prepared = threading.local()
+        self._prepared.is_done = True
 
     @classmethod
-    def open(cls, folder: str | Path, *, is_body: bool = False) -> Artifact:
-        """Load the artifact in `folder`.
+    def open(cls, folder: str | Path, *, other_versions: bool = False) -> Artifact:
+        """Load the artifact in `folder`, as the constructor does."""
+        return cls(folder, other_versions=other_versions)
 
-        Args:
-            is_body: It is a body of another artifact, whose kernels run beside its own.
+    def __enter__(self) -> Artifact:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Release its kernels and buffers, once a run in progress has ended; nothing can be run afterwards."""
+        with self._turn:
+            self._calls = None
+
+    @property
+    def calls(self) -> Calls:
+        """Return what calls its kernels.
 
         Raises:
-            CollageError: the folder is no artifact, damaged, of another schema or machine, or needs a toolchain that is not usable.
+            CollageError: the artifact is closed.
         """
-        folder = Path(folder)
-        manifest = read_manifest(folder)
-        manifest.check_files(folder)
-        lacking = Machine.here().lacks(manifest.machine)
-        if lacking:
-            raise CollageError(f"the artifact {str(folder)!r} was built for {lacking}, which this machine is not", REBUILD, "machine")
-        notes = _check_toolchains(manifest)
-        _name_libraries(manifest)
-        is_alone = not is_body and sum(bool(other.symbol or other.function) for other in manifest.partitions) == 1
-        called = [entry for entry in manifest.partitions if entry.symbol]
-        partitions = [make_packed(entry, _loaded(folder, entry, manifest.threads, is_alone)) for entry in called]
-        return cls(folder, manifest, ModuleCalls(manifest, _linked(folder, partitions, manifest.threads), partitions), notes)
+        if self._calls is None:
+            raise CollageError(f"the artifact {str(self.folder)!r} is closed", "open it again with Artifact(folder)", "closed")
+        return self._calls
+
+    @property
+    def buffers(self) -> dict[str, np.ndarray]:
+        """The memory that `call` reads, by input name: write into these arrays what the next call should compute on."""
+        return self.calls.inputs.memory
+
+    def call(self) -> dict[str, np.ndarray]:
+        """Run one inference on what is in `buffers`; return arrays over the artifact's own memory, which the next run overwrites.
+
+        Raises:
+            CollageError: a partition failed, or the artifact is closed.
+        """
+        calls = self.calls
+        with self._turn:
+            self._prepare_thread()
+            calls.call()
+            return calls.made()
 
     def run(self, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Run one inference, and return new arrays by output name.
 
         Raises:
-            CollageError: the inputs do not fit, or a partition failed.
+            CollageError: the inputs do not fit, a partition failed, or the artifact is closed.
         """
-        self.calls.inputs.fill(arrays)
-        self.calls.call()
-        return self.calls.outputs()
+        with self._turn:
+            calls = self.calls
+            self._prepare_thread()
+            calls.inputs.fill(arrays)
+            calls.call()
+            return calls.outputs()
+
+    def _prepare_thread(self) -> None:
+        """Let TVM's kernels use as many threads as the artifact was built for in this thread too, which has a pool of its own."""
+        if not getattr(self._prepared, "is_done", False):
+            if self.manifest.form == MODULE:
+                from ...toolchains.tvm import use_threads
+
+                use_threads(self.manifest.threads)
+            self._prepared.is_done = True
 
     def time(self, arrays: Mapping[str, np.ndarray], repeat: int | None = None) -> list[float]:
         """Return the seconds of each of `repeat` inferences, with nothing copied in or out.
@@ -122,7 +179,7 @@ class Artifact:
         call()
         one_s = max(time.perf_counter() - begin, 1e-9)
         found = self.calls.profile(max(5, min(100, round(LONGEST_TIMING_S / one_s))))
-        ids = [entry.id for entry in self.manifest.partitions if entry.symbol]
+        ids = [entry.id for entry in self.manifest.called]
         partitions = {id: median(parts[id] for _, parts in found) for id in ids}
         return Profile(
             median(whole_s for whole_s, _ in found), partitions, median(whole_s - sum(parts.values()) for whole_s, parts in found)
@@ -130,8 +187,10 @@ class Artifact:
 
     def bind(self, arrays: Mapping[str, np.ndarray]) -> Callable[[], None]:
         """Return a function that runs one inference on `arrays` at each call, with nothing copied in or out. Raises as `run`."""
-        self.calls.inputs.fill(arrays)
-        return self.calls.bound()
+        with self._turn:
+            self._prepare_thread()
+            self.calls.inputs.fill(arrays)
+            return self.calls.bound()
 
 
 def timed(call: Callable[[], None], repeat: int | None) -> list[float]:
@@ -148,16 +207,35 @@ def timed(call: Callable[[], None], repeat: int | None) -> list[float]:
     return samples
 
 
-def _check_toolchains(manifest: Manifest) -> tuple[str, ...]:
-    """Check that every needed toolchain is usable, and return notes on those that have another version now."""
+def _check_machine(folder: Path, manifest: Manifest) -> tuple[str, ...]:
+    """Check that this machine can run all that is loaded, and return a note where it only was measured on another one."""
+    lacking = Machine.here().lacks(manifest.machine)
+    if lacking and manifest.is_portable:
+        return (f"its plan was measured on {lacking}: here another one may be faster",)
+    if lacking:
+        raise CollageError(f"the artifact {str(folder)!r} was built for {lacking}, which this machine is not", REBUILD, "machine")
+    return ()
+
+
+def _check_toolchains(manifest: Manifest, other_versions: bool) -> tuple[str, ...]:
+    """Check that every needed toolchain is usable and has the version that it was built with.
+
+    Args:
+        other_versions: Return notes on those that have another version instead.
+    """
     notes = []
-    needed = {"tvm": manifest.tvm} | {entry.target: entry.version for entry in manifest.partitions if entry.version}
+    needed = {entry.target: entry.version for entry in manifest.partitions if entry.version}
+    if manifest.form == MODULE:
+        needed = {"tvm": manifest.tvm} | needed
     for name, built_with in needed.items():
         found = registry.get(name).availability()
         if not found.usable:
             raise CollageError(f"the artifact needs {name}, which is not usable here: {found.reason}", found.hint, "unavailable_target")
         if found.version != built_with:
             notes.append(f"built with {name} {built_with}, run with {found.version}")
+    if notes and not other_versions:
+        hint = "install the versions that it was built with, build it again, or try it all the same with --other-versions"
+        raise CollageError(f"the artifact was {'; '.join(notes)}", hint, "other_version")
     return tuple(notes)
 
 
@@ -168,11 +246,27 @@ def _name_libraries(manifest: Manifest) -> None:
             os.environ.setdefault(variable, file)
 
 
-def _loaded(folder: Path, entry: PartitionEntry, threads: int, is_alone: bool) -> Kernel:
+def _opened(folder: Path, manifest: Manifest, other_versions: bool, is_body: bool) -> Calls:
+    """Load the kernels, and return what calls them."""
+    is_alone = not is_body and sum(bool(other.symbol or other.function) for other in manifest.partitions) == 1
+    kernels = [_loaded(folder, entry, manifest.threads, is_alone, other_versions) for entry in manifest.called]
+    if manifest.form == MODULE:
+        partitions = [make_packed(entry, kernel) for entry, kernel in zip(manifest.called, kernels, strict=True)]
+        return ModuleCalls(manifest, _linked(folder, partitions, manifest.threads), partitions)
+    try:
+        values = read_stored(folder / CONSTANTS, manifest.constants) if manifest.constants else []
+        return PieceCalls(manifest, kernels, dict(zip((tensor.name for tensor in manifest.constants), values, strict=True)))
+    except (KeyError, RecursionError) as error:
+        raise damaged(folder, f"{NAME!r} names a tensor that nothing makes ({one_line(error)})") from error
+
+
+def _loaded(folder: Path, entry: PartitionEntry, threads: int, is_alone: bool, other_versions: bool) -> Kernel:
     if entry.control is not None:
-        return _host_control(folder, entry, entry.control)
+        return _host_control(folder, entry, entry.control, other_versions)
     toolchain = registry.get(entry.target)
     try:
+        if entry.settings is not None:
+            return toolchain.open_native((folder / entry.package).resolve(), entry.inputs, entry.outputs, entry.settings)
         package = found_in((folder / entry.package).read_bytes(), folder)
         return (toolchain.load_alone if is_alone else toolchain.load)(package, entry.inputs, entry.outputs, threads)
     except OSError as error:
@@ -183,13 +277,14 @@ def _loaded(folder: Path, entry: PartitionEntry, threads: int, is_alone: bool) -
         ) from error
 
 
-def _host_control(folder: Path, entry: PartitionEntry, control: ControlEntry) -> HostControl:
+def _host_control(folder: Path, entry: PartitionEntry, control: ControlEntry, other_versions: bool) -> HostControl:
     """Return the kernel of a partition that the host runs, with the artifacts of its bodies opened."""
     try:
         values = iter(read_stored(folder / control.folder / CONSTANTS, control.constants) if control.constants else ())
     except CollageError as error:
         raise damaged(folder, f"{control.folder}/{CONSTANTS} cannot be read ({error.message})") from error
-    opened = {attribute: Artifact.open(folder / control.folder / attribute, is_body=True).calls for attribute in control.computed}
+    below = folder / control.folder
+    opened = {name: Artifact(below / name, other_versions=other_versions, is_body=True).calls for name in control.computed}
     node_constants = {tensor.name: next(values) for tensor in control.node_constants}
     body_constants = {name: {tensor.name: next(values) for tensor in tensors} for name, tensors in control.body_constants.items()}
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,13 +22,22 @@ from .shaped_manifest import read_shaped_manifest
 _open: tuple[Any, Artifact | ShapedArtifact] | None = None
 
 
-def run_artifact(folder: Path, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Run one inference, and return arrays by output name.
+def run_artifact(folder: Path, arrays: Mapping[str, np.ndarray], other_versions: bool = False) -> dict[str, np.ndarray]:
+    """Run one inference, and return arrays by output name. The artifact stays open for the other functions.
+
+    Args:
+        other_versions: As `Artifact` takes it.
 
     Raises:
         CollageError: the artifact cannot be opened, the inputs do not fit, or a partition failed.
     """
-    return _opened(Path(folder)).run(arrays)
+    return _opened(Path(folder), other_versions).run(arrays)
+
+
+def run_loader(program: Path, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Run one inference with the program beside native files, which loads them by itself, and return arrays by output name."""
+    made: dict[str, np.ndarray] = runpy.run_path(str(program))["run"](dict(arrays))
+    return made
 
 
 def time_artifact(folder: Path, arrays: Mapping[str, np.ndarray]) -> list[float]:
@@ -60,12 +70,12 @@ def describe_artifact(folder: Path) -> dict[str, Any]:
     return {**manifest.to_json(), "seeded": _sample(folder, manifest.inputs)}
 
 
-def _opened(folder: Path) -> Artifact | ShapedArtifact:
+def _opened(folder: Path, other_versions: bool = False) -> Artifact | ShapedArtifact:
     global _open
     key = (folder.resolve(), (folder / NAME).stat().st_mtime_ns if (folder / NAME).is_file() else None)
     if _open is None or _open[0] != key:
         _open = None
-        _open = (key, open_artifact(folder))
+        _open = (key, open_artifact(folder, other_versions=other_versions))
     return _open[1]
 
 

@@ -13,9 +13,9 @@ import numpy as np
 from ...errors import CollageError
 from ...graph.control_flow import ControlFlow, run_control
 from ...toolchains.buffers import aligned_copy, aligned_empty
+from .calls import Calls
 from .control_entry import ControlEntry
 from .manifest import REBUILD, PartitionEntry
-from .module_calls import ModuleCalls
 
 
 class HostBody:
@@ -28,7 +28,7 @@ class HostBody:
         constants: Outputs that are constants.
     """
 
-    def __init__(self, flow: ControlFlow, attribute: str, calls: ModuleCalls | None, constants: Mapping[str, np.ndarray]):
+    def __init__(self, flow: ControlFlow, attribute: str, calls: Calls | None, constants: Mapping[str, np.ndarray]):
         self._signature = signature = flow.bodies[attribute]
         self._calls = calls
         self._constants = constants

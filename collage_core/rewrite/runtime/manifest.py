@@ -26,6 +26,10 @@ PARTITIONS = "partitions"
 WEIGHTS = "weights.bin"
 """Weights of the packages that have theirs in files; there is none where the model is not large."""
 
+MODULE, PIECES, NATIVE = "module", "pieces", "native"
+FORMS = (MODULE, PIECES, NATIVE)
+"""The forms of an artifact: one compiled module; a file for each partition; the whole model in the files of its only toolchain."""
+
 REBUILD = "build it again with `collage apply PLAN MODEL --out DIR`"
 
 
@@ -37,7 +41,10 @@ class PartitionEntry:
         version: Version of the toolchain that built it.
         function: Name of its Relax function in the module, or empty.
         symbol: Name of the registered function that the module calls for it, or empty.
-        package: Path of its package in the folder, or empty.
+        package: Path of its package in the folder, or empty; the first of its files where it has `settings`.
+        settings: With files of its toolchain's own, what these are opened with (`Toolchain.open_native`).
+        beside: The further ones of these files.
+        is_portable: What is loaded for it runs on other processors too.
         control: The node with bodies that it is, where the host runs one.
     """
 
@@ -51,12 +58,15 @@ class PartitionEntry:
     symbol: str = ""
     package: str = ""
     control: ControlEntry | None = None
+    settings: Mapping[str, Any] | None = None
+    beside: tuple[str, ...] = ()
+    is_portable: bool = False
 
     @property
     def loaded(self) -> list[str]:
         """Paths of the files that are loaded for it, but for what the artifacts of its bodies list themselves."""
         if self.control is None:
-            return [self.package] if self.symbol else []
+            return [self.package, *self.beside] if self.symbol else []
         bodies = [f"{self.control.folder}/{attribute}/{NAME}" for attribute in self.control.computed]
         return [*bodies, *([f"{self.control.folder}/{CONSTANTS}"] if self.control.constants else [])]
 
@@ -72,13 +82,29 @@ class PartitionEntry:
             "symbol": self.symbol,
             "package": self.package,
             **({"control": self.control.to_json()} if self.control else {}),
+            **self._native(),
         }
+
+    def _native(self) -> dict[str, Any]:
+        if self.settings is None:
+            return {}
+        return {"settings": dict(self.settings), "beside": list(self.beside), "is_portable": self.is_portable}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> PartitionEntry:
         plain = {name: str(data[name]) for name in ("id", "target", "version", "function", "symbol", "package")}
         control = ControlEntry.from_json(data["control"]) if data.get("control") else None
-        return cls(nodes=tuple(data["nodes"]), inputs=_tensors(data["inputs"]), outputs=_tensors(data["outputs"]), control=control, **plain)
+        settings = None if data.get("settings") is None else dict(data["settings"])
+        return cls(
+            nodes=tuple(data["nodes"]),
+            inputs=_tensors(data["inputs"]),
+            outputs=_tensors(data["outputs"]),
+            control=control,
+            settings=settings,
+            beside=tuple(map(str, data.get("beside", ()))),
+            is_portable=bool(data.get("is_portable", False)),
+            **plain,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +113,11 @@ class Manifest:
 
     Attributes:
         about: Entries of the caller of the assembly, such as the model's name and hash.
-        tvm: Version of TVM that compiled the module.
+        tvm: Version of TVM that compiled the module; empty in another form.
         files: Path in the folder → (bytes, SHA-256) of every other file.
+        form: One of `FORMS`.
+        aliases: Without a module, name of a tensor → the tensor whose value it is.
+        constants: Without a module, tensors that are constants, in the file `CONSTANTS`.
     """
 
     about: Mapping[str, Any]
@@ -99,6 +128,19 @@ class Manifest:
     machine: Machine
     partitions: tuple[PartitionEntry, ...]
     files: Mapping[str, tuple[int, str]] = field(default_factory=dict)
+    form: str = MODULE
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    constants: tuple[Tensor, ...] = ()
+
+    @property
+    def called(self) -> list[PartitionEntry]:
+        """The partitions that have a kernel."""
+        return [entry for entry in self.partitions if entry.symbol]
+
+    @property
+    def is_portable(self) -> bool:
+        """Return whether all that is loaded, but for bodies, which say so themselves, runs on other processors too."""
+        return self.form != MODULE and all(entry.is_portable or entry.control is not None for entry in self.called)
 
     @property
     def fixed(self) -> dict[str, Any]:
@@ -108,9 +150,12 @@ class Manifest:
         return fixed if isinstance(fixed, dict) else {}
 
     def to_json(self) -> dict[str, Any]:
+        own = {} if self.form == MODULE else {"aliases": dict(self.aliases), "constants": [one.to_json() for one in self.constants]}
         return {
             "kind": KIND,
             "schema": SCHEMA,
+            "form": self.form,
+            **own,
             "about": dict(self.about),
             "inputs": [tensor.to_json() for tensor in self.inputs],
             "outputs": [tensor.to_json() for tensor in self.outputs],
@@ -123,6 +168,9 @@ class Manifest:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Manifest:
+        form = data.get("form", MODULE)
+        if form not in FORMS:
+            raise ValueError(f"the form {form!r}")
         return cls(
             about=dict(data["about"]),
             inputs=_tensors(data["inputs"]),
@@ -132,6 +180,9 @@ class Manifest:
             machine=Machine.from_json(data["machine"]),
             partitions=tuple(map(PartitionEntry.from_json, data["partitions"])),
             files={name: (int(entry["bytes"]), str(entry["sha256"])) for name, entry in data["files"].items()},
+            form=form,
+            aliases={str(name): str(source) for name, source in data.get("aliases", {}).items()},
+            constants=_tensors(data.get("constants", ())),
         )
 
     def check_files(self, folder: Path) -> None:
@@ -142,7 +193,8 @@ class Manifest:
         Raises:
             CollageError: a file is missing, changed, outside of the folder, or loaded without being listed.
         """
-        loaded = {LIBRARY, *(name for entry in self.partitions for name in entry.loaded)}
+        loaded = {name for entry in self.partitions for name in entry.loaded}
+        loaded |= {LIBRARY} if self.form == MODULE else {CONSTANTS} if self.constants else set()
         if os.path.lexists(folder / SAMPLE):
             loaded.add(SAMPLE)
         for name in sorted({*loaded, *self.files}):

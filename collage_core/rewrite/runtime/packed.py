@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from itertools import count
 from typing import Any, cast
 
@@ -13,6 +10,7 @@ import numpy as np
 from ...graph.dataflow_graph import TensorType
 from ...toolchains.base import AllocatingKernel, Kernel, outputs_of
 from ...toolchains.buffers import aligned_empty, array_at, buffer_dtype
+from .calls import OpaqueValue, PartitionCall
 from .manifest import PartitionEntry
 
 
@@ -24,32 +22,20 @@ def make_packed(entry: PartitionEntry, kernel: Kernel) -> PackedPartition:
     return AllocatingPartition(entry, kernel) if is_open else PackedPartition(entry, kernel)
 
 
-class OpaqueValue:
-    """A value that is no plain memory, as it passes through TVM's virtual machine: from an input, or from one partition to another."""
-
-    def __init__(self, value: Any = None):
-        self.value = value
-
-
 _turns = count()
 
 
-class PackedPartition:
+class PackedPartition(PartitionCall):
     """A function that the virtual machine calls with the tensors of the inputs and then of the outputs. Nothing is copied.
 
     The kernel is bound again only when a tensor has another address, or an input another shape, than in the previous call.
 
     Attributes:
-        failure: The kernel's exception in the last call, of which the virtual machine only reports the text.
-        run: Runs the kernel once more on the tensors of the last call.
         turn: A number that is greater than that of every partition which was bound before this one; None before the first call.
     """
 
     def __init__(self, entry: PartitionEntry, kernel: Kernel):
-        self.entry = entry
-        self.failure: Exception | None = None
-        self._kernel = kernel
-        self.run = kernel.run
+        super().__init__(entry, kernel)
         self.turn: int | None = None
         self._arity = len(entry.inputs)
         self._kinds = [_kind(tensor.type) for tensor in (*entry.inputs, *entry.outputs)]
@@ -61,26 +47,6 @@ class PackedPartition:
     def written(self) -> list[int]:
         """Addresses of the outputs in the last call."""
         return self._addresses[self._arity :]
-
-    def unguarded_run(self) -> Callable[[], object]:
-        """Return what runs the kernel once more, and raises whatever its toolchain raises where the kernel offers that."""
-        direct: Callable[[], Callable[[], object]] | None = getattr(self._kernel, "unguarded_run", None)
-        return self._kernel.run if direct is None else direct()
-
-    @contextmanager
-    def timed(self, seconds: list[float]) -> Iterator[None]:
-        """Add the seconds of each run of the kernel to `seconds` meanwhile."""
-
-        def run() -> None:
-            begin = time.perf_counter()
-            self._kernel.run()
-            seconds.append(time.perf_counter() - begin)
-
-        self.run = run
-        try:
-            yield
-        finally:
-            self.run = self._kernel.run
 
     def __call__(self, *tensors: Any) -> Any:
         addresses = [tensor.data_ptr() for tensor in tensors]

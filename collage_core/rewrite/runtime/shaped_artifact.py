@@ -7,6 +7,7 @@ model with its dimensions dynamic.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,9 @@ MOST_NAMED = 8
 
 
 class DynamicModel:
-    """The model on toolchains that take any shape: as a whole, or in parts that run one after another. Kernels are bound anew at each call.
+    """The model on toolchains that take any shape: as a whole, or in parts that run one after another.
+
+    Kernels are bound anew at each call. Threads that call `run` take turns.
 
     Args:
         parts: The partitions, each with its kernel, in an order in which they run.
@@ -44,6 +47,7 @@ class DynamicModel:
         self.targets = tuple(entry.target for entry, _ in parts)
         self._inputs, self._outputs = inputs, outputs
         self._parts = [_DynamicPart(entry, kernel) for entry, kernel in parts]
+        self._turn = threading.Lock()
 
     def run(self, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Run one inference, and return new arrays by output name.
@@ -52,11 +56,12 @@ class DynamicModel:
             CollageError: the inputs do not fit, or a kernel failed.
         """
         values = self._given(arrays)
-        for part in self._parts:
-            part.bind(values)
-            part.run()
-            part.add_outputs(values)
-        return {name: values[name].copy() for name in self._outputs}
+        with self._turn:
+            for part in self._parts:
+                part.bind(values)
+                part.run()
+                part.add_outputs(values)
+            return {name: values[name].copy() for name in self._outputs}
 
     def bind(self, arrays: Mapping[str, np.ndarray]) -> Callable[[], None]:
         """Return a function that runs one inference on `arrays` at each call. Raises as `run`."""
@@ -111,7 +116,7 @@ class _DynamicPart:
 
 
 class ShapedArtifact:
-    """Artifacts of one model by the shapes of its inputs, and what runs other shapes.
+    """Artifacts of one model by the shapes of its inputs, and what runs other shapes. Threads share it, and it is closed, as an `Artifact`.
 
     Attributes:
         inputs, outputs: Those of the first shape.
@@ -120,6 +125,7 @@ class ShapedArtifact:
 
     def __init__(self, manifest: ShapedManifest, artifacts: list[Artifact], dynamic: list[DynamicModel]):
         self.manifest = manifest
+        self._artifacts = artifacts
         self.inputs, self.outputs = artifacts[0].inputs, artifacts[0].outputs
         self.notes = tuple(dict.fromkeys(note for artifact in artifacts for note in artifact.notes))
         self._ranges = list(zip(manifest.ranges, dynamic, strict=False))  # A fallback comes after them.
@@ -130,10 +136,10 @@ class ShapedArtifact:
         }
 
     @classmethod
-    def open(cls, folder: Path, manifest: ShapedManifest) -> ShapedArtifact:
-        """Load the artifacts in `folder`. Raises as `Artifact.open`."""
+    def open(cls, folder: Path, manifest: ShapedManifest, *, other_versions: bool = False) -> ShapedArtifact:
+        """Load the artifacts in `folder`. Raises as `Artifact`."""
         manifest.check_files(folder)
-        artifacts = [Artifact.open(folder / entry.folder) for entry in manifest.shapes]
+        artifacts = [Artifact(folder / entry.folder, other_versions=other_versions) for entry in manifest.shapes]
         for entry, artifact in zip(manifest.shapes, artifacts, strict=True):
             if {tensor.name: tensor.type.shape for tensor in artifact.inputs} != dict(entry.inputs):
                 raise damaged(folder, f"{entry.folder!r} is for other shapes than it says")
@@ -141,6 +147,19 @@ class ShapedArtifact:
         if manifest.fallback is not None:
             dynamic.append(_whole(folder, manifest.fallback, manifest.threads))
         return cls(manifest, artifacts, dynamic)
+
+    def __enter__(self) -> ShapedArtifact:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Release the kernels and buffers of all shapes."""
+        self._by_shape = {shapes: found for shapes, found in self._by_shape.items() if isinstance(found, Artifact)}
+        self._ranges, self._fallback = [], None
+        for artifact in self._artifacts:
+            artifact.close()
 
     def serving(self, arrays: Mapping[str, np.ndarray]) -> Artifact | DynamicModel:
         """Return what runs inputs of the shapes of `arrays`.
@@ -195,10 +214,12 @@ class ShapedArtifact:
         raise CollageError(f"the artifact has no plan for the shapes {said}", hint, "other_shape")
 
 
-def open_artifact(folder: str | Path) -> Artifact | ShapedArtifact:
-    """Load the artifact in `folder`, of one shape or of several. Raises as `Artifact.open`."""
+def open_artifact(folder: str | Path, *, other_versions: bool = False) -> Artifact | ShapedArtifact:
+    """Load the artifact in `folder`, of one shape or of several. Raises as `Artifact`."""
     manifest = read_shaped_manifest(Path(folder))
-    return Artifact.open(folder) if manifest is None else ShapedArtifact.open(Path(folder), manifest)
+    if manifest is None:
+        return Artifact(folder, other_versions=other_versions)
+    return ShapedArtifact.open(Path(folder), manifest, other_versions=other_versions)
 
 
 def run_dynamic(folder: str, built: RangeEntry | PartitionEntry, threads: int, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

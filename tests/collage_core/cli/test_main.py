@@ -338,3 +338,30 @@ def test_a_bound_for_a_target_that_is_not_there(capsys: pytest.CaptureFixture[st
     )
     assert status == 2
     assert err.startswith("error: an option names the target 'openvino', which is not among --targets\n")
+
+
+def test_a_form_needs_a_folder(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = in_this_process(capsys, "partition", "mini_mnist", "--targets", "onnxruntime", "--form", "native")
+    assert (status, out) == (2, "")
+    assert err.startswith("error: --form native is the form of an artifact, and there is none without --out\nhint: give --out DIR")
+
+
+@pytest.mark.long
+def test_a_plan_is_shipped_in_the_form_that_needs_least(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    command = ("partition", "mini_mnist", "--targets", "onnxruntime", "--costs", "roofline", "--out", tmp_path / "out", "--form", "auto")
+    found = document_of(capsys, *command)
+    assert found["verify"]["max_rel_error"] <= 1e-3
+    assert {path.name for path in (tmp_path / "out").iterdir()} >= {"load.py", "model.onnx", "plan.json", "run.json.gz", "artifact.json"}
+    assert not (tmp_path / "out" / "module.so").exists()
+    ran = document_of(capsys, "run", tmp_path / "out", "--bench", "--profile")
+    assert ran["bench"]["samples"] >= 5
+    assert len(ran["profile"]["partitions"]) == 1
+    built = document_of(capsys, "apply", tmp_path / "out" / "plan.json", "mini_mnist", "--out", tmp_path / "pieces", "--form", "pieces")
+    assert built["verify"]["max_rel_error"] <= 1e-3
+    data = json.loads((tmp_path / "pieces" / "artifact.json").read_text())
+    data["partitions"][0]["version"] = "0.1"
+    (tmp_path / "pieces" / "artifact.json").write_text(json.dumps(data))
+    status, _, err = in_this_process(capsys, "run", tmp_path / "pieces")
+    assert status == 2
+    assert "built with onnxruntime 0.1, run with" in err
+    assert document_of(capsys, "run", tmp_path / "pieces", "--other-versions")["outputs"]

@@ -17,7 +17,7 @@ from .test_conformance import TOLERANCE, assert_close, buffers, make
 
 ncnn = pytest.importorskip("ncnn", reason=get("ncnn").availability().reason)
 
-from collage_core.toolchains import ncnn_build  # noqa: E402 - it imports ncnn
+from collage_core.toolchains import ncnn_build, ncnn_kernel  # noqa: E402 - they import ncnn
 from collage_core.toolchains.ncnn_import import imported  # noqa: E402
 
 
@@ -44,7 +44,7 @@ def convolutions(size: int = 20, channels: int = 32) -> SubModel:
 def test_a_package_says_what_it_holds():
     package = get("ncnn").build(conv_relu(), 1)
     assert package.startswith(b"collage-ncnn-1\n")
-    start = len(ncnn_build.MAGIC) + 8
+    start = len(ncnn_kernel.MAGIC) + 8
     header = json.loads(package[start : start + int.from_bytes(package[start - 8 : start], "little")])
     assert header["inputs"] == [[0, [3, 9, 9], True]], "a convolution leaves its input alone"
     assert header["outputs"] == [[1, [8, 9, 9]]]
@@ -69,7 +69,7 @@ def test_a_package_of_other_inputs_is_refused():
 
 def test_it_computes_in_float32_on_as_many_threads_as_it_is_given():
     options = ncnn.Option()
-    ncnn_build._set_options(options, {"use_winograd_convolution": False}, 3)
+    ncnn_kernel._set_options(options, {"use_winograd_convolution": False}, 3)
     assert options.num_threads == 3
     assert not any(getattr(options, name) for name in dir(options) if name.startswith(("use_fp16", "use_bf16", "use_int8", "use_vulkan")))
     assert options.use_packing_layout
@@ -102,7 +102,7 @@ def test_every_variant_computes_the_same_more_or_less_exactly():
     network = imported(model)
     inputs, want = drawn(model.inputs), None
     for name in sorted(ncnn_build.VARIANTS, key=lambda name: name != "direct"):
-        kernel, outputs = ncnn_build.NetworkKernel(ncnn_build._package(network, ncnn_build.VARIANTS[name]), 1), buffers(model)
+        kernel, outputs = ncnn_kernel.NetworkKernel(ncnn_build._package(network, ncnn_build.VARIANTS[name]), 1), buffers(model)
         kernel.bind(inputs, outputs)
         kernel.run()
         want = want or outputs
@@ -124,7 +124,7 @@ def test_when_the_time_is_over_the_likely_variants_get_one_run_each(all_s: float
     packages = {name: ncnn_build._package(imported(model), options) for name, options in ncnn_build.VARIANTS.items()}
     name_of = {json.dumps([package.options, package.text]): name for name, package in packages.items()}
 
-    def counted(kernel: ncnn_build.NetworkKernel, best_s: float, most_runs: int) -> float:
+    def counted(kernel: ncnn_kernel.NetworkKernel, best_s: float, most_runs: int) -> float:
         tried[name_of[json.dumps([kernel._package.options, kernel._package.text])]] = most_runs
         return 1.0 if kernel._package is packages["winograd63"] else 2.0
 
@@ -206,7 +206,7 @@ def test_a_run_that_fails_is_an_error():
     model = conv_relu()
     kernel = make(get("ncnn"), model)
     kernel.bind([np.zeros((1, 3, 9, 9), np.float32)], buffers(model))
-    kernel._package = ncnn_build._Package(kernel._package.options, kernel._package.inputs, ((99, (8, 9, 9)),), "", b"")
+    kernel._package = ncnn_kernel.Package(kernel._package.options, kernel._package.inputs, ((99, (8, 9, 9)),), "", b"")
     kernel.bind([np.zeros((1, 3, 9, 9), np.float32)], buffers(model))
     with pytest.raises(ToolchainError) as caught:
         kernel.run()

@@ -9,6 +9,8 @@ import pickle
 import shutil
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +18,7 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+import psutil
 import pytest
 from hypothesis import given as given_any
 from hypothesis import settings
@@ -382,10 +385,92 @@ def test_a_toolchain_that_is_missing_is_named_with_the_command_to_type(built: Pa
     assert caught.value.hint == "pip install onnxruntime"
 
 
-def test_another_version_of_a_toolchain_is_noted(built: Path, monkeypatch: pytest.MonkeyPatch):
+def test_another_version_of_a_toolchain_is_refused_unless_the_user_wants_it(built: Path, monkeypatch: pytest.MonkeyPatch):
     built_with = get("onnxruntime").availability().version
     monkeypatch.setattr(OnnxRuntimeToolchain, "availability", lambda _self: Availability(True, "99.0"))
-    assert Artifact.open(built).notes == (f"built with onnxruntime {built_with}, run with 99.0",)
+    with pytest.raises(CollageError) as caught:
+        Artifact(built)
+    assert caught.value.message == f"the artifact was built with onnxruntime {built_with}, run with 99.0"
+    assert caught.value.hint.endswith("or try it all the same with --other-versions")
+    assert caught.value.code == "other_version"
+    with Artifact(built, other_versions=True) as artifact:
+        assert artifact.notes == (f"built with onnxruntime {built_with}, run with 99.0",)
+        artifact.run(given())
+
+
+def test_a_closed_artifact_runs_nothing(built: Path):
+    with Artifact(built) as artifact:
+        artifact.run(given())
+    for use in (lambda: artifact.run(given()), lambda: artifact.bind(given()), artifact.call, lambda: artifact.buffers):
+        with pytest.raises(CollageError, match=r"the artifact '.*' is closed"):
+            use()
+    artifact.close()
+
+
+def run_in_threads(artifact: Artifact, want: list[dict[str, np.ndarray]], goes_on: Callable[[int], bool]) -> list[str]:
+    """Run the artifact in a thread for each of `want`, all at once, each on inputs of its own, and return what was wrong."""
+    wrong: list[str] = []
+    start = threading.Barrier(len(want))
+
+    def work(seed: int) -> None:
+        start.wait()
+        turn = 0
+        while goes_on(turn):
+            turn += 1
+            if not np.array_equal(artifact.run(given(seed))["y"], want[seed]["y"]):
+                wrong.append(f"thread {seed}, turn {turn}")
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(len(want))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return wrong
+
+
+def test_eight_threads_have_each_the_outputs_of_its_own_inputs(built: Path):
+    with Artifact(built) as artifact:
+        want = [artifact.run(given(seed)) for seed in range(8)]
+        assert run_in_threads(artifact, want, lambda turn: turn < 20) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["module", "pieces"])
+def test_eight_threads_for_a_minute_grow_nothing(form: str, tmp_path: Path):
+    net = NETS["chain"]()
+    model = load(net, tmp_path)
+    placed = net.placed if form == "module" else [(number, "onnxruntime") for number, _ in net.placed]
+    assemble(partition_models(model, placed), model.graph.inputs, model.graph.outputs, tmp_path / "out", 2, form=form)
+    process = psutil.Process()
+    with Artifact(tmp_path / "out") as artifact:
+        want = [artifact.run(given(seed)) for seed in range(8)]
+
+        sizes = []
+        for _ in range(6):
+            end = time.monotonic() + 10
+            assert run_in_threads(artifact, want, lambda _, end=end: time.monotonic() < end) == []
+            gc.collect()
+            sizes.append(process.memory_info().rss)
+    assert sizes[-1] - sizes[1] < 16 << 20, sizes
+    assert process.num_threads() < 64
+
+
+def test_a_failure_in_one_thread_leaves_the_others_alone(built: Path):
+    with Artifact(built) as artifact:
+        want = artifact.run(given(1))["y"]
+        failed: list[CollageError] = []
+
+        def fail() -> None:
+            try:
+                artifact.run({"x": np.zeros(1, np.float32)})
+            except CollageError as error:
+                failed.append(error)
+
+        thread = threading.Thread(target=fail)
+        thread.start()
+        thread.join()
+        assert len(failed) == 1
+        np.testing.assert_array_equal(artifact.run(given(1))["y"], want)
 
 
 def test_a_partition_that_fails_as_it_runs_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -1,0 +1,139 @@
+"""Builds the artifact forms without a module: the files of each partition, what the host only renames, and the program that loads one file.
+
+Partitions in their order and a folder enter; entries of the manifest leave, and the files are written. It runs the toolchains, but not
+TVM's compiler, and therefore belongs in a worker process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import onnx
+
+from ..errors import CollageError
+from ..graph.dataflow_graph import Tensor
+from ..model.base import SubModel
+from ..model.dtypes import array_type
+from ..model.external_weights import values_of
+from ..model.naming import op_name
+from ..rules.spec import HOST_TARGET
+from ..toolchains.base import Toolchain, with_weights_inside
+from ..toolchains.native_files import LOADER, NativeFiles
+from .partition_models import PartitionModel
+from .runtime.control_entry import CONSTANTS
+from .runtime.manifest import PARTITIONS, PartitionEntry
+
+README = "README.md"
+
+
+@dataclass
+class Renamed:
+    """Tensors that partitions of the host make, and constants of the model that are its outputs.
+
+    Attributes:
+        aliases: Name of a tensor → the tensor whose value it is.
+        constants: Name of a constant → its value.
+    """
+
+    aliases: dict[str, str] = field(default_factory=dict)
+    constants: dict[str, np.ndarray] = field(default_factory=dict)
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """The constants with their types, in the order of the values."""
+        return tuple(Tensor(name, array_type(value)) for name, value in self.constants.items())
+
+
+def renamed_by(partitions: Iterable[PartitionModel], constants: Mapping[str, np.ndarray]) -> Renamed:
+    """Return what the partitions of the host make: other names of tensors that they read, or of constants.
+
+    Args:
+        constants: Outputs of the model that are constants.
+
+    Raises:
+        CollageError: one does more than that.
+    """
+    renamed = Renamed(constants=dict(constants))
+    for partition in partitions:
+        if partition.target != HOST_TARGET or partition.control is not None:
+            continue
+        graph = onnx.load_model_from_string(partition.model.onnx).graph
+        renamed.constants |= {weight.name: values_of(weight) for weight in graph.initializer}
+        for node in graph.node:
+            if op_name(node) != "Identity":
+                said = f"partition {partition.id} leaves {node.op_type} ({node.name!r}) to the host, which only gives tensors another name"
+                raise CollageError(said, "give the node to a target", "bad_plan")
+            renamed.aliases[node.output[0]] = node.input[0]
+    return renamed
+
+
+def write_constants(renamed: Renamed, folder: Path) -> None:
+    """Write the constants, where there are some, into `folder`, in the order of `Renamed.tensors`."""
+    if renamed.constants:
+        np.savez(folder / CONSTANTS, *renamed.constants.values())
+
+
+def write_piece(
+    entry: PartitionEntry, model: SubModel, tool: Toolchain, folder: Path, name: str, threads: int, is_alone: bool
+) -> PartitionEntry | None:
+    """Write the files of a partition into the artifact `folder`, and return its entry; None where the toolchain has none.
+
+    Args:
+        name: The files' name, without a suffix.
+
+    Raises:
+        ToolchainError: it cannot be built.
+    """
+    if not tool.has_native_files:
+        return None
+    made = tool.native_files(with_weights_inside(model), threads, is_alone)
+    names = {given: f"{PARTITIONS}/{name}{Path(given).suffix}" for given in made.files}
+    for given, content in made.files.items():
+        (folder / names[given]).write_bytes(content)
+    return _with_files(entry, list(names.values()), made)
+
+
+def write_native(entry: PartitionEntry, model: SubModel, tool: Toolchain, folder: Path, threads: int) -> PartitionEntry:
+    """Write the whole model as files of its toolchain into `folder`, with its loader and a text that explains it; return its entry.
+
+    Raises:
+        ToolchainError: it cannot be built.
+    """
+    made = tool.native_files(with_weights_inside(model), threads, True)
+    for given, content in made.files.items():
+        (folder / given).write_bytes(content)
+    (folder / LOADER).write_text(made.loader)
+    (folder / README).write_text(_readme(entry, made))
+    return _with_files(entry, list(made.files), made)
+
+
+def _with_files(entry: PartitionEntry, names: Sequence[str], made: NativeFiles) -> PartitionEntry:
+    first, *beside = names
+    return replace(entry, package=first, beside=tuple(beside), settings=made.settings, is_portable=made.is_portable)
+
+
+def _readme(entry: PartitionEntry, made: NativeFiles) -> str:
+    given = ", ".join(f"{tensor.name!r}: ..." for tensor in entry.inputs)
+    lines = [
+        f"# This model runs on {entry.target} alone",
+        "",
+        f"`{next(iter(made.files))}` is the model in the format of {entry.target} {entry.version}, which the plan chose for all of it.",
+        f"`{LOADER}` opens it with the settings that were measured, and needs nothing of Collage Explorer:",
+        "",
+        "```python",
+        "import runpy",
+        "",
+        f'run = runpy.run_path("{LOADER}")["run"]',
+        f"outputs = run({{{given}}})",
+        "```",
+        "",
+        "| tensor | type |",
+        "|---|---|",
+        *(f"| `{tensor.name}` | {tensor.type} |" for tensor in (*entry.inputs, *entry.outputs)),
+        "",
+        "`artifact.json` has the hash of each file. `collage run` checks them, and runs or times the model.",
+    ]
+    return "\n".join(lines) + "\n"

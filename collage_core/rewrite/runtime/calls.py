@@ -1,0 +1,140 @@
+"""`Calls`: how an artifact calls its kernels, whatever its form, and `PartitionCall`: one of them.
+
+`module_calls` calls a module of TVM, and `piece_calls` kernels alone. Here is what both have in common: a copy of the outputs, a profile,
+and an error that names the partition which failed.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import numpy as np
+
+from ...errors import CollageError
+from ...toolchains.base import Kernel
+from ...toolchains.reasons import one_line
+from .inputs import InputBuffers
+from .manifest import REBUILD, PartitionEntry
+
+
+class OpaqueValue:
+    """A value that is no plain memory, as it passes through an artifact: from an input, or from one partition to another."""
+
+    def __init__(self, value: Any = None):
+        self.value = value
+
+
+class PartitionCall:
+    """A partition whose kernel is called.
+
+    Attributes:
+        failure: The kernel's exception in the last call, of which TVM's virtual machine only reports the text.
+        run: Runs the kernel once more on the buffers of the last call.
+    """
+
+    def __init__(self, entry: PartitionEntry, kernel: Kernel):
+        self.entry = entry
+        self.failure: Exception | None = None
+        self.run = kernel.run
+        self._kernel = kernel
+
+    def unguarded_run(self) -> Callable[[], object]:
+        """Return what runs the kernel once more, and raises whatever its toolchain raises where the kernel offers that."""
+        direct: Callable[[], Callable[[], object]] | None = getattr(self._kernel, "unguarded_run", None)
+        return self._kernel.run if direct is None else direct()
+
+    @contextmanager
+    def timed(self, seconds: list[float]) -> Iterator[None]:
+        """Add the seconds of each run of the kernel to `seconds` meanwhile."""
+
+        def run() -> None:
+            begin = time.perf_counter()
+            self._kernel.run()
+            seconds.append(time.perf_counter() - begin)
+
+        self.run = run
+        try:
+            yield
+        finally:
+            self.run = self._kernel.run
+
+
+class Calls(ABC):
+    """The kernels of an artifact, with the buffers that they read and write.
+
+    Attributes:
+        inputs: The memory of the model's inputs.
+        reads: The tensors that partitions read.
+        is_open: Some output has a shape that depends on data: its array is another one after each call.
+    """
+
+    inputs: InputBuffers
+    reads: frozenset[str]
+    is_open: bool
+    _partitions: Sequence[PartitionCall]
+
+    @abstractmethod
+    def call(self) -> None:
+        """Run one inference.
+
+        Raises:
+            CollageError: a partition failed; it names the partition.
+        """
+
+    @abstractmethod
+    def bound(self) -> Callable[[], None]:
+        """Return a function that runs one inference as `call` does. Raises as `call`."""
+
+    @abstractmethod
+    def made(self) -> dict[str, Any]:
+        """Return the outputs of the last call, by name; the next call may overwrite them."""
+
+    def outputs(self) -> dict[str, Any]:
+        """Return copies of the outputs of the last call, by name."""
+        return {name: _copied(value) for name, value in self.made().items()}
+
+    def profile(self, times: int) -> list[tuple[float, dict[str, float]]]:
+        """Run some inferences; return the seconds of each, and in it those of each partition that is a kernel, by its id."""
+        made = []
+        for _ in range(times):
+            seconds: dict[str, list[float]] = {partition.entry.id: [] for partition in self._partitions}
+            with ExitStack() as stack:
+                for partition in self._partitions:
+                    stack.enter_context(partition.timed(seconds[partition.entry.id]))
+                begin = time.perf_counter()
+                self.call()
+                whole_s = time.perf_counter() - begin
+            made.append((whole_s, {id: sum(runs) for id, runs in seconds.items()}))
+        return made
+
+    def _single_call(self, partition: PartitionCall) -> Callable[[], None]:
+        """Return a function that runs the only kernel, with nothing in between but what explains a failure."""
+        run = partition.unguarded_run()
+
+        def call() -> None:
+            try:
+                run()
+            except Exception as error:
+                partition.failure = error
+                raise self._explained(error) from error
+
+        return call
+
+    def _explained(self, error: Exception) -> CollageError:
+        """Return an error that names the partition that failed, if one did, with its toolchain's own message."""
+        for partition in self._partitions:
+            failure, partition.failure = partition.failure, None
+            if failure is not None:
+                where = f"partition {partition.entry.id} on {partition.entry.target}"
+                return CollageError(f"{where} failed as it ran: {one_line(failure)}", REBUILD, "toolchain")
+        return CollageError(f"the artifact's module failed as it ran: {one_line(error)}", REBUILD, "toolchain")
+
+
+def _copied(value: Any) -> Any:
+    """Return a copy of an array; a sequence or an optional as it is, which every run makes anew."""
+    plain = value.value if isinstance(value, OpaqueValue) else value
+    return plain.copy() if isinstance(plain, np.ndarray) else plain
