@@ -22,6 +22,7 @@ from .partition import candidates, partition
 from .plans import apply, explain, run, search
 from .run_options import SHAPE_HELP, VALUE_HELP, ShapesCommand, plain_shapes, value
 from .say import say
+from .serve import serve
 from .watched import OWN_PROCESS
 from .worker import worker
 
@@ -56,12 +57,12 @@ def explore(
     """Start the explorer, with MODEL open in it if one is given, and print its address."""
     from importlib import import_module
 
-    serve = import_module("collage_server.launch").serve
+    launch = import_module("collage_server.launch")
     fixed = {"shapes": plain_shapes(shapes), "values": dict(map(value, values)), "region": region}
-    serve(host=host, port=port, model=model, open_browser=not no_browser, hosts=hosts, behind_proxy=behind_proxy, **fixed)
+    launch.serve(host=host, port=port, model=model, open_browser=not no_browser, hosts=hosts, behind_proxy=behind_proxy, **fixed)
 
 
-for command in (toolchains, models, partition, candidates, search, explain, apply, run, check, costs, worker):
+for command in (toolchains, models, partition, candidates, search, explain, apply, run, serve, check, costs, worker):
     collage.add_command(command)
 
 

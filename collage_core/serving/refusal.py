@@ -1,0 +1,17 @@
+"""`Refusal`: a request that is answered with an error, and its HTTP status."""
+
+from __future__ import annotations
+
+
+class Refusal(Exception):
+    """Raised where a request cannot be answered.
+
+    Attributes:
+        status: The HTTP status of the answer.
+        message: What was found, with the value quoted, and what to do.
+        closes: The rest of the request is not read, so the connection ends with the answer.
+    """
+
+    def __init__(self, status: int, message: str, closes: bool = False):
+        super().__init__(message)
+        self.status, self.message, self.closes = status, message, closes

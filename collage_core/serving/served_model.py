@@ -1,0 +1,227 @@
+"""`ServedModel`: an artifact that answers inference requests, one after another, with what the protocol says about it.
+
+A request's JSON and the bytes after it enter; an answer's JSON and bytes leave. The artifact belongs to one thread: toolchains keep a pool
+of threads for each thread that calls them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import BoundedSemaphore
+from typing import Any
+
+import numpy as np
+
+from ..errors import CollageError
+from ..graph.dataflow_graph import Tensor
+from ..rewrite.runtime.shaped_artifact import ShapedArtifact, open_artifact
+from .refusal import Refusal
+from .tensors import DATATYPES, array_of, bytes_of, json_of
+
+VERSION = "1"
+MOST_WAITING = 64
+"""Most requests that wait for their inference; the next one is refused."""
+LEAST_BODY, MOST_BODY = 1 << 20, 64 << 20
+"""Bounds of the bytes that a request may have unless the user says how many; `BYTES_AN_ELEMENT` for each element lie between."""
+BYTES_AN_ELEMENT = 32
+_USERS_MISTAKES = ("bad_inputs", "other_shape", "shape", "dtype")
+
+
+class ServedModel:
+    """An artifact with a thread of its own.
+
+    Args:
+        folder: The artifact.
+        name: What clients call it; that of its model unless given.
+        other_versions: As `Artifact` takes it.
+
+    Attributes:
+        notes: Those of the artifact.
+        body_bytes: Most bytes of a request.
+
+    Raises:
+        CollageError: as `Artifact`; or a tensor of it cannot be sent by this protocol.
+    """
+
+    def __init__(self, folder: Path, name: str = "", other_versions: bool = False):
+        self._thread = ThreadPoolExecutor(1, "collage-serve")
+        self._room = BoundedSemaphore(MOST_WAITING)
+        try:
+            self._artifact = self._thread.submit(open_artifact, folder, other_versions=other_versions).result()
+            for tensor in (*self._artifact.inputs, *self._artifact.outputs):
+                if tensor.type.dtype not in DATATYPES:
+                    said = f"the tensor {tensor.name!r} is {tensor.type}, which the inference protocol has no datatype for"
+                    raise CollageError(said, "run the artifact from Python instead (docs/toolchains.md)", "dtype")
+        except BaseException:
+            self.close()
+            raise
+        self.name = name or _name_of(self._artifact.manifest.about, folder)
+        self.notes = self._artifact.notes
+        self.body_bytes = min(max(LEAST_BODY, BYTES_AN_ELEMENT * _elements(self._artifact.inputs)), MOST_BODY)
+        if isinstance(self._artifact, ShapedArtifact):
+            self.body_bytes = MOST_BODY
+
+    def close(self) -> None:
+        """End its thread, once an inference in progress has ended."""
+        self._thread.shutdown(cancel_futures=True)
+
+    def metadata(self) -> dict[str, Any]:
+        """Return what the protocol calls the metadata of a model; a dimension of -1 has any size."""
+        inputs = [_described(tensor, self._varying(tensor)) for tensor in self._artifact.inputs]
+        outputs = [_described(tensor, self._varying_output(tensor)) for tensor in self._artifact.outputs]
+        return {"name": self.name, "versions": [VERSION], "platform": "collage_artifact", "inputs": inputs, "outputs": outputs}
+
+    def infer(self, request: object, binary: bytes) -> tuple[dict[str, Any], bytes]:
+        """Return the answer to an inference request, and the bytes of its binary tensors.
+
+        Raises:
+            Refusal: the request is not right, too many wait, or the inference failed.
+        """
+        asked = _checked(request)
+        arrays = _arrays(asked["inputs"], binary)
+        outputs = self._asked_outputs(asked)
+        if not self._room.acquire(blocking=False):
+            raise Refusal(503, f"{MOST_WAITING} requests wait already: try again later")
+        try:
+            made = self._thread.submit(self._artifact.run, arrays).result()
+        except CollageError as error:
+            status = 400 if error.code in _USERS_MISTAKES else 500
+            raise Refusal(status, f"{error.message}: {error.hint}" if error.hint and status == 400 else error.message) from error
+        finally:
+            self._room.release()
+        return self._answer(asked, outputs, made)
+
+    def _asked_outputs(self, asked: Mapping[str, Any]) -> dict[str, bool]:
+        """Return the outputs to answer with; whether each is a binary tensor."""
+        whole = _parameter(asked, "binary_data_output")
+        names = [tensor.name for tensor in self._artifact.outputs]
+        if "outputs" not in asked:
+            return dict.fromkeys(names, whole)
+        found = {}
+        for entry in _entries(asked, "outputs"):
+            name = entry.get("name")
+            if name not in names:
+                raise Refusal(400, f"the model has no output {name!r}; it has {', '.join(map(repr, names))}")
+            found[str(name)] = _parameter(entry, "binary_data", whole)
+        return found
+
+    def _answer(self, asked: Mapping[str, Any], outputs: Mapping[str, bool], made: Mapping[str, Any]) -> tuple[dict[str, Any], bytes]:
+        types = {tensor.name: DATATYPES[tensor.type.dtype] for tensor in self._artifact.outputs}
+        told, parts = [], []
+        for name, is_binary in outputs.items():
+            array = np.asarray(made[name])
+            entry: dict[str, Any] = {"name": name, "datatype": types[name], "shape": list(array.shape)}
+            if is_binary:
+                parts.append(bytes_of(array, types[name]))
+                told.append({**entry, "parameters": {"binary_data_size": len(parts[-1])}})
+            else:
+                told.append({**entry, "data": json_of(name, array, types[name])})
+        own = {"id": asked["id"]} if "id" in asked else {}
+        return {"model_name": self.name, "model_version": VERSION, **own, "outputs": told}, b"".join(parts)
+
+    def _varying(self, tensor: Tensor) -> frozenset[int]:
+        """Return the dimensions of an input that may have several sizes."""
+        if not isinstance(self._artifact, ShapedArtifact):
+            return frozenset()
+        manifest = self._artifact.manifest
+        sizes = zip(*(box[tensor.name] for box in manifest.boxes), strict=True)
+        dynamic = [one for entry in manifest.dynamic for one in entry.inputs if one.name == tensor.name]
+        return frozenset(axis for axis, one in enumerate(sizes) if len(set(one)) > 1).union(*(one.type.open_axes for one in dynamic))
+
+    def _varying_output(self, tensor: Tensor) -> frozenset[int]:
+        is_varying = isinstance(self._artifact, ShapedArtifact)
+        return frozenset(range(len(tensor.type.shape)) if is_varying else tensor.type.open_axes)
+
+
+def parse(text: bytes) -> object:
+    """Return the JSON `text`.
+
+    Raises:
+        Refusal: it is none.
+    """
+
+    def no_number(word: str) -> object:
+        raise ValueError(f"{word} is no number of JSON")
+
+    try:
+        return json.loads(text, parse_constant=no_number)
+    except RecursionError as error:
+        raise Refusal(400, "the JSON is nested too deeply") from error
+    except ValueError as error:
+        raise Refusal(400, f"the body is no JSON: {str(error)[:200]}") from error
+
+
+def _checked(request: object) -> dict[str, Any]:
+    if not isinstance(request, dict):
+        raise Refusal(400, f"the body is a JSON {type(request).__name__}, and not an object with 'inputs'")
+    if "id" in request and not isinstance(request["id"], str):
+        raise Refusal(400, "the 'id' is no text")
+    if "inputs" not in request:
+        raise Refusal(400, "the request has no 'inputs'")
+    return request
+
+
+def _entries(of: Mapping[str, Any], key: str) -> Sequence[dict[str, Any]]:
+    found = of[key]
+    if not isinstance(found, list) or not all(isinstance(entry, dict) for entry in found):
+        raise Refusal(400, f"the {key!r} must be a list of objects")
+    return found
+
+
+def _parameter(of: Mapping[str, Any], name: str, otherwise: bool = False) -> bool:
+    """Return a parameter that is true or false."""
+    parameters = of.get("parameters", {})
+    found = parameters.get(name, otherwise) if isinstance(parameters, dict) else None
+    if not isinstance(found, bool):
+        raise Refusal(400, f"the parameter {name!r} must be true or false")
+    return found
+
+
+def _arrays(inputs: object, binary: bytes) -> dict[str, np.ndarray]:
+    """Return the arrays of a request; its binary tensors follow one another, in the order of the inputs."""
+    arrays: dict[str, np.ndarray] = {}
+    start = 0
+    for tensor in _entries({"inputs": inputs}, "inputs"):
+        name = tensor.get("name")
+        if not isinstance(name, str) or name in arrays:
+            raise Refusal(400, f"an input is called {name!r}: each needs a name of its own")
+        size = _binary_size(name, tensor)
+        if size is None:
+            arrays[name] = array_of(name, tensor, None)
+            continue
+        if start + size > len(binary):
+            raise Refusal(400, f"the input {name!r} should have {size} bytes after the JSON, and there are {len(binary) - start}")
+        arrays[name] = array_of(name, tensor, binary[start : start + size])
+        start += size
+    if start != len(binary):
+        raise Refusal(400, f"there are {len(binary) - start} bytes after the JSON that belong to no input")
+    return arrays
+
+
+def _binary_size(name: str, tensor: Mapping[str, Any]) -> int | None:
+    parameters = tensor.get("parameters", {})
+    size = parameters.get("binary_data_size") if isinstance(parameters, dict) else None
+    if size is None:
+        return None
+    if type(size) is not int or size < 0 or "data" in tensor:
+        raise Refusal(400, f"the input {name!r} must have either 'data', or a whole number as its 'binary_data_size'")
+    return size
+
+
+def _described(tensor: Tensor, varying: frozenset[int]) -> dict[str, Any]:
+    shape = [-1 if axis in varying else size for axis, size in enumerate(tensor.type.shape)]
+    return {"name": tensor.name, "datatype": DATATYPES[tensor.type.dtype], "shape": shape}
+
+
+def _elements(tensors: Sequence[Tensor]) -> int:
+    return sum(math.prod(tensor.type.shape) for tensor in tensors)
+
+
+def _name_of(about: Mapping[str, Any], folder: Path) -> str:
+    model = about.get("model")
+    name = model.get("name") if isinstance(model, dict) else None
+    return str(name or folder.resolve().name or "model")
