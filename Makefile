@@ -18,7 +18,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST_SPREAD = $(BIN)/pytest --dist worksteal --durations 20 --durations-min 1
 
 .PHONY: help setup run test test-long test-durations lint lint-python lint-page format page-test page-and-lint python-test chromium postgres torch \
-        slow acceptance bench onnx-suite bench-calls bench-costs bench-e2e bench-operators bench-page bench-size bench-tvm protocol pictures record sizes lock wheel versions clean
+        slow acceptance bench onnx-suite bench-calls bench-costs bench-e2e bench-operators bench-page bench-size bench-tvm protocol pictures record sizes lock wheel runtime-wheel versions clean
 
 help: ## what can be made
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -133,6 +133,9 @@ lock: setup ## the newest versions that pyproject.toml and package.json admit
 wheel: setup ## a wheel in dist/ that brings the built page with it
 	rm -rf build
 	$(BIN)/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+
+runtime-wheel: setup ## a wheel in dist/ of what runs and serves artifacts alone
+	$(BIN)/python tools/runtime_wheel.py
 
 versions: ## what this machine has, for reports
 	@for tool in make c++ node npm chromium; do printf '%-10s' $$tool; ($$tool --version 2>/dev/null || echo none) | head -n 1; done
