@@ -1,7 +1,7 @@
 """Collage Explorer's engine: finds the fastest way to run a neural network over several toolchains at once.
 
-``import collage_core as collage`` gives `collage.partition`, `collage.Options`, `collage.apply`, and `collage.Artifact` to run what these
-build. Nothing that takes long to import is imported before it is needed.
+``import collage_core as collage`` gives `collage.partition`, `collage.Options`, `collage.apply`, `collage.Artifact` to run what these build,
+`collage.compare` and `collage.apparent_loss`. Nothing that takes long to import is imported before it is needed.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from .pipeline.record import RunRecord
     from .rewrite.runtime.artifact import Artifact
     from .rewrite.runtime.shaped_artifact import open_artifact
+    from .what_if.apparent_loss import apparent_loss
+    from .what_if.compare import compare
 
-__all__ = ["Artifact", "Options", "RunRecord", "__version__", "apply", "open_artifact", "partition"]
+__all__ = ["Artifact", "Options", "RunRecord", "__version__", "apparent_loss", "apply", "compare", "open_artifact", "partition"]
 
 # ONNX Runtime reads this when it is imported: without it, it writes names of the user's nodes into a database and looks its collector up.
 # Every process of ours starts from one that imported this package, and takes over its environment.
@@ -32,7 +34,9 @@ _OWNERS = {
     "Artifact": "rewrite.runtime.artifact",
     "Options": "options",
     "RunRecord": "pipeline.record",
+    "apparent_loss": "what_if.apparent_loss",
     "apply": "pipeline.apply_shapes",
+    "compare": "what_if.compare",
     "open_artifact": "rewrite.runtime.shaped_artifact",
     "partition": "api",
 }

@@ -1,14 +1,13 @@
 """Explains a plan from the run that was saved with it: the documents of `collage explain`, and their text.
 
 For each candidate these are its regret and the cost at which it would enter the plan, and for a target without a candidate the stage
-and the reason; or the best plan under other constraints, on the costs that the run knows.
+and the reason; or the best plan over each set of targets. The plan under other terms is told by `terms_text`.
 """
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -18,8 +17,6 @@ from ..pipeline.differences import differences, region_text
 from ..pipeline.finalists import decision_text
 from ..pipeline.node_times import CANDIDATES, COST, PROFILER
 from ..pipeline.record import RunRecord
-from ..what_if.terms import Terms
-from ..what_if.what_if import effects, what_if
 from ..what_if.worth import worth
 from .bodies_text import bodies_text
 from .say import milliseconds, say
@@ -34,7 +31,7 @@ def explain_run(path: Path, node: str | None, candidate: str | None) -> dict[str
     """
     record, node = _inside(record_at(path), node or "")
     if node:
-        nodes = [_node_index(record, node)]
+        nodes = [node_index(record, node)]
     elif candidate is not None:
         nodes = [_candidate_nodes(record, candidate)[0]]
     else:
@@ -44,7 +41,7 @@ def explain_run(path: Path, node: str | None, candidate: str | None) -> dict[str
         "schema": 1,
         "total_s": record.plan.total_s,
         "decision": decision_text(record.document),
-        "nodes": [_explain_node(record, index, candidate) for index in nodes],
+        "nodes": [explain_node(record, index, candidate) for index in nodes],
         "node_times": [one.to_json() for one in times],
         "bodies": [row for row in record.document.get("bodies") or [] if not node or row["node"] in nodes],
         "partitionings": differences(record) if not node and candidate is None else [],
@@ -52,34 +49,8 @@ def explain_run(path: Path, node: str | None, candidate: str | None) -> dict[str
 
 
 def record_at(path: Path) -> RunRecord:
-    """Return the run of a plan file, or in a folder."""
-    return RunRecord.load(path if os.path.isdir(path) else path.parent)
-
-
-def explain_terms(path: Path, constraints: Sequence[dict[str, Any]], accuracy: float | None) -> dict[str, Any]:
-    """Return the best plan under other terms, its difference from the plan of the run, and the effect of each constraint.
-
-    Args:
-        path: As in `explain_run`.
-        accuracy: Largest error of a partition; None for that of the run.
-
-    Raises:
-        CollageError: a constraint is malformed.
-        InfeasibleError: no plan holds the terms.
-    """
-    record = record_at(path)
-    terms = Terms(constraints, accuracy)
-    found = what_if(record, terms)
-    listed = [asdict(effect) for effect in effects(record, terms, [[index] for index in range(len(constraints))]).groups]
-    difference_s = found["plan"]["total_s"] - record.plan.total_s
-    return {
-        "schema": 1,
-        "total_s": record.plan.total_s,
-        "difference_s": difference_s,
-        **found,
-        "constraints": constraints,
-        "effects": listed,
-    }
+    """Return the run of a plan file, in a folder, or in a file of its own (``run.json.gz``)."""
+    return RunRecord.load(path if os.path.isdir(path) or path.name.endswith(".gz") else path.parent)
 
 
 def explain_targets(path: Path) -> dict[str, Any]:
@@ -115,25 +86,8 @@ def _predicted(one: Mapping[str, Any]) -> str:
     return milliseconds(one["total_s"]) + ("" if one["is_known"] else " (an estimate)")
 
 
-def show_terms(document: dict[str, Any]) -> None:
-    """Print the document of `explain_terms` as text."""
-    difference_s = document["difference_s"]
-    sign = "-" if difference_s < 0 else "+"
-    total = milliseconds(document["plan"]["total_s"])
-    say(f"predicted {total}, {sign}{milliseconds(abs(difference_s))}, {len(document['plan']['partitions'])} partitions")
-    for constraint, effect in zip(document["constraints"], document["effects"], strict=False):
-        alone, saves = effect["alone_s"], effect["saves_s"]
-        text = (
-            "cannot hold, even alone" if alone is None else f"costs {milliseconds(alone)} alone, taking it back saves {milliseconds(saves)}"
-        )
-        if not alone and not saves and alone is not None:
-            text = "has no effect"
-        say(f"  {json.dumps(constraint)}: {text}")
-    if document["untimed"]:
-        say(f"{document['untimed']} candidates would be accurate enough, but nobody has timed them: run again to find out")
-
-
-def _explain_node(record: RunRecord, index: int, only: str | None) -> dict[str, Any]:
+def explain_node(record: RunRecord, index: int, only: str | None = None) -> dict[str, Any]:
+    """Return every candidate that holds the node at `index`, or the one with the id `only`, and why others cannot take it."""
     found = record.node_candidates(index)
     rows = [row for row in found["candidates"] if only is None or row["id"] == only]
     for row in rows:
@@ -217,7 +171,8 @@ def _inside(record: RunRecord, node: str) -> tuple[RunRecord, str]:
     return record, node
 
 
-def _node_index(record: RunRecord, node: str) -> int:
+def node_index(record: RunRecord, node: str) -> int:
+    """Return the index of the node that `node` names, by name or index. Raises CollageError where there is none."""
     if node in record.graph.index_by_name:
         return record.graph.index_by_name[node]
     if node.isdecimal() and int(node) < len(record.graph):

@@ -16,10 +16,12 @@ from ..base.whole_file import FULL
 from ..errors import CollageError
 from ..version import __version__
 from .check import check
+from .compare import compare
 from .costs import costs
+from .explain import explain
 from .listings import models, toolchains
 from .partition import candidates, partition
-from .plans import apply, explain, run, search
+from .plans import apply, run, search
 from .run_options import SHAPE_HELP, VALUE_HELP, ShapesCommand, plain_shapes, value
 from .say import say
 from .serve import serve
@@ -62,7 +64,7 @@ def explore(
     launch.serve(host=host, port=port, model=model, open_browser=not no_browser, hosts=hosts, behind_proxy=behind_proxy, **fixed)
 
 
-for command in (toolchains, models, partition, candidates, search, explain, apply, run, serve, check, costs, worker):
+for command in (toolchains, models, partition, candidates, search, explain, compare, apply, run, serve, check, costs, worker):
     collage.add_command(command)
 
 

@@ -1,15 +1,14 @@
-"""`collage search`, `explain`, `apply` and `run`: find, explain and build a plan, and run its artifact."""
+"""`collage search`, `apply` and `run`: find and build a plan, and run its artifact."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from .constraints_file import mistakes_located, read_constraints
 from .json_output import print_json
 from .run_options import FORM_HELP, FORMS, OBJECTIVE_HELP, SEARCHERS_HELP
 from .say import say
@@ -59,49 +58,6 @@ def _show_search(document: dict[str, Any]) -> None:
     for title, plans in listed:
         for number, plan in enumerate(plans, 1):
             say(f"{title} {number}: {plan['total_s']!r} s, {plan['measures']['bytes']} bytes, candidates {plan['chosen']}")
-
-
-@click.command()
-@click.argument("plan", type=click.Path(path_type=Path))
-@click.option("--node", help="A node, by name or index; LOOP/body or LOOP/body/NODE for a body and for a node in it.")
-@click.option("--candidate", help="A candidate, by its id.")
-@click.option("--what-if", type=click.Path(path_type=Path), help="Constraints: the best plan under them, and what each costs.")
-@click.option("--accuracy", type=float, help="With --what-if: exclude candidates whose error is larger.")
-@click.option("--by-targets", is_flag=True, help="The best plan over each set of targets, and what each further one brings.")
-@click.option("--dot", "as_dot", is_flag=True, help="Print the graph with its partitions in Graphviz's language instead.")
-@click.option("--draw", type=click.Path(path_type=Path), metavar="FILE", help="Draw the same into FILE.svg, .png or .pdf (by graphviz).")
-@click.option("--charts", type=click.Path(path_type=Path), metavar="FILE", help="Write charts into FILE.html instead (by plotly).")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def explain(
-    plan: Path,
-    node: str | None,
-    candidate: str | None,
-    what_if: Path | None,
-    accuracy: float | None,
-    by_targets: bool,
-    as_json: bool,
-    **pictures: Any,
-) -> None:
-    """Why the PLAN of a run is as it is: all alternatives for a node or candidate; or the plan under other constraints."""
-    from .explanation import explain_run, explain_targets, explain_terms, show_explanation, show_targets, show_terms
-    from .pictures import make_pictures
-
-    if any(pictures.values()):
-        make_pictures(plan, **pictures)
-        return
-    document: dict[str, Any]
-    show: Callable[[dict[str, Any]], None]
-    if by_targets:
-        document, show = explain_targets(plan), show_targets
-    elif what_if is None:
-        document, show = explain_run(plan, node, candidate), show_explanation
-    else:
-        with mistakes_located(what_if):
-            document, show = explain_terms(plan, read_constraints(what_if), accuracy), show_terms
-    if as_json:
-        print_json(document)
-    else:
-        show(document)
 
 
 @click.command()

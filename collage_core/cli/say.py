@@ -20,3 +20,8 @@ def milliseconds(seconds: float | None) -> str:
         if seconds * scale >= 1 or unit == "µs":
             return f"{seconds * scale:.4g} {unit}"
     return "-"
+
+
+def signed(seconds: float | None) -> str:
+    """Return a difference as text, with its sign."""
+    return "not known" if seconds is None else f"{'-' if seconds < 0 else '+'}{milliseconds(abs(seconds))}"

@@ -38,6 +38,7 @@ from ..rules.baseline_names import is_alone
 from .bodies_text import bodies_text
 from .proof_text import proof_text
 from .say import milliseconds
+from .undecided_text import stability_lines
 
 PHRASES = {
     "load": "loading the model",
@@ -196,7 +197,7 @@ def show_plan(document: dict[str, Any]) -> None:
         console.print(printable(line), markup=False, soft_wrap=True)
     for line in bodies_text(document.get("bodies") or []):
         console.print(printable(line), markup=False, soft_wrap=True)
-    for line in _undecided(document):
+    for line in (*stability_lines(plan["partitions"]), *_undecided(document)):
         console.print(printable(line), markup=False, soft_wrap=True)
 
 
@@ -235,7 +236,7 @@ def _undecided(document: dict[str, Any]) -> list[str]:
         is_less = gain_s < plan["total_s"]  # What is known this badly may gain more than the plan seems to take.
         gain = f"{milliseconds(gain_s)} faster" + (f", {gain_s / plan['total_s']:.0%}" if is_less else "")
         said.append(f"  {_targets(mine)} or {_targets(rival['instead'])} for {nodes} nodes from {first!r}: the second could be {gain}")
-    return said
+    return [*said, "`collage explain RUN --undecided` says how long each decision would take to measure"]
 
 
 def _targets(parts: list[dict[str, Any]]) -> str:

@@ -40,7 +40,7 @@ def watched(command: F) -> F:
     @wraps(command)
     def run(*args: Any, **given: Any) -> Any:
         if click.get_current_context().find_root().obj == OWN_PROCESS:
-            _fork(str(given.get("model", "")))
+            _fork(str(given.get("model") or ""))
         return command(*args, **given)
 
     return run  # type: ignore[return-value]

@@ -55,13 +55,13 @@ def _alone(target: str, problem: SearchProblem, costed: Sequence[CostedCandidate
 
     The host's nodes may stay the host's.
     """
-    free = _free_indices(problem)
+    free = free_indices(problem)
     whole = IndexSet(range(problem.nodes)) - _nodes_of(problem, free)
     if any(_is_whole(item, target, whole) and item.cost.is_invalid and not item.is_merged for item in costed):
         return None
     mine = _indices(problem, target)
     as_one = [index for index in mine if whole.issubset(problem.candidates[index].inside)]
-    return _best([*(as_one or mine), *free], problem, settings)
+    return best_of([*(as_one or mine), *free], problem, settings)
 
 
 def _is_whole(item: CostedCandidate, target: str, whole: IndexSet) -> bool:
@@ -69,12 +69,12 @@ def _is_whole(item: CostedCandidate, target: str, whole: IndexSet) -> bool:
 
 
 def _with_rest(target: str, problem: SearchProblem, settings: SearchSettings) -> SearchResult | None:
-    mine, free = _indices(problem, target), _free_indices(problem)
+    mine, free = _indices(problem, target), free_indices(problem)
     if not mine:  # what is left to others is everything: no baseline of this target
         return None
     left = IndexSet(range(problem.nodes)) - _nodes_of(problem, mine) - _nodes_of(problem, free)
     others = [index for index, candidate in enumerate(problem.candidates) if candidate.inside.issubset(left)]
-    return _best([*mine, *free, *others], problem, settings)
+    return best_of([*mine, *free, *others], problem, settings)
 
 
 def _partitioned(partitioning: Partitioning, problem: SearchProblem, settings: SearchSettings) -> SearchResult | None:
@@ -87,14 +87,14 @@ def _partitioned(partitioning: Partitioning, problem: SearchProblem, settings: S
     free = [index for index, candidate in enumerate(problem.candidates) if candidate.inside.issubset(left)]
     named = [index for index in free if problem.candidates[index].target in (*partitioning.rest, HOST_TARGET)]
     others = [index for index in free if problem.candidates[index].target != partitioning.target or index in named]
-    return _best([*forced, *named], problem, settings) or _best([*forced, *others], problem, settings)
+    return best_of([*forced, *named], problem, settings) or best_of([*forced, *others], problem, settings)
 
 
 def _indices(problem: SearchProblem, target: str) -> list[int]:
     return [index for index, candidate in enumerate(problem.candidates) if candidate.target == target]
 
 
-def _free_indices(problem: SearchProblem) -> list[int]:
+def free_indices(problem: SearchProblem) -> list[int]:
     """Return the candidates of the host that cost nothing: they only rename tensors, and belong to no target's work."""
     return [index for index in _indices(problem, HOST_TARGET) if not problem.candidates[index].cost]
 
@@ -103,8 +103,8 @@ def _nodes_of(problem: SearchProblem, indices: Iterable[int]) -> IndexSet:
     return IndexSet({node for index in indices for node in problem.candidates[index].inside})
 
 
-def _best(indices: Collection[int], problem: SearchProblem, settings: SearchSettings) -> SearchResult | None:
-    """The best plan of these candidates; None where they do not make up the model."""
+def best_of(indices: Collection[int], problem: SearchProblem, settings: SearchSettings) -> SearchResult | None:
+    """Return the best plan of these candidates, whatever its errors; None where they do not make up the model."""
     listed = sorted(indices)
     only = replace(problem, candidates=tuple(problem.candidates[index] for index in listed), error_budget=None)
     if len({node for candidate in only.candidates for node in candidate.inside}) < problem.nodes:

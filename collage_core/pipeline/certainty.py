@@ -13,16 +13,19 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 
+from ..cost.cost import HOST_COST
 from ..cost.measuring.intervals import NORMAL_95
 from ..errors import InfeasibleError
 from ..events import ignore
+from ..graph.computation import Computations
+from ..graph.dataflow_graph import DataflowGraph
 from ..rules.candidate import CandidatePartition
 from ..rules.spec import HOST_TARGET
 from ..search.constraints.constraints import Constraint
 from ..search.problem import FEMTOSECONDS, SearchCandidate, SearchProblem, femtoseconds
 from ..search.searcher import SearchResult
 from .cost_table import is_bound
-from .record import usable
+from .record import CostedCandidate, usable
 from .search_and_merge import Planned, SearchSettings, searched
 
 DRAWS = 100
@@ -105,6 +108,15 @@ def total_interval_s(planned: Planned) -> float | None:
     if any(cost.source != "host" and cost.interval_s is None for cost in costs):
         return None
     return noise_s(planned)
+
+
+def recorded_interval_s(graph: DataflowGraph, partitions: Sequence[CostedCandidate]) -> float | None:
+    """Return `total_interval_s` of a plan of `partitions`, which may come from a file and do not know which of them compute the same."""
+    placed = [item for item in partitions if item.cost.source != HOST_COST.source]
+    if any(item.cost.interval_s is None for item in placed):
+        return None
+    computations = graph.derive(Computations)
+    return together_s(((item.target, computations.of(item.inside)), item.cost.interval_s or 0.0) for item in placed)
 
 
 def together_s(parts: Iterable[tuple[Hashable, float]]) -> float:

@@ -12,24 +12,20 @@ from pathlib import Path
 from typing import Any
 
 from ..cost.cost import Cost
-from ..cost.database.records import machine_id
 from ..cost.estimator import LazyEstimator, TuningEstimator
-from ..cost.estimators.factory import Measuring, make_estimator
 from ..errors import CollageError
 from ..events import CandidateCosted, Emit, Note, ignore
 from ..graph.index_set import IndexSet
-from ..model.body_runs import noted_runs
 from ..model.onnx_model import OnnxModel
 from ..pipeline.baselines import baseline
-from ..pipeline.discover import Phases, check_usable, load_as_planned
+from ..pipeline.discover import Phases
 from ..pipeline.record import CostedCandidate, RunRecord, search_candidates
 from ..pipeline.search_and_merge import SearchSettings, known_total_s
 from ..rules.candidate import CandidatePartition
-from ..rules.spec import HOST_TARGET
 from ..search.problem import SearchProblem
-from ..toolchains.registry import get, names
 from .search_again import search_again
 from .terms import Terms
+from .trial_setup import check_measurable, measuring, model_of
 
 
 def measure_again(record: RunRecord, source: str | Path, candidate: str, emit: Emit = ignore, terms: Terms | None = None) -> RunRecord:
@@ -56,10 +52,10 @@ def _with_new_cost(record: RunRecord, source: str | Path, wanted: str, emit: Emi
     item = next((item for item in record.candidates if item.id == wanted), None)
     if item is None:
         raise CollageError(f"the run has no candidate {wanted!r}", "GET …/candidates lists them", "unknown_candidate")
-    _check_measurable(record, item.target)
+    check_measurable(record, item.target)
     phases = Phases(emit)
     with phases("load"):
-        model = _model_of(record, source)
+        model = model_of(record, source)
     with phases("costs"):
         costs = _measured(record, model, item, emit)
     costed = [CostedCandidate(known.held, costs.get(known.id, known.cost)) for known in record.candidates]
@@ -68,52 +64,13 @@ def _with_new_cost(record: RunRecord, source: str | Path, wanted: str, emit: Emi
     return replace(record, candidates=costed, problem=problem, document=document, regret_s={})
 
 
-def _check_measurable(record: RunRecord, target: str) -> None:
-    hint = "start a run here, without a base"
-    if record.machine != machine_id():
-        where = record.machine or "no machine"
-        raise CollageError(f"the costs of this run are from {where}, and a new one from here would not go with them", hint, "other_machine")
-    if record.plan.options.get("costs", "measure") != "measure":
-        raise CollageError("the costs of this run were not measured", hint, "not_measured")
-    if target == HOST_TARGET or target not in names():
-        raise CollageError(
-            f"what {target!r} takes is not measured here", "choose a candidate of a toolchain that is installed", "not_measured"
-        )
-    check_usable([get(target)])
-
-
-def _model_of(record: RunRecord, source: str | Path) -> OnnxModel:
-    model = load_as_planned(record.plan, source)
-    if model.hash != record.plan.model.hash:
-        raise CollageError(f"the run is one of the model {record.plan.model.name!r}, and {str(source)!r} is another", "", "other_model")
-    model.note_runs(noted_runs(record.graph))
-    return model
-
-
 def _measured(record: RunRecord, model: OnnxModel, item: CostedCandidate, emit: Emit) -> dict[str, Cost]:
     """Return candidate id → new cost."""
-    from ..rewrite.call_trial import call_rounds
-
-    options = record.plan.options
-    settings = Measuring(options.get("percentile", 50.0), call_rounds=call_rounds, is_afresh=True)
-    estimator = make_estimator(
-        "measure",
-        model=model,
-        inputs=model.seeded_inputs(),
-        threads=options["threads"],
-        accuracy=record.plan.accuracy,
-        toolchains={item.target: get(item.target)},
-        emit=emit,
-        measuring=settings,
-    )
-    assert isinstance(estimator, LazyEstimator)
-    try:
+    with measuring(record, model, [item.target], emit, is_afresh=True) as estimator:
         group = _same_computation(record, model, item, estimator)
         if item.cost.tuned is not None and isinstance(estimator, TuningEstimator):
             estimator.take(group[0], record.plan.tuning.get(item.cost.tuned.digest, "").encode())
         costs = {candidate.id: _as_tuned(cost, item.cost) for candidate, cost, _ in estimator.estimate(model.graph, group)}
-    finally:
-        estimator.close()
     label = item.candidate["label"]
     emit(CandidateCosted(item.target, tuple(costs), label, costs[item.id].to_json(), False, 1, 1))
     emit(Note(f"measured again: {label} on {item.target}, {_cost_text(item.cost)} before, {_cost_text(costs[item.id])} now"))

@@ -1,10 +1,10 @@
-"""`Terms`: the conditions on a plan: constraints, targets that are switched off, and the largest error. Plain data."""
+"""`Terms`: the conditions on a plan: constraints, targets that are switched off, the largest error, costs typed in. Plain data."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..search.constraints.constraints import Constraint, parse_constraints, switch_off
@@ -19,16 +19,18 @@ class Terms:
         constraints: Pins, vetoes and cuts, as in a constraints file.
         accuracy: Largest relative error of a partition; None for that of the run.
         switched_off: Names of targets that take no node. In a conflict `InfeasibleError` names them beside the constraints.
+        costs: Candidate id → seconds that the user typed in.
     """
 
     constraints: Sequence[Mapping[str, Any]] = ()
     accuracy: float | None = None
     switched_off: Sequence[str] = ()
+    costs: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def key(self) -> str:
         """A text that is equal for equal terms."""
-        return json.dumps([list(self.constraints), self.accuracy, list(self.switched_off)], sort_keys=True)
+        return json.dumps([list(self.constraints), self.accuracy, list(self.switched_off), dict(self.costs)], sort_keys=True)
 
     @property
     def listed(self) -> tuple[dict[str, Any], ...]:
@@ -36,7 +38,7 @@ class Terms:
         return (*(dict(item) for item in self.constraints), *({"kind": "veto", "target": target} for target in self.switched_off))
 
     def parse(self, problem: SearchProblem) -> list[Constraint]:
-        """Return the terms except the accuracy as constraints of `problem`.
+        """Return the terms except the accuracy and the costs as constraints of `problem`.
 
         Raises:
             CollageError: a constraint is malformed, or a target is not known.

@@ -6,21 +6,25 @@ The record of a run and `Terms` enter; a plan, or differences between totals, le
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..errors import CollageError, InfeasibleError
 from ..events import Emit, ignore
 from ..pipeline.baselines import baseline
+from ..pipeline.certainty import recorded_interval_s
 from ..pipeline.plan_documents import placed_partitions, placed_transitions, plan_document
 from ..pipeline.record import CostedCandidate, RunRecord, usable
 from ..pipeline.search_and_merge import Planned, SearchSettings, search_first, searched
 from ..rewrite.plan import ONE_SHAPE, Plan
 from ..search.constraints.constraints import Constraint, allowed_indices
+from ..search.plan_properties import plan_total
 from ..search.problem import FEMTOSECONDS
+from ..search.searcher import SearchResult
 from .replan_bodies import with_bodies_replanned
 from .terms import Terms
+from .typed_costs import with_typed
 
 LONGEST_S = 5.0
 """Seconds that the effects of terms may take; those that are not known by then are left out."""
@@ -69,12 +73,22 @@ def under_accuracy(record: RunRecord, accuracy: float | None) -> RunRecord:
     return replace(record, candidates=costed, problem=problem, plan=record.plan.model_copy(update={"accuracy": accuracy}))
 
 
+def under_terms(record: RunRecord, terms: Terms) -> RunRecord:
+    """Return `record` with the costs and the accuracy of `terms`. Raises CollageError as `with_typed`."""
+    return under_accuracy(with_typed(record, terms.costs), terms.accuracy)
+
+
 def untimed(record: RunRecord, accuracy: float | None) -> int:
     """Return how many candidates are accurate enough now and were not when the run measured, so that they have no cost."""
+    return len(untimed_candidates(record, accuracy))
+
+
+def untimed_candidates(record: RunRecord, accuracy: float | None) -> list[CostedCandidate]:
+    """Return the candidates that `untimed` counts."""
     if accuracy is None:
-        return 0
-    refused = (item.cost for item in record.candidates if item.cost.is_invalid and item.cost.stage == "numerics")
-    return sum(1 for cost in refused if cost.error is not None and cost.error <= accuracy)
+        return []
+    refused = [item for item in record.candidates if item.cost.is_invalid and item.cost.stage == "numerics"]
+    return [item for item in refused if item.cost.error is not None and item.cost.error <= accuracy]
 
 
 @dataclass(frozen=True)
@@ -97,8 +111,9 @@ def replanned(record: RunRecord, terms: Terms, emit: Emit = ignore, times: int =
         CollageError: a constraint is malformed.
         InfeasibleError: no plan holds them.
     """
-    parsed = terms.parse(record.problem)
-    judged = under_accuracy(_with_bodies(record, terms, times), terms.accuracy)
+    typed = with_typed(_with_bodies(record, terms, times), terms.costs)
+    parsed = terms.parse(typed.problem)
+    judged = under_accuracy(typed, terms.accuracy)
     result = search_first(judged.problem, parsed, SearchSettings.given(record.plan.options), emit)
     planned = Planned(result, result, judged.problem, judged.candidates)
     plan = _planned_as(judged, planned).model_copy(update={"constraints": terms.listed})
@@ -119,6 +134,7 @@ def _planned_as(record: RunRecord, planned: Planned) -> Plan:
     changes = {
         **ONE_SHAPE,
         "total_s": planned.final.total / FEMTOSECONDS,
+        "total_interval_s": recorded_interval_s(record.graph, planned.partitions),
         "partitions": placed_partitions(record.graph, planned),
         "transitions": placed_transitions(planned),
     }
@@ -131,8 +147,12 @@ def what_if(record: RunRecord, terms: Terms) -> dict[str, Any]:
     Raises:
         CollageError: as in `replanned`.
     """
-    found = replanned(record, terms)
-    return {"plan": plan_document(found.plan), "optimal": found.planned.final.optimal, "untimed": untimed(record, terms.accuracy)}
+    return what_if_document(replanned(record, terms), untimed(record, terms.accuracy))
+
+
+def what_if_document(found: WhatIfResult, count: int) -> dict[str, Any]:
+    """Return `found` as `what_if` does, with a `count` of candidates `untimed`."""
+    return {"plan": plan_document(found.plan), "optimal": found.planned.final.optimal, "untimed": count}
 
 
 def effects(record: RunRecord, terms: Terms, groups: Sequence[Sequence[int]]) -> Effects:
@@ -194,10 +214,10 @@ class _Effects:
         return self._totals[terms.key]
 
     def _search(self, terms: Terms) -> int | None:
-        parsed = terms.parse(self._record.problem)
+        typed = with_typed(_with_bodies(self._record, terms), terms.costs)
+        parsed = terms.parse(typed.problem)
         try:
-            judged = under_accuracy(_with_bodies(self._record, terms), terms.accuracy)
-            return searched(judged.problem, parsed, self._settings, ignore).total
+            return searched(under_accuracy(typed, terms.accuracy).problem, parsed, self._settings, ignore).total
         except InfeasibleError:
             return None
 
@@ -212,12 +232,39 @@ def _difference(a: int | None, b: int | None) -> float | None:
 
 
 def baseline_plan(record: RunRecord, name: str) -> dict[str, Any]:
-    """Return the plan of the baseline `name` on the costs of `record`, as the ``plan`` of a document.
+    """Return `plan_of_baseline` as the ``plan`` of a document. Raises as that."""
+    return plan_document(plan_of_baseline(record, name))
+
+
+def plan_of_baseline(record: RunRecord, name: str) -> Plan:
+    """Return the plan of the baseline `name` on the costs of `record`.
+
+    It is the one that the run wrote down where it did, as it does of a partitioning from elsewhere and of each plan that it timed whole.
 
     Raises:
         CollageError: there is none, since a target cannot take the whole model.
     """
-    result = baseline(name, record.problem, record.candidates, SearchSettings.given(record.plan.options))
+    result = _written_down(record, name) or baseline(name, record.problem, record.candidates, SearchSettings.given(record.plan.options))
     if result is None:
         raise CollageError(f"{name} has no plan: it cannot take the whole model", "compare with another one", "no_plan")
-    return plan_document(_planned_as(record, Planned(result, result, record.problem, record.candidates)))
+    return plan_of_result(record, result)
+
+
+def plan_of_result(record: RunRecord, result: SearchResult) -> Plan:
+    """Return the plan that `result` is over the candidates of `record`."""
+    return _planned_as(record, Planned(result, result, record.problem, record.candidates))
+
+
+def given_result(record: RunRecord, ids: Iterable[str]) -> SearchResult | None:
+    """Return the plan of the candidates `ids` as the result of a search that proved nothing; None where `record` lacks one of them."""
+    index_of = {candidate.id: index for index, candidate in enumerate(record.problem.candidates)}
+    chosen = tuple(index_of.get(id, -1) for id in ids)
+    if not chosen or -1 in chosen:
+        return None
+    return SearchResult("given", chosen, plan_total(record.problem, chosen), optimal=False, lower_bound=0, states=0, moves=0, seconds=0.0)
+
+
+def _written_down(record: RunRecord, name: str) -> SearchResult | None:
+    rows = (row for part in ("alternatives", "baselines") for row in record.document.get(part) or [])
+    row = next((row for row in rows if row["name"] == name and row.get("partitions")), None)
+    return None if row is None else given_result(record, [partition["id"] for partition in row["partitions"]])

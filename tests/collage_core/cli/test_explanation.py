@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from collage_core.cli.explanation import show_explanation, show_terms
+from collage_core.cli.explanation import show_explanation
+from collage_core.cli.terms_text import show_terms
 from collage_core.cost.cost import Tuned
 from collage_core.options import Options
 from collage_core.pipeline.record import CostedCandidate, RunRecord
@@ -123,7 +124,8 @@ def test_the_time_of_a_node_inside_its_partition_is_told(saved: tuple[RunRecord,
 def test_the_total_of_other_terms_is_called_predicted(capsys: pytest.CaptureFixture[str]) -> None:
     effect = {"alone_s": 1e-3, "saves_s": 5e-4}
     found = {"difference_s": -2e-4, "plan": {"total_s": 1.5e-3, "partitions": [{}]}, "untimed": 0}
-    show_terms({**found, "constraints": [{"kind": "veto"}], "effects": [effect]})
+    nothing = {"typed": [], "targets": [], "regions": [], "kept_s": None}
+    show_terms({**found, **nothing, "constraints": [{"kind": "veto"}], "effects": [effect]})
     assert capsys.readouterr().out.splitlines() == [
         "predicted 1.5 ms, -200 µs, 1 partitions",
         '  {"kind": "veto"}: costs 1 ms alone, taking it back saves 500 µs',

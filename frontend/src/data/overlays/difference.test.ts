@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import known from "../../../test/differences.json";
 import { partition } from "../../../test/runs";
 import type { PlanInfo, PlanPartition } from "../protocol";
 import { changeOf, differenceOf, isChange } from "./difference";
@@ -57,4 +58,15 @@ test("a cost that is not known leaves the difference open, and first in the list
   const unknown = { ...partition("tvm", [1]), cost_s: null };
   const found = differenceOf(plan(partition("tvm", [0], 9e-3), unknown), plan(partition("openvino", [0], 1e-3), partition("openvino", [1])));
   expect(found.regions.map((region) => changeOf(region))).toEqual([null, 8e-3]);
+});
+
+describe("the regions are those of `collage compare` (tests/collage_core/what_if/test_plan_difference.py reads the same cases)", () => {
+  const planOf = (parts: unknown[][]): PlanInfo =>
+    plan(...parts.map(([target, nodes, costS]) => ({ ...partition(target as string, nodes as number[]), cost_s: costS as number | null })));
+  test.each(known.cases)("$name", ({ first, second, regions, moved }) => {
+    const found = differenceOf(planOf(first), planOf(second));
+    const told = found.regions.map((region) => [region.kind, region.nodes, changeOf(region) === null ? null : Number((changeOf(region) ?? 0).toFixed(9)), isChange(region)]);
+    expect(told).toEqual(regions.map(([kind, nodes, changeS, differs]) => [kind, nodes, changeS, differs]));
+    expect([...found.moved].sort((a, b) => a - b)).toEqual(moved);
+  });
 });

@@ -1,0 +1,136 @@
+"""`collage compare`: how two runs, baselines, plans or cost databases differ, as text or as one document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import click
+
+from ..pipeline.differences import region_text
+from .json_output import print_json
+from .say import milliseconds, say, signed
+
+SIDES = ("first", "second")
+SHOWN = 20
+"""So many regions or costs are shown; the document has all."""
+
+
+@click.command()
+@click.argument("first")
+@click.argument("second")
+@click.option("--nodes", "by_node", is_flag=True, help="Also list every node whose target differs.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def compare(first: str, second: str, by_node: bool, as_json: bool) -> None:
+    """Compare two plans of one model, or two cost databases.
+
+    FIRST and SECOND are runs (their folders), plan files, or a run and one of its baselines, such as out#greedy or out#openvino; or two
+    cost databases, each a path or URL, with a machine behind # if it holds several.
+    """
+    from ..what_if.compare import compare as compare_any
+
+    document = compare_any(first, second)
+    if as_json:
+        print_json(document)
+    elif document["kind"] == "costs":
+        show_costs(document)
+    else:
+        show_plans(document, by_node)
+
+
+def show_plans(document: Mapping[str, Any], by_node: bool = False) -> None:
+    """Print the document of two plans as text."""
+    first, second, model = document["first"], document["second"], document["model"]
+    say(f"first: {first['name']}\nsecond: {second['name']}")
+    if first["machine"] != second["machine"]:
+        say(f"their costs are from different machines: {_machine(first)}; {_machine(second)}")
+    for word, seconds, interval in (("predicted", "total_s", "total_interval_s"), ("measured", "measured_s", "interval_s")):
+        if first[seconds] is None and second[seconds] is None:
+            continue
+        sides = " and ".join(_known(side[seconds], side[interval]) for side in (first, second))
+        say(f"{word} {sides}{_difference(document[word])}")
+    transitions = [milliseconds(side["transitions_s"]) for side in (first, second)]
+    say(f"of that, transitions {' and '.join(transitions)}; {first['partitions']} and {second['partitions']} partitions")
+    for side in (first, second):
+        say(f"  {side['name']}: {', '.join(f'{count} nodes on {target}' for target, count in side['targets'].items()) or 'no nodes'}")
+    _show_regions(document)
+    if by_node:
+        for row in document["moved"]:
+            say(f"  {row['node']:>5} {row['name']} ({row['op']}): {row['first']}, in the second {row['second']}")
+    elif document["moved"]:
+        say(f"{len(document['moved'])} of {model['nodes']} nodes have another target (--nodes lists them)")
+
+
+def _show_regions(document: Mapping[str, Any]) -> None:
+    regions = document["regions"]
+    if not regions:
+        say("both plans have the same partitions, and they cost the same")
+        return
+    say(f"{len(regions)} regions differ, {document['unchanged']} do not; what the first takes there, less what the second does:")
+    for region in regions[:SHOWN]:
+        saves = "" if region["saves_s"] is None else f"; with transitions the first saves {signed(region['saves_s'])} by it"
+        say(f"  {signed(region['change_s']):>10}{_noise(region)}  {KINDS[region['kind']]}: {_region_words(region)}{saves}")
+    if len(regions) > SHOWN:
+        say(f"  and {len(regions) - SHOWN} more (--json has all)")
+
+
+def _region_words(region: Mapping[str, Any]) -> str:
+    if region["kind"] != "same":
+        return region_text({"plan": region["first"], "instead": region["second"]})
+    (part,) = region["first"]
+    return f"{'+'.join(part['ops'][:6])} on {part['target']} (from {part['names'][0]!r})"
+
+
+KINDS = {"same": "costs otherwise", "recut": "cut otherwise", "moved": "another target"}
+
+
+def _known(seconds: float | None, interval_s: float | None) -> str:
+    if seconds is None:
+        return "not known"
+    return milliseconds(seconds) + ("" if interval_s is None else f" ± {milliseconds(interval_s)}")
+
+
+def _difference(change: Mapping[str, Any]) -> str:
+    if change["change_s"] is None:
+        return ""
+    return f": {signed(change['change_s'])}{_noise(change)}"
+
+
+def _noise(change: Mapping[str, Any]) -> str:
+    """Return by how much a difference may be off, and whether it is more than that; empty where nobody knows."""
+    if change["is_clear"] is None:
+        return ""
+    return f" ± {milliseconds(change['interval_s'])}" + ("" if change["is_clear"] else ", within noise")
+
+
+def _machine(side: Mapping[str, str]) -> str:
+    return side["machine"] or "no machine"
+
+
+def show_costs(document: Mapping[str, Any]) -> None:
+    """Print the document of two databases as text."""
+    for word in SIDES:
+        side = document[word]
+        say(f"{word}: {side['machine']} ({side['database']}), {side['only_here']} costs that the other one lacks")
+    for row in document["toolchains"]:
+        versions = [", ".join(row[f"{side}_versions"]) for side in SIDES]
+        version = versions[0] if versions[0] == versions[1] else " and ".join(versions)
+        unclear = row["costs"] - row["slower"] - row["faster"]
+        counts = f"{row['slower']} slower, {row['faster']} faster, {unclear} within noise"
+        times = f"{row['median_ratio']:.3g} times as long"
+        say(f"{row['toolchain']} {version}, {row['threads']} threads: of {row['costs']} costs the first has {counts}; median {times}")
+    _show_each(document["costs"])
+    for row in document["failures"][:SHOWN]:
+        say(f"  {row['toolchain']} {row['computation'][:16]} fails on the {row['fails_on']} alone: {row['stage']}: {row['reason']}")
+    for row in document["transitions"]:
+        sides = [f"{milliseconds(row[f'{one}_fixed_s'])} and {row[f'{one}_per_byte_s'] * 1e12:.3g} ps a byte" for one in SIDES]
+        say(f"  from {row['maker']} to {row['reader']}: {sides[0]}, in the second {sides[1]}")
+
+
+def _show_each(costs: Iterable[Mapping[str, Any]]) -> None:
+    clear = [row for row in costs if row["is_clear"]]
+    for row in clear[:SHOWN]:
+        sides = " and ".join(_known(row[f"{side}_s"], row[f"{side}_interval_s"]) for side in SIDES)
+        say(f"  {row['ratio']:>6.3g} times  {row['toolchain']} {row['computation'][:16]}: {sides}")
+    if len(clear) > SHOWN:
+        say(f"  and {len(clear) - SHOWN} more that differ by more than their noise (--json has all)")

@@ -1,0 +1,198 @@
+"""`collage explain`: why a plan is as it is; what it would be under other terms; and how a plan of the user's own does beside it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..errors import CollageError
+from .constraints_file import mistakes_located, read_constraints
+from .json_output import print_json
+from .watched import watched
+
+Document = dict[str, Any]
+Show = Callable[[Document], None]
+
+_COST, _ACCURACY = "cost:", "accuracy="
+_UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
+
+
+@click.command()
+@click.argument("plan", type=click.Path(path_type=Path))
+@click.option("--node", help="A node, by name or index; LOOP/body or LOOP/body/NODE for a body and for a node in it.")
+@click.option("--candidate", help="A candidate, by its id.")
+@click.option(
+    "--what-if",
+    "what_ifs",
+    multiple=True,
+    metavar="FILE|cost:ID=1.2ms|accuracy=1e-2",
+    help="The best plan under other constraints, with a cost typed in, or with another accuracy, and what each brings. Repeatable.",
+)
+@click.option("--accuracy", type=float, help="With --what-if: exclude candidates whose error is larger.")
+@click.option("--by-targets", is_flag=True, help="The best plan over each set of targets, and what each further one brings.")
+@click.option("--undecided", is_flag=True, help="What measuring left undecided, how stable each partition is, and what would decide it.")
+@click.option("--against", type=click.Path(path_type=Path), metavar="FILE", help="Your own plan beside this one (docs/files.md).")
+@click.option("--as", "devices", multiple=True, metavar="DEVICE=TARGET", help="With --against: the target that a device of FILE is.")
+@click.option("--save", type=click.Path(path_type=Path), metavar="PLAN", help="With --against: write it as a plan file, for `apply`.")
+@click.option("--measure", "model", metavar="MODEL", help="With --against, --what-if accuracy=… or --undecided: measure what is missing.")
+@click.option("--for", "seconds_text", metavar="20s", help="With --undecided --measure: measure for so long.")
+@click.option("--dot", "as_dot", is_flag=True, help="Print the graph with its partitions in Graphviz's language instead.")
+@click.option("--draw", type=click.Path(path_type=Path), metavar="FILE", help="Draw the same into FILE.svg, .png or .pdf (by graphviz).")
+@click.option("--charts", type=click.Path(path_type=Path), metavar="FILE", help="Write charts into FILE.html instead (by plotly).")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@watched
+def explain(plan: Path, as_dot: bool, draw: Path | None, charts: Path | None, as_json: bool, **asked: Any) -> None:
+    """Why the PLAN of a run is as it is: all alternatives for a node or candidate; or the plan under other terms, or beside your own."""
+    from .pictures import make_pictures
+
+    if as_dot or draw or charts:
+        make_pictures(plan, as_dot, draw, charts)
+        return
+    document, show = _explained(plan, Asked(**asked), quiet=as_json and not sys.stderr.isatty())
+    if as_json:
+        print_json(document)
+    else:
+        show(document)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The options of `collage explain` that ask something."""
+
+    node: str | None
+    candidate: str | None
+    what_ifs: Sequence[str]
+    accuracy: float | None
+    by_targets: bool
+    undecided: bool
+    against: Path | None
+    devices: Sequence[str]
+    save: Path | None
+    model: str | None
+    seconds_text: str | None
+
+    def check(self) -> None:
+        """Raise CollageError where an option stands without the one that it belongs to."""
+        kinds = {"--against": self.against, "--what-if": self.what_ifs, "--by-targets": self.by_targets, "--undecided": self.undecided}
+        given = [name for name, value in kinds.items() if value]
+        if len(given) > 1:
+            raise CollageError(f"{' and '.join(given)} are different questions", "ask one at a time", "bad_option")
+        alone = [name for name, value in {"--as": self.devices, "--save": self.save}.items() if value and self.against is None]
+        if alone:
+            raise CollageError(f"{alone[0]} says nothing without --against", "add --against FILE", "bad_option")
+        if self.model is not None and not (self.against or self.what_ifs or self.undecided):
+            raise CollageError("--measure says nothing without --against, --what-if or --undecided", "add one of them", "bad_option")
+        if self.seconds_text is not None and not (self.undecided and self.model):
+            raise CollageError("--for says nothing without --undecided and --measure", "add them", "bad_option")
+
+
+def _explained(plan: Path, asked: Asked, *, quiet: bool) -> tuple[Document, Show]:
+    """Return the document that is asked for, and what prints it."""
+    from .explanation import explain_run, explain_targets, show_explanation, show_targets
+
+    asked.check()
+    if asked.by_targets:
+        return explain_targets(plan), show_targets
+    if asked.undecided:
+        return _undecided(plan, asked, quiet=quiet)
+    if asked.against is not None:
+        return _against(plan, asked, asked.against, quiet=quiet)
+    if asked.what_ifs:
+        return _under_terms(plan, asked, quiet=quiet)
+    return explain_run(plan, asked.node, asked.candidate), show_explanation
+
+
+def _against(plan: Path, asked: Asked, given: Path, *, quiet: bool) -> tuple[Document, Show]:
+    from .against import Question, explain_against, show_against
+    from .terminal import Progress
+
+    devices = dict(_pair(text, "--as", "DEVICE=TARGET") for text in asked.devices)
+    question = Question(given, devices, asked.model, asked.node, asked.save)
+    with Progress(quiet=quiet or asked.model is None) as progress:
+        return explain_against(plan, question, progress), show_against
+
+
+def _undecided(plan: Path, asked: Asked, *, quiet: bool) -> tuple[Document, Show]:
+    from .run_options import seconds
+    from .terminal import Progress
+    from .undecided_text import decide_run, explain_undecided, show_decided, show_undecided
+
+    if asked.model is None:
+        return explain_undecided(plan), show_undecided
+    limit_s = None if asked.seconds_text is None else seconds(asked.seconds_text, "--for")
+    with Progress(quiet=quiet) as progress:
+        return decide_run(plan, asked.model, limit_s, progress), show_decided
+
+
+def _under_terms(plan: Path, asked: Asked, *, quiet: bool) -> tuple[Document, Show]:
+    from .terminal import Progress
+    from .terms_text import explain_terms, show_terms
+
+    found = what_ifs(asked.what_ifs, asked.accuracy)
+    with mistakes_located(found.file), Progress(quiet=quiet or asked.model is None) as progress:
+        constraints = read_constraints(found.file)
+        return explain_terms(plan, constraints, found.accuracy, found.costs, asked.model, progress), show_terms
+
+
+@dataclass
+class WhatIfs:
+    """The terms that the options ``--what-if`` and ``--accuracy`` say.
+
+    Attributes:
+        file: The file of constraints; None without one.
+        costs: Candidate id → seconds.
+    """
+
+    file: Path | None = None
+    accuracy: float | None = None
+    costs: dict[str, float] = field(default_factory=dict)
+
+
+def what_ifs(texts: Sequence[str], accuracy: float | None) -> WhatIfs:
+    """Return what the options say.
+
+    Raises:
+        CollageError: a text is malformed, or there are two files of constraints.
+    """
+    found = WhatIfs(accuracy=accuracy)
+    for text in texts:
+        if text.startswith(_COST):
+            id, cost = _pair(text.removeprefix(_COST), "--what-if cost:", "cost:ID=1.2ms")
+            found.costs[id] = seconds_in(cost, text)
+        elif text.startswith(_ACCURACY):
+            found.accuracy = _number(text.removeprefix(_ACCURACY), text)
+        elif found.file is not None:
+            raise CollageError(f"{text!r} is a second file of constraints", "write all constraints into one file", "bad_option")
+        else:
+            found.file = Path(text)
+    if found.accuracy is not None and not 0 < found.accuracy < float("inf"):
+        raise CollageError(f"the accuracy is {found.accuracy:g}, it must be more than 0", "such as 1e-2", "bad_option")
+    return found
+
+
+def seconds_in(text: str, where: str) -> float:
+    """Return the seconds in a text such as ``1.2ms``; `where` is quoted where it says none."""
+    unit = next((unit for unit in _UNITS if text.endswith(unit)), None)
+    if unit is None:
+        raise CollageError(f"{where!r} gives no unit for {text!r}", "such as 800us, 1.2ms or 0.5s", "bad_option")
+    return _number(text.removesuffix(unit), where) * _UNITS[unit]
+
+
+def _number(text: str, where: str) -> float:
+    try:
+        return float(text)
+    except ValueError as error:
+        said = f"{where!r} has {text!r} where a number must stand"
+        raise CollageError(said, "such as cost:ID=1.2ms or accuracy=1e-2", "bad_option") from error
+
+
+def _pair(text: str, option: str, form: str) -> tuple[str, str]:
+    key, equals, value = text.rpartition("=")
+    if not (key and equals and value):
+        raise CollageError(f"{option} is {text!r}, it must be {form}", "", "bad_option")
+    return key, value

@@ -1,0 +1,84 @@
+"""The plan of a run under other terms: the document of `collage explain --what-if`, and its text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..events import Emit, ignore
+from ..pipeline.differences import region_text
+from ..what_if.other_terms import other_terms
+from ..what_if.terms import Terms
+from .explanation import record_at
+from .say import milliseconds, say, signed
+
+NO_COSTS: Mapping[str, float] = {}
+SHOWN_REGIONS = 8
+
+
+def explain_terms(
+    path: Path,
+    constraints: Sequence[dict[str, Any]],
+    accuracy: float | None,
+    costs: Mapping[str, float] = NO_COSTS,
+    model: str | None = None,
+    emit: Emit = ignore,
+) -> dict[str, Any]:
+    """Return the best plan under other terms, its difference from the plan of the run, and what each brings (`other_terms`).
+
+    Args:
+        path: As in `explain_run`.
+        accuracy: Largest error of a partition; None for that of the run.
+        costs: Candidate id → seconds that are typed in.
+        model: Measures candidates that are accurate enough now and were not timed.
+    """
+    return other_terms(record_at(path), Terms(constraints, accuracy, costs=costs), model, emit)
+
+
+def show_terms(document: dict[str, Any]) -> None:
+    """Print the document of `explain_terms` as text."""
+    difference_s = document["difference_s"]
+    total = milliseconds(document["plan"]["total_s"])
+    basis = ", with costs typed in" if document["typed"] else ""
+    say(f"predicted {total}, {signed(difference_s)}, {len(document['plan']['partitions'])} partitions{basis}")
+    for row in document["typed"]:
+        before = row["before"]
+        was = milliseconds(before["seconds"]) if before["seconds"] is not None else before["reason"]
+        equal = f", and so do {row['equal'] - 1} equal ones" if row["equal"] > 1 else ""
+        say(f"  typed in: {row['label']} on {row['target']} takes {milliseconds(row['seconds'])}{equal} ({before['source']} before: {was})")
+    if document["typed"] and document["kept_s"] is not None:
+        say(f"  the plan of the run would take {milliseconds(document['kept_s'])} with these costs")
+    _show_effects(document)
+    _show_other_targets(document)
+    for region in document["regions"][:SHOWN_REGIONS]:
+        sides = {"plan": region["first"], "instead": region["second"]}
+        say(f"  {signed(region['change_s']):>10}  {region_text(sides)}")
+    if document["untimed"]:
+        told = f"{document['untimed']} candidates would be accurate enough, but nobody has timed them"
+        say(f"{told}: --measure MODEL does, or run again to find out")
+
+
+def _show_other_targets(document: Mapping[str, Any]) -> None:
+    """Print the targets that come in or leave, and what each that comes in brings."""
+    for row in document["targets"]:
+        if row["nodes"] and not row["nodes_before"]:
+            brings = "" if row["brings_s"] is None else f", {milliseconds(row['brings_s'])} less than without it"
+            say(f"  {row['target']} comes in with {row['nodes']} nodes{brings}")
+        elif row["nodes_before"] and not row["nodes"]:
+            say(f"  {row['target']} is out: it had {row['nodes_before']} nodes")
+        if row["untimed"]:
+            say(f"  {row['target']}: {row['untimed']} candidates are accurate enough now and not timed")
+
+
+def _show_effects(document: Mapping[str, Any]) -> None:
+    """Print what each constraint costs alone, and what taking it back saves."""
+    for constraint, effect in zip(document["constraints"], document["effects"], strict=False):
+        alone, saves = effect["alone_s"], effect["saves_s"]
+        text = (
+            "cannot hold, even alone" if alone is None else f"costs {milliseconds(alone)} alone, taking it back saves {milliseconds(saves)}"
+        )
+        if not alone and not saves and alone is not None:
+            text = "has no effect"
+        say(f"  {json.dumps(constraint)}: {text}")

@@ -1,0 +1,267 @@
+"""`compare`: how two plans of one model differ: totals, targets, and region by region which decisions differ and what each is worth.
+
+Two plans enter, each a run, a baseline of a run, or a plan file; plain data leaves. Two cost databases are passed on to `compare_costs`.
+Nothing is measured or changed.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..cost.cost import HOST_COST
+from ..errors import CollageError
+from ..graph.computation import Computations
+from ..graph.index_set import IndexSet
+from ..pipeline.differences import swapped_saves_s
+from ..pipeline.finalists import measured_beside
+from ..pipeline.record import FILE_NAME, CostedCandidate, RunRecord
+from ..rewrite.plan import PlacedPartition, Plan, read_plan
+from ..rules.spec import HOST_TARGET
+from .compare_costs import compare_costs, is_database
+from .plan_difference import Region, moved_nodes, regions_of
+from .what_if import plan_of_baseline
+
+BASELINE = "#"
+"""Stands between a run and the name of one of its baselines."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of two plans that are compared.
+
+    Attributes:
+        record: The run whose costs the plan has; None of a plan file alone.
+        measured_s: Time of the whole, measured end to end; None where it was not.
+        interval_s: Half of its 95 % interval; None where that is not known.
+    """
+
+    name: str
+    plan: Plan
+    record: RunRecord | None = None
+    measured_s: float | None = None
+    interval_s: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the side as the document has it."""
+        parts = [part for part in self.plan.partitions if part.target != HOST_TARGET]
+        nodes: Counter[str] = Counter()
+        for part in parts:
+            nodes[part.target] += len(part.nodes)
+        return {
+            "name": self.name,
+            "total_s": None if any(part.cost_s is None for part in parts) else self.plan.total_s,
+            "total_interval_s": self.plan.total_interval_s,
+            "measured_s": self.measured_s,
+            "interval_s": self.interval_s,
+            "transitions_s": sum(one.cost_s for one in self.plan.transitions),
+            "partitions": len(parts),
+            "targets": dict(nodes),
+            "machine": self.plan.machine,
+        }
+
+
+def compare(first: str | Path | RunRecord, second: str | Path | RunRecord) -> dict[str, Any]:
+    """Compare two runs, baselines or plans of one model, or two cost databases.
+
+    Args:
+        first, second: A run as `partition` returned it, its folder, its ``run.json.gz``, a plan file; ``RUN#NAME`` is the baseline NAME
+            of a run. Or a cost database, as `compare_costs` takes it.
+
+    Returns:
+        Of databases, as `compare_costs`. Of plans: ``model``; ``first`` and ``second``, as `Side.to_json`; ``predicted`` and ``measured``:
+        ``change_s`` (the first less the second) with ``interval_s``; ``moved``: every node whose target differs; ``regions``: those that
+        differ, the largest difference first, each with ``change_s`` and ``interval_s``, and ``saves_s``: by how much the first plan is
+        faster with its own partitions there than with those of the second, transitions included, on the costs of the run ``costs_of``.
+
+    Raises:
+        CollageError: there is no such plan, the two are plans of different models, or one is a database and the other a plan.
+    """
+    databases = [str(one) for one in (first, second) if not isinstance(one, RunRecord) and is_database(str(one))]
+    if len(databases) == 2:
+        return compare_costs(*databases)
+    if databases:
+        other = next(one for one in (first, second) if str(one) != databases[0])
+        which = "a run" if isinstance(other, RunRecord) else repr(str(other))
+        raise CollageError(f"{databases[0]!r} is a cost database, {which} is none", "compare two plans, or two databases", "bad_option")
+    loaded: dict[Path, RunRecord] = {}
+    return compare_sides(side_of(first, loaded), side_of(second, loaded))
+
+
+def compare_sides(one: Side, other: Side) -> dict[str, Any]:
+    """Return the document of `compare`. Raises CollageError where the two are plans of different models."""
+    _check_same_model(one, other)
+    parts, others = one.plan.partitions, other.plan.partitions
+    regions = regions_of(parts, others)
+    changes = [region for region in regions if region.is_change]
+    judge = next((side for side in (one, other) if side.record is not None and _knows(side.record, (*parts, *others))), None)
+    record, interval_s = None if judge is None else judge.record, _Intervals(one, other)
+    mine, its = one.to_json(), other.to_json()
+    return {
+        "schema": 1,
+        "kind": "plans",
+        "model": {"name": one.plan.model.name, "hash": one.plan.model.hash, "nodes": sum(len(part.nodes) for part in parts)},
+        "first": mine,
+        "second": its,
+        "predicted": _change(mine["total_s"], its["total_s"], interval_s(parts, others)),
+        "measured": _change(one.measured_s, other.measured_s, _together_s(one.interval_s, other.interval_s)),
+        "costs_of": None if judge is None else judge.name,
+        "moved": _moved(parts, others),
+        "regions": [_region(region, one.plan, record, interval_s) for region in changes],
+        "unchanged": len(regions) - len(changes),
+    }
+
+
+def side_of(given: str | Path | RunRecord, loaded: dict[Path, RunRecord] | None = None) -> Side:
+    """Return the plan that `given` names, as `compare` takes it.
+
+    Args:
+        loaded: Runs that were read already; one that is read here is added.
+
+    Raises:
+        CollageError: there is none, or it cannot be read.
+    """
+    if isinstance(given, RunRecord):
+        return _of_run("this run", given)
+    text, loaded = str(given), {} if loaded is None else loaded
+    if os.path.exists(text) or BASELINE not in text:
+        return _at(Path(text), loaded)
+    path, _, name = text.rpartition(BASELINE)
+    record = _at(Path(path), loaded).record
+    if record is None:
+        message = f"{path!r} is a plan without its run, so it has no baseline {name!r}"
+        raise CollageError(message, f"give the folder of a run: it holds {FILE_NAME!r}", "no_run")
+    return _of_baseline(text, record, name)
+
+
+def _at(path: Path, loaded: dict[Path, RunRecord]) -> Side:
+    """Return the run at `path`; the plan alone where a file of one is given that is not the plan of the run beside it."""
+    if os.path.isdir(path) and not os.path.exists(path / FILE_NAME):
+        return Side(str(path), read_plan(path))
+    if os.path.isdir(path) or path.name.endswith(".gz"):
+        return _of_run(str(path), _loaded(path / FILE_NAME if os.path.isdir(path) else path, loaded))
+    plan, beside = read_plan(path), path.parent / FILE_NAME
+    if os.path.exists(beside) and _loaded(beside, loaded).plan == plan:
+        return _of_run(str(path), _loaded(beside, loaded))
+    return Side(str(path), plan)
+
+
+def _loaded(path: Path, loaded: dict[Path, RunRecord]) -> RunRecord:
+    file = path.resolve()
+    if file not in loaded:
+        loaded[file] = RunRecord.load(path)
+    return loaded[file]
+
+
+def _of_run(name: str, record: RunRecord) -> Side:
+    document = record.document
+    rows = document.get("alternatives") or []
+    own: Mapping[str, Any] = next((row for row in rows if row.get("is_plan")), document.get("verify") or {})
+    return Side(name, record.plan, record, measured_beside(document), own.get("interval_s"))
+
+
+def _of_baseline(name: str, record: RunRecord, baseline: str) -> Side:
+    rows = [*(record.document.get("alternatives") or []), *(record.document.get("baselines") or [])]
+    known = list(dict.fromkeys(row["name"] for row in rows))
+    row = next((row for row in rows if row["name"] == baseline), None)
+    if row is None:
+        raise CollageError(f"the run has no baseline {baseline!r}", f"it has {', '.join(known) or 'none'}", "unknown_baseline")
+    return Side(name, plan_of_baseline(record, baseline), record, row.get("measured_s"), row.get("interval_s"))
+
+
+def _check_same_model(one: Side, other: Side) -> None:
+    mine, its = one.plan.model, other.plan.model
+    if mine.hash != its.hash:
+        message = f"{one.name} is a plan of the model {mine.name!r} ({mine.hash[:16]}), {other.name} of {its.name!r} ({its.hash[:16]})"
+        raise CollageError(message, "compare plans of one model, with the same shapes and fixed values", "other_model")
+    if _names(one.plan) != _names(other.plan):
+        message = f"{one.name} and {other.name} are plans of the model {mine.name!r} with different nodes"
+        raise CollageError(message, "compare plans with the same shapes, values and folding", "other_model")
+
+
+def _names(plan: Plan) -> dict[int, str]:
+    return {node: name for part in plan.partitions for node, name in zip(part.nodes, part.names, strict=False)}
+
+
+def _knows(record: RunRecord, parts: Sequence[PlacedPartition]) -> bool:
+    known = {candidate.id for candidate in record.problem.candidates}
+    return all(part.id in known for part in parts)
+
+
+def _change(first_s: float | None, second_s: float | None, interval_s: float | None) -> dict[str, Any]:
+    """Return a difference and by how much it may be off; ``is_clear``: whether it is larger than that, None where that is not known."""
+    change_s = None if first_s is None or second_s is None else first_s - second_s
+    is_clear = None if change_s is None or interval_s is None else abs(change_s) > interval_s
+    return {"change_s": change_s, "interval_s": interval_s if change_s is not None else None, "is_clear": is_clear}
+
+
+def _together_s(first_s: float | None, second_s: float | None) -> float | None:
+    return None if first_s is None or second_s is None else math.hypot(first_s, second_s)
+
+
+class _Intervals:
+    """Half intervals of differences between partitions of two plans: of one run, equal computations are off by the same in both."""
+
+    def __init__(self, one: Side, other: Side):
+        self._is_one_run = one.record is not None and one.record is other.record
+        record = one.record or other.record
+        self._computations = None if record is None else record.graph.derive(Computations)
+
+    def __call__(self, first: Iterable[PlacedPartition], second: Iterable[PlacedPartition]) -> float | None:
+        """Return by how much the costs of `first` less those of `second` may be off; None where a cost has no interval."""
+        widths: dict[Hashable, float] = defaultdict(float)
+        for sign, parts in ((1, first), (-1, second)):
+            for part in parts:
+                if part.source == HOST_COST.source:
+                    continue
+                if part.interval_s is None:
+                    return None
+                widths[self._key(sign, part)] += sign * part.interval_s
+        return math.hypot(*widths.values())
+
+    def _key(self, sign: int, part: PlacedPartition) -> Hashable:
+        computation = part.id if self._computations is None else self._computations.of(IndexSet(part.nodes))
+        return (part.target, computation) if self._is_one_run else (sign, part.target, computation)
+
+
+def _moved(first: Sequence[PlacedPartition], second: Iterable[PlacedPartition]) -> list[dict[str, Any]]:
+    """Return every node whose target differs."""
+    theirs = {node: part.target for part in second for node in part.nodes}
+    mine = {node: (part.target, *named) for part in first for node, *named in zip(part.nodes, part.names, part.ops, strict=True)}
+    rows = []
+    for node in moved_nodes(first, second):
+        target, name, op = mine[node]
+        rows.append({"node": node, "name": name, "op": op, "first": target, "second": theirs[node]})
+    return rows
+
+
+def _region(region: Region, plan: Plan, record: RunRecord | None, interval_s: _Intervals) -> dict[str, Any]:
+    sides = {"first": region.first, "second": region.second}
+    return {
+        "kind": region.kind,
+        "nodes": list(region.nodes),
+        **{name: [_placed(part) for part in parts] for name, parts in sides.items()},
+        "first_s": region.first_s,
+        "second_s": region.second_s,
+        **_change(region.first_s, region.second_s, interval_s(region.first, region.second)),
+        "saves_s": None if record is None else _saves_s(record, plan, region),
+    }
+
+
+def _placed(part: PlacedPartition) -> dict[str, Any]:
+    wanted = ("id", "target", "cost_s", "interval_s", "source")
+    return {name: getattr(part, name) for name in wanted} | {name: list(getattr(part, name)) for name in ("nodes", "names", "ops")}
+
+
+def _saves_s(record: RunRecord, plan: Plan, region: Region) -> float | None:
+    by_id = {item.id: item for item in record.candidates}
+
+    def items(parts: Sequence[PlacedPartition]) -> list[CostedCandidate]:
+        return [by_id[part.id] for part in parts]
+
+    return swapped_saves_s(record, items(plan.partitions), items(region.first), items(region.second))

@@ -1,0 +1,126 @@
+"""`other_terms`: the best plan of a run under other terms, what comes in and what it brings; candidates that nobody timed can be measured.
+
+A record and `Terms` enter (constraints, an accuracy, costs typed in); plain data leaves. Where the model is given, candidates are measured
+that erred too much for the run and are accurate enough now; else nothing is.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from ..errors import InfeasibleError
+from ..events import Emit, ignore
+from ..graph.index_set import IndexSet
+from ..pipeline.record import CostedCandidate, RunRecord, search_candidates
+from ..pipeline.search_and_merge import SearchSettings, searched
+from ..rewrite.plan import PlacedPartition, Plan
+from ..rules.candidate import CandidatePartition
+from ..rules.spec import HOST_TARGET
+from ..search.plan_properties import plan_total
+from ..search.problem import FEMTOSECONDS
+from .compare import Side, compare_sides
+from .terms import Terms
+from .trial_setup import check_measurable, measuring, model_of
+from .typed_costs import typed_rows
+from .what_if import effects, replanned, under_accuracy, under_terms, untimed, untimed_candidates, what_if_document
+
+LONGEST_S = 5.0
+"""Longest that each search for what a target brings may take."""
+
+
+def other_terms(record: RunRecord, terms: Terms, model: str | Path | None = None, emit: Emit = ignore) -> dict[str, Any]:
+    """Return the best plan under `terms`, and how it differs from the plan of the run.
+
+    Args:
+        model: The model's file or sample: candidates that are accurate enough now and were not when the run measured get measured.
+
+    Returns:
+        As `what_if`, and: ``total_s`` of the run's plan and ``difference_s`` to it; ``kept_s``: the run's plan under these terms, None
+        where it does not hold them; ``constraints`` with the ``effects`` of each; ``typed``: the costs that are typed in; ``targets``: for
+        each the nodes that it has in either plan, ``untimed`` candidates, and ``brings_s``: what the best plan would lose without it;
+        ``regions``: where the plans differ.
+
+    Raises:
+        CollageError: a term is malformed, or the model cannot be measured here.
+        InfeasibleError: no plan holds the terms.
+    """
+    known = record if model is None else _with_untimed(record, terms, model, emit)
+    found = replanned(known, terms)
+    constraints = list(terms.constraints)
+    compared = compare_sides(Side("under these terms", found.plan, found.record), Side("the plan of the run", record.plan, record))
+    return {
+        "schema": 1,
+        "total_s": record.plan.total_s,
+        "difference_s": found.plan.total_s - record.plan.total_s,
+        "kept_s": _kept_s(found.record, record.plan),
+        **what_if_document(found, untimed(known, terms.accuracy)),
+        "accuracy": found.plan.accuracy,
+        "constraints": constraints,
+        "effects": [asdict(effect) for effect in effects(known, terms, [[index] for index in range(len(constraints))]).groups],
+        "typed": typed_rows(record, terms.costs),
+        "targets": _targets(known, terms, found.plan, record.plan),
+        "regions": [region for region in compared["regions"] if region["kind"] != "same"],
+    }
+
+
+def _kept_s(record: RunRecord, plan: Plan) -> float | None:
+    """Return the total of `plan` on the costs of `record`; None where a partition of it is not usable there."""
+    index_of = {candidate.id: index for index, candidate in enumerate(record.problem.candidates)}
+    ids = [part.id for part in plan.partitions]
+    return plan_total(record.problem, [index_of[id] for id in ids]) / FEMTOSECONDS if index_of.keys() >= set(ids) else None
+
+
+def _targets(record: RunRecord, terms: Terms, now: Plan, before: Plan) -> list[dict[str, Any]]:
+    counts = [_nodes(plan.partitions) for plan in (now, before)]
+    open_ones = Counter(item.target for item in untimed_candidates(record, terms.accuracy))
+    names = [name for name in dict.fromkeys(item.target for item in record.candidates) if name != HOST_TARGET]
+    return [
+        {
+            "target": name,
+            "nodes": counts[0][name],
+            "nodes_before": counts[1][name],
+            "untimed": open_ones[name],
+            "brings_s": _brings_s(record, terms, name, now) if counts[0][name] else None,
+        }
+        for name in names
+    ]
+
+
+def _nodes(partitions: Sequence[PlacedPartition]) -> Counter[str]:
+    made: Counter[str] = Counter()
+    for part in partitions:
+        made[part.target] += len(part.nodes)
+    return made
+
+
+def _brings_s(record: RunRecord, terms: Terms, target: str, plan: Plan) -> float | None:
+    """Return the least total without `target` less that of `plan`; None where no plan is left, or the search took too long."""
+    without = replace(terms, switched_off=[*terms.switched_off, target])
+    judged = under_terms(record, without)
+    settings = SearchSettings.given(record.plan.options).within(LONGEST_S)
+    try:
+        result = searched(judged.problem, without.parse(judged.problem), settings, ignore)
+    except InfeasibleError:
+        return None
+    return None if result.stopped else result.total / FEMTOSECONDS - plan.total_s
+
+
+def _with_untimed(record: RunRecord, terms: Terms, source: str | Path, emit: Emit) -> RunRecord:
+    """Return `record` under the accuracy of `terms`, with the costs of what is accurate enough now and was not before."""
+    wanted = untimed_candidates(record, terms.accuracy)
+    if not wanted or terms.accuracy is None:
+        return record
+    targets = list(dict.fromkeys(item.target for item in wanted))
+    for target in targets:
+        check_measurable(record, target)
+    model = model_of(record, source)
+    asked = [CandidatePartition(model.graph, item.target, IndexSet(item.inside), item.candidate["rule"]) for item in wanted]
+    with measuring(record, model, targets, emit, accuracy=terms.accuracy) as estimator:
+        costs = {candidate.id: cost for candidate, cost, _ in estimator.estimate(model.graph, asked)}
+    costed = [CostedCandidate(item.held, costs.get(item.id, item.cost)) for item in record.candidates]
+    problem = record.problem.with_candidates(search_candidates(costed, record.problem.lowered))
+    return under_accuracy(replace(record, candidates=costed, problem=problem), terms.accuracy)

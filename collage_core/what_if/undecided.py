@@ -1,0 +1,273 @@
+"""`undecided`: what measuring left undecided in a run, and what would decide it; `decide` measures that for a while, and plans again.
+
+A record enters; plain data leaves. `undecided` measures nothing: it draws the known costs anew within their intervals, as the run did, and
+looks up in the cost database how often and how long each computation was timed. Only `decide` runs anything.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ..cost.cost import Cost
+from ..cost.database.database import CostDatabase
+from ..cost.database.records import CostRow
+from ..cost.measuring.repetition_rounds import ROUND_EVERY_S
+from ..cost.measuring.repetitions import MOST, repetition_count
+from ..errors import CollageError
+from ..events import Emit, ignore
+from ..graph.computation import Computations
+from ..graph.index_set import IndexSet
+from ..pipeline.measuring_policy import MeasuringPolicy
+from ..pipeline.record import CostedCandidate, RunRecord, search_candidates
+from ..pipeline.rivals import Rival, rivals_of, width_s
+from ..pipeline.search_and_merge import Planned, SearchSettings, searched
+from ..rules.candidate import CandidatePartition
+from ..rules.spec import HOST_TARGET
+from ..search.constraints.constraints import parse_constraints
+from ..search.problem import FEMTOSECONDS
+from .terms import Terms
+from .trial_setup import check_measurable, measuring, model_of
+from .what_if import given_result, replanned
+
+STABLE = 0.9
+"""A partition that is chosen in a smaller share of the draws is a toss-up."""
+ONE_TRIAL_S = 1.0
+"""Seconds of a trial of which the database knows nothing."""
+
+
+@dataclass(frozen=True)
+class Timed:
+    """How a computation was timed so far.
+
+    Attributes:
+        repetitions: How often.
+        seconds: What one repetition takes, with its build.
+        is_known: Whether the database says so; else it is assumed.
+    """
+
+    repetitions: int = 1
+    seconds: float = ONE_TRIAL_S
+    is_known: bool = False
+
+
+def undecided(record: RunRecord, database: CostDatabase | None = None, clock: Callable[[], float] = time.monotonic) -> dict[str, Any]:
+    """Return what is not decided in the plan of a run.
+
+    Args:
+        database: Says how often computations were timed; None where that is assumed.
+
+    Returns:
+        ``partitions``: each with its ``stability`` and interval; ``toss_ups``: ids of those with less than `STABLE`. ``rivals``: other
+        partitions that could be better by more than anybody cares, the largest gain first, with ``above_s``, ``width_s`` (by how much that
+        may be off), ``could_gain_s``, and ``needs``: ``seconds`` of measuring that would decide it, the ``repetitions`` of each
+        computation, and ``is_enough``: False where even the most repetitions may leave it open.
+    """
+    planned, rivals = _rivals(record, clock)
+    timed = _Timings(record, database)
+    total_s = record.plan.total_s
+    parts = [part for part in record.plan.partitions if part.target != HOST_TARGET]
+    wanted = ("id", "target", "nodes", "ops", "cost_s", "interval_s", "stability", "decided_by", "source")
+    return {
+        "schema": 1,
+        "total_s": total_s,
+        "total_interval_s": record.plan.total_interval_s,
+        "is_measured": any(width_s(item.cost) for item in planned.costed),
+        "partitions": [part.model_dump(mode="json", include=set(wanted)) for part in parts],
+        "toss_ups": [part.id for part in parts if part.stability is not None and part.stability < STABLE],
+        "rivals": [_rival_row(record, rival, timed, total_s) for rival in rivals],
+    }
+
+
+def undecided_here(record: RunRecord, clock: Callable[[], float] = time.monotonic) -> dict[str, Any]:
+    """Return `undecided` with what the user's own cost database says, where there is one that can be read."""
+    try:
+        with CostDatabase(read_only=True) as database:
+            return undecided(record, database, clock)
+    except CollageError:
+        return undecided(record, None, clock)
+
+
+def decide(
+    record: RunRecord,
+    source: str | Path,
+    limit_s: float | None = None,
+    emit: Emit = ignore,
+    clock: Callable[[], float] = time.monotonic,
+) -> dict[str, Any]:
+    """Measure further repetitions of what is undecided, and plan again on the costs that are known then.
+
+    Args:
+        source: The model's file or sample.
+        limit_s: Seconds of measuring; those that `undecided` tells unless given. A trial that has begun ends.
+
+    Returns:
+        ``before`` and ``after``, as `undecided`; ``repeated``: ids of what was measured with the cost before and after; ``plan`` and
+        ``difference_s``: the best plan now and its difference from that of the run on the costs of now.
+
+    Raises:
+        CollageError: nothing is undecided, or this machine cannot measure it.
+    """
+    before = undecided_here(record, clock)
+    if not before["rivals"]:
+        raise CollageError("nothing is undecided in this run", "--undecided without --measure says how stable it is", "nothing")
+    limit_s = sum(row["needs"]["seconds"] for row in before["rivals"]) if limit_s is None else limit_s
+    wanted = _distinct(_rivals(record, clock)[1])
+    for target in dict.fromkeys(item.target for item in wanted):
+        check_measurable(record, target)
+    costs = _repeated(record, source, wanted, clock() + limit_s, emit, clock)
+    renewed = _with_costs(record, costs)
+    found = replanned(renewed, Terms(record.plan.constraints))
+    kept = given_result(renewed, [part.id for part in record.plan.partitions])
+    after = undecided_here(replace(renewed, plan=found.plan), clock)
+    by_id = {item.id: item for item in record.candidates}
+    return {
+        "schema": 1,
+        "before": before,
+        "after": after,
+        "repeated": [{"id": id, "before": by_id[id].cost.to_json(), "after": cost.to_json()} for id, cost in costs.items()],
+        "plan": [part.model_dump(mode="json") for part in found.plan.partitions],
+        "total_s": found.plan.total_s,
+        "difference_s": None if kept is None else (found.planned.final.total - kept.total) / FEMTOSECONDS,
+        "is_same_plan": {part.id for part in found.plan.partitions} == {part.id for part in record.plan.partitions},
+    }
+
+
+def _rivals(record: RunRecord, clock: Callable[[], float]) -> tuple[Planned, list[Rival]]:
+    """Return the plan of `record`, and those of its rivals that matter. Equal computations are off by the same."""
+    costed = [CostedCandidate(_found(record, item), item.cost) for item in record.candidates]
+    result = given_result(record, [part.id for part in record.plan.partitions])
+    if result is None:
+        raise CollageError("the plan of the run holds partitions that are not among its candidates", "", "bad_run")
+    problem, settings = record.problem, SearchSettings.given(record.plan.options)
+    constraints = parse_constraints([dict(item) for item in record.plan.constraints], problem)
+
+    def search(moved: list[CostedCandidate], limit_s: float) -> Planned:
+        drawn = problem.with_candidates(search_candidates(moved, problem.lowered))
+        best = searched(drawn, constraints, settings.within(limit_s), ignore)
+        return Planned(best, best, drawn, moved)
+
+    planned = Planned(result, result, problem, costed)
+    found = rivals_of(planned, search, _key, clock=clock)
+    return planned, MeasuringPolicy().undecided(found, record.plan.total_s)
+
+
+def _found(record: RunRecord, item: CostedCandidate) -> CandidatePartition:
+    if isinstance(item.held, CandidatePartition):
+        return item.held
+    return CandidatePartition(record.graph, item.target, IndexSet(item.inside), str(item.held.data["rule"]))
+
+
+def _key(candidate: CandidatePartition) -> Hashable:
+    return candidate.target, candidate.computation
+
+
+def _rival_row(record: RunRecord, rival: Rival, timed: _Timings, total_s: float) -> dict[str, Any]:
+    sides = {"plan": rival.partitions, "instead": rival.instead}
+    return {
+        **{side: [_shown(record, item) for item in items] for side, items in sides.items()},
+        "above_s": rival.above_s,
+        "width_s": math.hypot(*rival.widths.values()),
+        "could_gain_s": rival.could_gain_s,
+        "needs": needs(rival, {key: timed(item) for key, item in _by_key(rival).items()}, total_s),
+    }
+
+
+def _shown(record: RunRecord, item: CostedCandidate) -> dict[str, Any]:
+    ops = [record.graph.nodes[node].op for node in item.inside]
+    cost = {"cost_s": item.cost.seconds, "interval_s": item.cost.interval_s}
+    return {"id": item.id, "target": item.target, "nodes": list(item.inside), "ops": ops, **cost}
+
+
+def _by_key(rival: Rival) -> dict[Hashable, CostedCandidate]:
+    """Return a candidate of each computation in which the two sides differ."""
+    items = [item for item in (*rival.partitions, *rival.instead) if isinstance(item.held, CandidatePartition)]
+    return {key: item for item in items if (key := _key(item.held)) in rival.widths}  # type: ignore[arg-type]
+
+
+def needs(rival: Rival, timed: Mapping[Hashable, Timed], total_s: float) -> dict[str, Any]:
+    """Return what would decide between a plan of `total_s` and a rival of it.
+
+    Intervals narrow with the root of the repetitions. It is decided once the difference is off by no more than it is large, and what
+    makes no difference: so many times as many repetitions are needed as the square of the ratio says.
+    """
+    wanted_s = max(rival.above_s, 0.0) + MeasuringPolicy().tie * total_s
+    factor = (math.hypot(*rival.widths.values()) / wanted_s) ** 2 if wanted_s > 0 else math.inf
+    more, is_enough = {}, True
+    for key, one in timed.items():
+        in_all = math.ceil(one.repetitions * factor) if factor < MOST else MOST + 1
+        is_enough = is_enough and in_all <= MOST
+        more[key] = max(min(in_all, MOST) - one.repetitions, 0)
+    seconds = sum(more[key] * one.seconds for key, one in timed.items())
+    return {
+        "seconds": max(seconds, ROUND_EVERY_S * max(more.values(), default=0)),
+        "repetitions": sum(more.values()),
+        "computations": len(timed),
+        "is_enough": is_enough,
+        "is_assumed": any(not one.is_known for one in timed.values()),
+    }
+
+
+class _Timings:
+    """Looks up how the computations of a run were timed."""
+
+    def __init__(self, record: RunRecord, database: CostDatabase | None):
+        self._record = record
+        self._database = database
+        self._versions = {target.name: target.version for target in record.plan.targets}
+
+    def __call__(self, item: CostedCandidate) -> Timed:
+        """Return how the computation of `item` was timed, the newest time that fits the run."""
+        if self._database is None:
+            return Timed()
+        digest = self._record.graph.derive(Computations).key(item.inside)
+        rows = [row for row in self._database.of_computations([digest]) if self._fits(row, item.target)]
+        if not rows:
+            return Timed()
+        newest = max(rows, key=lambda row: row[1].created)[1]
+        return Timed(max(repetition_count(newest), 1), newest.seconds_spent or ONE_TRIAL_S, is_known=True)
+
+    def _fits(self, row: CostRow, target: str) -> bool:
+        key, record = row
+        own = (target, self._versions.get(target), self._record.machine, self._record.plan.options.get("threads"))
+        return (key.toolchain, key.version, key.machine, key.threads) == own and not record.stage
+
+
+def _distinct(rivals: Iterable[Rival]) -> list[CostedCandidate]:
+    """Return one candidate of each computation in which plan and rivals differ."""
+    made: dict[Hashable, CostedCandidate] = {}
+    for rival in rivals:
+        made = {**_by_key(rival), **made}
+    return list(made.values())
+
+
+def _repeated(
+    record: RunRecord, source: str | Path, wanted: Sequence[CostedCandidate], ends: float, emit: Emit, clock: Callable[[], float]
+) -> dict[str, Cost]:
+    """Return candidate id → new cost of what could be timed until `ends`."""
+    model = model_of(record, source)
+    open_ = [CandidatePartition(model.graph, item.target, IndexSet(item.inside), item.candidate["rule"]) for item in wanted]
+    costs: dict[str, Cost] = {}
+    with measuring(record, model, dict.fromkeys(item.target for item in wanted), emit) as estimator:
+        costs |= {candidate.id: cost for candidate, cost, _ in estimator.estimate(model.graph, open_)}
+        while open_ and clock() < ends:
+            answered = {candidate.id: cost for candidate, cost, _ in estimator.repeat(open_, record.plan.total_s)}
+            costs |= answered
+            open_ = [candidate for candidate in open_ if candidate.id in answered]
+    return costs
+
+
+def _with_costs(record: RunRecord, costs: Mapping[str, Cost]) -> RunRecord:
+    """Return `record` with these costs, and the same for all equal computations."""
+    of = record.graph.derive(Computations).of
+    by_key = {(item.target, of(item.inside)): costs[item.id] for item in record.candidates if item.id in costs}
+    targets = {target for target, _ in by_key}
+    costed = [
+        CostedCandidate(item.held, by_key.get((item.target, of(item.inside)), item.cost)) if item.target in targets else item
+        for item in record.candidates
+    ]
+    return replace(record, candidates=costed, problem=record.problem.with_candidates(search_candidates(costed, record.problem.lowered)))

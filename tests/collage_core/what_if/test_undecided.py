@@ -1,0 +1,168 @@
+"""Decisions that a run left open: what is told of them, what would decide them, and that measuring does."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Hashable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from brief_runs import shorten_trials
+
+from collage_core.cli.undecided_text import needs_text, show_decided, stability_lines
+from collage_core.cost.cost import Cost
+from collage_core.cost.database.database import CostDatabase
+from collage_core.cost.database.records import CostKey, Record
+from collage_core.errors import CollageError
+from collage_core.events import ignore
+from collage_core.graph.computation import Computations
+from collage_core.options import Options
+from collage_core.pipeline.record import CostedCandidate, RunRecord, search_candidates
+from collage_core.pipeline.rivals import Rival
+from collage_core.pipeline.run import partition
+from collage_core.rules.candidate import CandidatePartition
+from collage_core.what_if.undecided import Timed, decide, needs, undecided
+from tests.helpers.command import document_of, in_this_process
+
+SECONDS = {"relu": 1.0, "add": 1.0, "sigmoid": 1.0, "mul": 1.0}
+
+
+def seconds(candidate: CandidatePartition) -> float | None:
+    names = [candidate.graph.nodes[index].name for index in candidate.inside]
+    return SECONDS[names[0]] if len(names) == 1 else 9.0
+
+
+@pytest.fixture
+def record(chain: Path, monkeypatch: pytest.MonkeyPatch) -> RunRecord:
+    """A run over single nodes of two equal toolchains, whose costs are as if measured: that of ``add`` is nearly a tie."""
+    monkeypatch.setenv("COLLAGE_TOOLCHAINS", "collage_test_toolchains:Numpy,collage_test_toolchains:Partitions")
+    found = partition(chain, Options(("numpy", "partitions"), costs="function:seconds"), ignore, seconds)
+    costed = []
+    for item in found.candidates:
+        names = [found.graph.nodes[index].name for index in item.inside]
+        is_add, is_numpy = names == ["add"], item.target == "numpy"
+        cost_s = (item.cost.seconds or 0.0) + (0.0 if is_numpy else 0.1 if is_add else 0.5)
+        costed.append(CostedCandidate(item.held, Cost(cost_s, "measured", interval_s=0.3 if is_add else 1e-3, samples=5)))
+    return replace(found, candidates=costed, problem=found.problem.with_candidates(search_candidates(costed)))
+
+
+def test_the_rival_that_could_be_better_is_told_with_what_decides(record: RunRecord) -> None:
+    (rival,) = undecided(record)["rivals"]
+    assert [[item["target"] for item in rival[side]] for side in ("plan", "instead")] == [["numpy"], ["partitions"]]
+    assert rival["above_s"] == pytest.approx(0.1)
+    assert rival["width_s"] == pytest.approx(math.hypot(0.3, 0.3))
+    assert rival["could_gain_s"] == pytest.approx(math.hypot(0.3, 0.3) - 0.1)
+    assert rival["needs"]["computations"] == 2
+    assert rival["needs"]["is_assumed"], "no database was asked"
+
+
+def test_without_intervals_nothing_is_called_undecided(record: RunRecord) -> None:
+    sure = [CostedCandidate(item.held, replace(item.cost, interval_s=None)) for item in record.candidates]
+    found = undecided(replace(record, candidates=sure))
+    assert (found["rivals"], found["is_measured"]) == ([], False)
+
+
+def rival(above_s: float, *widths: float) -> Rival:
+    return Rival((), (), above_s, dict(enumerate(widths)))
+
+
+def timed(count: int, repetitions: int = 1, seconds: float = 2.0) -> dict[Hashable, Timed]:
+    return {number: Timed(repetitions, seconds, is_known=True) for number in range(count)}
+
+
+def test_so_many_times_as_many_repetitions_are_needed_as_the_square_of_the_ratio_says() -> None:
+    """The difference of 0.19 s is off by 0.4 s, and 0.01 s of 1 s makes none: four times as many repetitions halve that."""
+    found = needs(rival(0.19, 0.4), timed(1), total_s=1.0)
+    assert (found["repetitions"], found["seconds"], found["is_enough"], found["is_assumed"]) == (3, 6.0, True, False)
+    both = needs(rival(0.19, 0.24, 0.32), timed(2, repetitions=2, seconds=1.0), total_s=1.0)
+    assert (both["repetitions"], both["seconds"], both["computations"]) == (12, 12.0, 2)
+
+
+def test_what_is_nearly_as_fast_is_not_decided_by_the_most_repetitions() -> None:
+    found = needs(rival(0.0, 0.4), timed(1), total_s=1.0)
+    assert not found["is_enough"]
+    assert found["repetitions"] == 10, "eleven of each at most"
+    assert needs(rival(-0.1, 0.4), timed(1), total_s=0.0)["repetitions"] == 10
+
+
+def test_how_often_and_how_long_a_computation_was_timed_is_looked_up(record: RunRecord, tmp_path: Path) -> None:
+    record = replace(record, machine="a CPU, 2 cores")
+    add = next(item for item in record.candidates if item.target == "numpy" and len(item.inside) == 1 and 1 in item.inside)
+    digest = record.graph.derive(Computations).key(add.inside)
+    version = next(target.version for target in record.plan.targets if target.name == "numpy")
+    key = CostKey(digest, "numpy", version, record.plan.options["threads"], record.machine, "float32")
+    with CostDatabase(tmp_path / "costs.sqlite3") as database:
+        database.put(key, Record(samples=(1.0,) * 6, repetitions=(3, 3), seconds_spent=4.0, created="2026-01-01T00:00:00+00:00"))
+        found = undecided(record, database)["rivals"][0]["needs"]
+    assumed = undecided(record)["rivals"][0]["needs"]
+    assert found["seconds"] > assumed["seconds"]
+    assert found["is_assumed"], "nothing is known of the other one"
+
+
+def test_toss_ups_are_told_the_least_stable_first() -> None:
+    part = {"ops": ["Conv", "Relu"], "target": "tvm", "cost_s": 1e-3, "interval_s": 1e-4, "stability": 0.62}
+    lines = stability_lines([part, {**part, "stability": 0.3, "target": "openvino"}, {**part, "stability": 1.0}])
+    assert lines == [
+        "2 of 3 partitions are toss-ups (share of the draws of the costs in which they stay in the plan):",
+        "   30%  Conv+Relu on openvino, 1 ms ± 100 µs",
+        "   62%  Conv+Relu on tvm, 1 ms ± 100 µs",
+    ]
+    assert stability_lines([{**part, "stability": 0.97}, {**part, "stability": None}]) == [
+        "every partition stays in the plan in at least 97% of the draws of its costs"
+    ]
+    assert stability_lines([{**part, "stability": None}]) == []
+
+
+def test_a_need_is_said_in_words() -> None:
+    need = {"computations": 2, "seconds": 19.7, "is_enough": True, "is_assumed": False}
+    assert needs_text(need) == "measure these two for 20 s more"
+    assert needs_text({**need, "computations": 1, "seconds": 0.2}) == "measure this one for 1 s more"
+    said = needs_text({**need, "computations": 5, "is_enough": False, "is_assumed": True})
+    assert (
+        said
+        == "measure these 5 for 20 s more, which may still not tell them apart: they are nearly as fast (how long a trial takes is assumed)"
+    )
+
+
+def test_the_command_tells_it(record: RunRecord, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record.save(tmp_path)
+    told = document_of(capsys, "explain", tmp_path, "--undecided")
+    assert [row["above_s"] for row in told["rivals"]] == pytest.approx([0.1])
+    status, out, _ = in_this_process(capsys, "explain", tmp_path, "--undecided")
+    assert status == 0
+    assert any(line.startswith("  Add on numpy instead of Add on partitions (nodes 1): the second could be ") for line in out.splitlines())
+
+
+def test_what_was_measured_and_came_of_it_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    cost = {"seconds": 1e-3, "interval_s": 3e-4}
+    row = {"id": "cafe", "before": cost, "after": {"seconds": 1.1e-3, "interval_s": 1e-5}}
+    document = {"before": {"rivals": [1]}, "after": {"rivals": []}, "repeated": [row], "is_same_plan": True, "total_s": 2e-3}
+    show_decided(document)
+    assert capsys.readouterr().out.splitlines() == [
+        "  cafe: 1 ms ± 300 µs before, 1.1 ms ± 10 µs now",
+        "1 undecided before, 0 now",
+        "the plan stays: predicted 2 ms",
+    ]
+    show_decided({**document, "is_same_plan": False, "difference_s": -1e-4})
+    assert "another plan is best now: predicted 2 ms, -100 µs beside that of the run" in capsys.readouterr().out
+
+
+@pytest.mark.long
+def test_measuring_what_is_undecided_narrows_it(chain: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLLAGE_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("COLLAGE_TOOLCHAINS", "collage_test_toolchains:Numpy,collage_test_toolchains:Partitions")
+    shorten_trials(monkeypatch.setattr)
+    run = partition(chain, Options(("numpy", "partitions"), budget_s=1.0))
+    wide = [CostedCandidate(item.held, replace(item.cost, interval_s=item.cost.seconds)) if item.cost.source == "measured" else item
+            for item in run.candidates]  # fmt: skip
+    unsure = replace(run, candidates=wide)
+    assert undecided(unsure)["rivals"], "each cost may be off by as much as it is"
+    found = decide(unsure, chain, 0.5)
+    assert found["repeated"]
+    assert all(row["after"]["interval_s"] < row["before"]["interval_s"] for row in found["repeated"])
+    json.dumps(found)
+    sure = [CostedCandidate(item.held, replace(item.cost, interval_s=None)) for item in run.candidates]
+    with pytest.raises(CollageError, match="nothing is undecided in this run"):
+        decide(replace(run, candidates=sure), chain)
