@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from .each_text import each_told, show_each
 from .json_output import print_json
 from .run_options import FORM_HELP, FORMS, OBJECTIVE_HELP, SEARCHERS_HELP
 from .say import say
@@ -66,10 +67,11 @@ def _show_search(document: dict[str, Any]) -> None:
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for the artifact.")
 @click.option("--inputs", type=click.Path(path_type=Path), help="An .npz with your own inputs; seeded ones unless given.")
 @click.option("--form", type=click.Choice(FORMS), default="module", show_default=True, help=FORM_HELP)
+@click.option("--check-each", "checks_each", is_flag=True, help="Compare each partition with the reference: where does an error begin?")
 @click.option("--ir", "with_module", is_flag=True, help="Also write the partitioned Relax module (docs/tvm.md), of a MODEL that is one.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @watched
-def apply(plan: Path, model: str, out: Path, inputs: Path | None, form: str, with_module: bool, as_json: bool) -> None:
+def apply(plan: Path, model: str, out: Path, inputs: Path | None, form: str, checks_each: bool, with_module: bool, as_json: bool) -> None:
     """Phase 4 alone: build what PLAN says of MODEL, and verify it."""
     from ..pipeline.apply import check_has_module
     from ..pipeline.apply_shapes import apply as build
@@ -81,9 +83,10 @@ def apply(plan: Path, model: str, out: Path, inputs: Path | None, form: str, wit
     if with_module:
         check_has_module(known, model)
     beside = plans_beside(plan, known)
-    with Progress(quiet=as_json and not sys.stderr.isatty()) as progress:
-        verify = build(known, model, out, progress, inputs, form)
-        others = {name: build(read_plan(path), model, out / name, progress, form=form) for name, path in beside.items()}
+    how = {"form": form, "checks_each": checks_each}
+    with each_told(as_json=as_json), Progress(quiet=as_json and not sys.stderr.isatty()) as progress:
+        verify = build(known, model, out, progress, inputs, **how)
+        others = {name: build(read_plan(path), model, out / name, progress, **how) for name, path in beside.items()}
     if with_module:
         _write_module([plan, *beside.values()], model, out)
     if as_json:
@@ -93,6 +96,8 @@ def apply(plan: Path, model: str, out: Path, inputs: Path | None, form: str, wit
         for row in found.get("shapes") or [found]:
             at = f" at {row['name']}" if "name" in row else ""
             say(f"{folder}: largest relative error {row['max_rel_error']:.2g}{at}")
+            if "each" in row:
+                show_each(row["each"])
 
 
 def _write_module(plans: Sequence[Path], model: str, out: Path) -> None:

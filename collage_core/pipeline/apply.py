@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..base.model_file import is_relax_file
 from ..errors import AccuracyError, CollageError
@@ -22,17 +22,31 @@ from .described import check_not_described
 from .discover import Phases
 from .timing_gap import Surroundings, timing_gap
 
+if TYPE_CHECKING:
+    from .assemble_and_verify import Built
 
-def apply(plan: Plan, source: str | Path, out: Path, emit: Emit = ignore, inputs: Path | None = None, form: str = MODULE) -> dict[str, Any]:
+
+def apply(
+    plan: Plan,
+    source: str | Path,
+    out: Path,
+    emit: Emit = ignore,
+    inputs: Path | None = None,
+    form: str = MODULE,
+    *,
+    checks_each: bool = False,
+) -> dict[str, Any]:
     """Phase 4 alone: build what `plan` says, verify it, and leave the artifact in `out`; gives the `verify` document.
 
     Args:
         inputs: An ``.npz`` with the user's own inputs, of the shapes that the plan was made for; seeded ones unless given.
         form: Of the artifact: ``module``, ``pieces``, ``native``, or ``auto`` (`rewrite.forms`).
+        checks_each: Compare each partition with the reference, too; the document has the errors as ``each`` (`check_each`).
 
     Raises:
         CollageError: the plan is for another model or cannot have this form, a target of it is not usable here, or the inputs do not fit.
-        AccuracyError: the artifact computes something else than the model; nothing is left in `out`.
+        AccuracyError: the artifact computes something else than the model; nothing is left in `out`. It is a `PartitionAccuracyError`,
+            which names the partition, where each is checked.
     """
     from .assemble_and_verify import build_and_verify
 
@@ -54,10 +68,24 @@ def apply(plan: Plan, source: str | Path, out: Path, emit: Emit = ignore, inputs
     if form in (NATIVE, AUTO):
         check_own_files(out)
     with build_and_verify(model, plan, given, phases, emit, out, form=form) as built:
+        each = _checked_each(built) if checks_each else {}
         check_accuracy(built.verify, plan.accuracy)
         remove_artifact(out)
         plan.write(out / "plan.json")
-        return {**built.verify, "accuracy": plan.accuracy, "gap": timing_gap(plan, built.verify, Surroundings.since(built.load))}
+        gap = timing_gap(plan, built.verify, Surroundings.since(built.load))
+        return {**built.verify, "accuracy": plan.accuracy, "gap": gap, **each}
+
+
+def _checked_each(built: Built) -> dict[str, Any]:
+    """Return the errors of each partition as ``each``. Raises PartitionAccuracyError where the whole is wrong."""
+    from .check_each import PartitionAccuracyError, begins_text, check_each
+
+    each = check_each(built)
+    try:
+        check_accuracy(built.verify, built.plan.accuracy)
+    except AccuracyError as error:
+        raise PartitionAccuracyError(f"{error.message}; {begins_text(each)}", error.hint, each) from error
+    return {"each": each}
 
 
 def check_accuracy(verify: dict[str, Any], accuracy: float) -> None:

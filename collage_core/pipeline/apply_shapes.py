@@ -17,10 +17,20 @@ from .discover import planned_shapes
 from .shaped_build import build_shaped
 
 
-def apply(plan: Plan, source: str | Path, out: Path, emit: Emit = ignore, inputs: Path | None = None, form: str = MODULE) -> dict[str, Any]:
+def apply(
+    plan: Plan,
+    source: str | Path,
+    out: Path,
+    emit: Emit = ignore,
+    inputs: Path | None = None,
+    form: str = MODULE,
+    *,
+    checks_each: bool = False,
+) -> dict[str, Any]:
     """Build what `plan` says, verify it at each of its shapes, and leave the artifact in `out`.
 
     Args:
+        checks_each: As `apply.apply` takes it.
         inputs: As `apply.apply` takes them; of several shapes they verify the one that they have, and seeded ones the others.
         form: As `apply.apply` takes it; the artifact of several shapes is made of modules.
 
@@ -31,7 +41,7 @@ def apply(plan: Plan, source: str | Path, out: Path, emit: Emit = ignore, inputs
         CollageError, AccuracyError: as `apply.apply`.
     """
     if not plan.by_shape:
-        return one_shape.apply(plan, source, out, emit, inputs, form)
+        return one_shape.apply(plan, source, out, emit, inputs, form, checks_each=checks_each)
     if form not in (MODULE, AUTO):
         said = f"an artifact for {len(plan.by_shape)} shapes is made of modules, it cannot be {form}"
         raise CollageError(said, "leave --form out, or take the plan of one shape", "form")
@@ -42,7 +52,8 @@ def apply(plan: Plan, source: str | Path, out: Path, emit: Emit = ignore, inputs
     for number, one in enumerate(plan.by_shape):
         emit(Note(f"shape {number + 1} of {len(plan.by_shape)}: {one.name}"))
         brought = inputs if number == given else None
-        rows.append({"name": one.name, **one_shape.apply(one.plan, source, out / folder_of(number), emit, brought)})
+        verify = one_shape.apply(one.plan, source, out / folder_of(number), emit, brought, checks_each=checks_each)
+        rows.append({"name": one.name, **verify})
     own = next((row for row, one in zip(rows, plan.by_shape, strict=True) if one.plan.model == plan.model), None)
     if own is None:
         raise CollageError("the plan is broken: none of its shapes is its own", "make it again with `collage partition`", "bad_plan")
