@@ -12,7 +12,7 @@ import click
 from .each_text import each_told, show_each
 from .json_output import print_json
 from .run_options import FORM_HELP, FORMS, OBJECTIVE_HELP, SEARCHERS_HELP
-from .say import say
+from .say import milliseconds, say, signed
 from .watched import watched
 
 OTHER_VERSIONS_HELP = "Run it although a toolchain has another version than the one that it was built with."
@@ -153,8 +153,28 @@ def _mean(item: Mapping[str, Any]) -> str:
 
 
 def _print_profile(profile: Mapping[str, Any]) -> None:
-    whole_s = profile["whole_s"]
-    rows = [(part["seconds"], f"{part['target']}, {part['nodes']} nodes  {part['id']}") for part in profile["partitions"]]
-    for seconds, name in [*rows, (profile["rest_s"], "calls, and what no kernel computes")]:
-        say(f"{seconds * 1e3:9.4g} ms  {seconds / whole_s:6.1%}  {name}")
-    say(f"{whole_s * 1e3:9.4g} ms  of the whole")
+    """Print what each partition takes inside the whole, what was predicted of it, and where the two part ways most."""
+    whole_s, parts = profile["whole_s"], profile["partitions"]
+    has_plan = any(part["predicted_s"] is not None for part in parts)
+    say(f"{'inside':>12} {'share':>6}" + (f"  {'predicted':>20}  {'difference':>10}" if has_plan else ""))
+    for part in parts:
+        many = f" in {part['partitions']} partitions" if part["partitions"] > 1 else ""
+        name = f"{part['target']}, {part['nodes']} nodes{many} from {part['first']!r}  [{part['id']}]"
+        say(_profile_line(part["seconds"], whole_s, has_plan, part["predicted_s"], part["interval_s"], name))
+    rest = "calls, and what no kernel computes"
+    say(_profile_line(profile["rest_s"], whole_s, has_plan, profile["predicted_between_s"], None, rest))
+    say(_profile_line(whole_s, whole_s, has_plan, profile["predicted_s"], None, "the whole"))
+    known = [part for part in parts if part["difference_s"] is not None]
+    if known:
+        most = max(known, key=lambda part: abs(part["difference_s"]))
+        within = most["interval_s"] is not None and abs(most["difference_s"]) <= most["interval_s"]
+        noise = ", within what its cost may be off" if within else ""
+        say(f"predicted and measured differ most on {most['target']} from {most['first']!r}: {signed(most['difference_s'])}{noise}")
+
+
+def _profile_line(seconds: float, whole_s: float, has_plan: bool, predicted_s: float | None, off_s: float | None, name: str) -> str:
+    line = f"{milliseconds(seconds):>12} {seconds / whole_s:>6.1%}"
+    if has_plan:
+        told = milliseconds(predicted_s) + ("" if off_s is None else f" ± {milliseconds(off_s)}")
+        line += f"  {told:>20}  {signed(None if predicted_s is None else seconds - predicted_s):>10}"
+    return f"{line}  {name}"

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -47,16 +47,19 @@ class Profile:
         whole_s: Seconds of one inference.
         partitions: Seconds of each partition in it, by its id; those that are functions of the module itself are in the rest.
         rest_s: What is left: calls, functions of the module, copies that it makes.
+        functions: Seconds of that between two kernels, by the ids of the functions of the module that are called there.
     """
 
     whole_s: float
     partitions: Mapping[str, float]
     rest_s: float
+    functions: Mapping[tuple[str, ...], float] = field(default_factory=dict)
 
     def of(self, whole_s: float) -> Profile:
         """Return the same shares of an inference of `whole_s` seconds: a profile is of few inferences, at another moment."""
         share = whole_s / self.whole_s if self.whole_s > 0 else 1.0
-        return Profile(whole_s, {id: seconds * share for id, seconds in self.partitions.items()}, self.rest_s * share)
+        functions = {ids: seconds * share for ids, seconds in self.functions.items()}
+        return Profile(whole_s, {id: seconds * share for id, seconds in self.partitions.items()}, self.rest_s * share, functions)
 
 
 class Artifact:
@@ -180,9 +183,11 @@ class Artifact:
         one_s = max(time.perf_counter() - begin, 1e-9)
         found = self.calls.profile(max(5, min(100, round(LONGEST_TIMING_S / one_s))))
         ids = [entry.id for entry in self.manifest.called]
-        partitions = {id: median(parts[id] for _, parts in found) for id in ids}
         return Profile(
-            median(whole_s for whole_s, _ in found), partitions, median(whole_s - sum(parts.values()) for whole_s, parts in found)
+            median(one.whole_s for one in found),
+            {id: median(one.seconds(id) for one in found) for id in ids},
+            median(one.whole_s - sum(one.seconds(id) for id in ids) for one in found),
+            {group: median(one.gap_s(*ends) for one in found) for group, ends in function_groups(self.manifest.partitions).items()},
         )
 
     def bind(self, arrays: Mapping[str, np.ndarray]) -> Callable[[], None]:
@@ -191,6 +196,26 @@ class Artifact:
             self._prepare_thread()
             self.calls.inputs.fill(arrays)
             return self.calls.bound()
+
+
+def function_groups(partitions: Sequence[PartitionEntry]) -> dict[tuple[str, ...], tuple[str | None, str | None]]:
+    """Return the ids of functions of the module that run in a row → the kernels before and after them; None for an end of the inference.
+
+    The module calls its partitions in the order of the manifest.
+    """
+    groups: dict[tuple[str, ...], tuple[str | None, str | None]] = {}
+    row: list[str] = []
+    before: str | None = None
+    for entry in partitions:
+        if entry.function:
+            row.append(entry.id)
+        elif entry.symbol:
+            if row:
+                groups[tuple(row)] = before, entry.id
+            row, before = [], entry.id
+    if row:
+        groups[tuple(row)] = before, None
+    return groups
 
 
 def timed(call: Callable[[], None], repeat: int | None) -> list[float]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,32 @@ class OpaqueValue:
 
     def __init__(self, value: Any = None):
         self.value = value
+
+
+@dataclass(frozen=True)
+class Inference:
+    """The times of one inference, as `time.perf_counter` tells them.
+
+    Attributes:
+        spans: Id of a partition that is a kernel → the begin and the end of each of its runs.
+    """
+
+    begin_s: float
+    end_s: float
+    spans: Mapping[str, Sequence[tuple[float, float]]]
+
+    @property
+    def whole_s(self) -> float:
+        return self.end_s - self.begin_s
+
+    def seconds(self, id: str) -> float:
+        """Return the seconds of the partition `id`, which is a kernel."""
+        return sum(end - begin for begin, end in self.spans[id])
+
+    def gap_s(self, before: str | None, after: str | None) -> float:
+        """Return the seconds from the end of the kernel `before` to the begin of `after`; None is an end of the inference."""
+        first, last = (self.spans[id] if id is not None else () for id in (after, before))
+        return max((first[0][0] if first else self.end_s) - (last[-1][1] if last else self.begin_s), 0.0)
 
 
 class PartitionCall:
@@ -48,13 +75,13 @@ class PartitionCall:
         return self._kernel.run if direct is None else direct()
 
     @contextmanager
-    def timed(self, seconds: list[float]) -> Iterator[None]:
-        """Add the seconds of each run of the kernel to `seconds` meanwhile."""
+    def timed(self, spans: list[tuple[float, float]]) -> Iterator[None]:
+        """Add the begin and the end of each run of the kernel to `spans` meanwhile, as `time.perf_counter` tells them."""
 
         def run() -> None:
             begin = time.perf_counter()
             self._kernel.run()
-            seconds.append(time.perf_counter() - begin)
+            spans.append((begin, time.perf_counter()))
 
         self.run = run
         try:
@@ -97,18 +124,18 @@ class Calls(ABC):
         """Return copies of the outputs of the last call, by name."""
         return {name: _copied(value) for name, value in self.made().items()}
 
-    def profile(self, times: int) -> list[tuple[float, dict[str, float]]]:
-        """Run some inferences; return the seconds of each, and in it those of each partition that is a kernel, by its id."""
+    def profile(self, times: int) -> list[Inference]:
+        """Run some inferences; return for each the times of the whole and of each partition that is a kernel."""
         made = []
         for _ in range(times):
-            seconds: dict[str, list[float]] = {partition.entry.id: [] for partition in self._partitions}
+            spans: dict[str, list[tuple[float, float]]] = {partition.entry.id: [] for partition in self._partitions}
             with ExitStack() as stack:
                 for partition in self._partitions:
-                    stack.enter_context(partition.timed(seconds[partition.entry.id]))
+                    stack.enter_context(partition.timed(spans[partition.entry.id]))
                 begin = time.perf_counter()
                 self.call()
-                whole_s = time.perf_counter() - begin
-            made.append((whole_s, {id: sum(runs) for id, runs in seconds.items()}))
+                end = time.perf_counter()
+            made.append(Inference(begin, end, spans))
         return made
 
     def _single_call(self, partition: PartitionCall) -> Callable[[], None]:

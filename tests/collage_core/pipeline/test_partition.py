@@ -100,8 +100,12 @@ def test_it_computes_what_the_model_computes(made: tuple[Path, Path, dict[str, A
     model = load_model(resolve("mini_mnist"))
     inputs = model.seeded_inputs(7)
     np.savez(tmp_path / "inputs.npz", **inputs)  # type: ignore[arg-type]
-    done = collage(home, "run", out, "--inputs", tmp_path / "inputs.npz", "--outputs", tmp_path / "outputs.npz", "--bench", "--json")
-    assert document(done)["bench"]["median_s"] > 0
+    command = ("run", out, "--inputs", tmp_path / "inputs.npz", "--outputs", tmp_path / "outputs.npz", "--bench", "--profile")
+    told = document(collage(home, *command, "--json"))
+    assert told["bench"]["median_s"] > 0
+    predicted = {part["id"]: part["predicted_s"] for part in told["profile"]["partitions"]}
+    costs = {part["id"]: part["cost_s"] for part in found["plan"]["partitions"] if part["target"] != HOST_TARGET}
+    assert predicted == costs, "each partition is timed inside the whole, beside its cost"
     with np.load(tmp_path / "outputs.npz") as got:
         assert largest_error(dict(got), model.reference(inputs)) < 1e-5
 

@@ -15,7 +15,9 @@ import pytest
 from collage_core.errors import CollageError
 from collage_core.rewrite.assemble import assemble
 from collage_core.rewrite.partition_models import PartitionModel
-from collage_core.rewrite.runtime.artifact import Artifact
+from collage_core.rewrite.runtime.artifact import Artifact, function_groups
+from collage_core.rewrite.runtime.manifest import PartitionEntry
+from collage_core.rewrite.runtime.module_calls import Inference
 from collage_core.toolchains.onnxruntime import OnnxRuntimeToolchain
 from collage_core.toolchains.registry import get
 from tests.helpers.small_models import node, sub_model, tensor
@@ -153,7 +155,20 @@ def test_a_profile_tells_how_long_each_kernel_takes_inside_the_whole(name: str, 
     assert list(found.partitions) == [piece.id for piece in pieces if piece.target != "tvm"]
     assert all(0 < seconds < found.whole_s for seconds in found.partitions.values())
     assert 0 < found.rest_s < found.whole_s
+    assert sorted(id for ids in found.functions for id in ids) == sorted(piece.id for piece in pieces if piece.target == "tvm")
+    assert sum(found.functions.values()) <= found.whole_s
     np.testing.assert_array_equal(artifact.run(drawn(1))["y"], np.maximum(drawn(1)["x"], 0))
+
+
+def test_functions_of_the_module_are_timed_from_kernel_to_kernel():
+    def entry(id: str, **kind: str) -> PartitionEntry:
+        return PartitionEntry(id, "tvm", "1", (id,), (), (), **kind)
+
+    calls = [entry("a", function="f"), entry("b", function="g"), entry("c", symbol="s"), entry("host"), entry("d", function="h")]
+    assert function_groups(calls) == {("a", "b"): (None, "c"), ("d",): ("c", None)}
+    assert function_groups([entry("c", symbol="s"), entry("d", symbol="t")]) == {}
+    inference = Inference(1.0, 9.0, {"c": [(3.0, 5.0)]})
+    assert (inference.whole_s, inference.seconds("c"), inference.gap_s(None, "c"), inference.gap_s("c", None)) == (8.0, 2.0, 2.0, 4.0)
 
 
 def test_only_the_kernel_of_a_plan_of_one_is_loaded_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
