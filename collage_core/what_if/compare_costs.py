@@ -54,8 +54,11 @@ def is_database(where: str) -> bool:
     path = where if os.path.exists(where) else where.rpartition(MACHINE)[0]
     if not os.path.isfile(path):
         return False
-    with open(path, "rb") as file:
-        return file.read(len(_SQLITE_MAGIC)) == _SQLITE_MAGIC
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(_SQLITE_MAGIC)) == _SQLITE_MAGIC
+    except OSError:
+        return False
 
 
 def compare_costs(first: str, second: str) -> dict[str, Any]:

@@ -123,13 +123,12 @@ def decide(
     renewed = _with_costs(record, costs)
     found = replanned(renewed, Terms(record.plan.constraints))
     kept = given_result(renewed, [part.id for part in record.plan.partitions])
-    after = undecided_here(replace(renewed, plan=found.plan), clock)
-    by_id = {item.id: item for item in record.candidates}
+    by_id = {item.id: item.cost for item in record.candidates}
     return {
         "schema": 1,
         "before": before,
-        "after": after,
-        "repeated": [{"id": id, "before": by_id[id].cost.to_json(), "after": cost.to_json()} for id, cost in costs.items()],
+        "after": undecided_here(replace(renewed, plan=found.plan), clock),
+        "repeated": [{"id": id, "before": by_id[id].to_json(), "after": cost.to_json()} for id, cost in costs.items()],
         "plan": [part.model_dump(mode="json") for part in found.plan.partitions],
         "total_s": found.plan.total_s,
         "difference_s": None if kept is None else (found.planned.final.total - kept.total) / FEMTOSECONDS,

@@ -14,7 +14,6 @@ from collage_core.cost.cost import Cost
 from collage_core.errors import CollageError
 from collage_core.graph.index_set import IndexSet
 from collage_core.options import Options
-from collage_core.pipeline.apply import apply
 from collage_core.pipeline.record import CostedCandidate, RunRecord, search_candidates
 from collage_core.pipeline.run import partition
 from collage_core.rewrite.plan import read_plan
@@ -22,6 +21,7 @@ from collage_core.what_if.apparent_loss import apparent_loss, largest_pieces, ow
 from collage_core.what_if.compare import compare
 from tests.helpers.command import document_of, in_this_process
 from tests.helpers.graphs import graph as graph_of
+from tests.helpers.searched_runs import searched_run
 
 COSTS = {
     "targets": {"onnxruntime": {"op_s": 3, "ops": {"Conv": 1}}, "tvm": {"op_s": 2, "ops": {"Conv": 9}}},
@@ -196,14 +196,22 @@ def test_an_option_without_its_question_is_refused(
 
 @pytest.mark.long
 def test_what_a_run_does_not_know_of_it_is_measured(chain: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each piece of the given plan is built and timed; the plan file is then built whole, and computes what the model does."""
+    """Each piece of the given plan is built, checked and timed as the run does it."""
+    monkeypatch.setenv("COLLAGE_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("COLLAGE_TOOLCHAINS", "collage_test_toolchains:Numpy,collage_test_toolchains:Partitions")
     shorten(monkeypatch.setattr)
-    record = partition(chain, Options(("onnxruntime", "tvm"), max_depth={"": 1}, out=tmp_path / "out"))
-    given = {"*": "onnxruntime", "mul": "tvm"}
-    own = own_plan(record, given, {}, chain)
+    cut = {"kind": "cut", "between": ["relu", "add"]}
+    record = searched_run(chain, Options(("numpy", "partitions"), max_depth={"": 1}, constraints=(cut,), budget_s=0.5))
+    known = {(item.target, tuple(item.inside)) for item in record.candidates}
+    assert ("numpy", (0, 1, 2)) not in known
+    given = [{"target": "numpy", "nodes": ["relu", "add", "sigmoid"]}, {"target": "partitions", "nodes": ["mul"]}]
+    path = written(given, tmp_path)
+    assert [0, 1, 2] in [list(item.inside) for item in own_plan(record, path, {}).unknown]
+    own = own_plan(record, path, {}, chain)
     assert own.unknown == []
-    assert {part.source for part in own.plan.partitions} == {"measured"}
-    assert {name: part.target for part in own.plan.partitions for name in part.names}["mul"] == "tvm"
-    found = apparent_loss(record, given, model=chain)
-    assert found["apparent_loss_s"] is not None
-    assert apply(own.plan, chain, tmp_path / "built")["max_rel_error"] <= own.plan.accuracy
+    assert [(part.target, part.nodes, part.source) for part in own.plan.partitions] == [
+        ("numpy", (0, 1, 2), "measured"),
+        ("partitions", (3,), "measured"),
+    ]
+    found = apparent_loss(record, path, model=chain)
+    assert (found["apparent_loss_s"] is not None, found["unknown"]) == (True, [])

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from collage_core.errors import CollageError
+from collage_core.events import ignore
 from collage_core.options import Options
 from collage_core.pipeline.record import RunRecord
 from collage_core.pipeline.run import partition
@@ -130,3 +131,21 @@ def test_the_command_says_the_same(run: Path, capsys: pytest.CaptureFixture[str]
     assert any("another target: " in line and "on tvm instead of " in line for line in lines)
     moved = found["moved"][0]
     assert f"{moved['node']:>7} {moved['name']} ({moved['op']}): tvm, in the second onnxruntime" in lines
+
+
+def test_a_partitioning_from_elsewhere_has_the_plan_that_the_run_wrote_down(
+    chain: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its name is not that of a target, and no rule finds exactly its groups."""
+    monkeypatch.setenv("COLLAGE_TOOLCHAINS", "collage_test_toolchains:Partitions")
+    monkeypatch.setenv("COLLAGE_TEST_GROUPS", "relu+add sigmoid+mul")
+    cost = {(0,): 1.0, (1,): 1.0, (0, 1): 3.0, (2, 3): 0.5}
+    record = partition(
+        chain, Options(("partitions",), costs="function:get"), ignore, lambda candidate: cost.get(tuple(candidate.inside), 9.0)
+    )
+    record.save(tmp_path)
+    found = compare(tmp_path, f"{tmp_path}#partitions:everything")
+    assert (found["first"]["total_s"], found["second"]["total_s"]) == (2.5, 3.5)
+    (region,) = found["regions"]
+    assert [[part["nodes"] for part in region[side]] for side in ("first", "second")] == [[[0], [1]], [[0, 1]]]
+    assert (region["kind"], region["change_s"], region["saves_s"]) == ("recut", -1.0, 1.0)

@@ -25,6 +25,7 @@ from collage_core.pipeline.run import partition
 from collage_core.rules.candidate import CandidatePartition
 from collage_core.what_if.undecided import Timed, decide, needs, undecided
 from tests.helpers.command import document_of, in_this_process
+from tests.helpers.searched_runs import searched_run
 
 SECONDS = {"relu": 1.0, "add": 1.0, "sigmoid": 1.0, "mul": 1.0}
 
@@ -154,10 +155,10 @@ def test_measuring_what_is_undecided_narrows_it(chain: Path, tmp_path: Path, mon
     monkeypatch.setenv("COLLAGE_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("COLLAGE_TOOLCHAINS", "collage_test_toolchains:Numpy,collage_test_toolchains:Partitions")
     shorten_trials(monkeypatch.setattr)
-    run = partition(chain, Options(("numpy", "partitions"), budget_s=1.0))
-    wide = [CostedCandidate(item.held, replace(item.cost, interval_s=item.cost.seconds)) if item.cost.source == "measured" else item
-            for item in run.candidates]  # fmt: skip
-    unsure = replace(run, candidates=wide)
+    run = searched_run(chain, Options(("numpy", "partitions"), budget_s=1.0))
+    wide = Cost(1.0, "measured", interval_s=1.0)
+    costed = [CostedCandidate(item.held, wide) if item.target != "host" else item for item in run.candidates]
+    unsure = replace(run, candidates=costed, problem=run.problem.with_candidates(search_candidates(costed)))
     assert undecided(unsure)["rivals"], "each cost may be off by as much as it is"
     found = decide(unsure, chain, 0.5)
     assert found["repeated"]

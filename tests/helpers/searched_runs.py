@@ -1,0 +1,20 @@
+"""A run up to its plan, on costs that are measured: nothing is built whole, which would take most of its time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from collage_core.events import ignore
+from collage_core.options import Options
+from collage_core.pipeline.record import RunRecord
+from collage_core.pipeline.run import Run
+
+
+def searched_run(source: Path, options: Options) -> RunRecord:
+    run = Run(source, options, ignore)
+    try:
+        run.cost()
+        run.search()
+        return run.record()
+    finally:
+        run.close()
