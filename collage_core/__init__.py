@@ -1,7 +1,7 @@
 """Collage Explorer's engine: finds the fastest way to run a neural network over several toolchains at once.
 
-``import collage_core as collage`` gives `collage.partition`, `collage.Options`, `collage.apply`, `collage.Artifact` to run what these build,
-`collage.compare` and `collage.apparent_loss`. Nothing that takes long to import is imported before it is needed.
+``import collage_core as collage`` gives `collage.partition`, `collage.Options` and `collage.apply`, `collage.Artifact` to run what these
+build, `collage.compare` and `collage.apparent_loss`. Nothing that takes long to import is imported before it is needed.
 """
 
 from __future__ import annotations

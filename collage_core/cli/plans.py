@@ -83,10 +83,11 @@ def apply(plan: Path, model: str, out: Path, inputs: Path | None, form: str, che
     if with_module:
         check_has_module(known, model)
     beside = plans_beside(plan, known)
-    how = {"form": form, "checks_each": checks_each}
     with each_told(as_json=as_json), Progress(quiet=as_json and not sys.stderr.isatty()) as progress:
-        verify = build(known, model, out, progress, inputs, **how)
-        others = {name: build(read_plan(path), model, out / name, progress, **how) for name, path in beside.items()}
+        verify = build(known, model, out, progress, inputs, form, checks_each=checks_each)
+        others = {
+            name: build(read_plan(path), model, out / name, progress, form=form, checks_each=checks_each) for name, path in beside.items()
+        }
     if with_module:
         _write_module([plan, *beside.values()], model, out)
     if as_json:
