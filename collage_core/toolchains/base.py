@@ -120,6 +120,7 @@ class Toolchain(ABC):
         lowers_precision: Whether it computes in less precision than the model asks for. Its name says so (``openvino@bf16``), it takes part
             only where the user names it, and the errors of its candidates must add up to no more than the accuracy.
         layout: Layout of the images that its kernels read and make: empty for plain, or ``nchw16c`` (`blocked_layout`).
+        plain: Of a target with a layout, the one that runs a sub-graph alike where no tensor at its ends has the layout: they share a cost.
         tunes: Whether it can look for faster schedules (`tune`).
         partition_for: The ``partition_for_<toolchain>`` of TVM's whose partitioning is a baseline beside it; that of its name unless given.
         takes_external_data: Whether `SubModel.onnx` may name files that hold weights; else these are read into it first (`package`).
@@ -142,6 +143,7 @@ class Toolchain(ABC):
     tunes: bool = False
     partition_for: str = ""
     layout: str = ""
+    plain: str = ""
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Wrap the methods of a subclass so that a wrong answer or an exception of a plug-in does not end the run."""

@@ -11,7 +11,8 @@ from dataclasses import replace
 import numpy as np
 
 from ..base.processor import has_any
-from ..graph.dataflow_graph import TensorType
+from ..graph.dataflow_graph import DataflowGraph, TensorType
+from ..graph.index_set import IndexSet
 from .base import Availability
 
 NCHW16C = "nchw16c"
@@ -24,6 +25,21 @@ def is_blocked(kind: TensorType) -> bool:
     if kind.dtype != "float32" or kind.open_axes or len(shape) != 4 or shape[0] != 1:
         return False
     return shape[1] > 0 and shape[1] % BLOCK == 0 and shape[2] * shape[3] > 1
+
+
+def has_blocked_end(graph: DataflowGraph, inside: IndexSet) -> bool:
+    """Return whether a blocked target holds a tensor blocked that enters or leaves the nodes `inside`."""
+    for index in inside:
+        node = graph.nodes[index]
+        if any(name in graph.producer and graph.producer[name] not in inside and is_blocked(graph.types[name]) for name in node.inputs):
+            return True
+        if any(is_blocked(made.type) and _leaves(graph, made.name, inside) for made in node.outputs):
+            return True
+    return False
+
+
+def _leaves(graph: DataflowGraph, name: str, inside: IndexSet) -> bool:
+    return name in graph.outputs or not all(reader in inside for reader in graph.readers[name])
 
 
 def to_blocked(array: np.ndarray) -> np.ndarray:

@@ -16,6 +16,7 @@ class NcnnBlockedToolchain(NcnnToolchain):
     name = "ncnn@nchw16c"
     letter = "P"
     layout = NCHW16C
+    plain = "ncnn"
     has_native_files = False  # ncnn's own programs know no such layout at the ends of a network.
 
     def availability(self) -> Availability:

@@ -17,6 +17,7 @@ class OnnxRuntimeBlockedToolchain(OnnxRuntimeToolchain):
     name = "onnxruntime@nchw16c"
     letter = "K"
     layout = NCHW16C
+    plain = "onnxruntime"
     has_native_files = False  # Its layout at the ends of a model is that of ONNX Runtime's optimised models, which are for one processor.
     takes_open_shapes = False
     takes_external_data = False

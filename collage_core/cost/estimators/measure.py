@@ -28,6 +28,7 @@ from ...rules.candidate import CandidatePartition
 from ...rules.spec import HOST_TARGET
 from ...toolchains import registry
 from ...toolchains.base import Availability
+from ...toolchains.blocked_layout import has_blocked_end
 from ..cost import HOST_COST, Cost
 from ..database.database import CostDatabase
 from ..database.records import CostKey, Record, machine_id
@@ -274,11 +275,13 @@ class MeasureEstimator:
 
     def computation_key(self, candidate: CandidatePartition) -> CostKey:
         """As `LazyEstimator.computation_key`: whatever schedules it is built with."""
-        available = self._availability(candidate.target)
-        weights = self._weights(candidate.inside) if self._get_toolchain(candidate.target).reads_weights else ""
+        toolchain, target, available = self._get_toolchain(candidate.target), candidate.target, self._availability(candidate.target)
+        if toolchain.plain and not has_blocked_end(self._model.graph, candidate.inside):
+            target, available = toolchain.plain, self._backend.availability(toolchain.plain)
+        weights = self._weights(candidate.inside) if toolchain.reads_weights else ""
         computation = self._computation(candidate.inside)
         options = _options(available.precision, self._flushed_bytes)
-        return CostKey(computation, candidate.target, available.version, self._threads, self.machine, options, weights)
+        return CostKey(computation, target, available.version, self._threads, self.machine, options, weights)
 
     def lowest_core_latency_s(self) -> float:
         """As `LazyEstimator.lowest_core_latency_s`."""

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from collage_core.graph.dataflow_graph import TensorType
+from collage_core.graph.index_set import IndexSet
 from collage_core.model.base import SubModel
 from collage_core.toolchains import blocked_layout
 from collage_core.toolchains.base import Availability
-from collage_core.toolchains.blocked_layout import BLOCK, blocked_availability, is_blocked, to_blocked, to_plain
+from collage_core.toolchains.blocked_layout import BLOCK, blocked_availability, has_blocked_end, is_blocked, to_blocked, to_plain
 from collage_core.toolchains.buffers import aligned_copy, aligned_empty
 from collage_core.toolchains.nchwc_models import REORDER_TARGET, reorder_model
 from collage_core.toolchains.registry import get
+from tests.helpers.models import loaded
 from tests.helpers.small_models import node, sub_model, tensor
 
 TARGETS = ("ncnn@nchw16c", "onnxruntime@nchw16c")
@@ -107,3 +111,13 @@ def test_the_kernel_that_reorders_does_as_numpy(to: bool) -> None:
     given, want = (plain, to_blocked(plain)) if to else (to_blocked(plain), plain)
     model = reorder_model(tensor("x", (1, 48, 3, 5)), "a", "b", to)
     np.testing.assert_array_equal(run(REORDER_TARGET, model, [given])[0], want)
+
+
+def test_which_sub_graphs_have_a_blocked_tensor_at_their_ends(tmp_path: Path) -> None:
+    text = """g (float[1,3,8,8] x) => (float[1,2048] y) {
+        [conv] a = Conv(x, w) [relu] b = Relu(a) [flatten] c = Flatten(b) [tanh] y = Tanh(c)
+    }"""
+    graph = loaded(tmp_path, text, {"w": np.zeros((32, 3, 1, 1), np.float32)}).graph
+    sets = ((0,), (1,), (2,), (3,), (0, 1), (1, 2), (2, 3), (0, 1, 2), (0, 1, 2, 3))
+    plain = [nodes for nodes in sets if not has_blocked_end(graph, IndexSet(nodes))]
+    assert plain == [(3,), (0, 1, 2), (0, 1, 2, 3)]

@@ -294,6 +294,14 @@ def test_another_version_is_measured_anew(bench: Bench, monkeypatch: pytest.Monk
     assert len(bench.tried) == bench.saved() == 2
 
 
+def test_a_target_with_a_layout_shares_the_cost_of_the_plain_one_where_nothing_at_the_ends_has_the_layout(bench: Bench) -> None:
+    both = [*bench.candidates("ncnn", (RELU1,)), *bench.candidates("ncnn@nchw16c", (RELU1,))]
+    costs = bench.costs(both)
+    assert len(bench.tried) == bench.saved() == 1
+    assert costs["ncnn", (RELU1,)] == costs["ncnn@nchw16c", (RELU1,)]
+    assert costs["ncnn", (RELU1,)].seconds
+
+
 def test_accuracy_of_today_decides_over_what_was_measured(bench: Bench) -> None:
     candidates = bench.candidates("wrong_numbers", (RELU1,))
     assert bench.costs(candidates)["wrong_numbers", (RELU1,)].stage == "numerics"
