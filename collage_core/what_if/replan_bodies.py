@@ -13,12 +13,13 @@ from typing import Any
 from ..cost.cost import Cost
 from ..errors import InfeasibleError
 from ..pipeline.body_rows import named_nodes
+from ..pipeline.plan_documents import plan_document
 from ..pipeline.record import CostedCandidate, RunRecord, search_candidates
-from ..rewrite.plan import Plan, PlannedBody
 from ..rules.spec import HOST_TARGET
+from ..search.constraints.constraints import allowed_indices, parse_constraints
 from ..search.constraints.inner_constraints import inner_constraints, speaks_of_nodes
 
-Replan = Callable[[RunRecord, tuple[dict[str, Any], ...], int], Plan]
+Replan = Callable[[RunRecord, tuple[dict[str, Any], ...], int], RunRecord]
 """Finds the best plan of a body under constraints; the number says how often the body ran while the runs of bodies in it were counted."""
 
 WHY = "its bodies planned anew, on known costs"
@@ -38,35 +39,64 @@ def with_bodies_replanned(record: RunRecord, constraints: Sequence[Mapping[str, 
     return record
 
 
+def refused_in_bodies(record: RunRecord, constraints: Sequence[Mapping[str, Any]]) -> int:
+    """Return how many candidates in the bodies of a run are forbidden by those of `constraints` that select nodes of bodies."""
+    count = 0
+    for body in (body for bodies in record.bodies.values() for body in bodies.values()):
+        held = [item for item in _held(body, constraints, record.graph.index_by_name) if speaks_of_nodes(item)]
+        allowed = allowed_indices(body.problem, parse_constraints(held, body.problem))
+        count += len(body.problem.candidates) - len(allowed) + refused_in_bodies(body, held)
+    return count
+
+
 def _held(body: RunRecord, constraints: Sequence[Mapping[str, Any]], around: Mapping[str, int]) -> tuple[dict[str, Any], ...]:
     return inner_constraints(constraints, around, named_nodes(body.graph), [target.name for target in body.plan.targets])
 
 
 def _with_node(record: RunRecord, name: str, held: Mapping[str, tuple[dict[str, Any], ...]], replan: Replan, times: int) -> RunRecord:
     """Return `record` with the bodies of the node `name` planned under the constraints `held`, and the node's cost on the host by that."""
-    planned, more_s = dict[str, PlannedBody](), 0.0
+    known = record.plan.bodies[name]
     try:
-        for attribute, body in record.bodies[name].items():
-            known = record.plan.bodies[name][attribute]
-            plan = replan(body, held[attribute], max(known.runs, 1))
-            planned[attribute] = known.model_copy(update={"plan": plan})
-            more_s += known.runs / times * (plan.total_s - body.plan.total_s)
+        made = {attribute: replan(body, held[attribute], max(known[attribute].runs, 1)) for attribute, body in record.bodies[name].items()}
     except InfeasibleError as error:
-        why = error.message
-        return _with_cost(record, name, lambda cost: Cost.invalid("predicate", f"its bodies have no plan: {why}"))
-    record = replace(record, plan=record.plan.model_copy(update={"bodies": {**record.plan.bodies, name: planned}}))
-    if not more_s:
-        return record
-    return _with_cost(
-        record, name, lambda cost: cost if cost.seconds is None else Cost(max(0.0, cost.seconds + more_s), "estimate", reason=WHY)
+        return _with_cost(record, name, Cost.invalid("predicate", f"its bodies have no plan: {error.message}"))
+    planned = {attribute: known[attribute].model_copy(update={"plan": body.plan}) for attribute, body in made.items()}
+    before = record.bodies[name]
+    more_s = sum(known[attribute].runs / times * (body.plan.total_s - before[attribute].plan.total_s) for attribute, body in made.items())
+    record = replace(
+        record,
+        plan=record.plan.model_copy(update={"bodies": {**record.plan.bodies, name: planned}}),
+        bodies={**record.bodies, name: made},
+        document={**record.document, "bodies": [_row(row, made, more_s) if row["name"] == name else row for row in _rows(record)]},
     )
+    cost = _host_cost(record, name)
+    if not more_s or cost is None or cost.seconds is None:
+        return record
+    return _with_cost(record, name, Cost(max(0.0, cost.seconds + more_s), "estimate", reason=WHY))
 
 
-def _with_cost(record: RunRecord, name: str, changed: Callable[[Cost], Cost]) -> RunRecord:
+def _rows(record: RunRecord) -> list[dict[str, Any]]:
+    return record.document.get("bodies") or []
+
+
+def _row(row: Mapping[str, Any], made: Mapping[str, RunRecord], more_s: float) -> dict[str, Any]:
+    """Return the row of a node in the document with other plans of its bodies, which take that much more."""
+    bodies = [{**old, **plan_document(body.plan), "bodies": _rows(body)} for old in row["bodies"] for body in [made[old["attribute"]]]]
+    predicted_s = row["predicted_s"]
+    return {**row, "bodies": bodies, "predicted_s": None if predicted_s is None else predicted_s + more_s}
+
+
+def _host_cost(record: RunRecord, name: str) -> Cost | None:
+    index = record.graph.index_by_name[name]
+    return next((item.cost for item in record.candidates if item.target == HOST_TARGET and index in item.inside), None)
+
+
+def _with_cost(record: RunRecord, name: str, cost: Cost) -> RunRecord:
     """Return `record` with another cost of the node `name` where the host runs it."""
     index = record.graph.index_by_name[name]
     costed = [
-        CostedCandidate(item.held, changed(item.cost)) if item.target == HOST_TARGET and index in item.inside else item
-        for item in record.candidates
+        CostedCandidate(item.held, cost) if item.target == HOST_TARGET and index in item.inside else item for item in record.candidates
     ]
-    return replace(record, candidates=costed, problem=record.problem.with_candidates(search_candidates(costed, record.problem.lowered)))
+    rows = [{**row, "host": cost.to_json()} if row["name"] == name else row for row in _rows(record)]
+    problem = record.problem.with_candidates(search_candidates(costed, record.problem.lowered))
+    return replace(record, candidates=costed, problem=problem, document={**record.document, "bodies": rows})

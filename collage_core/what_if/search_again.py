@@ -26,14 +26,14 @@ def search_again(record: RunRecord, terms: Terms, emit: Emit = ignore) -> RunRec
         found = replanned(record, terms, emit)
     plan = found.plan
     document = {
-        **{name: part for name, part in record.document.items() if name != "shapes"},
+        **{name: part for name, part in found.record.document.items() if name != "shapes"},
         "phases": phases.to_json(),
         "search": search_document(found.planned),
         "plan": plan_document(plan),
         "budget": None,
         "decided_by": "sum",
         "alternatives": [],
-        "bodies": bodies_under(record.document.get("bodies") or [], plan),
+        "bodies": bodies_under(found.record.document.get("bodies") or [], plan),
         "verify": not_verified(plan.accuracy),
         "cancelled": None,
     }

@@ -14,7 +14,7 @@ from ..errors import CollageError, InfeasibleError
 from ..events import Emit, ignore
 from ..pipeline.baselines import baseline
 from ..pipeline.certainty import recorded_interval_s
-from ..pipeline.plan_documents import placed_partitions, placed_transitions, plan_document
+from ..pipeline.plan_documents import bodies_under, placed_partitions, placed_transitions, plan_document
 from ..pipeline.record import CostedCandidate, RunRecord, usable
 from ..pipeline.search_and_merge import Planned, SearchSettings, search_first, searched
 from ..rewrite.plan import ONE_SHAPE, Plan
@@ -22,7 +22,7 @@ from ..search.constraints.constraints import Constraint, allowed_indices
 from ..search.plan_properties import plan_total
 from ..search.problem import FEMTOSECONDS
 from ..search.searcher import SearchResult
-from .replan_bodies import with_bodies_replanned
+from .replan_bodies import refused_in_bodies, with_bodies_replanned
 from .terms import Terms
 from .typed_costs import with_typed
 
@@ -123,8 +123,10 @@ def replanned(record: RunRecord, terms: Terms, emit: Emit = ignore, times: int =
 def _with_bodies(record: RunRecord, terms: Terms, times: int = 1) -> RunRecord:
     """Return `record` with its bodies as they are planned under `terms`."""
 
-    def replan(body: RunRecord, constraints: tuple[dict[str, Any], ...], runs: int) -> Plan:
-        return replanned(body, Terms(constraints, terms.accuracy), ignore, runs).plan
+    def replan(body: RunRecord, constraints: tuple[dict[str, Any], ...], runs: int) -> RunRecord:
+        found = replanned(body, Terms(constraints, terms.accuracy), ignore, runs)
+        rows = bodies_under(found.record.document.get("bodies") or [], found.plan)
+        return replace(found.record, plan=found.plan, document={**found.record.document, "plan": plan_document(found.plan), "bodies": rows})
 
     return with_bodies_replanned(record, terms.listed, replan, times)
 
@@ -222,9 +224,10 @@ class _Effects:
             return None
 
     def _refused_by(self, terms: Terms) -> int:
-        """Return how many candidates `terms` forbid."""
+        """Return how many candidates `terms` forbid, in bodies too."""
         judged = under_accuracy(self._record, terms.accuracy).problem
-        return len(self._record.problem.candidates) - len(allowed_indices(judged, terms.parse(self._record.problem)))
+        own = len(self._record.problem.candidates) - len(allowed_indices(judged, terms.parse(self._record.problem)))
+        return own + refused_in_bodies(self._record, terms.constraints)
 
 
 def _difference(a: int | None, b: int | None) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 
@@ -48,3 +49,14 @@ def test_a_loop_unfolds_into_its_body_and_the_branches_in_it(address: str, open_
     expect(inner.get_by_text("then_branch")).to_be_visible()
     inner.get_by_text("else_branch").click()
     expect(inner.get_by_label("The graph of else_branch").locator("rect")).to_have_count(1)
+
+
+@pytest.mark.long
+def test_a_partition_of_a_body_is_pinned_to_its_target(address: str, open_page: OpenPage) -> None:
+    watched = open_page(address)
+    bodies = watched.page.get_by_label("Bodies of loop")
+    bodies.get_by_role("button", name=re.compile(r"^Pin .*half.* to onnxruntime$")).first.click()
+    watched.page.get_by_role("tab", name=re.compile("^Pins")).click()
+    listed = watched.page.locator(".pins li").filter(has_text="to onnxruntime")
+    expect(listed).to_have_count(1)
+    expect(listed).to_contain_text("no effect")

@@ -6,10 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from collage_core.cli.bodies_text import bodies_text
 from collage_core.errors import InfeasibleError
 from collage_core.model.onnx_model import load_model
+from collage_core.pipeline.body_rows import body_rows
 from collage_core.pipeline.record import RunRecord, read_record, write_record
 from collage_core.rules.spec import HOST_TARGET
+from collage_core.search.constraints.constraints import allowed_indices
+from collage_core.what_if.replan_bodies import WHY
+from collage_core.what_if.search_again import search_again
 from collage_core.what_if.terms import Terms
 from collage_core.what_if.what_if import effects, replanned
 from tests.collage_core.pipeline.test_body_search import placed
@@ -51,6 +56,22 @@ def test_a_pin_in_a_body_plans_the_body_anew_and_costs_what_that_does(loop_recor
     assert found.plan.total_s == pytest.approx(loop_record.plan.total_s + more_s)
     (effect,) = effects(loop_record, Terms((PIN,)), [[0]]).groups
     assert effect.alone_s == pytest.approx(more_s)
+    whole = len(loop_record.problem.candidates) - len(allowed_indices(loop_record.problem, Terms((PIN,)).parse(loop_record.problem)))
+    assert effect.refuses > whole, "candidates of the body are counted"
+
+
+def test_another_search_shows_the_bodies_as_they_are_planned_then(loop_record: RunRecord, tmp_path: Path) -> None:
+    again = search_again(loop_record, Terms((PIN,)))
+    assert placed(again)["sum"] == "tvm"
+    (row,) = again.document["bodies"]
+    assert (row["runs_on"], row["host"]["source"], row["host"]["reason"]) == ("host", "estimate", WHY)
+    assert row["bodies"][0]["total_s"] == again.plan.bodies["loop"]["body"].plan.total_s
+    assert row["predicted_s"] == pytest.approx(row["host"]["seconds"])
+    (drawn_row,) = body_rows(again)
+    assert {part["target"] for part in drawn_row["bodies"][0]["partitions"]} == {"onnxruntime", "tvm", "host"} & set(placed(again).values())
+    assert any("estimate" in line for line in bodies_text(again.document["bodies"]))
+    write_record(again, tmp_path / "run.json.gz")
+    assert read_record(tmp_path / "run.json.gz").document["bodies"] == again.document["bodies"]
 
 
 def test_a_run_under_a_pin_in_a_body_can_be_asked_without_it(tmp_path: Path, loop_record: RunRecord) -> None:

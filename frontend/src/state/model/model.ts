@@ -43,6 +43,11 @@ export type ModelState =
 export const modelState = signal<ModelState>({ kind: "empty" });
 export const model = computed(() => (modelState.value.kind === "ready" ? modelState.value.model : null));
 
+/** True if a node of the open model has one of these names: of two nodes that share a name, it means that of the model, not that in a body. */
+export function hasNodeNamed(names: readonly string[]): boolean {
+  return model.peek()?.graph.nodes.some(({ name }) => names.includes(name)) ?? false;
+}
+
 /** The names of nodes of the open model. */
 export function namesOf(nodes: readonly number[]): string[] {
   return nodes.flatMap((node) => model.peek()?.graph.nodes[node]?.name ?? []);

@@ -3,8 +3,11 @@
 import type { JSX } from "preact";
 import { duration } from "../../base/format";
 import { bodyPicture, bodyText, BOX, ranText, runsOnText, type BodyPicture } from "../../data/plan/bodies";
+import { pinNodes, vetoNodes } from "../../data/plan/constraints";
 import type { BodyInfo, ControlNode } from "../../data/protocol";
 import { styleOf } from "../../state/model/catalogue";
+import { hasNodeNamed } from "../../state/model/model";
+import { decide, isDeciding } from "../../state/plan/decisions";
 import { selectedBodies } from "../../state/tables/bodies";
 import { Badge } from "../widgets/badge";
 
@@ -38,7 +41,10 @@ function Body({ body, isOpen }: { body: BodyInfo; isOpen: boolean }): JSX.Elemen
       <ul class="body-plan">
         {body.partitions.map((one) => (
           <li key={one.nodes[0]}>
-            <Badge target={one.target} /> {one.nodes.map((index) => body.nodes[index]?.op ?? "").join(" + ")} <span class="muted">{one.cost_s === null ? "cost not known" : duration(one.cost_s)}</span>
+            <span>
+              <Badge target={one.target} /> {one.nodes.map((index) => body.nodes[index]?.op ?? "").join(" + ")} <span class="muted">{one.cost_s === null ? "cost not known" : duration(one.cost_s)}</span>
+            </span>
+            <Decisions names={one.nodes.flatMap((index) => body.nodes[index]?.name ?? [])} target={one.target} />
           </li>
         ))}
       </ul>
@@ -51,6 +57,22 @@ function Body({ body, isOpen }: { body: BodyInfo; isOpen: boolean }): JSX.Elemen
         </details>
       ))}
     </details>
+  );
+}
+
+/** Pin a partition of a body to its target, or veto that for its nodes; nothing where their names would mean nodes of the model. */
+function Decisions({ names, target }: { names: readonly string[]; target: string }): JSX.Element | null {
+  if (target === "host" || hasNodeNamed(names)) return null;
+  const what = names.join(", ");
+  return (
+    <span class="row-buttons">
+      <button type="button" class="icon" disabled={isDeciding.value} aria-label={`Pin ${what} to ${target}`} title="Always here" onClick={() => void decide(pinNodes(names, target))}>
+        ◆
+      </button>
+      <button type="button" class="icon" disabled={isDeciding.value} aria-label={`Veto ${target} for ${what}`} title="Never here" onClick={() => void decide(vetoNodes(names, target))}>
+        ⊘
+      </button>
+    </span>
   );
 }
 
