@@ -77,4 +77,4 @@ def _sums(documents: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     added = {name: None if None in known else sum(known) for name, known in values.items()}
     rows = zip(*(one["targets"] for one in documents), strict=True)
     targets = [{"name": row[0]["name"], **{name: sum(one[name] for one in row) for name in _COUNTED}} for row in rows]
-    return {**added, "targets": targets}
+    return {**added, "targets": targets, "basis": f"added up over {len(documents)} shapes, each like this: {documents[-1]['basis']}"}

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import hashlib
 import os
+import secrets
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from ..base.whole_file import write_whole
 from ..errors import CollageError
 from ..model.external_data import Slice
 from ..toolchains import registry
@@ -143,29 +144,38 @@ def _blocks(where: Slice) -> Iterator[bytes]:
 
 
 def _published(outside: Sequence[_Outside], written: tuple[Path, Mapping[str, Slice]], folders: Sequence[Path]) -> int:
-    """Put the file of all weights beside every package, let the packages name it, and list both; return the size of the file."""
+    """Put the file of all weights beside every package, let the packages name it, and list both; return the size of the file.
+
+    Everything is written beside what it replaces first: a disk that is full then has changed nothing.
+    """
     path, new = written
-    links = {folder: folder / f".{WEIGHTS}.linked" for folder in dict.fromkeys(one.package.folder for one in outside)}
+    beside = {folder / WEIGHTS: _beside(folder / WEIGHTS) for folder in dict.fromkeys(one.package.folder for one in outside)}
     try:
-        for link in links.values():
-            link.unlink(missing_ok=True)
-            os.link(path, link)
+        for ready in beside.values():
+            os.link(path, ready)
+        for one in outside:
+            beside[one.package.path] = ready = _beside(one.package.path)
+            ready.write_bytes(moved(one.data, partial(_new_slice, new, one.digests)))
     except OSError:
-        for link in links.values():
-            link.unlink(missing_ok=True)
+        for ready in beside.values():
+            ready.unlink(missing_ok=True)
         raise
-    print_of_weights = fingerprint(path)
-    changed = {}
-    for folder, link in links.items():
-        link.replace(folder / WEIGHTS)
-        changed[folder / WEIGHTS] = print_of_weights
-    for one in outside:
-        digests = one.digests
-        write_whole(one.package.path, moved(one.data, lambda where, digests=digests: new.get(digests[where])))  # type: ignore[misc]
-        changed[one.package.path] = fingerprint(one.package.path)
+    of_weights, changed = fingerprint(path), dict[Path, tuple[int, str]]()
+    for final, ready in beside.items():
+        changed[final] = of_weights if final.name == WEIGHTS else fingerprint(ready)
+        ready.replace(final)
     for folder in folders:
         _list_changed(folder, changed)
-    return print_of_weights[0]
+    return of_weights[0]
+
+
+def _beside(path: Path) -> Path:
+    """Return a name beside `path` that is free."""
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+
+
+def _new_slice(new: Mapping[str, Slice], digests: Mapping[Slice, str], where: Slice) -> Slice | None:
+    return new.get(digests[where])
 
 
 def _list_changed(folder: Path, changed: dict[Path, tuple[int, str]]) -> None:

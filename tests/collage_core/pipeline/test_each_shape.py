@@ -35,6 +35,7 @@ def test_the_dry_run_of_several_shapes_has_each_and_their_sums(encoder: Path) ->
         assert found[key] == sum(one[key] for one in found["shapes"].values())
     assert found["targets"][0]["unique"] == sum(one["targets"][0]["unique"] for one in found["shapes"].values())
     assert found["model"]["inputs"][0]["shape"] == [1, 32]
+    assert found["basis"].startswith("added up over 2 shapes, each like this: ")
     assert any("2 shapes are planned for" in event.text for event in told if isinstance(event, Note))
 
 

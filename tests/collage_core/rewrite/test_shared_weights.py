@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from collage_core.graph.index_set import IndexSet
 from collage_core.model import external_weights
 from collage_core.model.dynamic_model import dynamic_model
 from collage_core.model.onnx_model import load_model
+from collage_core.rewrite import shared_weights
 from collage_core.rewrite.artifact_weights import bring_weights
 from collage_core.rewrite.assemble import assemble
 from collage_core.rewrite.partition_models import PartitionModel
@@ -116,14 +118,20 @@ def test_packages_that_cannot_share_stay_as_they_are(targets: tuple[str, str], t
     assert {path: path.read_bytes() for path in out.rglob("*.bin")} == before
 
 
-def test_a_disk_without_hard_links_keeps_each_weight_in_its_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(*_: object) -> None:
+def test_a_disk_without_hard_links_or_room_keeps_each_weight_in_its_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> Any:
         raise OSError("no links here")
 
     out = build(tmp_path, PRODUCT, weights(128, 256))
     before = {path: path.read_bytes() for path in sorted(out.rglob("*")) if path.is_file()}
-    monkeypatch.setattr(os, "link", refused)
-    assert share_weights(out, [out / folder_of(0), out / folder_of(1)], [], 1) == 0
+    folders, beside = [out / folder_of(0), out / folder_of(1)], shared_weights._beside
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "link", refused)
+        assert share_weights(out, folders, [], 1) == 0
+    assert {path: path.read_bytes() for path in sorted(out.rglob("*")) if path.is_file()} == before
+    with monkeypatch.context() as patched:  # The disk is full when the second package is written.
+        patched.setattr(shared_weights, "_beside", lambda path: refused() if path.parent.parent == folders[1] else beside(path))
+        assert share_weights(out, folders, [], 1) == 0
     assert {path: path.read_bytes() for path in sorted(out.rglob("*")) if path.is_file()} == before
 
 
