@@ -16,6 +16,7 @@ from .explanation import explain_node, node_index, show_explanation
 from .say import milliseconds, say
 
 SHOWN = 6
+SHOWN_NODES = 40
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ def show_against(document: Mapping[str, Any]) -> None:
         estimate = " (an estimate: not all of its costs were measured to their end)" if document["unknown"] else ""
         faster, share = ("faster" if loss_s <= 0 else "slower"), abs(loss_s)
         say(f"the plan is {milliseconds(share)} {faster} than yours by the sums of the costs{estimate}")
-    show_plans(document, by_node="node" not in document)
+    show_plans(document, 0 if "node" in document else SHOWN_NODES, "--json has all")
     for row in document["unknown"][:SHOWN]:
         say(f"not known: {len(row['nodes'])} nodes from {row['names'][0]!r} on {row['target']}: {row['reason']}")
     if len(document["unknown"]) > SHOWN:

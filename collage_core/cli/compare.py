@@ -35,11 +35,11 @@ def compare(first: str, second: str, by_node: bool, as_json: bool) -> None:
     elif document["kind"] == "costs":
         show_costs(document)
     else:
-        show_plans(document, by_node)
+        show_plans(document, len(document["moved"]) if by_node else 0)
 
 
-def show_plans(document: Mapping[str, Any], by_node: bool = False) -> None:
-    """Print the document of two plans as text."""
+def show_plans(document: Mapping[str, Any], most_nodes: int = 0, others: str = "--nodes lists them") -> None:
+    """Print the document of two plans as text, with so many of the nodes whose target differs; `others` says where all of them are."""
     first, second, model = document["first"], document["second"], document["model"]
     say(f"first: {first['name']}\nsecond: {second['name']}")
     if first["machine"] != second["machine"]:
@@ -54,11 +54,10 @@ def show_plans(document: Mapping[str, Any], by_node: bool = False) -> None:
     for side in (first, second):
         say(f"  {side['name']}: {', '.join(f'{count} nodes on {target}' for target, count in side['targets'].items()) or 'no nodes'}")
     _show_regions(document)
-    if by_node:
-        for row in document["moved"]:
-            say(f"  {row['node']:>5} {row['name']} ({row['op']}): {row['first']}, in the second {row['second']}")
-    elif document["moved"]:
-        say(f"{len(document['moved'])} of {model['nodes']} nodes have another target (--nodes lists them)")
+    for row in document["moved"][:most_nodes]:
+        say(f"  {row['node']:>5} {row['name']} ({row['op']}): {row['first']}, in the second {row['second']}")
+    if len(document["moved"]) > most_nodes:
+        say(f"{len(document['moved'])} of {model['nodes']} nodes have another target ({others})")
 
 
 def _show_regions(document: Mapping[str, Any]) -> None:
