@@ -49,8 +49,7 @@ def show_undecided(document: Mapping[str, Any]) -> None:
         say(f"  {region_text(rival)}: the second {gain}, {needs_text(rival['needs'])}")
     if len(rivals) > SHOWN:
         say(f"  and {len(rivals) - SHOWN} more (--json has all)")
-    total_s = sum(rival["needs"]["seconds"] for rival in rivals)
-    say(f"`collage explain RUN --undecided --measure MODEL` measures them, for about {total_s:.0f} s, and plans again")
+    say(f"`collage explain RUN --undecided --measure MODEL` measures them, for about {document['seconds']:.0f} s, and plans again")
 
 
 def needs_text(needs: Mapping[str, Any]) -> str:

@@ -65,7 +65,8 @@ def undecided(record: RunRecord, database: CostDatabase | None = None, clock: Ca
         ``partitions``: each with its ``stability`` and interval; ``toss_ups``: ids of those with less than `STABLE`. ``rivals``: other
         partitions that could be better by more than anybody cares, the largest gain first, with ``above_s``, ``width_s`` (by how much that
         may be off), ``could_gain_s``, and ``needs``: ``seconds`` of measuring that would decide it, the ``repetitions`` of each
-        computation, and ``is_enough``: False where even the most repetitions may leave it open.
+        computation, and ``is_enough``: False where even the most repetitions may leave it open. ``seconds``: for all of them, each
+        computation once.
     """
     planned, rivals = _rivals(record, clock)
     timed = _Timings(record, database)
@@ -80,6 +81,7 @@ def undecided(record: RunRecord, database: CostDatabase | None = None, clock: Ca
         "partitions": [part.model_dump(mode="json", include=set(wanted)) for part in parts],
         "toss_ups": [part.id for part in parts if part.stability is not None and part.stability < STABLE],
         "rivals": [_rival_row(record, rival, timed, total_s) for rival in rivals],
+        "seconds": _all_s(rivals, timed, total_s),
     }
 
 
@@ -115,7 +117,7 @@ def decide(
     before = undecided_here(record, clock)
     if not before["rivals"]:
         raise CollageError("nothing is undecided in this run", "--undecided without --measure says how stable it is", "nothing")
-    limit_s = sum(row["needs"]["seconds"] for row in before["rivals"]) if limit_s is None else limit_s
+    limit_s = before["seconds"] if limit_s is None else limit_s
     wanted = _distinct(_rivals(record, clock)[1])
     for target in dict.fromkeys(item.target for item in wanted):
         check_measurable(record, target)
@@ -194,21 +196,33 @@ def needs(rival: Rival, timed: Mapping[Hashable, Timed], total_s: float) -> dict
     Intervals narrow with the root of the repetitions. It is decided once the difference is off by no more than it is large, and what
     makes no difference: so many times as many repetitions are needed as the square of the ratio says.
     """
-    wanted_s = max(rival.above_s, 0.0) + MeasuringPolicy().tie * total_s
-    factor = (math.hypot(*rival.widths.values()) / wanted_s) ** 2 if wanted_s > 0 else math.inf
-    more, is_enough = {}, True
-    for key, one in timed.items():
-        in_all = math.ceil(one.repetitions * factor) if factor < MOST else MOST + 1
-        is_enough = is_enough and in_all <= MOST
-        more[key] = max(min(in_all, MOST) - one.repetitions, 0)
-    seconds = sum(more[key] * one.seconds for key, one in timed.items())
+    in_all = _repetitions(rival, timed, total_s)
+    more = {key: max(min(in_all[key], MOST) - one.repetitions, 0) for key, one in timed.items()}
     return {
-        "seconds": max(seconds, ROUND_EVERY_S * max(more.values(), default=0)),
+        "seconds": max(sum(more[key] * one.seconds for key, one in timed.items()), ROUND_EVERY_S * max(more.values(), default=0)),
         "repetitions": sum(more.values()),
         "computations": len(timed),
-        "is_enough": is_enough,
+        "is_enough": all(count <= MOST for count in in_all.values()),
         "is_assumed": any(not one.is_known for one in timed.values()),
     }
+
+
+def _repetitions(rival: Rival, timed: Mapping[Hashable, Timed], total_s: float) -> dict[Hashable, int]:
+    """Return how many repetitions of each computation would decide, those that there are included; more than `MOST` for too many."""
+    wanted_s = max(rival.above_s, 0.0) + MeasuringPolicy().tie * total_s
+    factor = (math.hypot(*rival.widths.values()) / wanted_s) ** 2 if wanted_s > 0 else math.inf
+    return {key: math.ceil(one.repetitions * factor) if factor < MOST else MOST + 1 for key, one in timed.items()}
+
+
+def _all_s(rivals: Iterable[Rival], timed: _Timings, total_s: float) -> float:
+    """Return the seconds that deciding all of them needs: one computation may be in several."""
+    longest: dict[Hashable, float] = {}
+    for rival in rivals:
+        known = {key: timed(item) for key, item in _by_key(rival).items()}
+        for key, count in _repetitions(rival, known, total_s).items():
+            more = max(min(count, MOST) - known[key].repetitions, 0)
+            longest[key] = max(longest.get(key, 0.0), more * max(known[key].seconds, ROUND_EVERY_S))
+    return sum(longest.values())
 
 
 class _Timings:

@@ -57,6 +57,7 @@ def test_the_rival_that_could_be_better_is_told_with_what_decides(record: RunRec
     assert rival["could_gain_s"] == pytest.approx(math.hypot(0.3, 0.3) - 0.1)
     assert rival["needs"]["computations"] == 2
     assert rival["needs"]["is_assumed"], "no database was asked"
+    assert undecided(record)["seconds"] == rival["needs"]["seconds"]
 
 
 def test_without_intervals_nothing_is_called_undecided(record: RunRecord) -> None:
