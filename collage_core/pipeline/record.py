@@ -200,7 +200,7 @@ class RunRecord:
         return Regrets(self.problem, self._constraints, self._best.chosen, self._best.total, least)
 
     @cached_property
-    def _swept(self) -> list[int | None] | None:
+    def _all_regrets(self) -> list[int | None] | None:
         """The exact regrets of all candidates; None where a sweep would take too long, or the best plan is not known."""
         return regrets_within(self.problem, self._constraints, self._best, REGRET_EDGES) if self._best.optimal else None
 
@@ -212,8 +212,8 @@ class RunRecord:
         name = self.problem.candidates[index].id
         if name in self.regret_s:
             return self.regret_s[name], self.regret_s[name], self.regret_s[name] is None
-        if self._swept is not None:
-            value = self._swept[index]
+        if self._all_regrets is not None:
+            value = self._all_regrets[index]
             found = None if value is None else Regret(value, value)
         else:
             [found] = self._regrets.alone([index])

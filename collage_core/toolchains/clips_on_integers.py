@@ -75,20 +75,20 @@ class _Moving:
         if scale is None or zero is None or zero.dtype != np.uint8:
             return None
         codes = [0, _LARGEST]
-        for place in (0, 1):
-            bound = self._scalar(clip, place + 1)
-            if bound is None and _reads(clip, place + 1):
+        for index in (0, 1):
+            bound = self._scalar(clip, index + 1)
+            if bound is None and _reads(clip, index + 1):
                 return None
-            if clip.op_type == "Relu" and place == 0:
+            if clip.op_type == "Relu" and index == 0:
                 bound = np.zeros((), np.float32)
             if bound is not None:
-                codes[place] = int(np.clip(np.rint(bound / scale) + zero, 0, _LARGEST))
+                codes[index] = int(np.clip(np.rint(bound / scale) + zero, 0, _LARGEST))
         low, high = codes
         return None if (low, high) == (0, _LARGEST) or low > high else (low, high)
 
-    def _scalar(self, node: NodeProto, place: int) -> np.ndarray | None:
+    def _scalar(self, node: NodeProto, index: int) -> np.ndarray | None:
         """Return the constant of one element that `node` reads there; None where it reads none."""
-        constant = self._constants.get(node.input[place]) if _reads(node, place) else None
+        constant = self._constants.get(node.input[index]) if _reads(node, index) else None
         values = None if constant is None else numpy_helper.to_array(constant)
         return values.reshape(()) if values is not None and values.size == 1 else None
 
@@ -98,5 +98,5 @@ class _Moving:
         return free
 
 
-def _reads(node: NodeProto, place: int) -> bool:
-    return len(node.input) > place and node.input[place] != ""
+def _reads(node: NodeProto, index: int) -> bool:
+    return len(node.input) > index and node.input[index] != ""

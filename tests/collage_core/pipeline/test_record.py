@@ -30,9 +30,9 @@ def test_why_of_a_node_and_the_table_of_costs_say_the_same(monkeypatch: pytest.M
 
 def test_single_searches_tell_no_other_regrets_than_the_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
     everything = [item.id for item in crnn().problem.candidates]
-    swept = crnn().regrets_of(everything)
-    assert all(row["regret_s"] is not None or row["in_no_plan"] for row in swept)
+    exact = crnn().regrets_of(everything)
+    assert all(row["regret_s"] is not None or row["in_no_plan"] for row in exact)
     monkeypatch.setattr(record, "REGRET_EDGES", 0)
-    for exact, alone in zip(swept, crnn().regrets_of(everything), strict=True):
-        assert alone["regret_s"] in (None, exact["regret_s"])
-        assert exact["in_no_plan"] or alone["regret_at_least_s"] <= exact["regret_s"]
+    for known, alone in zip(exact, crnn().regrets_of(everything), strict=True):
+        assert alone["regret_s"] in (None, known["regret_s"])
+        assert known["in_no_plan"] or alone["regret_at_least_s"] <= known["regret_s"]
