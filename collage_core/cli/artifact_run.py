@@ -17,7 +17,7 @@ from ..pipeline.discover import planned_shapes
 from ..rewrite.plan import PlacedPartition, Plan, read_plan
 from ..rewrite.runtime.arrays_file import read_arrays, write_arrays
 from ..rewrite.runtime.artifact import Profile
-from ..rewrite.runtime.artifact_calls import describe_artifact, profile_artifact, run_artifact, time_artifact
+from ..rewrite.runtime.artifact_calls import describe_artifact, notes_of, profile_artifact, run_artifact, time_artifact
 from ..rewrite.runtime.manifest import PartitionEntry
 from ..rewrite.runtime.shaped_manifest import read_manifests
 
@@ -35,6 +35,7 @@ def run_folder(
                 read_arrays(inputs) if inputs is not None else worker.call(describe_artifact, folder, timeout_s=RUN_TIMEOUT_S)["seeded"]
             )
             got = worker.call(run_artifact, folder, arrays, other_versions, timeout_s=RUN_TIMEOUT_S)
+            notes = worker.call(notes_of, folder, timeout_s=RUN_TIMEOUT_S)
             seconds = worker.call(time_artifact, folder, arrays, timeout_s=RUN_TIMEOUT_S) if bench else []
             if profile:
                 found = worker.call(profile_artifact, folder, arrays, timeout_s=RUN_TIMEOUT_S)
@@ -49,6 +50,7 @@ def run_folder(
     fixed = read_manifests(folder)[0].fixed
     return {
         "schema": 1,
+        "notes": list(notes),
         "fixed": fixed,
         "outputs": {name: _summary(value) for name, value in got.items()},
         "bench": timing,

@@ -25,7 +25,7 @@ from .run_options import (
     options_of,
     run_options,
 )
-from .say import say
+from .say import milliseconds, say
 from .watched import watched
 
 if TYPE_CHECKING:
@@ -69,12 +69,11 @@ def partition(model: str, as_json: bool, save_problem: Path | None, dry_run: boo
         return
     with Progress(quiet=as_json and not sys.stderr.isatty()) as progress, mistakes_located(given["constraints_file"]), prints_to_stderr():
         record = partition_regions(model, options_of(given), progress)
-        if form != "module":
-            _build_in_form(record, model, form, given, progress)
+        verified = {} if form == "module" else _build_in_form(record, model, form, given, progress)
     if save_problem is not None:
         write_json(save_problem, record.problem.to_json())
     if as_json:
-        print_json(region_document(record))
+        print_json({**region_document(record), **({"artifacts": verified} if verified else {})})
         return
     for one in (record, *record.regions.values()):
         if record.regions:
@@ -82,14 +81,17 @@ def partition(model: str, as_json: bool, save_problem: Path | None, dry_run: boo
         show_plan(one.document)
         for line in shapes_lines(one.document):
             say(line)
+    for folder, verify in verified.items():
+        took = f", {milliseconds(verify['measured_s'])}" if verify["measured_s"] is not None else ""
+        say(f"{folder}: largest relative error {verify['max_rel_error']:.2g}{took}")
 
 
-def _build_in_form(record: RunRecord, model: str, form: str, given: dict[str, Any], progress: Emit) -> None:
-    """Build the artifact of each region once more, in this form: whole plans are compared as modules."""
+def _build_in_form(record: RunRecord, model: str, form: str, given: dict[str, Any], progress: Emit) -> dict[str, dict[str, Any]]:
+    """Build the artifact of each region once more, in this form, since whole plans are compared as modules; folder → `verify`."""
     from ..pipeline.apply_shapes import apply
 
-    for name, one in {"": record, **record.regions}.items():
-        apply(one.plan, model, given["out"] / name, progress, given["inputs"], form)
+    folders = {given["out"] / name: one.plan for name, one in {"": record, **record.regions}.items()}
+    return {str(folder): apply(plan, model, folder, progress, given["inputs"], form) for folder, plan in folders.items()}
 
 
 def _dry_run(model: str, as_json: bool, given: dict[str, Any]) -> None:

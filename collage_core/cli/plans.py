@@ -139,6 +139,8 @@ def run(artifact: Path, as_json: bool, **given: Any) -> None:
     if as_json:
         print_json(document)
         return
+    for note in document["notes"]:
+        say(f"note: {note}", err=True)
     for name, value in document["fixed"].items():
         say(f"{name} = {value}, fixed when the artifact was built")
     for name, item in document["outputs"].items():

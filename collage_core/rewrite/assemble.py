@@ -51,6 +51,8 @@ from .runtime.manifest import (
     read_manifest,
 )
 
+BODY = "body"
+"""Among the entries of a manifest: the attribute of a node that this artifact is the body of."""
 ARTIFACT_FILES = (NAME, LIBRARY, LISTING, SAMPLE, PARTITIONS, WEIGHTS, BODIES)
 
 
@@ -96,7 +98,8 @@ def assemble(
     with _staging_folder(out) as folder:
         if form != NATIVE:
             (folder / PARTITIONS).mkdir()
-        task = _Task(folder, threads, form, len(ordered) == 1, form == MODULE and calls_natively(ordered, tools))
+        is_alone = len(ordered) == 1 and BODY not in (about or {})
+        task = _Task(folder, threads, form, is_alone, calls_natively=form == MODULE and calls_natively(ordered, tools))
         built = [_built(partition, index, tools.get(partition.target), task) for index, partition in enumerate(ordered)]
         renamed = Renamed()
         if form == MODULE:
@@ -105,8 +108,7 @@ def assemble(
             renamed = renamed_by(ordered, constants)
             write_constants(renamed, folder)
         if sample is not None:
-            kept = [as_arrays(f"arr_{index}", sample[tensor.name]) for index, tensor in enumerate(graph_inputs)]
-            np.savez(folder / SAMPLE, **{key: array for arrays in kept for key, array in arrays.items()})  # type: ignore[arg-type]
+            _write_sample(folder, [sample[tensor.name] for tensor in graph_inputs])
         files = {path.relative_to(folder).as_posix(): fingerprint(path) for path in sorted(folder.rglob("*")) if path.is_file()}
         manifest = Manifest(
             about=dict(about or {}),
@@ -125,12 +127,18 @@ def assemble(
         _publish(folder, out)
 
 
+def _write_sample(folder: Path, values: Sequence[Any]) -> None:
+    """Write the inputs to try the artifact with, in order."""
+    kept = [as_arrays(f"arr_{index}", value) for index, value in enumerate(values)]
+    np.savez(folder / SAMPLE, **{key: array for arrays in kept for key, array in arrays.items()})  # type: ignore[arg-type]
+
+
 @dataclass(frozen=True)
 class _Task:
     """Settings of the build of all partitions of an artifact.
 
     Attributes:
-        is_alone: There is one partition only.
+        is_alone: No kernel but that of the only partition runs.
         calls_natively: The module calls libraries from C.
     """
 
@@ -229,7 +237,7 @@ def _with_bodies(control: ControlModel, path: str, task: _Task) -> ControlEntry:
     computed = [attribute for attribute, body in control.bodies.items() if body.made]
     for attribute in computed:
         body = control.bodies[attribute]
-        about = {"body": attribute}
+        about = {BODY: attribute}
         assemble(body.partitions, body.inputs, body.made, folder / path / attribute, task.threads, about, form=form)
     constants = {name: [Tensor(key, array_type(value)) for key, value in body.constants.items()] for name, body in control.bodies.items()}
     entry = ControlEntry(

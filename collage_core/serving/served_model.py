@@ -81,8 +81,7 @@ class ServedModel:
         Raises:
             Refusal: the request is not right, too many wait, or the inference failed.
         """
-        asked = _checked(request)
-        arrays = _arrays(asked["inputs"], binary)
+        asked, arrays = read_request(request, binary)
         outputs = self._asked_outputs(asked)
         if not self._room.acquire(blocking=False):
             raise Refusal(503, f"{MOST_WAITING} requests wait already: try again later")
@@ -153,6 +152,16 @@ def parse(text: bytes) -> object:
         raise Refusal(400, "the JSON is nested too deeply") from error
     except ValueError as error:
         raise Refusal(400, f"the body is no JSON: {str(error)[:200]}") from error
+
+
+def read_request(request: object, binary: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Return an inference request, and the arrays by input name that it brings; whether the model takes them is not checked.
+
+    Raises:
+        Refusal: it is no such request.
+    """
+    asked = _checked(request)
+    return asked, _arrays(asked["inputs"], binary)
 
 
 def _checked(request: object) -> dict[str, Any]:

@@ -40,6 +40,8 @@ from collage_core.rules.base import RuleContext, RuleOptions, find_with_note
 from collage_core.rules.candidate import RejectionLog
 from collage_core.search.constraints.constraints import parse_constraints
 from collage_core.search.problem import problem_from_json
+from collage_core.serving.refusal import Refusal
+from collage_core.serving.served_model import parse, read_request
 from collage_core.toolchains.described import read_description
 from tests.helpers.graphs import MINI_MNIST
 
@@ -140,6 +142,13 @@ def messages(data: bytes, folder: Path) -> None:
             read(kind, body)
 
 
+def inference(data: bytes, folder: Path) -> None:
+    """Read what a client sends to a served artifact: JSON, and after an empty line the bytes of binary tensors."""
+    text, _, binary = data.partition(b"\n\n")
+    with contextlib.suppress(Refusal):
+        read_request(parse(text), binary)
+
+
 WORKER = Worker(memory_bytes=4 << 30)
 """Reads models; whoever has called `model` or `relax` closes it."""
 
@@ -168,6 +177,6 @@ def relax(data: bytes, folder: Path) -> None:
 
 
 BORDERS: dict[str, Border] = {
-    border.__name__: border for border in (model, relax, plan, record, artifact, arrays, constraints, toolchain, row, messages)
+    border.__name__: border for border in (model, relax, plan, record, artifact, arrays, constraints, toolchain, row, messages, inference)
 }
 """Name, which is that of the folder of its seeds → border."""

@@ -69,7 +69,7 @@ class Artifact:
     works on these buffers (`buffers`, `call`, `bind`, `time`, `profile`) is for one thread at a time.
 
     Args:
-        folder: The folder that `collage partition --out`, `collage apply` or `RunRecord.export` wrote.
+        folder: The folder that `collage partition --out` or `collage apply` wrote.
         other_versions: Open it although a toolchain has another version than the one that built it; `notes` then says so.
         is_body: It is a body of another artifact, whose kernels run beside its own.
 
@@ -243,15 +243,21 @@ def _check_machine(folder: Path, manifest: Manifest) -> tuple[str, ...]:
 
 
 def _check_toolchains(manifest: Manifest, other_versions: bool) -> tuple[str, ...]:
+    needed = {entry.target: entry.version for entry in manifest.partitions if entry.version}
+    return check_toolchains({"tvm": manifest.tvm} | needed if manifest.form == MODULE else needed, other_versions)
+
+
+def check_toolchains(needed: Mapping[str, str], other_versions: bool) -> tuple[str, ...]:
     """Check that every needed toolchain is usable and has the version that it was built with.
 
     Args:
-        other_versions: Return notes on those that have another version instead.
+        needed: Its name → that version.
+        other_versions: Return notes on those that have another version, in place of an error.
+
+    Raises:
+        CollageError: one is not usable, or has another version.
     """
     notes = []
-    needed = {entry.target: entry.version for entry in manifest.partitions if entry.version}
-    if manifest.form == MODULE:
-        needed = {"tvm": manifest.tvm} | needed
     for name, built_with in needed.items():
         found = registry.get(name).availability()
         if not found.usable:

@@ -34,6 +34,11 @@ def run_artifact(folder: Path, arrays: Mapping[str, np.ndarray], other_versions:
     return _opened(Path(folder), other_versions).run(arrays)
 
 
+def notes_of(folder: Path) -> tuple[str, ...]:
+    """Return what the user should know of the artifact, which `run_artifact` opened (`Artifact.notes`)."""
+    return _opened(Path(folder)).notes
+
+
 def run_loader(program: Path, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Run one inference with the program beside native files, which loads them by itself, and return arrays by output name."""
     made: dict[str, np.ndarray] = runpy.run_path(str(program))["run"](dict(arrays))

@@ -21,7 +21,7 @@ from ...toolchains.base import Kernel, outputs_of
 from ...toolchains.buffers import aligned_empty, buffer_dtype
 from ...toolchains.external_package import found_in
 from ...toolchains.reasons import one_line
-from .artifact import Artifact, Profile, timed
+from .artifact import Artifact, Profile, check_toolchains, timed
 from .manifest import REBUILD, PartitionEntry, damaged
 from .shaped_manifest import RangeEntry, ShapedManifest, read_shaped_manifest
 
@@ -139,6 +139,7 @@ class ShapedArtifact:
     def open(cls, folder: Path, manifest: ShapedManifest, *, other_versions: bool = False) -> ShapedArtifact:
         """Load the artifacts in `folder`. Raises as `Artifact`."""
         manifest.check_files(folder)
+        check_toolchains({entry.target: entry.version for entry in manifest.dynamic}, other_versions)
         artifacts = [Artifact(folder / entry.folder, other_versions=other_versions) for entry in manifest.shapes]
         for entry, artifact in zip(manifest.shapes, artifacts, strict=True):
             if {tensor.name: tensor.type.shape for tensor in artifact.inputs} != dict(entry.inputs):
@@ -246,9 +247,6 @@ def _range(folder: Path, one: RangeEntry, threads: int) -> DynamicModel:
 
 def _kernel(folder: Path, entry: PartitionEntry, threads: int, is_alone: bool) -> Kernel:
     toolchain = registry.get(entry.target)
-    found = toolchain.availability()
-    if not found.usable:
-        raise CollageError(f"the artifact needs {entry.target}, which is not usable here: {found.reason}", found.hint, "unavailable_target")
     try:
         package = found_in((folder / entry.package).read_bytes(), folder)
         return (toolchain.load_alone if is_alone else toolchain.load)(package, entry.inputs, entry.outputs, threads)

@@ -18,6 +18,7 @@ from onnx import helper
 from collage_core.errors import CollageError
 from collage_core.model.accuracy import output_errors
 from collage_core.model.onnx_model import OnnxModel, load_model
+from collage_core.model.samples.registry import resolve
 from collage_core.pipeline.assemble_and_verify import pieces_of as cut
 from collage_core.rewrite.assemble import assemble, remove_artifact
 from collage_core.rewrite.partition_models import PartitionModel
@@ -191,6 +192,19 @@ def test_native_files_run_without_this_package(target: str, tmp_path: Path):
     with Artifact(tmp_path / "out") as artifact:
         np.testing.assert_allclose(outputs["y"], artifact.run(given)["y"], atol=1e-5)
     assert len((tmp_path / "out" / "load.py").read_text().splitlines()) < 40
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("target", usable("onnxruntime", "openvino"))
+@pytest.mark.parametrize("sample", ["mnist", "lstm"])
+def test_a_sample_that_is_all_on_one_toolchain_leaves_this_package_behind(sample: str, target: str, tmp_path: Path):
+    model = load_model(resolve(sample))
+    placed = [(0, target)] * len(model.graph)
+    assemble(partition_models(model, placed), model.graph.inputs, model.graph.outputs, tmp_path / "out", 1, form="auto")
+    for seed in range(2):
+        given = model.seeded_inputs(seed)
+        outputs, _ = fresh(RUN_LOADER, ["collage_core", *OURS], tmp_path / "out", given)
+        assert max(output_errors(outputs, model.reference(given)).values()) <= 1e-4
 
 
 FILES = {

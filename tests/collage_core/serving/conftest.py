@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ MOST_BYTES = 1 << 16
 
 @pytest.fixture(scope="session")
 def served_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """y = 1 / x, z = number of texts that are not empty is left out: two outputs, of floats and of whole numbers."""
+    """y = 1 / x and z = k + k: two outputs, of floats and of whole numbers."""
     nodes = [node("Reciprocal", "x", "y"), node("Add", "k k", "z")]
     model = sub_model(nodes, [tensor("x", (2, 3)), tensor("k", (2,), "int64")], [tensor("y", (2, 3)), tensor("z", (2,), "int64")])
     out = tmp_path_factory.mktemp("served") / "out"
@@ -35,11 +36,20 @@ def served(served_folder: Path) -> Iterator[ServedModel]:
     model.close()
 
 
+@contextmanager
+def running(model: ServedModel) -> Iterator[ModelServer]:
+    """Serve `model` on a free port meanwhile."""
+    with ModelServer("127.0.0.1", 0, model, MOST_BYTES) as made:
+        thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        thread.start()
+        try:
+            yield made
+        finally:
+            made.shutdown()
+            thread.join()
+
+
 @pytest.fixture
 def server(served: ServedModel) -> Iterator[ModelServer]:
-    with ModelServer("127.0.0.1", 0, served, MOST_BYTES) as made:
-        thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
+    with running(served) as made:
         yield made
-        made.shutdown()
-        thread.join()

@@ -7,6 +7,8 @@ import json
 import socket
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,7 @@ from collage_core.serving.http_server import ModelServer
 from collage_core.serving.served_model import ServedModel
 from collage_core.version import __version__
 
-from .conftest import MOST_BYTES
+from .conftest import MOST_BYTES, running
 
 INFER = "/v2/models/inverse/infer"
 X = {"name": "x", "datatype": "FP32", "shape": [2, 3], "data": [1, 2, 4, 5, 8, 10]}
@@ -148,18 +150,17 @@ def test_names_of_this_machine_are_right_for_a_local_server(server: ModelServer)
 
 
 def raw(server: ModelServer, *sent: bytes, ends: bool = True) -> bytes:
-    """Send bytes, and return all that comes back until the server closes."""
+    """Send bytes, and return all that comes back until the server closes, which it may do before it has all of them."""
     with socket.create_connection(server.server_address[:2], timeout=20) as connection:
-        for part in sent:
-            connection.sendall(part)
-        if ends:
-            connection.shutdown(socket.SHUT_WR)
+        with suppress(OSError):
+            for part in sent:
+                connection.sendall(part)
+            if ends:
+                connection.shutdown(socket.SHUT_WR)
         got = b""
-        try:
+        with suppress(ConnectionError):
             while part := connection.recv(1 << 16):
                 got += part
-        except ConnectionResetError:
-            pass
         return got
 
 
@@ -239,9 +240,7 @@ def test_a_client_that_leaves_before_the_answer_does_no_harm(server: ModelServer
 
 def test_more_connections_than_there_may_be_are_closed_at_once(served: ServedModel, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(http_server, "MOST_CONNECTIONS", 2)
-    with ModelServer("127.0.0.1", 0, served, MOST_BYTES) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
+    with running(served) as server:
         held = []
         for _ in range(2):
             connection = http.client.HTTPConnection(*server.server_address[:2], timeout=20)
@@ -251,8 +250,6 @@ def test_more_connections_than_there_may_be_are_closed_at_once(served: ServedMod
         assert raw(server, b"GET /v2 HTTP/1.1\r\n\r\n") == b""
         for connection in held:
             connection.close()
-        server.shutdown()
-        thread.join()
 
 
 def test_requests_that_are_too_large_together_wait_outside(server: ModelServer):
@@ -273,3 +270,55 @@ def test_a_fault_of_ours_is_told_without_its_details(
     monkeypatch.undo()
     assert (status, told["error"]) == (500, "the server met a fault of its own; its log has the details")
     assert "ZeroDivisionError: a secret" in capfd.readouterr().err
+
+
+BAD = [
+    b"garbage\r\n\r\n",
+    b"GET /v2 HTTP/1.1\r\nA: ",
+    f"POST {INFER} HTTP/1.1\r\nContent-Length: 900\r\n\r\n{{".encode(),
+    f"POST {INFER} HTTP/1.1\r\nContent-Length: 99999999\r\n\r\n".encode() + b"x" * 100_000,
+    f"POST {INFER} HTTP/1.1\r\nContent-Length: {len(REQUEST)}\r\n\r\n{REQUEST}".encode(),
+    b"",
+]
+
+
+def harm(server: ModelServer, done: threading.Event) -> None:
+    """Send what is no request, hold a few connections open, and leave without a word, until `done`."""
+    held: list[socket.socket] = []
+    for sent in cycle(BAD):
+        if done.wait(0.02):
+            break
+        with suppress(OSError):
+            held.append(socket.create_connection(server.server_address[:2], timeout=20))
+            held[-1].sendall(sent)
+        if len(held) > 4:
+            held.pop(0).close()
+    for connection in held:
+        connection.close()
+
+
+def ask_in_turn(server: ModelServer, number: int, wrong: list[object]) -> None:
+    """Ask again and again, and add to `wrong` whatever was not answered right."""
+    for turn in range(40):
+        body = json.dumps({"inputs": [X, {**K, "data": [number, turn]}]})
+        try:
+            status, told, _ = ask(server, "POST", INFER, body)
+            if status != 200 or told["outputs"][1]["data"] != [2 * number, 2 * turn]:
+                wrong.append((number, turn, status, told))
+        except Exception as error:  # noqa: BLE001 - told below, in the test's own thread
+            wrong.append((number, turn, repr(error)))
+
+
+@pytest.mark.long
+def test_good_clients_are_answered_while_bad_ones_do_what_they_can(server: ModelServer):
+    done, wrong = threading.Event(), list[object]()
+    others = [threading.Thread(target=harm, args=(server, done)) for _ in range(3)]
+    clients = [threading.Thread(target=ask_in_turn, args=(server, number, wrong)) for number in range(8)]
+    for thread in (*others, *clients):
+        thread.start()
+    for thread in clients:
+        thread.join()
+    done.set()
+    for thread in others:
+        thread.join()
+    assert wrong == []
