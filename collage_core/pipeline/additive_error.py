@@ -12,6 +12,8 @@ from ..rewrite.plan import Plan
 from ..rewrite.runtime.artifact import Profile
 from .search_and_merge import Planned
 
+INSIDE = "inside the whole plan"
+"""Begins the reason of a cost that was corrected to what its partition takes there."""
 EXPLAINED = 0.1
 """An additive error of a larger share of the predicted total is explained, and corrected."""
 
@@ -60,6 +62,6 @@ def costs_inside(planned: Planned, profile: Profile) -> dict[int, Cost]:
     for index, item in zip(planned.indices, planned.partitions, strict=True):
         inside_s = profile.partitions.get(item.id)
         if inside_s is not None and item.cost.source == "measured":
-            reason = f"inside the whole plan; alone it takes {(item.cost.seconds or 0.0) * 1e3:.4g} ms"
+            reason = f"{INSIDE}; alone it takes {(item.cost.seconds or 0.0) * 1e3:.4g} ms"
             corrected[index] = replace(item.cost, seconds=inside_s, reason=reason)
     return corrected

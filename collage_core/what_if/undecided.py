@@ -22,6 +22,7 @@ from ..errors import CollageError
 from ..events import Emit, ignore
 from ..graph.computation import Computations
 from ..graph.index_set import IndexSet
+from ..pipeline.additive_error import INSIDE
 from ..pipeline.measuring_policy import MeasuringPolicy
 from ..pipeline.record import CostedCandidate, RunRecord, search_candidates
 from ..pipeline.rivals import Rival, rivals_of, width_s
@@ -121,7 +122,7 @@ def decide(
     wanted = _distinct(_rivals(record, clock)[1])
     for target in dict.fromkeys(item.target for item in wanted):
         check_measurable(record, target)
-    costs = _repeated(record, source, wanted, clock() + limit_s, emit, clock)
+    costs = _repeated(record, source, wanted, limit_s, emit, clock)
     renewed = _with_costs(record, costs)
     found = replanned(renewed, Terms(record.plan.constraints))
     kept = given_result(renewed, [part.id for part in record.plan.partitions])
@@ -259,19 +260,28 @@ def _distinct(rivals: Iterable[Rival]) -> list[CostedCandidate]:
 
 
 def _repeated(
-    record: RunRecord, source: str | Path, wanted: Sequence[CostedCandidate], ends: float, emit: Emit, clock: Callable[[], float]
+    record: RunRecord, source: str | Path, wanted: Sequence[CostedCandidate], limit_s: float, emit: Emit, clock: Callable[[], float]
 ) -> dict[str, Cost]:
-    """Return candidate id → new cost of what could be timed until `ends`."""
+    """Return candidate id → new cost of what could be timed in `limit_s` seconds of repetitions, one of each at least."""
     model = model_of(record, source)
     open_ = [CandidatePartition(model.graph, item.target, IndexSet(item.inside), item.candidate["rule"]) for item in wanted]
     costs: dict[str, Cost] = {}
     with measuring(record, model, dict.fromkeys(item.target for item in wanted), emit) as estimator:
         costs |= {candidate.id: cost for candidate, cost, _ in estimator.estimate(model.graph, open_)}
-        while open_ and clock() < ends:
+        ends = clock() + limit_s
+        while open_:
             answered = {candidate.id: cost for candidate, cost, _ in estimator.repeat(open_, record.plan.total_s)}
             costs |= answered
-            open_ = [candidate for candidate in open_ if candidate.id in answered]
-    return costs
+            open_ = [candidate for candidate in open_ if candidate.id in answered and clock() < ends]
+    before = {item.id: item.cost for item in record.candidates}
+    return {id: _as_inside(before[id], cost) for id, cost in costs.items()}
+
+
+def _as_inside(before: Cost, cost: Cost) -> Cost:
+    """Return a new `cost`; one that the run corrected to what it is inside the whole stays that, since a trial times it alone."""
+    if not before.reason.startswith(INSIDE) or cost.seconds is None:
+        return cost
+    return replace(cost, seconds=before.seconds, reason=before.reason)
 
 
 def _with_costs(record: RunRecord, costs: Mapping[str, Cost]) -> RunRecord:

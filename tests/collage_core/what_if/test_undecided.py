@@ -14,16 +14,19 @@ from brief_runs import shorten_trials
 from collage_core.cli.undecided_text import needs_text, show_decided, stability_lines
 from collage_core.cost.cost import Cost
 from collage_core.cost.database.database import CostDatabase
+from collage_core.cost.database.maintenance import Selection, records
 from collage_core.cost.database.records import CostKey, Record
+from collage_core.cost.measuring.repetitions import repetition_count
 from collage_core.errors import CollageError
 from collage_core.events import ignore
 from collage_core.graph.computation import Computations
 from collage_core.options import Options
+from collage_core.pipeline.additive_error import INSIDE
 from collage_core.pipeline.record import CostedCandidate, RunRecord, search_candidates
 from collage_core.pipeline.rivals import Rival
 from collage_core.pipeline.run import partition
 from collage_core.rules.candidate import CandidatePartition
-from collage_core.what_if.undecided import Timed, decide, needs, undecided
+from collage_core.what_if.undecided import Timed, _as_inside, decide, needs, undecided
 from tests.helpers.command import document_of, in_this_process
 from tests.helpers.searched_runs import searched_run
 
@@ -151,6 +154,20 @@ def test_what_was_measured_and_came_of_it_is_printed(capsys: pytest.CaptureFixtu
     assert "another plan is best now: predicted 2 ms, -100 µs beside that of the run" in capsys.readouterr().out
 
 
+def repetitions_known() -> int:
+    with CostDatabase(read_only=True) as database:
+        return sum(repetition_count(record) for _, record in records(database, Selection()))
+
+
+def test_a_cost_inside_the_whole_stays_one() -> None:
+    inside = Cost(3e-5, "measured", interval_s=1e-5, reason=f"{INSIDE}; alone it takes 0.08 ms")
+    alone = Cost(8e-5, "measured", interval_s=2e-6, samples=9)
+    assert _as_inside(inside, alone) == replace(alone, seconds=3e-5, reason=inside.reason)
+    assert _as_inside(replace(inside, reason=""), alone) == alone
+    failed = Cost.invalid("run", "it crashed")
+    assert _as_inside(inside, failed) == failed
+
+
 @pytest.mark.long
 def test_measuring_what_is_undecided_narrows_it(chain: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLLAGE_HOME", str(tmp_path / "home"))
@@ -161,7 +178,9 @@ def test_measuring_what_is_undecided_narrows_it(chain: Path, tmp_path: Path, mon
     costed = [CostedCandidate(item.held, wide) if item.target != "host" else item for item in run.candidates]
     unsure = replace(run, candidates=costed, problem=run.problem.with_candidates(search_candidates(costed)))
     assert undecided(unsure)["rivals"], "each cost may be off by as much as it is"
-    found = decide(unsure, chain, 0.5)
+    count = repetitions_known()
+    found = decide(unsure, chain, 0.1)
+    assert repetitions_known() > count
     assert found["repeated"]
     assert all(row["after"]["interval_s"] < row["before"]["interval_s"] for row in found["repeated"])
     json.dumps(found)
