@@ -20,7 +20,8 @@ from onnx import ModelProto
 from collage_core.base.isolation.errors import WorkerTimeout
 from collage_core.base.isolation.worker import Worker
 from collage_core.cli.constraints_file import mistakes_located, read_constraints
-from collage_core.cli.explanation import explain_run, explain_terms, show_explanation
+from collage_core.cli.explanation import explain_run, show_explanation
+from collage_core.cli.terms_text import explain_terms
 from collage_core.cost.database.database import CostDatabase
 from collage_core.cost.database.json_lines import read_lines
 from collage_core.cost.database.record_validation import InvalidRecord, cost_row, transition_row

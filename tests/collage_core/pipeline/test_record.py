@@ -1,4 +1,4 @@
-"""What a recorded run says of regrets: the same of a candidate wherever it is asked for."""
+"""Regrets in a recorded run: that of a candidate is the same wherever it is asked for."""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@ from collage_core.errors import CollageError
 from collage_core.rewrite.assemble import assemble
 from collage_core.rewrite.partition_models import PartitionModel
 from collage_core.rewrite.runtime.artifact import Artifact, function_groups
+from collage_core.rewrite.runtime.calls import Inference
 from collage_core.rewrite.runtime.manifest import PartitionEntry
-from collage_core.rewrite.runtime.module_calls import Inference
 from collage_core.toolchains.onnxruntime import OnnxRuntimeToolchain
 from collage_core.toolchains.registry import get
 from tests.helpers.small_models import node, sub_model, tensor
