@@ -204,20 +204,6 @@ def test_a_decision_whose_search_takes_over_a_second_is_kept_with_every_cost(liv
         watched.idle()
 
 
-def test_why_asks_for_each_regret_alone_as_the_table_of_costs_does(live: Live, model: str, open_page: OpenPage) -> None:
-    run = live.ended(live.start(model, "fast")["id"])["id"]
-    watched = open_page(f"{live.address}?model={model}&run={run}")
-    page = watched.page
-    for read in (lambda: watched.node("relu1").click(), page.reload):  # at every reading the same; the address keeps the node
-        with page.expect_request(lambda one: one.url.endswith("/regrets")) as asked:
-            read()
-        assert asked.value.post_data_json == {"candidates": ["c9"]}
-        panel = page.get_by_role("tabpanel", name="Why")
-        expect(panel.locator(".candidate .regret").last).to_have_text("+3.00 ms")
-        expect(panel).to_contain_text("other would win here below 17.0 ms; it takes 20.0 ms.")
-        expect(panel).not_to_contain_text("bounds so far")
-
-
 def test_an_export_behind_a_run_says_what_it_waits_for_and_is_stopped(live: Live, model: str, open_page: OpenPage) -> None:
     kept = live.ended(live.start(model, "fast", base=live.ended(live.start(model, "fast")["id"])["id"])["id"])["id"]
     ahead = live.start(model, "wait")["id"]

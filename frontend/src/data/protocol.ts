@@ -29,8 +29,8 @@ export interface Tuned {
  *     seconds: The percentile of the samples that was asked for; None where the cost is unknown or invalid.
  *     spread_s: Half the distance between the first and the third quartile of the samples; None where there is none.
  *     samples: Number of timed runs behind it (0 where it was not measured).
- *     source: `measured`, `recorded` (replayed from a named measurement), `mock`, `estimate`, `host` (nothing to
- *         run), `invalid` or `unknown`.
+ *     source: `measured`, `recorded` (replayed from a named measurement), `mock`, `estimate`, `typed` (by the user, in a
+ *         what-if), `host` (nothing to run), `invalid` or `unknown`.
  *     stage: Stage at which an invalid one failed: import, build, run, numerics, device or predicate.
  *     reason: Why it is invalid or unknown, in the toolchain's own words; of a known one, where it was measured if not alone.
  *     stopped_early: The trial was ended because it was sure to lose: the cost is that of the few runs so far.
