@@ -204,6 +204,20 @@ def test_a_decision_whose_search_takes_over_a_second_is_kept_with_every_cost(liv
         watched.idle()
 
 
+def test_why_says_the_same_at_every_reading(live: Live, model: str, open_page: OpenPage) -> None:
+    run = live.ended(live.start(model, "fast")["id"])["id"]
+    watched = open_page(f"{live.address}?model={model}&run={run}")
+    page = watched.page
+    panel = page.get_by_role("tabpanel", name="Why")
+    said = []
+    for read in (lambda: watched.node("relu1").click(), page.reload, page.reload):  # the address keeps the node
+        read()
+        expect(panel.locator(".candidate .regret").last).to_have_text("≥ 0")
+        watched.idle()
+        said.append(panel.inner_text())
+    assert said[0] == said[1] == said[2]
+
+
 def test_an_export_behind_a_run_says_what_it_waits_for_and_is_stopped(live: Live, model: str, open_page: OpenPage) -> None:
     kept = live.ended(live.start(model, "fast", base=live.ended(live.start(model, "fast")["id"])["id"])["id"])["id"]
     ahead = live.start(model, "wait")["id"]
