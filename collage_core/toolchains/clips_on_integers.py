@@ -13,8 +13,8 @@ import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from ..model.naming import FreeNames, opset_versions
+from .unsigned_activations import PRODUCTS
 
-_PRODUCTS = frozenset({"Conv", "Gemm", "MatMul"})
 _LEAST_OPSET = 12
 """The first opset whose Clip takes integers."""
 _LARGEST = 255
@@ -67,7 +67,7 @@ class _Moving:
         if clip is None or clip.op_type not in ("Relu", "Clip") or self._uses[clip.output[0]] != 1 or self._uses[clip.input[0]] != 1:
             return None
         maker = self._makers.get(clip.input[0])
-        return clip if maker is not None and maker.op_type in _PRODUCTS else None
+        return clip if maker is not None and maker.op_type in PRODUCTS else None
 
     def _limits(self, clip: NodeProto, quantiser: NodeProto) -> tuple[int, int] | None:
         """Return the limits of `clip` as integers of `quantiser`; None where they are not known, or nothing need be moved."""

@@ -12,7 +12,7 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from ..model.naming import FreeNames
 
-_PRODUCTS = frozenset({"Conv", "Gemm", "MatMul"})
+PRODUCTS = frozenset({"Conv", "Gemm", "MatMul"})
 """Operators that are much faster on integers, so that quantising once more at a boundary is worth it."""
 _ABSORBED = frozenset({"Clip", "Relu"})
 _SHIFT = 128
@@ -77,7 +77,7 @@ class _Rewriting:
     def _dequantise_input(self, node: NodeProto) -> None:
         """Quantise what a DequantizeLinear makes of an input once more, unsigned, where a product reads it."""
         made = node.output[0]
-        if made in self._outputs or not any(reader.op_type in _PRODUCTS for reader in self._readers(made)):
+        if made in self._outputs or not any(reader.op_type in PRODUCTS for reader in self._readers(made)):
             return
         node.output[0] = self._free(f"{made}_signed")
         pair = self._pair(node.output[0], node)
@@ -97,7 +97,7 @@ class _Rewriting:
         maker = self._makers.get(name)
         while maker is not None and maker.op_type in _ABSORBED:
             maker = self._makers.get(maker.input[0])
-        return maker is not None and maker.op_type in _PRODUCTS
+        return maker is not None and maker.op_type in PRODUCTS
 
     def _readers(self, name: str) -> list[NodeProto]:
         """Return the nodes that read a tensor of the model, as it was given."""
