@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import sys
 import tracemalloc
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ from collage_core.rewrite.runtime.calls import Inference
 from collage_core.rewrite.runtime.manifest import PartitionEntry
 from collage_core.toolchains.onnxruntime import OnnxRuntimeToolchain
 from collage_core.toolchains.registry import get
+from tests.helpers.functions_called import functions_called
 from tests.helpers.small_models import node, sub_model, tensor
 
 pytestmark = pytest.mark.skipif(not get("tvm").availability().usable, reason=get("tvm").availability().reason)
@@ -110,17 +110,6 @@ def test_a_kernel_that_fails_at_a_later_call_is_named(tmp_path: Path):
         artifact.run(drawn(1))
     failing.run = run
     np.testing.assert_array_equal(artifact.run(drawn(0))["y"], want["y"])
-
-
-def functions_called(call: Callable[[], None]) -> list[str]:
-    """Return the names of the Python functions that `call` enters."""
-    entered: list[str] = []
-    sys.setprofile(lambda frame, event, argument: entered.append(frame.f_code.co_name) if event == "call" else None)
-    try:
-        call()
-    finally:
-        sys.setprofile(None)
-    return entered
 
 
 def test_a_bound_call_of_a_single_kernel_goes_to_its_toolchain_with_nothing_between(tmp_path: Path):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,7 @@ from collage_core.rewrite.partition_models import PartitionModel
 from collage_core.rewrite.runtime.artifact import Artifact
 from collage_core.rewrite.runtime.piece_calls import PieceCalls, UnboundPiece
 from collage_core.toolchains.onnxruntime import OnnxRuntimeToolchain
+from tests.helpers.functions_called import functions_called
 from tests.helpers.small_models import node, sub_model, tensor
 
 X = tensor("x", (2, 3))
@@ -111,17 +111,6 @@ def test_a_kernel_that_fails_is_named(tmp_path: Path):
         artifact.run(drawn(1))
     failing.run = run
     np.testing.assert_array_equal(artifact.run(drawn(0))["y"], np.maximum(drawn(0)["x"], 0))
-
-
-def functions_called(call: Callable[[], None]) -> list[str]:
-    """Return the names of the Python functions that `call` enters."""
-    entered: list[str] = []
-    sys.setprofile(lambda frame, event, argument: entered.append(frame.f_code.co_name) if event == "call" else None)
-    try:
-        call()
-    finally:
-        sys.setprofile(None)
-    return entered
 
 
 def test_a_bound_call_of_a_single_kernel_goes_to_its_toolchain_with_nothing_between(tmp_path: Path):
