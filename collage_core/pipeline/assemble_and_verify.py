@@ -38,6 +38,7 @@ from ..rewrite.runtime.artifact import Profile
 from ..rewrite.runtime.artifact_calls import bind_artifact, profile_artifact, run_artifact, run_loader
 from ..rewrite.runtime.manifest import MODULE, WEIGHTS
 from ..toolchains.base import ToolchainError
+from ..toolchains.built_packages import BuiltPackages
 from ..toolchains.native_files import LOADER
 from ..toolchains.reasons import one_line
 from .additive_error import additive_error_s
@@ -59,6 +60,7 @@ class Built:
         precision: That of the reference, where it is not the model's own.
         load: Counts what other processes do from before the plan is timed first.
         weight_bytes: Size of the weights of a large model, which each process that holds an artifact has once; 0 of a small one.
+        packages: Those that were built while costs were measured.
     """
 
     model: OnnxModel
@@ -72,6 +74,7 @@ class Built:
     precision: str = ""
     load: OtherLoad = field(default_factory=OtherLoad)
     weight_bytes: int = 0
+    packages: BuiltPackages | None = None
 
     @cached_property
     def reference(self) -> dict[str, np.ndarray]:
@@ -94,19 +97,21 @@ def build_and_verify(
     should_stop: Callable[[], bool] | None = None,
     pool: Pool | None = None,
     form: str = MODULE,
+    packages: BuiltPackages | None = None,
 ) -> Iterator[Built]:
     """Assemble `plan`, run it and compare; on leaving, the artifact, if it is right, is moved into `out`.
 
     Args:
         pool: Workers that are there already, and stay; others unless given.
         form: Of the artifact (`rewrite.forms`).
+        packages: Those that were built while costs were measured.
 
     Raises:
         CollageError: it cannot be built, or it failed when it ran; the toolchain's own words.
         Cancelled: `should_stop` said so, which is asked about every 50 ms while a worker is busy.
     """
     with _scratch() as scratch, nullcontext(pool) if pool else Pool(should_stop=should_stop) as workers:
-        built = Built(model, plan, inputs, scratch / "plan", scratch, workers, weight_bytes=model.external_bytes)
+        built = Built(model, plan, inputs, scratch / "plan", scratch, workers, weight_bytes=model.external_bytes, packages=packages)
         with phases("rewrite"):
             assemble_plan(built, plan, built.folder, form=form)
         with phases("verify"):
@@ -163,13 +168,12 @@ def assemble_plan(
     Raises:
         CollageError: it cannot be built in `timeout_s`.
     """
-    model = built.model
+    model, graph = built.model, built.model.graph
     about = {"model": {"name": model.name, "hash": model.hash, "fixed": model.fixed}, "accuracy": plan.accuracy}
     threads = int(plan.options.get("threads", 1))
-    graph = model.graph
     constants = {name: model.constant(name) for name in graph.outputs if name in graph.constants}
-    arguments = (pieces_of(model, plan), graph.inputs, graph.outputs, folder, threads, about, constants, dict(built.inputs), form)
-    in_worker(built.pool, worker, assemble, *arguments, timeout_s=timeout_s, what="assembling the plan")
+    what = pieces_of(model, plan), graph.inputs, graph.outputs, folder, threads, about, constants, dict(built.inputs)
+    in_worker(built.pool, worker, assemble, *what, form, built.packages, timeout_s=timeout_s, what="assembling the plan")
 
 
 def errors_of(built: Built, name: str, folder: Path, timeout_s: float = RUN_TIMEOUT_S) -> dict[str, float]:

@@ -90,7 +90,10 @@ def finish(run: Run) -> RunRecord:
         make_folder(options.out)
         record.save(options.out)
     if options.builds:
-        record = _built(run, record)
+        try:
+            record = _built(run, record)
+        finally:
+            run.remove_packages()
         record.document["cancelled"] = run.cancelled_document(record.document)
         if options.out is not None:
             record.save(options.out)
@@ -233,8 +236,8 @@ class Run(SearchedRun):
         """As `build`, of a plan that can be built. Raises Cancelled where the user stopped the run before the plan was compared."""
         from .assemble_and_verify import build_and_verify
 
-        made = build_and_verify(self.found.model, self.plan, self.inputs, self.phases, self.emit, self.options.out, self.is_stopped)
-        with made as built:
+        told = self.phases, self.emit, self.options.out, self.is_stopped
+        with build_and_verify(self.found.model, self.plan, self.inputs, *told, packages=self.packages) as built:
             record.document["verify"].update(built.verify)
             if self.options.is_measured and built.is_right:
                 try:

@@ -34,6 +34,7 @@ from ..rules.spec import HOST_TARGET
 from ..search.objectives import parse_objective
 from ..search.problem import FEMTOSECONDS
 from ..search.searcher import SearchResult, never
+from ..toolchains.built_packages import BuiltPackages
 from ..toolchains.described import DescribedToolchain
 from .baselines import baseline
 from .body_search import KEPT_AWAY, BodySearch, bodies_s
@@ -128,7 +129,7 @@ class SearchedRun:
             emit(Note(f"{self.found.model.inputs_note} (--inputs FILE.npz brings your own)"))
         here = [name for name, found in self.found.toolchains.items() if options.is_measured and not isinstance(found, DescribedToolchain)]
         self.progress = CostProgress(options.targets, here, emit, lambda: self.loop.policy.likely(self.loop.table), self.budget)
-        self._own_workers = trial_workers(TrialLimits.from_environment()) if self.found.body_runs and workers is None else None
+        self._own_workers = trial_workers(TrialLimits.from_environment()) if options.is_measured and workers is None else None
         self._workers = workers or self._own_workers
         make = partial(estimator_of, self.found, self.inputs, options, self.progress.pass_on, self.budget.is_over, function)
         self.estimator = estimator or make(self._workers)
@@ -137,6 +138,11 @@ class SearchedRun:
         self.plans = PlanSearch(self.found.graph, self.found.toolchains, self._transition_pairs, options.constraints, settings, errors)
         self.loop = self._loop()
         self.lowest_core_latency_s = math.inf
+
+    @property
+    def packages(self) -> BuiltPackages | None:
+        """The packages that were built while costs were measured; None where nobody measured them here."""
+        return BuiltPackages(self._workers.folder) if self._workers is not None and self.options.tracker is None else None
 
     def emit(self, event: Event) -> None:
         """Tell an event, and note when the first plan was known."""
@@ -160,10 +166,16 @@ class SearchedRun:
         return cancelled_document(self._stopped_in, late, len(placed), document, self.options.builds)
 
     def close(self) -> None:
-        """Let go of the workers."""
+        """Let go of the workers; what they built stays until `remove_packages`."""
         self.estimator.close()
         if self._own_workers is not None:
             self._own_workers.close()
+
+    def remove_packages(self) -> None:
+        """Remove what was built while costs were measured; nothing is measured any more."""
+        if self._own_workers is not None:
+            self._own_workers.close()
+            self._own_workers.remove_folder()
 
     def cost(self) -> None:
         """Phase ``costs``: the cost of every candidate; if costs are measured, of those that can matter."""

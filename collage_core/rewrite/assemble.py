@@ -27,6 +27,7 @@ from ..model.dtypes import array_type
 from ..rules.spec import HOST_TARGET
 from ..toolchains import registry
 from ..toolchains.base import Toolchain, ToolchainError, check_boundary
+from ..toolchains.built_packages import BuiltPackages, build_package
 from ..toolchains.library_functions import LibraryToolchain
 from ..toolchains.reasons import one_line
 from .forms import form_for
@@ -66,6 +67,7 @@ def assemble(
     constants: Mapping[str, np.ndarray] | None = None,
     sample: Mapping[str, np.ndarray] | None = None,
     form: str = MODULE,
+    packages: BuiltPackages | None = None,
 ) -> None:
     """Build the artifact of a plan in the folder `out`, in which only the files of an earlier artifact are replaced.
 
@@ -80,6 +82,7 @@ def assemble(
         constants: Values of the outputs that are constants of the model.
         sample: Inputs to keep in the folder, for trying the artifact.
         form: The form of the artifact, or ``auto`` (`forms.form_for`).
+        packages: Those that were built before, and need not be built again.
 
     Raises:
         CollageError: a toolchain is not usable or fails, the partitions do not fit together or cannot have this form, or `out` cannot be
@@ -99,7 +102,7 @@ def assemble(
         if form != NATIVE:
             (folder / PARTITIONS).mkdir()
         is_alone = len(ordered) == 1 and BODY not in (about or {})
-        task = _Task(folder, threads, form, is_alone, calls_natively=form == MODULE and calls_natively(ordered, tools))
+        task = _Task(folder, threads, form, is_alone, form == MODULE and calls_natively(ordered, tools), packages)
         built = [_built(partition, index, tools.get(partition.target), task) for index, partition in enumerate(ordered)]
         renamed = Renamed()
         if form == MODULE:
@@ -140,6 +143,7 @@ class _Task:
     Attributes:
         is_alone: No kernel but that of the only partition runs.
         calls_natively: The module calls libraries from C.
+        packages: As `assemble` takes them.
     """
 
     folder: Path
@@ -147,6 +151,7 @@ class _Task:
     form: str
     is_alone: bool
     calls_natively: bool
+    packages: BuiltPackages | None
 
 
 def _write_module(
@@ -219,7 +224,7 @@ def _with_package(entry: PartitionEntry, partition: PartitionModel, index: int, 
         written = write_piece(entry, model, tool, task.folder, name, task.threads, task.is_alone)
     if written is not None:
         return replace(written, symbol=_symbol(partition, index, (task.folder / written.package).read_bytes()))
-    package = tool.build(model, task.threads)
+    package = (task.packages.built if task.packages else build_package)(tool, model, task.threads)
     path = f"{PARTITIONS}/{name}.bin"
     (task.folder / path).write_bytes(package)
     return replace(entry, symbol=_symbol(partition, index, package), package=path)
@@ -238,7 +243,8 @@ def _with_bodies(control: ControlModel, path: str, task: _Task) -> ControlEntry:
     for attribute in computed:
         body = control.bodies[attribute]
         about = {BODY: attribute}
-        assemble(body.partitions, body.inputs, body.made, folder / path / attribute, task.threads, about, form=form)
+        given = body.partitions, body.inputs, body.made, folder / path / attribute, task.threads, about
+        assemble(*given, form=form, packages=task.packages)
     constants = {name: [Tensor(key, array_type(value)) for key, value in body.constants.items()] for name, body in control.bodies.items()}
     entry = ControlEntry(
         flow=control.flow,

@@ -8,16 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..base.whole_file import write_whole
+from ..base.bounded_folder import MOST_BYTES, BoundedFolder
 
-MOST_BYTES = 2**30
-"""Most bytes of all engines together."""
 _ENDING = ".engine"
 
 
@@ -43,39 +39,22 @@ class EngineStore:
 
     def get(self, key: str) -> BuiltEngine | None:
         """Return the engine of `key`; None where there is none, or its file is damaged."""
-        path = self._path(key)
+        header, found, package = (self._files.get(key) or b"").partition(b"\n")
         try:
-            header, found, package = path.read_bytes().partition(b"\n")
             layers = json.loads(header) if found else None
-        except (OSError, ValueError):
+        except ValueError:
             return None
         if not (isinstance(layers, list) and all(isinstance(layer, str) for layer in layers) and package):
             return None
-        with suppress(OSError):
-            os.utime(path)
         return BuiltEngine(package, tuple(layers))
 
     def put(self, key: str, engine: BuiltEngine) -> None:
         """Keep `engine`, and remove older ones until all fit. A disk that is full, or no folder to write in, keeps nothing."""
-        data = json.dumps(engine.layers).encode() + b"\n" + engine.package
-        if len(data) > self.most_bytes:
-            return
-        with suppress(OSError):
-            self.folder.mkdir(parents=True, exist_ok=True)
-            self._make_room(len(data))
-            write_whole(self._path(key), data)
+        self._files.put(key, json.dumps(engine.layers).encode() + b"\n" + engine.package)
 
-    def _make_room(self, size: int) -> None:
-        kept = sorted((path.stat().st_mtime_ns, path.stat().st_size, path) for path in self.folder.glob(f"*{_ENDING}"))
-        taken = sum(bytes_of for _, bytes_of, _ in kept)
-        for _, bytes_of, path in kept:
-            if taken + size <= self.most_bytes:
-                return
-            path.unlink(missing_ok=True)
-            taken -= bytes_of
-
-    def _path(self, key: str) -> Path:
-        return self.folder / f"{key}{_ENDING}"
+    @property
+    def _files(self) -> BoundedFolder:
+        return BoundedFolder(self.folder, _ENDING, self.most_bytes)
 
 
 def engine_key(onnx: bytes, built_with: Sequence[str]) -> str:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import time
 from collections.abc import Sequence
 
+from collage_core.base.home import home
 from collage_core.graph.dataflow_graph import Tensor
 from collage_core.model.base import SubModel
 from collage_core.rules.base import PartitionRule, RuleOptions
 from collage_core.rules.base_rules import OpPredicate
 from collage_core.toolchains.base import Availability, Kernel, Toolchain, ToolchainError
+from collage_core.toolchains.onnxruntime import OnnxRuntimeToolchain
 
 
 class Dummy(Toolchain):
@@ -52,6 +56,18 @@ class _Failing:
 
     def run(self) -> None:
         raise ToolchainError("run", "the accelerator is on fire")
+
+
+class Counted(OnnxRuntimeToolchain):
+    """ONNX Runtime that takes its time to build, and notes what it builds in ``builds.txt`` of the folder of data."""
+
+    name = "counted"
+
+    def build(self, model: SubModel, threads: int) -> bytes:
+        with (home() / "builds.txt").open("a") as file:
+            file.write(f"{hashlib.sha256(model.onnx).hexdigest()}\n")
+        time.sleep(0.1)
+        return super().build(model, threads)
 
 
 NOT_A_TOOLCHAIN = dict

@@ -21,6 +21,7 @@ from ...base.isolation.worker import Pool, Worker
 from ...errors import Cancelled, CollageError
 from ...model.base import SubModel
 from ...toolchains.base import ToolchainError
+from ...toolchains.built_packages import BuiltPackages
 from ...toolchains.reasons import one_line
 from ..database.records import Record
 from . import trial_worker
@@ -181,6 +182,7 @@ class TrialRunner:
         """End the workers, unless they are the caller's."""
         if self._is_own:
             self._pool.close()
+            self._pool.remove_folder()
 
     def _warm_up(self, worker: Worker, target: str) -> Record | None:
         """Start the target's worker where it does not run; return a record where that fails, and do not try again after that."""
@@ -204,7 +206,7 @@ class TrialRunner:
 
     def _attempt(self, worker: Worker, task: TrialTask) -> Record:
         limits = self.limits
-        asked = trial_worker.build, self._get_toolchain, task.target, task.model, self._threads
+        asked = trial_worker.build, self._get_toolchain, task.target, task.model, self._threads, BuiltPackages(self._pool.folder)
         self._call(worker, "build", limits.build_s, *asked)
         first = self._first_run(worker, task)
         refusal = self._refusal(first)

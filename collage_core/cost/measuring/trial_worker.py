@@ -6,9 +6,7 @@ All of it runs in a process of its own that may crash or hang at any line. Array
 from __future__ import annotations
 
 import gc
-import hashlib
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +20,7 @@ from ...model.base import SubModel
 from ...toolchains.base import AllocatingKernel, Kernel, Toolchain, ToolchainError, check_boundary, outputs_of
 from ...toolchains.blocked_layout import is_blocked, to_blocked, to_plain
 from ...toolchains.buffers import aligned_empty, buffer_dtype
+from ...toolchains.built_packages import BuiltPackages, build_package
 from .core_latency import CoreLatencyProbe
 from .noise_filter import Speed
 from .sampling import NoiseSigns
@@ -30,7 +29,6 @@ from .timing import Samples, TimedSeries, TimingLimits, time_runs
 GetToolchain = Callable[[str], Toolchain]
 _MAP_FROM_BYTES = 1 << 20
 _CACHE_LINE = 64
-_KEPT_BYTES = 128 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,29 +122,7 @@ class _Trial:
         return to_blocked(file.read()) if self.holds_blocked(file) else file.read()
 
 
-class _Packages:
-    """The packages that were built last, so that a further repetition need not build again."""
-
-    def __init__(self) -> None:
-        self._packages: OrderedDict[tuple[str, bytes, bytes, int], bytes] = OrderedDict()
-
-    def built(self, toolchain: Toolchain, target: str, model: SubModel, threads: int) -> bytes:
-        """Return the package of `model`; it is kept until there are newer ones of `_KEPT_BYTES`. Raises as `build`."""
-        key = target, hashlib.blake2b(model.onnx).digest(), hashlib.blake2b(model.tuning).digest(), threads
-        if key not in self._packages:
-            package = toolchain.build(model, threads)
-            if not isinstance(package, bytes):
-                raise ToolchainError("build", f"it gave a {type(package).__name__} as a package, not bytes")
-            self._packages[key] = package
-        self._packages.move_to_end(key)
-        found = self._packages[key]
-        while sum(map(len, self._packages.values())) > _KEPT_BYTES:
-            self._packages.popitem(last=False)
-        return found
-
-
 _trial: _Trial | None = None
-_packages = _Packages()
 _latency_probe = CoreLatencyProbe()
 
 
@@ -155,8 +131,8 @@ def warm_up(get_toolchain: GetToolchain, target: str) -> None:
     get_toolchain(target)
 
 
-def build(get_toolchain: GetToolchain, target: str, model: SubModel, threads: int) -> None:
-    """Build and load `model`.
+def build(get_toolchain: GetToolchain, target: str, model: SubModel, threads: int, packages: BuiltPackages | None = None) -> None:
+    """Build and load `model`; it is not built where it is among `packages`.
 
     Raises:
         ToolchainError: in the toolchain's own words.
@@ -164,7 +140,7 @@ def build(get_toolchain: GetToolchain, target: str, model: SubModel, threads: in
     release()
     toolchain = get_toolchain(target)
     check_boundary(toolchain, model)
-    package = _packages.built(toolchain, target, model, threads)
+    package = (packages.built if packages else build_package)(toolchain, model, threads)
     global _trial
     kernel = toolchain.load(package, model.inputs, model.outputs, threads)
     if not all(callable(getattr(kernel, method, None)) for method in ("bind", "run")):

@@ -271,3 +271,20 @@ def test_pool_keeps_one_worker_for_each_name_and_closes_them_all() -> None:
         assert pids[0] == pids[2] != pids[1]
     assert not any(map(psutil.pid_exists, pids))
     assert not [child for child in psutil.Process().children() if child.pid in pids]
+
+
+@pytest.mark.parametrize("is_removed", [True, False], ids=["removed", "forgotten"])
+def test_the_folder_of_a_pool_outlives_its_workers(is_removed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLLAGE_HOME", str(tmp_path))
+    pool = Pool()
+    folder = pool.folder
+    (folder / "file").write_text("")
+    pool.close()
+    assert pool.folder == folder
+    assert list(folder.iterdir())
+    if is_removed:
+        pool.remove_folder()
+    else:
+        del pool
+        gc.collect()
+    assert not folder.exists()
