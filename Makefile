@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # a page or a process: four workers keep two cores busy. One process reads all of them first, so that not each has to compile them.
 PYTEST_SPREAD = $(BIN)/pytest --dist worksteal --durations 20 --durations-min 1
 
-.PHONY: help setup run test test-long test-durations lint lint-python lint-page format page-test page-and-lint python-test chromium postgres torch \
+.PHONY: help setup run test test-long test-durations lint lint-python lint-page format page-test page-and-lint python-test chromium postgres torch docs-generator docs \
         slow acceptance bench onnx-suite bench-calls bench-costs bench-e2e bench-operators bench-page bench-size bench-tvm protocol pictures record sizes lock wheel runtime-wheel versions clean
 
 help: ## what can be made
@@ -32,14 +32,14 @@ run: setup ## the explorer with a sample model (MODEL=crnn); prints its address
 test: setup chromium postgres ## all that must pass before a commit
 	@$(MAKE) --no-print-directory --jobs 2 page-and-lint python-test
 
-test-long: setup chromium postgres torch ## the tests that take long: whole runs, kills in all phases, fleets, all examples
+test-long: setup chromium postgres torch docs-generator ## the tests that take long: whole runs, kills in all phases, fleets, all examples
 	COLLAGE_TEST_EXAMPLES=all $(PYTEST_SPREAD) -n 2 -m "(long or examples) and not slow" $(PYTEST)
 
 slow: setup ## every toolchain on all node tests of ONNX and many random models; then damaged input for each border, a minute each
 	$(PYTEST_SPREAD) -n 2 -m slow $(PYTEST)
 	$(BIN)/python -m tests.fuzz $(FUZZ)
 
-test-durations: setup chromium postgres torch ## runs every test, and keeps how long each took (tests/durations.json)
+test-durations: setup chromium postgres torch docs-generator ## runs every test, and keeps how long each took (tests/durations.json)
 	$(PYTEST_SPREAD) -n 2 --write-durations $(PYTEST)
 
 chromium: setup
@@ -50,6 +50,12 @@ postgres: setup
 
 torch: setup
 	@$(BIN)/python tools/pytorch.py
+
+docs-generator: setup
+	@$(BIN)/python tools/docs_site.py --install
+
+docs: setup ## the documentation as a web site in site/, which needs no network
+	@$(BIN)/python tools/docs_site.py
 
 lint: lint-python lint-page ## ruff, mypy, eslint and tsc
 
@@ -126,6 +132,7 @@ COMPILE = $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3
 
 lock: setup ## the newest versions that pyproject.toml and package.json admit
 	$(COMPILE) pyproject.toml --extra graphviz --extra ncnn --extra onednn --extra openvino --extra plotly --extra postgres --extra tvm --group dev -o locks/python.txt
+	$(COMPILE) --group docs --constraints locks/python.txt -o locks/docs.txt
 	$(COMPILE) --no-deps --group models -o locks/models.txt
 	$(COMPILE) --no-deps --group node -o locks/node.txt
 	$(NPM) update --package-lock-only
@@ -142,5 +149,5 @@ versions: ## what this machine has, for reports
 	@python=$(PYTHON_FOUND) && "$$python" --version
 
 clean: ## removes everything that was made, .venv and node_modules too
-	rm -rf .venv node_modules static/dist .make build dist out .pytest_cache .ruff_cache .mypy_cache .hypothesis *.egg-info
+	rm -rf .venv node_modules static/dist .make build dist out site .pytest_cache .ruff_cache .mypy_cache .hypothesis *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -31,8 +31,8 @@ DEPTH = 4
 STYLES = ("graph", "library")
 _HINT = "docs/files.md shows a described toolchain, and docs/rules.md every rule"
 _NO_COST_HINT = "use mock costs, or give its file a [cost] for an estimate"
-_KEYS = ("name", "style", "fusion", "pattern", "rule", "cost")
-_COST_BOUNDS = {"launch_s": (0, 1e6), "flops_per_s": (1, 1e30), "bytes_per_s": (1, 1e30)}
+KEYS = ("name", "style", "fusion", "pattern", "rule", "cost")
+COST_BOUNDS = {"launch_s": (0, 1e6), "flops_per_s": (1, 1e30), "bytes_per_s": (1, 1e30)}
 """Key of ``[cost]`` → its least and its greatest value."""
 _NAME = re.compile(r"[^\W_][\w.-]*")
 _AT_LINE = re.compile(r"\(at line (\d+),")
@@ -139,8 +139,8 @@ def parse_description(text: str, source: str) -> DescribedToolchain:
 def _check(data: Mapping[str, Any]) -> None:
     """Raise RuleError for anything that is wrong in `data`, except inside rules and patterns."""
     for key, value in data.items():
-        if key not in _KEYS:
-            raise _mistake(key, value, f"left out: only {', '.join(_KEYS)} mean something")
+        if key not in KEYS:
+            raise _mistake(key, value, f"left out: only {', '.join(KEYS)} mean something")
     name = data.get("name")
     if not isinstance(name, str) or not _NAME.fullmatch(name) or name == HOST_TARGET:
         raise _mistake("name", name, "a word, to be named in --targets: letters, digits, '_', '.' and '-', and not host")
@@ -158,15 +158,15 @@ def _check(data: Mapping[str, Any]) -> None:
 
 
 def _check_cost(cost: Any) -> None:
-    known = ", ".join(_COST_BOUNDS)
+    known = ", ".join(COST_BOUNDS)
     if not isinstance(cost, Mapping):
         raise _mistake("cost", cost, "a table")
     if not cost:
         raise _mistake("cost", cost, f"given with some of {known}, or left out: with none of them all of it would be free")
     for key, value in cost.items():
-        if key not in _COST_BOUNDS:
+        if key not in COST_BOUNDS:
             raise _mistake(f"cost.{key}", value, f"left out: only {known} mean something")
-        least, most = _COST_BOUNDS[key]
+        least, most = COST_BOUNDS[key]
         if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
             raise _mistake(f"cost.{key}", value, f"a positive, finite number (from {least} to {most:g})")
 

@@ -45,6 +45,7 @@ GROUPS = PROJECT["dependency-groups"]
         ("Python, always installed", PROJECT["project"]["dependencies"]),
         ("Python, extras", EXTRAS),
         ("Python, for development", GROUPS["dev"]),
+        ("The documentation site", GROUPS["docs"]),
         ("Trained models to test with", GROUPS["models"]),
         ("Node.js where the machine has none", GROUPS["node"]),
     ],
@@ -73,13 +74,13 @@ def test_every_run_time_dependency_is_imported():
 
 
 def test_every_group_of_dependencies_has_a_table():
-    assert set(GROUPS) == {"dev", "models", "node"}
-    assert len(tables()) == 7
+    assert set(GROUPS) == {"dev", "docs", "models", "node"}
+    assert len(tables()) == 8
 
 
 def test_licences_are_what_the_python_packages_declare():
     wrong = []
-    for heading in (heading for heading in tables() if heading.startswith("Python")):
+    for heading in (heading for heading in tables() if heading.startswith(("Python", "The documentation"))):
         for name, (_, licence) in tables()[heading].items():
             try:
                 declared = metadata(name).get("License-Expression")

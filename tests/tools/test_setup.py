@@ -20,7 +20,7 @@ from packaging.utils import canonicalize_name
 from tests.helpers.paths import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-LOCKED_GROUPS = {"python": ["dev"], "models": ["models"], "node": ["node"]}
+LOCKED_GROUPS = {"python": ["dev"], "docs": ["docs"], "models": ["models"], "node": ["node"]}
 
 UNLOCKED_EXTRAS = {"tensorrt-rtx", "tflite"}
 """Extras that no developer needs: large, under a licence of their own, and stood in for by a module of ours in the tests."""

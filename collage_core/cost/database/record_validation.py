@@ -101,7 +101,7 @@ _Time = Annotated[str, Strict(), AfterValidator(_check_utc), MustBe("a time in U
 _Samples = Annotated[tuple[_Seconds, ...], FailFast(), Field(max_length=MOST_SAMPLES), MustBe(f"a list of at most {MOST_SAMPLES} numbers")]
 _Counts = Annotated[tuple[Annotated[int, Strict(), Field(ge=0)], ...], FailFast(), MustBe("a list of whole numbers, none below 0")]
 
-_TYPES: Mapping[str, Any] = {
+FIELD_TYPES: Mapping[str, Any] = {
     **dict.fromkeys(("computation", "toolchain", "machine", "maker", "reader", "workload", "target"), _Name),
     **dict.fromkeys(("version", "options", "weights", "dtype", "worker", "maker_version", "reader_version", "stage"), _Word),
     **dict.fromkeys(("reason", "note"), _Text),
@@ -121,7 +121,7 @@ _TYPES: Mapping[str, Any] = {
 
 def _model(*classes: type[Any]) -> type[BaseModel]:
     """The fields of `classes`, which are all required."""
-    names = {field.name: (_TYPES[field.name], ...) for one in classes for field in fields(one)}
+    names = {field.name: (FIELD_TYPES[field.name], ...) for one in classes for field in fields(one)}
     return create_model("_".join(one.__name__ for one in classes), **names)  # type: ignore[call-overload]
 
 

@@ -20,9 +20,9 @@ from ..source_lines import ProblemMistake
 
 KINDS = ("pin", "veto", "cut")
 _ABOUT = {"kind", "node", "nodes", "op", "name", "target"}
-_KEYS_OF = {"pin": _ABOUT | {"together", "exact"}, "veto": _ABOUT, "cut": {"kind", "between"}}
+KEYS_OF = {"pin": _ABOUT | {"together", "exact"}, "veto": _ABOUT, "cut": {"kind", "between"}}
 """Keys that each kind of constraint may have when it does not name a candidate."""
-_KEYS = {"candidate"}.union(*_KEYS_OF.values())
+_KEYS = {"candidate"}.union(*KEYS_OF.values())
 _SELECTING = frozenset(("node", "nodes", "op", "name"))
 NODES_NAMED = 3
 """Most nodes that a constraint names in words."""
@@ -187,7 +187,7 @@ class _Reader:
         kind = item.get("kind")
         if not isinstance(kind, str) or kind not in KINDS:
             raise _mistake(f"{where}.kind", kind, "pin, veto or cut")
-        useless = set(item) - _KEYS_OF[kind] if kind == "cut" or "candidate" not in item else set(item) - {"kind", "candidate"}
+        useless = set(item) - KEYS_OF[kind] if kind == "cut" or "candidate" not in item else set(item) - {"kind", "candidate"}
         if useless:
             key = min(useless)
             raise _mistake(f"{where}.{key}", item[key], f"left out: it means nothing in this {kind}")
