@@ -19,6 +19,7 @@ from .models import routes as models
 from .runs import query_routes, trace_routes
 from .runs import routes as runs
 from .services import attach, make
+from .sessions import routes as sessions
 from .streaming import sockets
 from .toolchains import described_routes
 from .toolchains import routes as toolchains
@@ -41,7 +42,7 @@ def create_app(config: ServerConfig | None = None) -> tuple[Flask, SocketIO]:
     app.request_class = models.UploadRequest
     app.config["MAX_CONTENT_LENGTH"] = config.upload_bytes
     attach(app, services)
-    for module in (models, dot, layouts, runs, query_routes, trace_routes, toolchains, described_routes, samples, storage):
+    for module in (models, dot, layouts, runs, query_routes, trace_routes, toolchains, described_routes, samples, sessions, storage):
         app.register_blueprint(module.blueprint, url_prefix=API)
     app.register_blueprint(netron.models, url_prefix=API)
     app.register_blueprint(netron.blueprint)

@@ -32,6 +32,7 @@ class ServerConfig:
         waiting_runs: Most runs that may wait for the one that measures.
         engine: Does the work, in worker processes.
         model: Id of the model that the page opens when its address names nothing.
+        run: Id of the run that it shows with that model.
     """
 
     host: str = "127.0.0.1"
@@ -46,6 +47,7 @@ class ServerConfig:
     waiting_runs: int = 20
     engine: Engine[Any] = COLLAGE
     model: str | None = None
+    run: str | None = None
 
     @property
     def is_loopback(self) -> bool:

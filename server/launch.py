@@ -23,8 +23,10 @@ from collage_core.errors import CollageError
 from collage_core.model.samples import registry as samples
 
 from .app import create_app
+from .base.session_manifest import SUFFIX
 from .config import DEFAULT_PORT, ServerConfig
 from .models.store import FixedInputs, ModelStore
+from .sessions.open import open_session
 
 PORTS_TRIED = 100
 BACKLOG = 128
@@ -50,7 +52,7 @@ def serve(
     Args:
         host: Address to listen at.
         port: None for `DEFAULT_PORT`, or the next free one after it.
-        model: Name of a sample or path of a model to show first.
+        model: Name of a sample, or path of a model or of a session, to show first.
         open_browser: Show the page in the user's browser, where there is one.
         shapes: Input name to shape, for `model`; text such as ``1,{16,64}`` for several.
         values: Input name to the value that it always has, for `model`.
@@ -64,7 +66,7 @@ def serve(
     config = ServerConfig(host=host, hosts=tuple(hosts), behind_proxy=behind_proxy)
     with closing(listen(host, port)) as listening:
         if model is not None:
-            config = replace(config, model=open_model(config, model, FixedInputs(shapes or {}, values or {}, region)))
+            config = open_first(config, model, FixedInputs(shapes or {}, values or {}, region))
         _run(config, listening, open_browser)
 
 
@@ -87,6 +89,23 @@ def listen(host: str, port: int | None) -> socket.socket:
             if error.errno not in (errno.EADDRINUSE, errno.EACCES):
                 raise _no_port(host, candidate, error, family, address) from error
     return _bound(family, address, 0)
+
+
+def open_first(config: ServerConfig, named: str, fixed: FixedInputs) -> ServerConfig:
+    """Open a sample, a model or a session, and return `config` so that the page shows it first.
+
+    Raises:
+        CollageError: it cannot be opened.
+    """
+    path = expanded(named)
+    if path.suffix.lower() != SUFFIX:
+        return replace(config, model=open_model(config, named, fixed))
+    if fixed != FixedInputs():
+        raise CollageError(f"the session {named!r} has the shapes and values of its model", "leave them out", "invalid")
+    opened = open_session(config, ModelStore(config), path)
+    said = f"opened the session of {opened.model.name!r}, with runs: {len(opened.runs)}, new here: {opened.added}"
+    print("; ".join(filter(None, (said, opened.notice))), file=sys.stderr, flush=True)
+    return replace(config, model=opened.model.id, run=opened.shown)
 
 
 def open_model(config: ServerConfig, model: str, fixed: FixedInputs) -> str:

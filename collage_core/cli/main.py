@@ -25,6 +25,7 @@ from .plans import apply, run, search
 from .run_options import SHAPE_HELP, VALUE_HELP, ShapesCommand, plain_shapes, value
 from .say import say
 from .serve import serve
+from .session import session
 from .watched import OWN_PROCESS
 from .worker import worker
 
@@ -56,7 +57,7 @@ def explore(
     hosts: tuple[str, ...],
     behind_proxy: bool,
 ) -> None:
-    """Start the explorer, with MODEL open in it if one is given, and print its address."""
+    """Start the explorer, with MODEL (or a session, FILE.collage) open in it if one is given, and print its address."""
     from importlib import import_module
 
     launch = import_module("collage_server.launch")
@@ -64,7 +65,7 @@ def explore(
     launch.serve(host=host, port=port, model=model, open_browser=not no_browser, hosts=hosts, behind_proxy=behind_proxy, **fixed)
 
 
-for command in (toolchains, models, partition, candidates, search, explain, compare, apply, run, serve, check, costs, worker):
+for command in (toolchains, models, partition, candidates, search, explain, compare, apply, run, serve, session, check, costs, worker):
     collage.add_command(command)
 
 

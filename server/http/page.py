@@ -27,7 +27,7 @@ def page() -> Response:
     if bundle is None:
         return Response(render_template("not_built.html"), 503)
     config = services().config
-    about = PageConfig(__version__, request.script_root, config.model, config.takes_paths, config.upload_bytes)
+    about = PageConfig(__version__, request.script_root, config.model, config.takes_paths, config.upload_bytes, config.run)
     return Response(render_template("index.html", bundle=bundle, config=json.dumps(asdict(about))))
 
 

@@ -14,6 +14,7 @@ class PageConfig:
     Attributes:
         prefix: Path under which everything lies, such as ``/tools/collage``; empty at the root. No slash at its end.
         model: Id of the model to open when the address names nothing.
+        run: Id of the run to show with it; None for the recorded one of a sample, or none.
         local_paths: ``POST /api/v1/models`` with ``{"path": …}`` is accepted.
         upload_bytes: Largest upload that is accepted, all files together.
     """
@@ -23,6 +24,7 @@ class PageConfig:
     model: str | None
     local_paths: bool
     upload_bytes: int
+    run: str | None = None
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Resources of stored data: a run's trace (docs/files.md, "A trace"), and the size of everything."""
+"""Resources of stored data: a run's trace (docs/files.md, "A trace"), what a session brought, and the size of everything."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from .live import ApiError
+from .models import ModelInfo
 
 
 @dataclass(frozen=True)
@@ -128,6 +129,24 @@ class TraceChunk:
     plans: list[list[int]]
     shown: list[TraceCandidate]
     start: TraceStart
+
+
+@dataclass(frozen=True)
+class OpenedSession:
+    """Answer of ``POST /api/v1/sessions``: what a session file brought (docs/files.md, "A session").
+
+    Attributes:
+        runs: Ids of its runs, as they are here.
+        added: How many of them were not here before.
+        shown: The one to show; None where it has none.
+        notice: What is missing, in one sentence; empty where nothing is.
+    """
+
+    model: ModelInfo
+    runs: list[str]
+    added: int
+    shown: str | None
+    notice: str = ""
 
 
 @dataclass(frozen=True)

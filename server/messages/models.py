@@ -132,6 +132,7 @@ class ModelInfo:
             file says nothing are missing.
         accuracy: The largest relative error at which a result counts as right, unless a run says another.
         region: Name of the region of a Relax module that it is, where it was chosen from several.
+        is_missing: It came in a session that has its hash alone: runs can be looked at, and opening its file completes it.
     """
 
     id: str
@@ -149,6 +150,7 @@ class ModelInfo:
     dimensions: dict[str, list[str]] = field(default_factory=dict)
     accuracy: float = 1e-3
     region: str | None = None
+    is_missing: bool = False
 
 
 @dataclass(frozen=True)

@@ -104,6 +104,48 @@ class ModelStore:
                 error.hint = "the model keeps its weights in a second file: choose both files together, or drop both"
             raise
 
+    def read_into(self, folder: Path, path: Path, fixed: FixedInputs) -> dict[str, Any]:
+        """Read the model at `path` into `folder` (one of `incoming`), and return its facts; `move_in` adds it to the store.
+
+        Raises:
+            CollageError: it cannot be opened.
+        """
+        return self._read(path, None, fixed, folder)
+
+    def move_in(self, folder: Path, meta: dict[str, Any]) -> tuple[ModelInfo, bool]:
+        """Add the model in `folder` (one of `incoming`) to the store; the flag says whether it is new here."""
+        with self._lock:
+            return self._move_in(meta, folder, _models_folder() / meta["id"])
+
+    def files(self, model: str) -> list[Path]:
+        """Return the model's own file, and those of its external data.
+
+        Raises:
+            Problem: there is no such model (404), or its file has changed or is not here (409).
+        """
+        self.file(model)
+        return [Path(file["path"]) for file in _meta(_folder(model))["files"]]
+
+    def has(self, model: str) -> bool:
+        """Return whether there is a model of that id, whatever became of its file."""
+        return is_id(model) and (_models_folder() / model / META).exists()
+
+    def folder(self, model: str) -> Path:
+        """Return the folder of the model.
+
+        Raises:
+            Problem: there is no such model (404).
+        """
+        return _folder(model)
+
+    def fixed_inputs(self, model: str) -> FixedInputs:
+        """Return what of the model's inputs was fixed.
+
+        Raises:
+            Problem: there is no such model (404).
+        """
+        return _fixed_inputs(_meta(_folder(model)))
+
     def open_again(
         self, model: str, shapes: Mapping[str, Sequence[int]], values: Mapping[str, str] | None, region: str | None = None
     ) -> tuple[ModelInfo, bool]:
@@ -186,6 +228,9 @@ class ModelStore:
         """
         folder = _folder(model)
         meta = _meta(folder)
+        if meta.get("is_missing"):
+            message = f"the file of the model {meta['name']!r} is not here: it came in a session without it"
+            raise refused("missing_model", message, f"open the model's own file, with the hash {model}")
         if _is_stale(meta):
             path = meta["files"][0]["path"]
             raise refused("stale_model", f"the model file {path!r} was changed or removed since it was opened", "open it again")
@@ -196,13 +241,16 @@ class ModelStore:
         shutil.rmtree(_folder(model))
 
     def _open(self, path: Path, sample: str | None, fixed: FixedInputs, folder: Path) -> tuple[ModelInfo, bool]:
+        return self.move_in(folder, self._read(path, sample, fixed, folder))
+
+    def _read(self, path: Path, sample: str | None, fixed: FixedInputs, folder: Path) -> dict[str, Any]:
+        """Read the model at `path` into `folder`, and return what is kept of it; files in `folder` move with it."""
         meta = self._call(path, load_model.load, str(path), sample, fixed.shapes, fixed.values, fixed.region, str(folder))
         meta = {**meta, **fixed.to_json(), "sample": sample}
-        final = _models_folder() / meta["id"]
         if path.is_relative_to(folder):
+            final = _models_folder() / meta["id"]
             meta["files"] = [{**file, "path": str(final / Path(file["path"]).relative_to(folder))} for file in meta["files"]]
-        with self._lock:
-            return self._move_in(meta, folder, final)
+        return meta
 
     def _move_in(self, meta: dict[str, Any], folder: Path, final: Path) -> tuple[ModelInfo, bool]:
         """Move the new model to its place, unless the same one is there and still good."""
@@ -285,6 +333,8 @@ def _known(folder: Path) -> dict[str, Any] | None:
 
 
 def _is_stale(meta: Mapping[str, Any]) -> bool:
+    if meta.get("is_missing"):
+        return True
     try:
         return any(load_model.stamp(Path(file["path"])) != file for file in meta["files"])
     except OSError:
@@ -308,4 +358,5 @@ def _info(meta: Mapping[str, Any]) -> ModelInfo:
         dimensions=meta.get("dimensions", {}),
         accuracy=meta.get("accuracy", 2e-2 if meta["quantised"] else 1e-3),
         region=meta.get("region"),
+        is_missing=meta.get("is_missing", False),
     )

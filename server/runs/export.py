@@ -19,7 +19,7 @@ def archive(folder: Path, snapshot: RunSnapshot) -> Iterator[bytes]:
     """Make the zip of the run in `folder`, piece by piece: plan, record, README, and the artifact where it is built."""
     record = record_file(folder)
     assert record is not None
-    buffer = _Buffer()
+    buffer = StreamBuffer()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as made:
         made.writestr("README.txt", readme(snapshot))
         yield from _add(made, buffer, record.with_name(PLAN), PLAN)
@@ -61,7 +61,7 @@ def readme(snapshot: RunSnapshot) -> str:
     return "\n".join([*lines, ""])
 
 
-def _add(made: zipfile.ZipFile, buffer: _Buffer, path: Path, name: str) -> Iterator[bytes]:
+def _add(made: zipfile.ZipFile, buffer: StreamBuffer, path: Path, name: str) -> Iterator[bytes]:
     entry = zipfile.ZipInfo.from_file(path, name)
     entry.compress_type = zipfile.ZIP_STORED if path.suffix in _PACKED else zipfile.ZIP_DEFLATED
     with path.open("rb") as source, made.open(entry, "w", force_zip64=True) as target:
@@ -71,7 +71,7 @@ def _add(made: zipfile.ZipFile, buffer: _Buffer, path: Path, name: str) -> Itera
     yield buffer.take()
 
 
-class _Buffer(io.RawIOBase):
+class StreamBuffer(io.RawIOBase):
     """A stream that cannot be read back: `take` gives what was written since the last time."""
 
     def __init__(self) -> None:

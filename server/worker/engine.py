@@ -88,11 +88,17 @@ class Engine(Protocol[R]):
     def load_record(self, folder: Path) -> R:
         """Read the record that is in `folder`."""
 
+    def check_record(self, record: R) -> None:
+        """Raise CollageError where a record that came from elsewhere contradicts itself."""
+
     def save_record(self, record: R, folder: Path) -> None:
         """Write the record and its plan into `folder`."""
 
     def outcome(self, record: R) -> Outcome:
         """Return what the server needs to know of `record`."""
+
+    def graph(self, record: R) -> Json:
+        """Return the model's graph, as `DataflowGraph.to_json` gives it."""
 
     def node_count(self, record: R) -> int:
         """Return how many nodes the model has."""
@@ -183,6 +189,11 @@ class CollageEngine(Engine["RunRecord"]):
 
         return RunRecord.load(folder)
 
+    def check_record(self, record: RunRecord) -> None:
+        from collage_core.pipeline.record_agreement import check_agreement
+
+        check_agreement(record)
+
     def save_record(self, record: RunRecord, folder: Path) -> None:
         record.save(folder)
 
@@ -197,6 +208,9 @@ class CollageEngine(Engine["RunRecord"]):
             constraints=[dict(item) for item in plan.constraints],
             created=record.created,
         )
+
+    def graph(self, record: RunRecord) -> Json:
+        return record.graph.to_json()
 
     def node_count(self, record: RunRecord) -> int:
         return len(record.graph)

@@ -50,7 +50,7 @@ def load(
     types = graph.types
     proto = _read(path)
     folded = json_data([asdict(node) for node in model.folded])
-    digest = _write_graph(Path(folder), {"id": model.hash, "graph": json_data(graph.to_json()), "folded": folded}, proto)
+    digest = write_graph(Path(folder), {"id": model.hash, "graph": json_data(graph.to_json()), "folded": folded}, proto)
     write_groups(graph, Path(folder))
     files = _files(path.absolute(), proto)
     return {
@@ -88,10 +88,10 @@ def renew_graph(folder: str, path: str | None) -> str:
     Without the model's file at `path`, the operators are taken to be those of the newest opset.
     """
     kept = read_json(Path(folder) / GRAPH)
-    return _write_graph(Path(folder), kept, _read(Path(path)) if path else None)
+    return write_graph(Path(folder), kept, _read(Path(path)) if path else None)
 
 
-def _write_graph(folder: Path, graph: Mapping[str, Any], proto: ModelProto | None) -> str:
+def write_graph(folder: Path, graph: Mapping[str, Any], proto: ModelProto | None) -> str:
     """Write a `ModelGraph`, with what the operators of `proto` call their inputs; returns its digest."""
     from collage_core.model.formal_inputs import formal_inputs
     from collage_core.model.naming import opset_versions

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from collage_server.base.session_manifest import read_manifest
 
 from tests.helpers.command import document_of
 from tests.helpers.paths import DOCS
@@ -51,6 +52,11 @@ def test_described_toolchains(capsys: pytest.CaptureFixture[str], tmp_path: Path
     assert name is not None
     found = document_of(capsys, "candidates", "mnist", "--no-fold", "--targets", name.group(1), "--toolchain", path)
     assert found["candidates"]
+
+
+def test_the_manifest_of_a_session() -> None:
+    manifest = read_manifest(examples("session")[0].encode())
+    assert manifest.shown == manifest.runs[0].id
 
 
 def test_the_problem_by_hand(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -156,6 +156,9 @@ class FakeEngine(Engine[FakeRecord]):
             data = json.load(file)
         return FakeRecord(**{name: data[name] for name in FakeRecord.__dataclass_fields__})
 
+    def check_record(self, record: FakeRecord) -> None:
+        return None
+
     def save_record(self, record: FakeRecord, folder: Path) -> None:
         with gzip.open(folder / "run.json.gz", "wt") as file:
             json.dump(vars(record), file)
@@ -171,6 +174,9 @@ class FakeEngine(Engine[FakeRecord]):
             constraints=record.constraints,
             created="2026-01-02T03:04:05+00:00",
         )
+
+    def graph(self, record: FakeRecord) -> Json:
+        return {"nodes": [{"name": "a", "op": "Conv"}, {"name": "b", "op": "Relu"}]}
 
     def node_count(self, record: FakeRecord) -> int:
         return 2

@@ -2,7 +2,7 @@
 
 import type { PageConfig } from "./protocol";
 
-const FALLBACK: PageConfig = { version: "", prefix: "", model: null, local_paths: false, upload_bytes: 0 };
+const FALLBACK: PageConfig = { version: "", prefix: "", model: null, local_paths: false, upload_bytes: 0, run: null };
 
 export const config: PageConfig = read();
 

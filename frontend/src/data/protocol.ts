@@ -151,6 +151,7 @@ export interface Batch {
  * Attributes:
  *     prefix: Path under which everything lies, such as `/tools/collage`; empty at the root. No slash at its end.
  *     model: Id of the model to open when the address names nothing.
+ *     run: Id of the run to show with it; None for the recorded one of a sample, or none.
  *     local_paths: `POST /api/v1/models` with `{"path": …}` is accepted.
  *     upload_bytes: Largest upload that is accepted, all files together.
  */
@@ -160,6 +161,7 @@ export interface PageConfig {
   model: string | null;
   local_paths: boolean;
   upload_bytes: number;
+  run: string | null;
 }
 
 /** How many sub-graphs a rule turned down at a stage, by one check. */
@@ -396,6 +398,7 @@ export interface OpenModel {
  *         file says nothing are missing.
  *     accuracy: The largest relative error at which a result counts as right, unless a run says another.
  *     region: Name of the region of a Relax module that it is, where it was chosen from several.
+ *     is_missing: It came in a session that has its hash alone: runs can be looked at, and opening its file completes it.
  */
 export interface ModelInfo {
   id: string;
@@ -413,6 +416,7 @@ export interface ModelInfo {
   dimensions: Record<string, string[]>;
   accuracy: number;
   region: string | null;
+  is_missing: boolean;
 }
 
 /**
@@ -1573,6 +1577,23 @@ export interface TraceChunk {
   plans: number[][];
   shown: TraceCandidate[];
   start: TraceStart;
+}
+
+/**
+ * Answer of `POST /api/v1/sessions`: what a session file brought (docs/files.md, "A session").
+ *
+ * Attributes:
+ *     runs: Ids of its runs, as they are here.
+ *     added: How many of them were not here before.
+ *     shown: The one to show; None where it has none.
+ *     notice: What is missing, in one sentence; empty where nothing is.
+ */
+export interface OpenedSession {
+  model: ModelInfo;
+  runs: string[];
+  added: number;
+  shown: string | null;
+  notice: string;
 }
 
 /** `GET /api/v1/storage`: the one folder in which everything is kept, and its size. */

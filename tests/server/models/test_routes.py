@@ -220,7 +220,7 @@ def test_external_data_missing(app: Flask, tmp_path: Path) -> None:
 def test_integers_that_a_page_would_round_are_text(tmp_path: Path) -> None:
     attributes = {"largest": 2**63 - 1, "bounds": [-(2**53), 2**53 - 1]}
     graph = {"nodes": [{"op": "Slice", "attributes": attributes}], "constants": {"k": {"value": (2**62, True)}}}
-    load_model._write_graph(tmp_path, {"graph": graph}, None)
+    load_model.write_graph(tmp_path, {"graph": graph}, None)
     written = read_json(tmp_path / load_model.GRAPH)["graph"]
     assert written["nodes"][0]["attributes"]["largest"] == "9223372036854775807"
     assert written["nodes"][0]["attributes"]["bounds"] == ["-9007199254740992", 2**53 - 1]

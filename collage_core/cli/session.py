@@ -1,0 +1,27 @@
+"""`collage session`: a model and its runs in one file, for a colleague to open with `collage explore`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from .say import say
+
+
+@click.command()
+@click.argument("named", metavar="MODEL_OR_RUN")
+@click.option("-o", "--out", type=click.Path(path_type=Path), required=True, help="The file to write, such as NAME.collage.")
+@click.option("--without-model", is_flag=True, help="Leave the model's file out, and put in its hash alone.")
+def session(named: str, out: Path, without_model: bool) -> None:
+    """Write a session file: a model that is open in the explorer with all of its runs, or one run.
+
+    MODEL_OR_RUN is the id of a run or of a model, the name of a sample, or the path of a model.
+    """
+    from importlib import import_module
+
+    contents = import_module("collage_server.session_file").save_session(named, out, with_model=not without_model)
+    count = len(contents.runs)
+    runs = f"{count} run{'' if count == 1 else 's'}"
+    model = "the model" if contents.files else f"no model, but its hash {contents.model.id[:12]}"
+    say(f"wrote {out}: {runs} and {model}; open it with `collage explore {out}`", err=True)

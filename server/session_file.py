@@ -1,0 +1,55 @@
+"""`save_session`: writes the session of what a user names, a run or a model, into a file (`collage session`).
+
+A name and a path enter; a file leaves, whole or not at all. A sample or a model's file that is not open yet is opened for it.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from contextlib import closing
+from pathlib import Path
+
+from collage_core.base.home import expanded
+from collage_core.errors import CollageError
+
+from .base.json_files import is_id
+from .config import ServerConfig
+from .launch import open_model
+from .models.store import FixedInputs
+from .runs import store as run_store
+from .services import Services, make
+from .sessions.save import Contents, contents_of_model, contents_of_run, session_pieces
+
+
+def save_session(named: str, out: Path, *, with_model: bool = True) -> Contents:
+    """Write the session of a run, or of a model with all of its runs, to the file `out`.
+
+    Args:
+        named: Id of a run or of a model in the store, name of a sample, or path of a model.
+
+    Raises:
+        CollageError: there is no such thing, or the file cannot be written.
+    """
+    config = ServerConfig()
+    with closing(make(config)) as services:
+        contents = _named(services, config, named, with_model)
+        beside = out.with_name(f".{out.name}.{secrets.token_hex(4)}")
+        try:
+            with beside.open("wb") as file:
+                file.writelines(session_pieces(contents))
+            beside.replace(out)
+        except OSError as error:
+            raise CollageError(f"cannot write {str(out)!r}: {error.strerror}", "give another file with -o", "unwritable") from error
+        finally:
+            beside.unlink(missing_ok=True)
+    return contents
+
+
+def _named(services: Services, config: ServerConfig, named: str, with_model: bool) -> Contents:
+    if is_id(named) and not os.path.exists(expanded(named)):
+        if (run_store.runs_folder() / named / run_store.SNAPSHOT).exists() or named in services.recorded.ids():
+            return contents_of_run(services, named, with_model=with_model)
+        if services.models.has(named):
+            return contents_of_model(services, named, with_model=with_model)
+    return contents_of_model(services, open_model(config, named, FixedInputs()), with_model=with_model)
