@@ -21,6 +21,7 @@ import type {
   ModelInfo,
   ModelList,
   NodeCandidates,
+  OpenedSession,
   OpenModel,
   OptionProblems,
   PackedCandidates,
@@ -86,6 +87,9 @@ export const api = {
   openModel: (body: OpenModel) => post<ModelInfo>("models", body),
   deleteModel: (id: string) => request<undefined>(`models/${encodeURIComponent(id)}`, { method: "DELETE" }),
   upload: (files: readonly File[], shapes: Shapes, region?: string) => request<ModelInfo>("models", { method: "POST", body: form(files, shapes, region) }),
+  openSession: (file: File) => request<OpenedSession>("sessions", { method: "POST", body: form([file], {}, undefined) }),
+  /** The address of a model's session, once the server has said that there can be one: a download shows no error. */
+  sessionAddress: (model: string, shown: string | undefined) => during("session", downloadable(`models/${encodeURIComponent(model)}/session${shown === undefined ? "" : `?shown=${encodeURIComponent(shown)}`}`)),
   dot: (id: string, body: DotRequest) => during("dot", text(`models/${encodeURIComponent(id)}/dot`, withBody("POST", body))),
   runs: () => get<RunList>("runs"),
   run: (id: string) => get<RunSnapshot>(`runs/${encodeURIComponent(id)}`),
@@ -171,6 +175,13 @@ async function onnxFile(path: string): Promise<OnnxFile> {
   const response = await reach(path, {});
   if (!response.ok) throw failure(response.status, await response.text());
   return { content: await response.blob(), leftOut: Number(response.headers.get("X-Collage-Left-Out") ?? 0) };
+}
+
+async function downloadable(path: string): Promise<string> {
+  const response = await reach(path, {});
+  if (!response.ok) throw failure(response.status, await response.text());
+  await response.body?.cancel();
+  return address(path);
 }
 
 async function reach(path: string, init: RequestInit): Promise<Response> {

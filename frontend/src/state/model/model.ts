@@ -31,6 +31,7 @@ export type Source =
   | { kind: "sample"; name: string }
   | { kind: "files"; files: readonly File[]; region?: string }
   | { kind: "path"; path: string; region?: string }
+  | { kind: "session"; file: File }
   | { kind: "id"; id: string }
   | { kind: "again"; id: string; values?: Record<string, string>; region?: string };
 

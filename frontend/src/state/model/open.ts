@@ -29,8 +29,8 @@ export async function openSource(source: Source, shapes: Shapes = {}, run?: stri
   try {
     const early = source.kind === "id" ? contents(source.id) : undefined;
     early?.catch(() => undefined); // The request for its facts fails as well, and is reported.
-    const info = await infoOf(source, shapes);
-    const recorded = run ?? (info.sample ? await recordedRun(info.sample) : undefined);
+    const { info, shown: brought } = await openedFrom(source, shapes);
+    const recorded = run ?? brought ?? (info.sample ? await recordedRun(info.sample) : undefined);
     const [[graph, groups], shown] = await Promise.all([early ?? contents(info.id), runOrNothing(recorded, info.id)]);
     // The layout of an older model would end that of the newer one.
     const isCurrent = (): void => {
@@ -64,6 +64,15 @@ function showTabOf(shown: RunSnapshot): void {
   if (drawerTab.peek() === "search" || asPlanTab(drawerTab.peek())) showDrawer(isSettled ? planTab.peek() : "search");
 }
 
+const SESSION = /\.collage$/i;
+
+/** Open files that the user chose: a session, or a model with its external data. */
+export function openFiles(files: readonly File[]): void {
+  const [first] = files;
+  if (!first) return;
+  void openSource(files.length === 1 && SESSION.test(first.name) ? { kind: "session", file: first } : { kind: "files", files });
+}
+
 /** Close the model and go back to the page with the samples. */
 export function closeModel(): void {
   newest += 1;
@@ -75,7 +84,14 @@ export function closeModel(): void {
   });
 }
 
-function infoOf(source: Source, shapes: Shapes): Promise<ModelInfo> {
+/** The model of a source, and the run that comes with it and is to be shown. */
+async function openedFrom(source: Source, shapes: Shapes): Promise<{ info: ModelInfo; shown?: string }> {
+  if (source.kind !== "session") return { info: await infoOf(source, shapes) };
+  const { model, shown } = await api.openSession(source.file);
+  return { info: model, ...(shown !== null && { shown }) };
+}
+
+function infoOf(source: Exclude<Source, { kind: "session" }>, shapes: Shapes): Promise<ModelInfo> {
   switch (source.kind) {
     case "sample":
       return api.openModel({ sample: source.name, shapes });
@@ -113,6 +129,8 @@ function nameOf(source: Source): string {
       return source.path;
     case "files":
       return source.files.map((file) => file.name).join(", ");
+    case "session":
+      return source.file.name;
     case "id":
     case "again":
       return "the model";

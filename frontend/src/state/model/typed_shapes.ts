@@ -49,6 +49,8 @@ function keyOf(source: Source): string {
       return source.path;
     case "files":
       return source.files.map((file) => file.name).join(", ");
+    case "session":
+      return source.file.name;
     case "id":
     case "again":
       return source.id;

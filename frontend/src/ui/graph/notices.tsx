@@ -1,4 +1,4 @@
-// Notices over the graph: the server does not answer, or the file of the model has changed.
+// Notices over the graph: the server does not answer, or the file of the model has changed or never came.
 
 import type { JSX } from "preact";
 import { model } from "../../state/model/model";
@@ -18,7 +18,14 @@ export function Notices(): JSX.Element {
           </span>
         </p>
       )}
-      {known && isStale.value && (
+      {known?.info.is_missing && (
+        <p class="notice">
+          <span>
+            <b>The model came without its file.</b> Runs can be looked at and asked; to run, build or export, open the file with the hash <code>{known.info.id.slice(0, 12)}…</code>
+          </span>
+        </p>
+      )}
+      {known && !known.info.is_missing && isStale.value && (
         <p class="notice">
           <span>
             <b>The model's file has changed</b> or is gone since it was opened; the page shows the model as it was.

@@ -6,6 +6,7 @@ import { showDrawer } from "../../state/display";
 import { models, samples } from "../../state/model/catalogue";
 import { model } from "../../state/model/model";
 import { openSource } from "../../state/model/open";
+import { saveSession } from "../../state/run/session";
 import { FilePicker } from "../welcome/drop_zone";
 import { Popover } from "../widgets/popover";
 
@@ -15,7 +16,7 @@ export function ModelMenu(): JSX.Element | null {
   const content = (
     <>
       <b>{info.name}</b> <span aria-hidden="true">▾</span> <span class="muted">{[info.region, plural(info.nodes, "node")].filter(Boolean).join(" · ")}</span>
-      {info.stale && <span class="warn">file changed</span>}
+      {info.stale && <span class="warn">{info.is_missing ? "no file" : "file changed"}</span>}
     </>
   );
   return (
@@ -32,12 +33,15 @@ export function ModelMenu(): JSX.Element | null {
           <button type="button" onClick={() => (close(), showDrawer("netron"))}>
             Show in Netron
           </button>
+          <button type="button" title="The model, its runs and their notes in one file; a colleague opens it with collage explore" onClick={() => (close(), void saveSession())}>
+            Save session…
+          </button>
           {info.region && (
             <button type="button" onClick={() => (close(), void openSource({ kind: "again", id: info.id, region: "" }))}>
               Another region of the module
             </button>
           )}
-          {info.stale && <p class="warn">The file has changed since; open it again.</p>}
+          {info.stale && <p class="warn">{info.is_missing ? "It came without its file: to run it, open the file with that hash." : "The file has changed since; open it again."}</p>}
           <h2>Samples</h2>
           <ul>
             {samples.value.map((sample) => (

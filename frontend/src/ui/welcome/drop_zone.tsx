@@ -1,18 +1,17 @@
-// Opens files that the user chooses in a dialog, or drops anywhere on the page. A model and its external data come together.
+// Opens files that the user chooses in a dialog, or drops anywhere on the page: a session, or a model with its external data.
 
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { bytes } from "../../base/format";
 import { config } from "../../data/config";
-import { openSource } from "../../state/model/open";
+import { openFiles } from "../../state/model/open";
 
 /** A button that opens the file dialog. */
 export function FilePicker(): JSX.Element {
   const input = useRef<HTMLInputElement>(null);
   const take = (): void => {
-    const files = [...(input.current?.files ?? [])];
-    if (files.length > 0) void openSource({ kind: "files", files });
+    openFiles([...(input.current?.files ?? [])]);
   };
   return (
     <div class="file-picker">
@@ -21,7 +20,7 @@ export function FilePicker(): JSX.Element {
       </button>
       <input ref={input} type="file" multiple hidden aria-label="Model files" onChange={take} />
       <span class="muted">
-        or drop them on the page: the .onnx file with its external data, a Relax module (.json, .py, .pt2), or a .tflite file
+        or drop them on the page: the .onnx file with its external data, a Relax module (.json, .py, .pt2), a .tflite file, or a session (.collage)
         {config.upload_bytes > 0 && `, up to ${bytes(config.upload_bytes)}`}
       </span>
     </div>
@@ -51,8 +50,7 @@ export function DropZone(): JSX.Element | null {
         isOver.value = false;
         if (!hasFiles(event)) return;
         event.preventDefault();
-        const files = [...(event.dataTransfer?.files ?? [])];
-        if (files.length > 0) void openSource({ kind: "files", files });
+        openFiles([...(event.dataTransfer?.files ?? [])]);
       },
       { signal },
     );
@@ -60,7 +58,7 @@ export function DropZone(): JSX.Element | null {
   }, [isOver]);
   return isOver.value ? (
     <div class="drop-veil" aria-hidden="true">
-      Drop the model, and its external data with it
+      Drop the model, and its external data with it, or a session
     </div>
   ) : null;
 }

@@ -40,7 +40,7 @@ function OwnCard({ info }: { info: ModelInfo }): JSX.Element {
         <b>{info.name}</b>
         <span class="muted">{[info.region, plural(info.nodes, "node"), dateText(info.opened)].filter(Boolean).join(" · ")}</span>
         <span class="muted">{[shapesText(info), valuesText(info)].filter(Boolean).join(" · ")}</span>
-        {info.stale && <span class="warn">the file has changed since</span>}
+        {info.stale && <span class="warn">{info.is_missing ? "came without its file" : "the file has changed since"}</span>}
         {result ? <Result result={result} /> : <span class="muted">no plan yet</span>}
       </button>
       <span class="card-actions">

@@ -38,5 +38,5 @@ export function RegionChoice({ source, shapes, regions }: { source: Source; shap
 }
 
 function withRegion(source: Source, region: string): Source {
-  return source.kind === "sample" || source.kind === "id" ? source : { ...source, region };
+  return source.kind === "files" || source.kind === "path" || source.kind === "again" ? { ...source, region } : source;
 }
