@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from collage_server.app import create_app
 from collage_server.config import ServerConfig
+from collage_server.launch import open_first
 from collage_server.messages.kept import OpenedSession
-from collage_server.models.store import ModelStore
+from collage_server.models.store import FixedInputs, ModelStore
 from collage_server.runs import store as run_store
 from collage_server.sessions.open import open_session
 
@@ -180,6 +181,15 @@ def test_of_a_session_that_lies_nothing_is_kept(lie: str, made: Made, store: Pat
     assert "\n" not in caught.value.message
     assert str(store) not in caught.value.message
     assert left_in(store) == set()
+
+
+@pytest.mark.usefixtures("in_process", "store")
+def test_the_explorer_begins_with_it(made: Made, capsys: pytest.CaptureFixture[str]) -> None:
+    config = open_first(ServerConfig(), str(made.path), FixedInputs())
+    assert (config.model, config.run) == (manifest_of(made.entries)["model"]["id"], made.kept["id"])
+    assert capsys.readouterr().err == "opened the session of 'mini_mnist', with runs: 2, new here: 1\n"
+    with pytest.raises(CollageError, match="has the shapes and values of its model"):
+        open_first(ServerConfig(), str(made.path), FixedInputs({"x": [1]}))
 
 
 @pytest.mark.usefixtures("in_process")
