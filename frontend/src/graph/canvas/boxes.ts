@@ -5,7 +5,7 @@ import { CATEGORY_COLOUR, GROUP_COLOUR } from "../boxes/categories";
 import { BODY_PAD, HANDLE_WIDTH, ROW_FONT, ROW_HEIGHT, ROW_NAME_FONT, SIDE_PAD, TITLE_FONT, TITLE_HEIGHT } from "../layout/measure";
 import { holderOf, type PlacedBox } from "../scene/scene";
 import type { Context2d } from "./context_2d";
-import type { Detail } from "./detail";
+import { ramp, type Detail } from "./detail";
 import type { Drawing } from "./drawing";
 import { SolidRects } from "./solid_rects";
 import type { Theme } from "./theme";
@@ -13,6 +13,12 @@ import type { Theme } from "./theme";
 export const CORNER = 5;
 /** Below this scale a box has its colour all over: a header would be a faint line. */
 const BODY_SCALE = 0.16;
+/** Up to this scale the body of a box shows the paint of an overlay. */
+const PAINT_SCALE = 0.22;
+/** Above this scale the corners of boxes are round. */
+const ROUND_SCALE = 0.3;
+/** How wide the border of a box is, on the screen, where its corners are not round. */
+const FAR_BORDER_PX = 0.6;
 
 /** Draw boxes, and their text as far as it can be read at this scale. */
 export function drawBoxes(drawing: Drawing, boxes: readonly PlacedBox[], detail: Detail): void {
@@ -20,10 +26,10 @@ export function drawBoxes(drawing: Drawing, boxes: readonly PlacedBox[], detail:
   context.globalAlpha = detail.boxes;
   if (frame.camera.k < BODY_SCALE) {
     const solid = new SolidRects();
-    for (const box of boxes) solid.add(headerColour(box, frame.theme), box);
+    for (const box of boxes) if (!isPainted(drawing, box)) solid.add(headerColour(box, frame.theme), box);
     solid.fill(context, drawing.projection);
   } else {
-    const isRound = frame.camera.k > 0.3;
+    const isRound = frame.camera.k > ROUND_SCALE;
     for (const box of boxes) drawBody(drawing, box, isRound);
   }
   if (detail.titles > 0) drawTitles(drawing, boxes, detail.boxes * detail.titles);
@@ -37,12 +43,7 @@ function drawBody(drawing: Drawing, placed: PlacedBox, isRound: boolean): void {
   const header = headerColour(placed, frame.theme);
   const hasBody = height > TITLE_HEIGHT;
   if (!isRound) {
-    context.fillStyle = hasBody ? frame.theme.nodeBody : header;
-    context.fillRect(x, y, width, height);
-    if (hasBody) {
-      context.fillStyle = header;
-      context.fillRect(x, y, width, TITLE_HEIGHT);
-    }
+    drawSquare(drawing, placed, header);
     return;
   }
   if (hasBody) {
@@ -59,6 +60,35 @@ function drawBody(drawing: Drawing, placed: PlacedBox, isRound: boolean): void {
   round(context, x, y, width, height, CORNER);
   context.stroke();
   if (box.isHost) context.setLineDash([]);
+}
+
+/**
+ * A box that is seen from afar. Without a border its body could not be told from a light background, and edges would end nowhere. The body
+ * of a box that the overlay paints fades out: from afar its paint is seen, which around the box alone would be a faint line.
+ */
+function drawSquare(drawing: Drawing, placed: PlacedBox, header: string): void {
+  const { context, frame } = drawing;
+  const { x, y, width, height } = placed;
+  if (height > TITLE_HEIGHT) {
+    const opacity = context.globalAlpha;
+    const isPaint = isPainted(drawing, placed); // It has a border of its own.
+    const border = isPaint ? 0 : FAR_BORDER_PX / frame.camera.k;
+    if (isPaint) context.globalAlpha *= ramp(frame.camera.k, PAINT_SCALE, ROUND_SCALE);
+    else {
+      context.fillStyle = frame.theme.nodeBorder;
+      context.fillRect(x, y, width, height);
+    }
+    context.fillStyle = frame.theme.nodeBody;
+    context.fillRect(x + border, y, width - 2 * border, height - border);
+    context.globalAlpha = opacity;
+  }
+  context.fillStyle = header;
+  context.fillRect(x, y, width, Math.min(height, TITLE_HEIGHT));
+}
+
+/** True if the overlay paints the box by itself, or the nodes that are folded in it. */
+function isPainted({ frame }: Drawing, { box }: PlacedBox): boolean {
+  return frame.pads.has(box.id) || frame.groups.bars.has(box.id);
 }
 
 function headerColour({ box }: PlacedBox, theme: Theme): string {
