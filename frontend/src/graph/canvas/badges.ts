@@ -29,26 +29,30 @@ export function drawBadges(drawing: Drawing, hulls: readonly Hull[], detail: Det
   if (alpha > 0) drawBeside(drawing, beside, alpha);
 }
 
-/** Draw a badge as a tab on the upper edge of its hull: the letter alone on a narrow hull, nothing on a tiny one. */
+/** How far from a side of the screen a badge stays. */
+const INSET_PX = 4;
+
+/** Draw a badge as a tab on the upper edge of its hull, as far left as can be seen: the letter alone on a narrow hull, nothing on a tiny one. */
 function drawOnHull(context: Context2d, box: Rect, paint: HullPaint, scale: number): void {
   const height = BADGE_HEIGHT * scale;
   if (box.height < height * 1.6 || box.width < 18) return;
   const text = paint.badgeText();
   const width = context.measureText(text).width + 10 * scale;
   const isWhole = box.width >= width * 0.6;
+  const left = Math.max(box.x - 0.5, Math.min(INSET_PX, box.x + box.width - width));
   context.fillStyle = paint.badge;
   context.beginPath();
-  context.roundRect(box.x - 0.5, box.y - height + 1, isWhole ? width : 18 * scale, height, [4, 4, 0, 0]);
+  context.roundRect(left, box.y - height + 1, isWhole ? width : 18 * scale, height, [4, 4, 0, 0]);
   context.fill();
   context.fillStyle = "#ffffff";
-  context.fillText(isWhole ? text : text.slice(0, 1), box.x + 5 * scale - 0.5, box.y - height / 2 + 1.5);
+  context.fillText(isWhole ? text : text.slice(0, 1), left + 5 * scale, box.y - height / 2 + 1.5);
 }
 
 const SIDE_FONT_PX = 10.5;
 const SIDE_LINE_PX = 14;
 const SIDE_MOST = 80;
 
-/** Draw badges to the right of small hulls: the most expensive first, none over another or over a hull. */
+/** Draw badges to the right of small hulls, as far as the screen reaches: the most expensive first, none over another. */
 function drawBeside(drawing: Drawing, small: { hull: Hull; box: Rect }[], alpha: number): void {
   const { context, frame } = drawing;
   context.font = `bold ${SIDE_FONT_PX}px ${FONT_FAMILY}`;
@@ -63,10 +67,11 @@ function drawBeside(drawing: Drawing, small: { hull: Hull; box: Rect }[], alpha:
     taken.push(y);
     const { badge, badgeText } = frame.paint(hull);
     const text = badgeText();
-    const x = rightAt(small, y) + 5;
+    const width = context.measureText(text).width + 8;
+    const x = Math.min(rightAt(small, y) + 5, drawing.screen.width - width - INSET_PX);
     context.fillStyle = badge;
     context.beginPath();
-    context.roundRect(x, y, context.measureText(text).width + 8, SIDE_LINE_PX, 3);
+    context.roundRect(x, y, width, SIDE_LINE_PX, 3);
     context.fill();
     context.fillStyle = "#ffffff";
     context.fillText(text, x + 4, y + SIDE_LINE_PX / 2 + 0.5);

@@ -13,7 +13,7 @@ export interface Shape {
   isOnePiece: boolean;
   /** The courses of inner edges, which connect its pieces where no corridor does. */
   courses: Float64Array[];
-  /** The uppermost rectangle, which has the badge. */
+  /** The rectangle with the badge: that of the first box in the model's order. The uppermost one may stand in any column of a wrapped layout. */
   anchor: Rect;
 }
 
@@ -76,7 +76,7 @@ function shapeOf(scene: Scene, boxes: readonly PlacedBox[]): Shape {
       else courses.push(edge.points);
     }
   }
-  const anchor = rects.reduce((best, rect) => (rect.y < best.y ? rect : best));
+  const [anchor = bounds] = rects;
   return { bounds: boundsOf([bounds, ...rects]), rects, isOnePiece: false, courses, anchor };
 }
 

@@ -45,6 +45,16 @@ test("the hull of a chain is one rectangle; branches that meet around other node
   expect(branches?.courses.length).toBeGreaterThan(0);
 });
 
+test("the badge stands at the first box of its partition, wherever the uppermost one is", () => {
+  const wrapped: Scene = { ...modules, boxes: modules.boxes.map((box, id) => (box && id >= 10 ? { ...box, y: box.y - 5000 } : box)) };
+  for (const nodes of [[0, 1, 10, 11, 12, 13], [1, 12]]) {
+    const [hull] = hullsOf(wrapped, [partition("tvm", nodes)]);
+    const first = wrapped.boxes[nodes[0] ?? -1];
+    expect(hull?.isOnePiece).toBe(false);
+    expect(hull && first && touches(hull.anchor, first), String(nodes)).toBe(true);
+  }
+});
+
 test("a point in a hull finds it, one beside all hulls finds nothing", () => {
   const hulls = hullsOf(modules, [partition("tvm", [0, 1])]);
   const box = modules.boxes[0];
