@@ -107,6 +107,19 @@ def test_no_bar_covers_the_graph_and_the_header_is_one_line(explorer: Explorer, 
     expect(words).to_be_visible() if width >= 1440 else expect(words).to_be_hidden()
 
 
+def test_the_buttons_beside_a_long_legend_stay_together(explorer: Explorer, open_page: OpenPage) -> None:
+    watched = open_page(f"{explorer.address}?sample=mini_mnist&overlay=cost", width=1024, height=768)
+    expect(watched.page.locator(".legend")).to_be_visible()
+    boxes = [watched.page.get_by_role("button", name=name, exact=True).bounding_box() for name in ("Legend", "Save as", "Zoom in")]
+    tops = [box["y"] for box in boxes if box]
+    assert max(tops) - min(tops) < 5, "in one line"
+    last = watched.page.get_by_role("button", name="Fit").bounding_box()
+    assert last
+    stage = watched.page.locator(".stage").bounding_box()
+    assert stage
+    assert stage["x"] + stage["width"] - last["x"] - last["width"] < 20, "at the right side"
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(("width", "height"), [(1024, 768), (1440, 900), (1920, 1080)])
 def test_a_header_with_much_to_say_is_one_line_and_loses_no_more_words_than_it_must(
@@ -149,6 +162,20 @@ def test_a_phone_in_portrait_reads(explorer: Explorer, open_page: OpenPage) -> N
     expect(page.get_by_role("complementary", name="Details")).to_contain_text("onnxruntime")
     expect(page.get_by_role("button", name="Pin exactly")).to_have_count(0)
     expect(page.locator(".readout")).to_contain_text("verified")
+
+
+def test_on_a_phone_the_room_that_is_left_belongs_to_the_text(deep: Callable[[str], str], open_page: OpenPage) -> None:
+    watched = open_page(deep("transformer20"), width=390, height=844)
+    page = watched.page
+    height = {name: (page.locator(name).bounding_box() or {})["height"] for name in (".top", ".panel", ".drawer")}
+    assert max(height[".top"], height[".drawer"]) < 50, "one line each"
+    assert height[".panel"] > 150
+    page.get_by_role("tab", name="Search").click()
+    tabs, close = page.get_by_role("tab", name="Log").bounding_box(), page.get_by_role("button", name="Close the drawer").bounding_box()
+    assert tabs
+    assert close
+    assert abs(tabs["y"] - close["y"]) < 10, "the tabs and the button that closes them are one line"
+    assert page.evaluate(FITS)
 
 
 def test_the_tabs_are_few_and_a_legend_says_what_the_marks_are(explorer: Explorer, open_page: OpenPage) -> None:

@@ -47,12 +47,11 @@ export function GraphView({ takesFocus }: { takesFocus: boolean }): JSX.Element 
       <div class="graph-foot">
         <GroupMenu />
         <Legend />
-        <span class="spacer" />
-        <Marks />
         <span class="bottom-right">
+          <Marks />
           <SaveMenu what="the graph" formats={FORMATS} />
+          <ZoomButtons />
         </span>
-        <ZoomButtons />
       </div>
       <MenuHost />
     </main>
