@@ -67,6 +67,8 @@ class ModelStore:
     def __init__(self, config: ServerConfig):
         self._config = config
         self._lock = threading.Lock()
+        self._samples: dict[str, str] = {}
+        """The models of the samples that this server has read, with nothing fixed: an older version may have read them otherwise."""
 
     def open_path(self, path: Path, fixed: FixedInputs) -> tuple[ModelInfo, bool]:
         """Open a model where it lies; the flag says whether it is new here.
@@ -81,13 +83,19 @@ class ModelStore:
             return self._open(path.absolute(), None, fixed, folder)
 
     def open_sample(self, name: str, fixed: FixedInputs) -> tuple[ModelInfo, bool]:
-        """Open a bundled model.
+        """Open a bundled model. One that this server has read before, and whose file is the same, is not read again.
 
         Raises:
             CollageError: there is none of that name, or it cannot be opened.
         """
+        is_plain = fixed.to_json() == FixedInputs().to_json()
+        if is_plain and (known := self._known_sample(name)):
+            return known, False
         with self.incoming() as folder:
-            return self._open(Path(name), name, fixed, folder)
+            info, is_new = self._open(Path(name), name, fixed, folder)
+        if is_plain:
+            self._samples[name] = info.id
+        return info, is_new
 
     def open_upload(self, folder: Path, fixed: FixedInputs) -> tuple[ModelInfo, bool]:
         """Open the one model among the files that were put into ``folder / FILES`` (a folder of `incoming`).
@@ -251,6 +259,18 @@ class ModelStore:
             final = _models_folder() / meta["id"]
             meta["files"] = [{**file, "path": str(final / Path(file["path"]).relative_to(folder))} for file in meta["files"]]
         return meta
+
+    def _known_sample(self, name: str) -> ModelInfo | None:
+        """Return what this server has read of the sample, as opened now; None where it must be read: what is kept is gone or stale."""
+        if name not in self._samples:
+            return None
+        folder = _models_folder() / self._samples[name]
+        with self._lock:
+            meta = _known(folder)
+            if meta is None or _is_stale(meta) or meta["sample"] != name or _fixed_inputs(meta) != FixedInputs():
+                return None
+            write_json(folder / META, meta)
+            return _info(meta)
 
     def _move_in(self, meta: dict[str, Any], folder: Path, final: Path) -> tuple[ModelInfo, bool]:
         """Move the new model to its place, unless the same one is there and still good."""

@@ -170,6 +170,36 @@ def test_sample(app: Flask) -> None:
     assert (answer.status_code, answer.json["name"], answer.json["sample"]) == (201, "mini_mnist", "mini_mnist")
 
 
+def test_a_sample_is_read_again_only_where_what_was_read_is_gone_stale_or_for_other_inputs(
+    app: Flask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, read, call = app.test_client(), list[str](), model_store.ModelStore._call
+
+    def counting(store: model_store.ModelStore, path: Path, *given: Any) -> Any:
+        read.append(path.name)
+        return call(store, path, *given)
+
+    def open_sample(**more: Any) -> tuple[int, str, int]:
+        answer = client.post("/api/v1/models", json={"sample": "mini_mnist", **more})
+        return answer.status_code, answer.json["id"], len(read)
+
+    model = open_sample()[1]
+    upload(app, [("tiny.onnx", onnx_file(tmp_path).read_bytes())])
+    monkeypatch.setattr(model_store.ModelStore, "_call", counting)
+    assert open_sample() == (200, model, 0)
+    assert client.get("/api/v1/models").json["models"][0]["id"] == model, "what was opened last is listed first"
+    shape = [1, 1, 28, 28]
+    assert open_sample(shapes={client.get(f"/api/v1/models/{model}").json["inputs"][0]["name"]: shape}) == (200, model, 1)
+    assert open_sample() == (200, model, 2), "its file of facts tells of another way to open it"
+    meta = model_store._models_folder() / model / model_store.META
+    facts = read_json(meta)
+    write_json(meta, {**facts, "files": [{**facts["files"][0], "bytes": 1}]})
+    assert open_sample() == (200, model, 3)
+    assert client.delete(f"/api/v1/models/{model}").status_code == 204
+    assert open_sample() == (201, model, 4)
+    assert open_sample() == (200, model, 4)
+
+
 def test_samples_are_listed(app: Flask) -> None:
     rows = {row["name"]: row for row in app.test_client().get("/api/v1/samples").json["samples"]}
     assert set(rows["mini_mnist"]) == {"name", "title", "description", "recorded", "result"}
