@@ -19,6 +19,7 @@ from .check import check
 from .compare import compare
 from .costs import costs
 from .explain import explain
+from .export import export
 from .listings import models, toolchains
 from .partition import candidates, partition
 from .plans import apply, run, search
@@ -65,7 +66,23 @@ def explore(
     launch.serve(host=host, port=port, model=model, open_browser=not no_browser, hosts=hosts, behind_proxy=behind_proxy, **fixed)
 
 
-for command in (toolchains, models, partition, candidates, search, explain, compare, apply, run, serve, session, check, costs, worker):
+for command in (
+    toolchains,
+    models,
+    partition,
+    candidates,
+    search,
+    explain,
+    compare,
+    export,
+    apply,
+    run,
+    serve,
+    session,
+    check,
+    costs,
+    worker,
+):
     collage.add_command(command)
 
 

@@ -32,11 +32,20 @@ def figures(record: RunRecord) -> dict[str, Any]:
 
 
 def write_html(record: RunRecord, file: Path) -> None:
-    """Write the charts of a run into `file`, as one HTML page.
+    """Write the charts of a run into `file`, as one HTML page (`html`).
 
     Raises:
         CollageError: the package is not installed.
         OSError: `file` cannot be written.
+    """
+    file.write_text(html(record), encoding="utf-8")
+
+
+def html(record: RunRecord) -> str:
+    """Return the charts of a run as one HTML page; equal runs give equal pages.
+
+    Raises:
+        CollageError: the package is not installed.
     """
     sources = ", ".join(sorted({part.source for part in record.plan.partitions}))
     title = escape(f"{record.plan.model.name}: predicted {record.plan.total_s * _MS:.4g} ms (costs: {sources})")
@@ -44,7 +53,7 @@ def write_html(record: RunRecord, file: Path) -> None:
     for number, (heading, figure) in enumerate(figures(record).items()):
         chart = figure.to_html(full_html=False, include_plotlyjs=number == 0, div_id=f"chart{number}")
         parts.append(f"<h2>{heading}</h2>\n{chart}")
-    file.write_text("\n".join([*parts, "</html>\n"]), encoding="utf-8")
+    return "\n".join([*parts, "</html>\n"])
 
 
 def _totals(go: Any, record: RunRecord) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 from ..errors import CollageError
 from ..pipeline.record import RunRecord
 from ..rewrite.export.dot import dot_text, plan_drawing
+from .layers import nodes_svg
 from .optional import needed
 
 FORMATS = ("svg", "png", "pdf")
@@ -39,6 +40,20 @@ def draw(record: RunRecord, file: Path) -> None:
         known = ", ".join(f".{one}" for one in FORMATS)
         raise CollageError(f"no drawing is made as {file.name!r}", f"end the name with one of {known}", "bad_option")
     file.write_bytes(_drawn(layout(record), wanted))
+
+
+def svg(record: RunRecord) -> bytes:
+    """Return the graph of a run as SVG: laid out by Graphviz, or where its package or program is not installed, in layers by ourselves.
+
+    Raises:
+        CollageError: Graphviz fails.
+    """
+    try:
+        return _drawn(layout(record), "svg")
+    except CollageError as error:
+        if error.code != "not_installed":
+            raise
+        return nodes_svg(record).encode()
 
 
 def _drawn(source: Any, wanted: str) -> bytes:

@@ -231,6 +231,15 @@ class RunRecord:
                 rows.append({"id": item.id, "regret_s": exact, "regret_at_least_s": at_least, "in_no_plan": is_none})
         return rows
 
+    def known_regrets(self) -> dict[str, float | None]:
+        """Return the exact regrets that came with the plan, or that one sweep gives: candidate id → seconds, None if it is in no plan.
+
+        On a large problem the others would need a search each; they are left out.
+        """
+        if self._all_regrets is None:
+            return dict(self.regret_s)
+        return {one.id: self._regret_of(index)[0] for index, one in enumerate(self.problem.candidates)}
+
     def node_candidates(self, node: int) -> dict[str, Any]:
         """The candidates that hold `node`, and the rejections that show it (server's `NodeCandidates`).
 

@@ -417,10 +417,15 @@ class Shipped:
 
 @dataclass(frozen=True)
 class ExportInfo:
-    """``GET /api/v1/runs/<id>/export/contents``: what the zip holds, and the commands that use it there."""
+    """``GET /api/v1/runs/<id>/export/contents``: what the zip holds, and the commands that use it there.
+
+    Attributes:
+        exports: The files that are made when they are asked for, by ``GET /api/v1/runs/<id>/exports/<name>``.
+    """
 
     files: list[Shipped]
     commands: list[Shipped]
+    exports: list[Shipped] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,8 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from collage_core.results.formats import FILES
+
 from ..base.run_files import ARTIFACT, PLAN, RECORD, record_file
 from ..messages.runs import ExportInfo, RunSnapshot, Shipped
 
@@ -42,7 +44,8 @@ def contents(snapshot: RunSnapshot) -> ExportInfo:
         first = Shipped(f"collage run {ARTIFACT} --bench", "run it, and time it")
     else:
         first = Shipped(f"collage apply {PLAN} MODEL --out {ARTIFACT}", "build and verify it; MODEL is the model's file")
-    return ExportInfo(files, [first, Shipped(f"collage explain {PLAN} --node 0", "ask why a node runs where it does")])
+    commands = [first, Shipped(f"collage explain {PLAN} --node 0", "ask why a node runs where it does")]
+    return ExportInfo(files, commands, [Shipped(file.name, file.says) for file in FILES])
 
 
 def readme(snapshot: RunSnapshot) -> str:

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from flask import Blueprint, Response, request
+from pathlib import Path
+
+from flask import Blueprint, Response, request, send_file
+
+from collage_core.results.formats import file_named
 
 from ..base.json_files import read_json
 from ..base.run_files import PLAN, record_file
 from ..http.answers import answer, json_body
+from ..http.asker import asker_left
 from ..messages.requests import CheckOptions, RunRequest
 from ..messages.runs import RunList, RunMarks
 from ..services import services
+from ..worker.export_files import write_export
 from . import journal
 from . import store as run_store
 from .export import archive, contents
 
 blueprint = Blueprint("runs", __name__)
+
+EXPORT_TIMEOUT_S = 120.0
+"""A large model is loaded as it was planned, which takes long."""
 
 
 @blueprint.get("/runs")
@@ -97,6 +106,21 @@ def export_run(run: str) -> Response:
 def export_contents(run: str) -> Response:
     services().runs.folder(run)
     return answer(contents(services().runs.get(run)))
+
+
+@blueprint.get("/runs/<run>/exports/<name>")
+def export_file(run: str, name: str) -> Response:
+    """Make a file of the run and send it; it has no name any more when the answer begins, so nothing is left where that is cut off."""
+    file, record = file_named(name), record_file(services().runs.folder(run))
+    assert record is not None
+    snapshot = services().runs.get(run)
+    model = str(services().models.file(snapshot.model)[0]) if file.needs_model else None
+    made = Path(services().pool.call(write_export, str(record), model, name, timeout_s=EXPORT_TIMEOUT_S, should_stop=asker_left()))
+    content = made.open("rb")
+    made.unlink()
+    response = send_file(content, mimetype=file.mimetype)
+    response.headers.set("Content-Disposition", "attachment", filename=f"{_file_name(snapshot.model_name)}-{name}")
+    return response
 
 
 def _file_name(name: str) -> str:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 from collage_core.errors import CollageError
 
+from ..base.run_files import RECORD
+
 if TYPE_CHECKING:
     from onnx import ModelProto
 
@@ -53,12 +55,14 @@ def original(path: str, shapes: Mapping[str, Sequence[int] | str], values: Mappi
 
 
 def partitioned(path: str, plan: str) -> Shown:
-    """Return the model as the plan in the file `plan` cuts it, with the plan in its metadata.
+    """Return the model as the plan in the file `plan` cuts it, with the plan and the regrets of the run beside it in its metadata.
 
     Raises:
         CollageError: the model or the plan cannot be read, or the plan is for another model.
     """
     from collage_core.pipeline.discover import load_as_planned
+    from collage_core.pipeline.record import RunRecord
+    from collage_core.results.node_rows import regrets_by_node
     from collage_core.rewrite.export.annotated import annotated
     from collage_core.rewrite.plan import read_plan
 
@@ -66,7 +70,7 @@ def partitioned(path: str, plan: str) -> Shown:
     model = load_as_planned(known, path)
     if model.hash != known.model.hash:
         raise CollageError("the run's plan is for another model than the one that is open", "open the run's own model", "other_model")
-    return _shown(annotated(model, known))
+    return _shown(annotated(model, known, regrets_by_node(RunRecord.load(Path(plan).with_name(RECORD)))))
 
 
 def partition(path: str, plan: str, chosen: str) -> Shown:

@@ -1,7 +1,7 @@
 """Writes a plan into an ONNX model for viewers of such files, and removes large weights from a model.
 
-A model and a plan enter; an ONNX message leaves, whose ``metadata_props`` name the partition, target and cost of each node (Netron lists
-them in its sidebar), with the type of every tensor.
+A model and a plan enter; an ONNX message leaves, whose ``metadata_props`` name the partition, target, cost and regrets of each node (Netron
+lists them in its sidebar): the model as the plan cuts it, with the type of every tensor, or the user's own file, otherwise as it was.
 """
 
 from __future__ import annotations
@@ -10,31 +10,53 @@ from collections.abc import Mapping, MutableSequence
 
 from onnx import ModelProto, StringStringEntryProto, TensorProto
 
+from ...graph.dataflow_graph import HOST
 from ...graph.index_set import IndexSet
 from ...model.base import Model
 from ...model.external_data import is_external, tensors_of
 from ...model.inference import value_info
+from ...model.naming import unique_names
 from ..plan import PlacedPartition, Plan
 
 PREFIX = "collage"
+Regrets = Mapping[int, Mapping[str, float | None]]
+"""Node → target → how much more the best plan costs that gives it the node, in seconds; None where there is no such plan."""
+NO_REGRETS: Regrets = {}
 SMALL_BYTES = 1 << 10
 """Tensors up to this size are always kept, since they are shapes, axes and scales that a reader of the graph wants to see."""
 
 
-def annotated(model: Model, plan: Plan) -> ModelProto:
+def annotated(model: Model, plan: Plan, regrets: Regrets = NO_REGRETS) -> ModelProto:
     """Return `model` with the totals of `plan` in the model's metadata, and with its partition in the metadata of each node."""
     made = ModelProto.FromString(model.cut(IndexSet(range(len(model.graph)))).onnx)
     made.graph.name = plan.model.name
     outer = {value.name for value in (*made.graph.input, *made.graph.output)}
     made.graph.value_info.extend(value_info(name, known) for name, known in model.graph.types.items() if name not in outer)
-    targets = dict.fromkeys(partition.target for partition in plan.partitions)
-    totals = {"predicted": _milliseconds(plan.total_s), "partitions": str(len(plan.partitions)), "targets": ", ".join(targets)}
-    _describe(made.metadata_props, {**totals, "measured on": plan.machine})
-    for number, partition in enumerate(plan.partitions, 1):
-        facts = _facts(number, partition)
-        for index in partition.nodes:
-            _describe(made.graph.node[index].metadata_props, facts)
+    _describe(made.metadata_props, _totals(plan))
+    for index, facts in _facts_by_node(plan, regrets).items():
+        _describe(made.graph.node[index].metadata_props, facts)
     return made
+
+
+def annotate_original(original: ModelProto, model: Model, plan: Plan, regrets: Regrets = NO_REGRETS) -> None:
+    """Write the same into `original`, the content of the user's file that `model` was loaded from, which is otherwise left as it is.
+
+    A node that folding fused into another has the facts of that one; one that was a constant, or did nothing, is said to be gone.
+    """
+    facts_of, graph = _facts_by_node(plan, regrets), model.graph
+    gone = {node.name: node.into for node in model.folded}
+    _describe(original.metadata_props, _totals(plan))
+    for node, name in zip(original.graph.node, unique_names(original.graph.node), strict=True):
+        index = next((graph.producer[output] for output in node.output if graph.producer.get(output, HOST) != HOST), None)
+        into = gone.get(name)
+        if index is None and into is not None:
+            index = graph.index_by_name.get(into)
+        if index is None:
+            index = graph.index_by_name.get(name)
+        facts = {} if index is None else facts_of.get(index, {})
+        if name in gone:
+            facts = {**facts, "folded": f"into {into}" if into else "constant, or without effect"}
+        _describe(node.metadata_props, facts)
 
 
 def without_weights(model: ModelProto, most_bytes: int) -> int:
@@ -67,6 +89,26 @@ def _empty(tensor: TensorProto) -> None:
     tensor.external_data.add(key="location", value="weights left out")
 
 
+def _totals(plan: Plan) -> dict[str, str]:
+    targets = dict.fromkeys(partition.target for partition in plan.partitions)
+    totals = {"predicted": _milliseconds(plan.total_s), "partitions": str(len(plan.partitions)), "targets": ", ".join(targets)}
+    return {**totals, "measured on": plan.machine}
+
+
+def _facts_by_node(plan: Plan, regrets: Regrets) -> dict[int, dict[str, str]]:
+    found = {}
+    for number, partition in enumerate(plan.partitions, 1):
+        facts = _facts(number, partition)
+        for index in partition.nodes:
+            others = {f"regret of {target}": _regret(seconds) for target, seconds in regrets.get(index, {}).items()}
+            found[index] = {**facts, **others}
+    return found
+
+
+def _regret(seconds: float | None) -> str:
+    return "in no plan" if seconds is None else _milliseconds(seconds)
+
+
 def _facts(number: int, partition: PlacedPartition) -> dict[str, str]:
     facts = {"partition": f"{number} of {len(partition.nodes)} nodes", "target": partition.target}
     if partition.cost_s is None:
@@ -80,4 +122,8 @@ def _milliseconds(seconds: float) -> str:
 
 
 def _describe(entries: MutableSequence[StringStringEntryProto], facts: Mapping[str, str]) -> None:
+    """Add `facts`, in place of those that an earlier plan left there."""
+    kept = [entry for entry in entries if not entry.key.startswith(f"{PREFIX} ")]
+    del entries[:]
+    entries.extend(kept)
     entries.extend(StringStringEntryProto(key=f"{PREFIX} {name}", value=value) for name, value in facts.items() if value)

@@ -127,6 +127,7 @@ export const api = {
   partitionOnnx: (run: string, partition: string) => onnx(`runs/${encodeURIComponent(run)}/partitions/${encodeURIComponent(partition)}/onnx`),
   exportContents: (id: string) => get<ExportInfo>(`runs/${encodeURIComponent(id)}/export/contents`),
   exportAddress: (id: string) => address(`runs/${encodeURIComponent(id)}/export`),
+  exportFile: (id: string, name: string) => blob(`runs/${encodeURIComponent(id)}/exports/${encodeURIComponent(name)}`),
 };
 
 function address(path: string): string {
@@ -182,6 +183,17 @@ async function downloadable(path: string): Promise<string> {
   if (!response.ok) throw failure(response.status, await response.text());
   await response.body?.cancel();
   return address(path);
+}
+
+/** A file as bytes, of any size. */
+function blob(path: string): Promise<Blob> {
+  return during(path, fetchedBlob(path));
+}
+
+async function fetchedBlob(path: string): Promise<Blob> {
+  const response = await reach(path, {});
+  if (!response.ok) throw failure(response.status, await response.text());
+  return response.blob();
 }
 
 async function reach(path: string, init: RequestInit): Promise<Response> {

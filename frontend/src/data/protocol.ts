@@ -1022,10 +1022,16 @@ export interface Shipped {
   says: string;
 }
 
-/** `GET /api/v1/runs/<id>/export/contents`: what the zip holds, and the commands that use it there. */
+/**
+ * `GET /api/v1/runs/<id>/export/contents`: what the zip holds, and the commands that use it there.
+ *
+ * Attributes:
+ *     exports: The files that are made when they are asked for, by `GET /api/v1/runs/<id>/exports/<name>`.
+ */
 export interface ExportInfo {
   files: Shipped[];
   commands: Shipped[];
+  exports: Shipped[];
 }
 
 /** `GET /api/v1/runs/<id>/log`: the newest decisions of a run, in order; `is_cut` says that there were more. */

@@ -335,6 +335,7 @@ BORDERS = [
     ("partition", "mini_mnist", "--targets", "onnxruntime", "--inputs", "FILE", "--costs", "roofline"),
     ("search", "FILE"),
     ("explain", "FILE"),
+    ("export", "FILE", "--as", "dot"),
     ("apply", "FILE", "mini_mnist", "--out", "OUT"),
     ("run", "FILE", "--inputs", "FILE"),
     ("costs", "import", "FILE"),

@@ -104,6 +104,7 @@ def test_the_partitioned_model_says_who_runs_what(recorded: Recorded) -> None:
         for node in partition["nodes"]:
             assert told[node]["collage target"] == partition["target"]
             assert told[node]["collage cost from"] == partition["source"]
+    assert any(name.startswith("collage regret of ") for one in told for name in one)
     typed = {value.name for value in (*model.graph.input, *model.graph.output, *model.graph.value_info)}
     assert {name for node in model.graph.node for name in node.output} <= typed
 

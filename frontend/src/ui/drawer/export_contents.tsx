@@ -1,4 +1,4 @@
-// The contents of an export: its files, and the commands that use them.
+// The contents of an export: its files, the commands that use them, and the files in formats of others, each saved by itself.
 
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
@@ -6,6 +6,7 @@ import { useEffect } from "preact/hooks";
 import { api } from "../../data/api";
 import type { ExportInfo, RunSnapshot, Shipped } from "../../data/protocol";
 import { hasEnded } from "../../data/run/reducer";
+import { saveExport } from "../../state/run/exports";
 import { CopyButton } from "../widgets/copy_button";
 
 /** The files of an export, and the commands for them. */
@@ -44,6 +45,19 @@ export function ExportContents({ run: current }: { run: RunSnapshot }): JSX.Elem
       {shown.value.commands.map((command) => (
         <Command key={command.name} command={command} />
       ))}
+      <p class="muted">In other formats</p>
+      <dl>
+        {shown.value.exports.map(({ name, says }) => (
+          <div key={name}>
+            <dt>
+              <button type="button" onClick={() => void saveExport(current, name)}>
+                {name}
+              </button>
+            </dt>
+            <dd class="muted">{says}</dd>
+          </div>
+        ))}
+      </dl>
     </section>
   );
 }

@@ -1,0 +1,95 @@
+"""`FORMATS`: the files as which a run is exported, and `export`, which writes some of them. A further format is one row of the table.
+
+A run and, where a format holds it, the user's model enter; bytes leave. The page, the command line and Python read this table, so
+they give the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..base.whole_file import write_whole
+from ..drawings import charts, layouts
+from ..errors import CollageError
+from ..pipeline.record import RunRecord
+from ..rewrite.export.dot import dot_text, plan_drawing
+from .tables import nodes_csv, partitions_csv
+
+Source = str | Path | None
+"""The user's model: a file or a sample's name; None where it was not said."""
+
+
+@dataclass(frozen=True)
+class ExportFile:
+    """A file of an export.
+
+    Attributes:
+        format: The word of ``--as`` that asks for it.
+        name: Its name in the folder.
+        says: What is in it, for people.
+        make: Makes its content of a run and the user's model.
+        needs_model: Whether `make` asks for the model.
+    """
+
+    format: str
+    name: str
+    says: str
+    mimetype: str
+    make: Callable[[RunRecord, Source], bytes]
+    needs_model: bool = False
+
+
+def _annotated(record: RunRecord, source: Source) -> bytes:
+    """Import what reads models when it is needed: the server lists the files, and makes them in a worker process."""
+    from .annotated_file import annotated_file
+
+    return annotated_file(record, source)
+
+
+FILES = (
+    ExportFile("onnx", "annotated.onnx", "your model, with target, partition, cost and regrets of each node in its metadata",
+               "application/octet-stream", _annotated, needs_model=True),
+    ExportFile("dot", "graph.dot", "the graph with its partitions, in Graphviz's language", "text/vnd.graphviz",
+               lambda record, _: dot_text(record.graph, plan_drawing(record.plan)).encode()),
+    ExportFile("svg", "graph.svg", "the same as a drawing", "image/svg+xml", lambda record, _: layouts.svg(record)),
+    ExportFile("csv", "nodes.csv", "each node: target, partition, cost, regrets", "text/csv", lambda record, _: nodes_csv(record)),
+    ExportFile("csv", "partitions.csv", "each partition and transition, with its cost", "text/csv",
+               lambda record, _: partitions_csv(record)),
+    ExportFile("html", "charts.html", "charts of totals and of where the time goes (by plotly)", "text/html",
+               lambda record, _: charts.html(record).encode()),
+)  # fmt: skip
+"""Every file, in the order in which the page offers them."""
+
+FORMATS = tuple(dict.fromkeys(file.format for file in FILES))
+
+
+def file_named(name: str) -> ExportFile:
+    """Return the file of that name. Raises CollageError where there is none."""
+    for file in FILES:
+        if file.name == name:
+            return file
+    raise CollageError(f"no export is called {name[:60]!r}", f"it is one of {', '.join(one.name for one in FILES)}", "unknown_export")
+
+
+def export(record: RunRecord, formats: Sequence[str], folder: Path, model: Source = None) -> list[Path]:
+    """Write the files of some `formats` into `folder`, each whole or not at all, and return their paths.
+
+    Raises:
+        CollageError: there is no such format, the model is needed and was not given, a package is not installed, or a file cannot be
+            written. What was written before stays.
+    """
+    unknown = next((one for one in formats if one not in FORMATS), None)
+    if unknown is not None or not formats:
+        raise CollageError(f"there is no format {unknown or ''!r}", f"give some of {', '.join(FORMATS)}", "bad_option")
+    written = []
+    for file in (one for one in FILES if one.format in formats):
+        content, path = file.make(record, model), folder / file.name
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            write_whole(path, content)
+        except OSError as error:
+            raise CollageError(f"cannot write {str(path)!r}: {error.strerror}", "give another folder", "unwritable") from error
+        written.append(path)
+    return written

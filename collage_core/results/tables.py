@@ -1,0 +1,71 @@
+"""The tables of a run as CSV (RFC 4180): a line for each node, and one for each partition and transition.
+
+A run enters; bytes leave. A text that a spreadsheet would read as a formula is quoted, as in the tables that the page saves.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+
+from ..pipeline.record import RunRecord
+from .node_rows import node_rows
+
+Cell = str | int | float | None
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+NODE_COLUMNS = ("node", "name", "operator", "target", "partition", "partition_id", "cost_s", "source", "kernel_s")
+PARTITION_COLUMNS = (
+    *("target", "operators", "nodes", "count", "cost_s", "interval_s", "spread_s", "share_of_predicted"),
+    *("samples", "source", "stability", "id"),
+)
+"""Those of the page's table of partitions."""
+
+
+def node_table(record: RunRecord) -> tuple[list[str], list[list[Cell]]]:
+    """Return the header and a line for each node: `NODE_COLUMNS`, then ``regret_s_<target>`` for each target of the run."""
+    rows = node_rows(record)
+    targets = sorted({target for row in rows for target in row.regrets})
+    lines: list[list[Cell]] = []
+    for row in rows:
+        known: list[Cell] = [row.node, row.name, row.op, row.target, row.partition, row.partition_id, row.cost_s, row.source, row.kernel_s]
+        lines.append([*known, *(row.regrets.get(target) for target in targets)])
+    return [*NODE_COLUMNS, *(f"regret_s_{target}" for target in targets)], lines
+
+
+def partition_table(record: RunRecord) -> tuple[list[str], list[list[Cell]]]:
+    """Return the header and a line for each partition, in the plan's order, then one for each transition."""
+    total_s = record.plan.total_s
+
+    def share(cost_s: float | None) -> float | None:
+        return None if cost_s is None or total_s <= 0 else cost_s / total_s
+
+    lines: list[list[Cell]] = []
+    for part in record.plan.partitions:
+        known: list[Cell] = ["+".join(part.ops), ";".join(part.names), len(part.nodes), part.cost_s, part.interval_s, part.spread_s]
+        lines.append([part.target, *known, share(part.cost_s), part.samples, part.source, part.stability, part.id])
+    for one in record.plan.transitions:
+        costs = [one.cost_s, None, None, share(one.cost_s)]
+        lines.append([f"{one.maker} to {one.reader}", "transition", one.tensor, None, *costs, None, None, None, None])
+    return list(PARTITION_COLUMNS), lines
+
+
+def nodes_csv(record: RunRecord) -> bytes:
+    return _csv(*node_table(record))
+
+
+def partitions_csv(record: RunRecord) -> bytes:
+    return _csv(*partition_table(record))
+
+
+def _csv(header: Sequence[str], lines: Iterable[Sequence[Cell]]) -> bytes:
+    made = io.StringIO()
+    writer = csv.writer(made)
+    writer.writerow(header)
+    writer.writerows([_safe(cell) for cell in line] for line in lines)
+    return made.getvalue().encode("utf-8", "replace")
+
+
+def _safe(cell: Cell) -> Cell:
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell

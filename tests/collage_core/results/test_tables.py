@@ -1,0 +1,58 @@
+"""The tables of a run: their numbers are those of the run, they read back, and no text in them is a formula."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+
+from collage_core.pipeline.record import RunRecord
+from collage_core.results import tables
+from collage_core.results.node_rows import node_rows, regrets_by_node
+from tests.collage_core.results.conftest import HOSTILE, Kept
+
+
+def read(content: bytes) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(content.decode(), newline="")))
+
+
+def test_a_node_has_the_least_regret_of_each_target_that_it_is_not_on(kept: Kept) -> None:
+    record = kept.record
+    rows = node_rows(record)
+    assert [row.node for row in rows] == list(range(len(record.graph)))
+    for row in rows:
+        part = record.plan.partitions[row.partition - 1]
+        assert (row.target, row.partition_id, row.cost_s) == (part.target, part.id, part.cost_s)
+        assert row.node in part.nodes
+        told = record.node_candidates(row.node)["candidates"]
+        for target, regret in row.regrets.items():
+            assert target != row.target
+            assert regret == min(one["regret_s"] for one in told if one["target"] == target and one["regret_s"] is not None)
+    assert any(row.regrets for row in rows)
+
+
+def test_regrets_that_need_a_search_each_are_left_out(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    read_back = RunRecord.load(kept.folder)
+    read_back.regret_s.clear()
+    monkeypatch.setattr("collage_core.pipeline.record.REGRET_EDGES", 0)
+    assert regrets_by_node(read_back) == {}
+    assert all("regret_s_" not in name for name in tables.node_table(read_back)[0])
+
+
+def test_the_table_of_nodes_reads_back(kept: Kept) -> None:
+    rows, expected = read(tables.nodes_csv(kept.record)), node_rows(kept.record)
+    assert [int(row["node"]) for row in rows] == [row.node for row in expected]
+    for row, one in zip(rows, expected, strict=True):
+        assert (row["target"], row["operator"], float(row["cost_s"])) == (one.target, one.op, one.cost_s)
+        assert {name: float(row[f"regret_s_{name}"]) for name in one.regrets} == dict(one.regrets)
+    assert rows[1]["name"] == f"'{HOSTILE}", "a spreadsheet reads no formula"
+
+
+def test_the_table_of_partitions_has_transitions_behind_them(kept: Kept) -> None:
+    plan = kept.record.plan
+    rows = read(tables.partitions_csv(kept.record))
+    parts, transitions = rows[: len(plan.partitions)], rows[len(plan.partitions) :]
+    assert [(row["id"], float(row["cost_s"])) for row in parts] == [(part.id, part.cost_s) for part in plan.partitions]
+    assert [row["operators"] for row in transitions] == ["transition"] * len(plan.transitions)
+    assert sum(float(row["share_of_predicted"]) for row in rows) == pytest.approx(1)

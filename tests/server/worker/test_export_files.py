@@ -1,0 +1,59 @@
+"""The files of a run in other formats over HTTP: equal to what the command line and Python write, and nothing is left behind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from collage_server.base.run_files import record_file
+from collage_server.config import ServerConfig
+from flask import Flask
+from flask.testing import FlaskClient
+
+from collage_core.pipeline.record import RunRecord
+from collage_core.results.formats import FILES, export
+from tests.helpers.command import in_this_process
+
+
+@pytest.fixture(scope="module")
+def config(home: Path) -> ServerConfig:
+    return ServerConfig()
+
+
+@pytest.fixture(scope="module")
+def recorded(app: Flask) -> tuple[FlaskClient, str, Path]:
+    """A client, the id of the recorded run of a sample, and the file of its record."""
+    client = app.test_client()
+    model = client.post("/api/v1/models", json={"sample": "mnist"}).get_json()
+    run = next(one["id"] for one in client.get("/api/v1/runs").get_json()["runs"] if one["model"] == model["id"])
+    record = record_file(app.extensions["collage"].runs.folder(run))
+    assert record is not None
+    return client, run, record
+
+
+def test_the_page_the_command_and_python_give_equal_files(
+    recorded: tuple[FlaskClient, str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    client, run, record = recorded
+    before = sorted(record.parent.iterdir())
+    told = client.get(f"/api/v1/runs/{run}/export/contents").get_json()["exports"]
+    assert [(one["name"], one["says"]) for one in told] == [(file.name, file.says) for file in FILES]
+    formats = list(dict.fromkeys(file.format for file in FILES))
+    export(RunRecord.load(record), formats, tmp_path / "python", "mnist")
+    assert in_this_process(capsys, "export", record, "--as", ",".join(formats), "--out", tmp_path / "command")[0] == 0
+    for file in FILES:
+        answer = client.get(f"/api/v1/runs/{run}/exports/{file.name}")
+        assert (answer.status_code, answer.mimetype) == (200, file.mimetype), answer.text
+        assert answer.headers["Content-Disposition"] == f"attachment; filename=mnist-{file.name}"
+        assert answer.data == (tmp_path / "python" / file.name).read_bytes(), file.name
+        assert answer.data == (tmp_path / "command" / file.name).read_bytes(), file.name
+    assert sorted(record.parent.iterdir()) == before
+
+
+def test_what_is_no_export_is_refused(recorded: tuple[FlaskClient, str, Path]) -> None:
+    client, run, _ = recorded
+    for name in ("graph.png", "..%2fplan.json", "plan.json"):
+        answer = client.get(f"/api/v1/runs/{run}/exports/{name}")
+        assert answer.status_code in (400, 404), name
+    assert client.get(f"/api/v1/runs/{run}/exports/graph.png").get_json()["error"]["code"] == "unknown_export"
+    assert client.get("/api/v1/runs/none/exports/graph.dot").status_code == 404
