@@ -31,6 +31,7 @@ REFINED = {
     ("CandidateCosted", "cost"): "Cost",
     ("NodeCandidate", "cost"): "Cost",
     ("CostedRow", "cost"): "Cost",
+    ("TypedCost", "before"): "Cost",
     ("PackedCandidates", "costs"): "Cost[]",
 }
 """Fields that are a bare dict in Python and the JSON of a known class."""

@@ -200,7 +200,7 @@ def show_explanation(document: dict[str, Any]) -> None:
             mark = "*" if row["chosen"] else " "
             bound = "≥ " if row["regret_s"] is None else ""
             regret = "" if row["regret_at_least_s"] is None else f"  regret {bound}{milliseconds(row['regret_at_least_s'])}"
-            label = row["label"] + (" (an estimate)" if row["cost"]["source"] == "estimate" else "")
+            label = row["label"] + {"estimate": " (an estimate)", "typed": " (typed in)"}.get(row["cost"]["source"], "")
             below = f", enters below {milliseconds(row['enters_below_s'])}" if row["enters_below_s"] else ""
             say(f" {mark} {row['target']:<14} {milliseconds(row['cost']['seconds']):>10}  {label}  [{row['id']}]{regret}{below}")
             if tuned := row["cost"].get("tuned"):

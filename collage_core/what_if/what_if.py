@@ -53,11 +53,13 @@ class Effects:
         groups: Effects of the given groups of constraints, in their order.
         switched_off: Effect of each target that is switched off.
         accuracy: Effect of the accuracy, where the terms set one.
+        costs: Effect of each cost that is typed in.
     """
 
     groups: list[Effect] = field(default_factory=list)
     switched_off: dict[str, Effect] = field(default_factory=dict)
     accuracy: Effect | None = None
+    costs: dict[str, Effect] = field(default_factory=dict)
 
 
 def under_accuracy(record: RunRecord, accuracy: float | None) -> RunRecord:
@@ -169,10 +171,12 @@ def effects(record: RunRecord, terms: Terms, groups: Sequence[Sequence[int]]) ->
     found = _Effects(record, terms)
     of_groups = (found.of_group(group) for group in groups)
     of_targets = ((target, found.of_target(target)) for target in terms.switched_off)
+    of_costs = ((candidate, found.of_cost(candidate)) for candidate in terms.costs)
     return Effects(
         [effect for effect in of_groups if effect is not None],
         {target: effect for target, effect in of_targets if effect is not None},
         found.of_accuracy(),
+        {candidate: effect for candidate, effect in of_costs if effect is not None},
     )
 
 
@@ -201,6 +205,12 @@ class _Effects:
         """Return the effect of the accuracy; None where the terms set none."""
         accuracy = self._terms.accuracy
         return None if accuracy is None else self._effect(Terms(accuracy=accuracy), replace(self._terms, accuracy=None))
+
+    def of_cost(self, candidate: str) -> Effect | None:
+        """Return the effect of the cost that is typed in for `candidate`."""
+        costs = self._terms.costs
+        others = {id: seconds for id, seconds in costs.items() if id != candidate}
+        return self._effect(Terms(costs={candidate: costs[candidate]}), replace(self._terms, costs=others))
 
     def _effect(self, alone: Terms, others: Terms) -> Effect | None:
         if time.monotonic() > self._deadline:

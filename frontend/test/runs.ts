@@ -17,6 +17,7 @@ export function runSnapshot(changes: Partial<RunSnapshot> = {}): RunSnapshot {
     targets: ["tvm", "onnxruntime"],
     constraints: [],
     groups: [],
+    costs: {},
     created: "2026-01-01T00:00:00Z",
     base: null,
     machine: "a laptop",

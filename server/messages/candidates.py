@@ -329,12 +329,13 @@ class Effect:
 
 @dataclass(frozen=True)
 class Effects:
-    """The effects of the groups asked for, of each target that is switched off, and of the accuracy where another was given.
+    """The effects of the groups asked for, of each target that is switched off and each cost typed in, and of another accuracy.
 
-    Those that took too long are missing: at the end of `groups`, among the targets, or None.
+    Those that took too long are missing: at the end of `groups`, among the targets or the costs, or None.
     """
 
     run: str
     groups: list[Effect]
     off: dict[str, Effect]
     accuracy: Effect | None
+    costs: dict[str, Effect] = field(default_factory=dict)

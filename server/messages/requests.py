@@ -81,6 +81,7 @@ class RunRequest(RunOptions):
         targets: Names of toolchains, in order of priority.
         constraints: As in a constraints file (docs/files.md, "Constraints").
         groups: Indices in `constraints` of those that were decided together, one list a decision; empty where that is not known.
+        costs: With `base`, seconds that the user typed in, by candidate id: they count in place of the known costs.
         base: Id of a run whose costs are used as they are: only the search runs, under the options of the base.
         measure: With `base`, id of a candidate of it that is measured afresh first; targets and constraints are those of the base.
         toolchain: With `base`, text of a described toolchain that is tried beside its costs; it need not be saved, nor be among `targets`.
@@ -90,6 +91,7 @@ class RunRequest(RunOptions):
     targets: list[str]
     constraints: list[dict[str, Any]] = field(default_factory=list)
     groups: list[list[int]] = field(default_factory=list)
+    costs: dict[str, float] = field(default_factory=dict)
     base: str | None = None
     measure: str | None = None
     toolchain: str | None = None
@@ -131,16 +133,18 @@ class DryRunAnswer:
 
 @dataclass(frozen=True)
 class WhatIfRequest:
-    """Body of ``POST /api/v1/runs/<id>/what-if``, answered with `WhatIf`, and of ``…/effects``, answered with `Effects`.
+    """Body of ``POST /api/v1/runs/<id>/what-if`` (answered with `WhatIf`), ``…/effects`` (`Effects`), ``…/other-terms`` (`OtherTerms`).
 
     Attributes:
         targets: Those that may be used; the others of the run are switched off.
         constraints: As in `RunRequest`.
         accuracy: Largest relative error of a partition; None for that of the run.
         groups: For the effects: indices in `constraints`; those of one group are taken back together.
+        costs: Seconds that the user typed in, by candidate id.
     """
 
     targets: list[str]
     constraints: list[dict[str, Any]] = field(default_factory=list)
     accuracy: float | None = None
     groups: list[list[int]] = field(default_factory=list)
+    costs: dict[str, float] = field(default_factory=dict)

@@ -267,7 +267,7 @@ class RunSnapshot:
         plan: The best plan so far (costs and transitions may be missing), or the final one.
         decided_by: What decided that it is the plan, as in `PlanDecided`; None where nothing was measured whole.
         alternatives: Baselines and other plans that were measured whole, as in `PlanDecided`.
-        groups: As in `RunRequest`.
+        groups, costs: As in `RunRequest`.
         conflict: Indices in `constraints` of a minimal set that cannot hold together.
         uncovered: Nodes that no usable candidate holds.
         artifact: The runnable artifact is built and verified: the export holds it.
@@ -328,6 +328,7 @@ class RunSnapshot:
     body: BodyProgress | None = None
     waits_for: str = ""
     groups: list[list[int]] = field(default_factory=list)
+    costs: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -61,6 +61,8 @@ class RunFactory:
         check_positive("budget_s", request.budget_s)
         check_positive("tune_s", request.tune_s)
         check_positive("time_limit_s", request.time_limit_s)
+        if request.costs and request.base is None:
+            raise Problem(400, "invalid", "'costs' count in place of those of a base, and there is none", "give the 'base'")
         if request.measure is not None:
             return self._measure_again(request)
         return self._search(request) if request.base is not None else self._partition(request)
@@ -117,7 +119,7 @@ class RunFactory:
             raise Problem(400, "invalid", message, "leave it out, or start a run without a base")
         tried = descriptions.texts_to_try(request, [counts.name for counts in base.counts], self._pool)
         off = switched_off(base, [name for name in request.targets if name not in tried])
-        terms = Terms(request.constraints, request.accuracy, [name for name in off if name not in tried])
+        terms = Terms(request.constraints, request.accuracy, [name for name in off if name not in tried], request.costs)
         described = [*dict.fromkeys([*base.described, *tried])]
         costs = str(self._runs.costs_of(base))
         run = self._new_run(request, base.model_name, base.machine, (), base.options, described, base=base, has_own_costs=bool(tried))
@@ -130,10 +132,11 @@ class RunFactory:
         costs, (path, _) = self._runs.costs_of(base), self.model_file(base.model, base.model_name)
         self._queue.check_room()
         same = replace(request, model=base.model, targets=base.targets, accuracy=base.accuracy)
-        same = replace(same, constraints=base.constraints, groups=base.groups)
+        typed = {id: seconds for id, seconds in base.costs.items() if id != request.measure}
+        same = replace(same, constraints=base.constraints, groups=base.groups, costs=typed)
         nodes = self._models.nodes(base.model)
         run = self._new_run(same, base.model_name, base.machine, nodes, base.options, base.described, base=base)
-        terms = Terms(base.constraints, base.accuracy, switched_off(base, base.targets))
+        terms = Terms(base.constraints, base.accuracy, switched_off(base, base.targets), typed)
         engine, folder = self._config.engine, str(run.folder)
         return RunTask(run, tasks.measure_again, engine, str(costs), str(path), request.measure, terms, folder)
 
@@ -165,6 +168,7 @@ class RunFactory:
             targets=targets,
             constraints=request.constraints,
             groups=request.groups,
+            costs=request.costs,
             created=datetime.now(UTC).isoformat(timespec="milliseconds"),
             base=request.base,
             machine=machine,

@@ -36,6 +36,7 @@ from ..messages.candidates import (
     RunSpec,
     WhatIf,
 )
+from ..messages.other_terms import OtherTerms
 from ..messages.requests import WhatIfRequest
 from ..messages.shapes import RunShapes
 from ..services import services
@@ -144,7 +145,16 @@ def find_effects(run: str) -> Response:
     found = _call(queries.effects, services().config.engine, costs, terms, body.groups)
     off = {target: Effect(**effect) for target, effect in found["switched_off"].items()}
     accuracy = Effect(**found["accuracy"]) if found["accuracy"] else None
-    return answer(Effects(run, [Effect(**effect) for effect in found["groups"]], off, accuracy))
+    costs_effects = {candidate: Effect(**effect) for candidate, effect in found["costs"].items()}
+    return answer(Effects(run, [Effect(**effect) for effect in found["groups"]], off, accuracy, costs_effects))
+
+
+@blueprint.post("/runs/<run>/other-terms")
+def find_other_terms(run: str) -> Response:
+    costs, terms = _terms(run, json_body(WhatIfRequest))
+    found = _call(queries.other_terms, services().config.engine, costs, terms)
+    wanted = {name: value for name, value in found.items() if name in OtherTerms.__dataclass_fields__}
+    return answer(from_json(OtherTerms, {"run": run, **wanted}))
 
 
 def _ask(query: Callable[[Engine[Any], str, *Arguments], T], run: str, *args: *Arguments) -> T:
@@ -167,4 +177,4 @@ def _terms(run: str, body: WhatIfRequest) -> tuple[str, Terms]:
     check_positive("accuracy", body.accuracy)
     snapshot = services().runs.get(run)
     off = switched_off(snapshot, body.targets)
-    return str(services().runs.costs_of(snapshot)), Terms(body.constraints, body.accuracy, off)
+    return str(services().runs.costs_of(snapshot)), Terms(body.constraints, body.accuracy, off, body.costs)

@@ -133,6 +133,9 @@ class Engine(Protocol[R]):
     def what_if(self, record: R, terms: Terms) -> Json:
         """Return ``plan``, ``optimal`` and ``untimed`` of the best plan under `terms`; raises InfeasibleError where there is none."""
 
+    def other_terms(self, record: R, terms: Terms) -> Json:
+        """Return what `collage explain --what-if --json` prints; raises InfeasibleError where no plan holds `terms`."""
+
     def effects(self, record: R, terms: Terms, groups: Sequence[Sequence[int]]) -> Effects:
         """Return what each of `terms` does; `groups` of constraints, by index, are taken back together."""
 
@@ -261,6 +264,11 @@ class CollageEngine(Engine["RunRecord"]):
         from collage_core.what_if.what_if import what_if
 
         return what_if(record, terms)
+
+    def other_terms(self, record: RunRecord, terms: Terms) -> Json:
+        from collage_core.what_if.other_terms import other_terms
+
+        return other_terms(record, terms)
 
     def effects(self, record: RunRecord, terms: Terms, groups: Sequence[Sequence[int]]) -> Effects:
         from collage_core.what_if.what_if import effects

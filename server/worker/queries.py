@@ -134,8 +134,18 @@ def what_if(engine: Engine[R], folder: str, terms: Terms) -> Json:
     return json_data(engine.what_if(load_record(engine, Path(folder)), terms))
 
 
+def other_terms(engine: Engine[R], folder: str, terms: Terms) -> Json:
+    """Return the fields of `OtherTerms`, and more.
+
+    Raises:
+        CollageError: a constraint or a cost is malformed.
+        InfeasibleError: no plan holds the terms.
+    """
+    return json_data(engine.other_terms(load_record(engine, Path(folder)), terms))
+
+
 def effects(engine: Engine[R], folder: str, terms: Terms, groups: Sequence[Sequence[int]]) -> Json:
-    """Return ``groups``, ``switched_off`` and ``accuracy``: the fields of an `Effect` for each of the terms.
+    """Return ``groups``, ``switched_off``, ``accuracy`` and ``costs``: the fields of an `Effect` for each of the terms.
 
     Raises:
         CollageError: a constraint is malformed.

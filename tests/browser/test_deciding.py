@@ -294,3 +294,58 @@ def test_single_keys_can_be_switched_off_for_good(sample: Watched) -> None:
     page.get_by_role("button", name="Keyboard shortcuts").focus()
     sample.press("Enter", "Space", "Escape", "?")
     expect(page.get_by_role("checkbox", name=re.compile("Single-key shortcuts"))).to_be_checked()
+
+
+def test_a_cost_is_typed_in_and_tried_kept_and_taken_back(sample: Watched) -> None:
+    page, target = sample.page, target_of(sample, "relu1")
+    sample.node("relu1").click()
+    sample.idle()
+    field = page.get_by_role("textbox", name=re.compile("^What if this partition on .* took"))
+    field.fill("2")
+    sample.press("Enter")
+    expect(page.locator(".typed-cost .bad")).to_have_text('"2" has no unit: write it like 800 us, 1.2 ms or 0.5 s')
+    field.fill("2 s")
+    sample.press("Enter")
+    expect(page.locator(".decision")).to_contain_text(re.compile(r"What if: \+.* predicted, against the kept plan; \d+ partitions? change"))
+    listed = pins(sample)
+    expect(listed).to_have_text(re.compile(r"takes 2\.00 s, typed in.*measured before", re.DOTALL))
+    expect(listed).to_contain_text("best total +")
+    expect(page.get_by_role("region", name="What these terms bring")).to_be_visible()
+    sample.press("k")
+    page.reload()
+    sample.idle()
+    expect(pins(sample)).to_have_text(re.compile(r"takes 2\.00 s, typed in"))
+    page.get_by_role("button", name=re.compile("^Remove: .*typed in")).click()
+    sample.idle()
+    expect(pins(sample)).to_have_count(0)
+    assert target_of(sample, "relu1") == target
+
+
+def test_a_cost_that_was_typed_in_is_marked_wherever_it_is_shown(sample: Watched) -> None:
+    page, target = sample.page, target_of(sample, "relu1")
+    sample.node("relu1").click()
+    sample.idle()
+    page.locator(".candidate.chosen button.row").click()
+    page.get_by_role("textbox", name=re.compile(f"^What if this .* on {target} took")).fill("1 ns")
+    sample.press("Enter")
+    expect(page.locator(".readout .tag", has_text="typed")).to_be_visible()
+    expect(page.locator(".partitions")).to_contain_text("typed")
+    pins(sample)
+    expect(page.get_by_role("region", name="What these terms bring")).to_contain_text(re.compile(f"{target} .*brings"))
+    sample.press("k")
+    page.get_by_role("tab", name="Why").click()
+    expect(page.locator(".candidate.chosen .numbers")).to_have_text(re.compile("typed"))
+
+
+def test_another_accuracy_is_typed_beside_the_other_terms(sample: Watched) -> None:
+    page = sample.page
+    pins(sample)
+    field = page.get_by_role("textbox", name="What if a partition may err by")
+    field.fill("much")
+    expect(page.get_by_text('"much" is no error between 0 and 1: write it like 1e-2')).to_be_visible()
+    field.fill("1e-2")
+    sample.press("Tab")
+    expect(pins(sample)).to_contain_text("accuracy 1e-2")
+    expect(page.get_by_role("region", name="What these terms bring")).to_contain_text(re.compile("has|comes in|No target"))
+    sample.press("u")
+    expect(pins(sample)).to_have_count(0)

@@ -222,11 +222,17 @@ class FakeEngine(Engine[FakeRecord]):
         found = self.search_again(record, terms, lambda event: None)
         return {"plan": found.document["plan"], "optimal": True, "untimed": 0 if terms.accuracy is None else 3}
 
+    def other_terms(self, record: FakeRecord, terms: Terms) -> Json:
+        found = {**self.what_if(record, terms), "total_s": 0.01, "difference_s": -0.003, "kept_s": None}
+        rows = [{"target": "fast", "nodes": 2, "nodes_before": 0, "untimed": 0, "brings_s": 0.003}]
+        same = {"target": "fast", "label": "Conv+Relu", "nodes": [0, 1], "before": {**COST, "seconds": 0.01}, "equal": 2}
+        return {**found, "typed": [{"id": id, "seconds": seconds, **same} for id, seconds in terms.costs.items()], "targets": rows}
+
     def effects(self, record: FakeRecord, terms: Terms, groups: Sequence[Sequence[int]]) -> Effects:
         """Counts instead of costs; those of a constraint on ``late`` and all after it are late."""
         from collage_core.what_if.what_if import Effect, Effects
 
-        count = len(terms.constraints) + len(terms.switched_off)
+        count = len(terms.constraints) + len(terms.switched_off) + len(terms.costs)
 
         def effect(taken_back: int) -> Effect:
             return Effect(float(taken_back), float(count - taken_back), count)
@@ -235,7 +241,8 @@ class FakeEngine(Engine[FakeRecord]):
         if any(late):
             return Effects([effect(len(group)) for group in groups[: late.index(True)]])
         off = {target: effect(1) for target in terms.switched_off}
-        return Effects([effect(len(group)) for group in groups], off, None if terms.accuracy is None else effect(0))
+        costs = {candidate: effect(1) for candidate in terms.costs}
+        return Effects([effect(len(group)) for group in groups], off, None if terms.accuracy is None else effect(0), costs)
 
     def trace(self, record: FakeRecord, file: Path, on_steps: Callable[[int], None]) -> None:
         """Write two chunks of two steps; in between, do what the constraints name."""

@@ -62,6 +62,8 @@ def plan_drawing(plan: Plan) -> Drawing:
         cost = "" if partition.cost_s is None else f" {partition.cost_s * 1e3:.3g} ms"
         if partition.source == "estimate":
             cost += " (an estimate)"
+        elif partition.source == "typed":
+            cost += " (typed in)"
         clusters.append(Cluster(f"{partition.target}{cost}", colour_of(partition.target), partition.nodes))
     fills = {node: cluster.colour for cluster in clusters for node in cluster.nodes}
     return Drawing(f"{plan.model.name}: predicted {plan.total_s * 1e3:.4g} ms", clusters, fills)

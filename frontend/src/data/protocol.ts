@@ -587,6 +587,7 @@ export interface OptionProblems {
  *     targets: Names of toolchains, in order of priority.
  *     constraints: As in a constraints file (docs/files.md, "Constraints").
  *     groups: Indices in `constraints` of those that were decided together, one list a decision; empty where that is not known.
+ *     costs: With `base`, seconds that the user typed in, by candidate id: they count in place of the known costs.
  *     base: Id of a run whose costs are used as they are: only the search runs, under the options of the base.
  *     measure: With `base`, id of a candidate of it that is measured afresh first; targets and constraints are those of the base.
  *     toolchain: With `base`, text of a described toolchain that is tried beside its costs; it need not be saved, nor be among `targets`.
@@ -609,6 +610,7 @@ export interface RunRequest {
   targets: string[];
   constraints?: Record<string, unknown>[];
   groups?: number[][];
+  costs?: Record<string, number>;
   base?: string | null;
   measure?: string | null;
   toolchain?: string | null;
@@ -646,19 +648,21 @@ export interface DryRunAnswer {
 }
 
 /**
- * Body of `POST /api/v1/runs/<id>/what-if`, answered with `WhatIf`, and of `…/effects`, answered with `Effects`.
+ * Body of `POST /api/v1/runs/<id>/what-if` (answered with `WhatIf`), `…/effects` (`Effects`), `…/other-terms` (`OtherTerms`).
  *
  * Attributes:
  *     targets: Those that may be used; the others of the run are switched off.
  *     constraints: As in `RunRequest`.
  *     accuracy: Largest relative error of a partition; None for that of the run.
  *     groups: For the effects: indices in `constraints`; those of one group are taken back together.
+ *     costs: Seconds that the user typed in, by candidate id.
  */
 export interface WhatIfRequest {
   targets: string[];
   constraints?: Record<string, unknown>[];
   accuracy?: number | null;
   groups?: number[][];
+  costs?: Record<string, number>;
 }
 
 /**
@@ -881,7 +885,7 @@ export interface CancelledInfo {
  *     plan: The best plan so far (costs and transitions may be missing), or the final one.
  *     decided_by: What decided that it is the plan, as in `PlanDecided`; None where nothing was measured whole.
  *     alternatives: Baselines and other plans that were measured whole, as in `PlanDecided`.
- *     groups: As in `RunRequest`.
+ *     groups, costs: As in `RunRequest`.
  *     conflict: Indices in `constraints` of a minimal set that cannot hold together.
  *     uncovered: Nodes that no usable candidate holds.
  *     artifact: The runnable artifact is built and verified: the export holds it.
@@ -942,6 +946,7 @@ export interface RunSnapshot {
   body: BodyProgress | null;
   waits_for: string;
   groups: number[][];
+  costs: Record<string, number>;
 }
 
 /**
@@ -1330,15 +1335,67 @@ export interface Effect {
 }
 
 /**
- * The effects of the groups asked for, of each target that is switched off, and of the accuracy where another was given.
+ * The effects of the groups asked for, of each target that is switched off and each cost typed in, and of another accuracy.
  *
- * Those that took too long are missing: at the end of `groups`, among the targets, or None.
+ * Those that took too long are missing: at the end of `groups`, among the targets or the costs, or None.
  */
 export interface Effects {
   run: string;
   groups: Effect[];
   off: Record<string, Effect>;
   accuracy: Effect | null;
+  costs: Record<string, Effect>;
+}
+
+/**
+ * A cost that the user typed in.
+ *
+ * Attributes:
+ *     seconds: What was typed.
+ *     before: The cost that the run knows, as `Cost.to_json` gives it.
+ *     equal: How many candidates cost as much: those of the same computation and target.
+ */
+export interface TypedCost {
+  id: string;
+  target: string;
+  label: string;
+  nodes: number[];
+  seconds: number;
+  before: Cost;
+  equal: number;
+}
+
+/**
+ * The nodes of a target under other terms, and what it brings.
+ *
+ * Attributes:
+ *     nodes, nodes_before: How many nodes it has in the best plan under the terms, and in the plan of the run that measured.
+ *     untimed: Candidates that are accurate enough now, and that nobody has timed.
+ *     brings_s: What the plan would lose without it; None where it has no node, there is no plan without it, or that takes too long.
+ */
+export interface TargetUnderTerms {
+  target: string;
+  nodes: number;
+  nodes_before: number;
+  untimed: number;
+  brings_s: number | null;
+}
+
+/**
+ * `POST /api/v1/runs/<id>/other-terms`: what `collage explain --what-if` tells besides the plan and its constraints.
+ *
+ * Attributes:
+ *     total_s: Of the run that measured.
+ *     difference_s: The least total under the terms, less that.
+ *     kept_s: The total of the run's plan under these terms; None where it does not hold them.
+ */
+export interface OtherTerms {
+  run: string;
+  total_s: number;
+  difference_s: number;
+  kept_s: number | null;
+  typed: TypedCost[];
+  targets: TargetUnderTerms[];
 }
 
 /** A partition of the plan of a shape, with its nodes by index in the graph at that shape. */

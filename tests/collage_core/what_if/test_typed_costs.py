@@ -21,7 +21,7 @@ from collage_core.search.solve import solve
 from collage_core.what_if.other_terms import other_terms
 from collage_core.what_if.terms import Terms
 from collage_core.what_if.typed_costs import TYPED, with_typed
-from collage_core.what_if.what_if import what_if
+from collage_core.what_if.what_if import effects, what_if
 from tests.helpers.command import document_of, in_this_process
 
 
@@ -48,6 +48,13 @@ def test_the_plan_is_that_of_a_search_with_the_cost(record: RunRecord) -> None:
         assert found["plan"]["total_s"] == pytest.approx(wanted)
         sources = {part["source"] for part in found["plan"]["partitions"] if part["id"] == conv}
         assert sources == ({TYPED} if seconds < 1 else set()), "it comes in, and says where its cost is from"
+
+
+def test_each_typed_cost_has_its_effect_alone_and_beside_the_others(record: RunRecord) -> None:
+    conv, relu = single(record, "Conv", "tvm"), single(record, "Relu", "onnxruntime")
+    found = effects(record, Terms(costs={conv: 0.25, relu: 0.5}), []).costs
+    assert {id: effect.alone_s for id, effect in found.items()} == pytest.approx({conv: -0.75, relu: -0.5})
+    assert {id: effect.saves_s for id, effect in found.items()} == pytest.approx({conv: -0.75, relu: -0.5})
 
 
 def test_what_comes_in_is_told_with_what_it_brings(record: RunRecord) -> None:

@@ -50,13 +50,31 @@ def test_each_of_the_terms_has_its_effect(live: Live, done: dict[str, Any]) -> N
     assert answer["accuracy"]["saves_s"] == 4
 
 
+def test_a_typed_cost_has_an_effect_and_a_kept_plan_remembers_it(live: Live, model: str, done: dict[str, Any]) -> None:
+    _, answer = ask(live, done["id"], "effects", costs={"c0": 0.002}, constraints=[PIN], groups=[[0]])
+    assert answer["costs"] == {"c0": {"alone_s": 1, "saves_s": 1, "refuses": 2}}
+    _, told = ask(live, done["id"], "other-terms", costs={"c0": 0.002})
+    assert [(row["id"], row["seconds"], row["equal"]) for row in told["typed"]] == [("c0", 0.002, 2)]
+    assert told["targets"] == [{"target": "fast", "nodes": 2, "nodes_before": 0, "untimed": 0, "brings_s": 0.003}]
+    kept = live.ended(live.start(model, "fast", "other", base=done["id"], costs={"c0": 0.002})["id"])
+    assert (kept["state"], kept["costs"], kept["has_own_costs"]) == ("done", {"c0": 0.002}, False)
+    again = live.ended(live.start(model, "fast", base=kept["id"], measure="c0")["id"])
+    assert again["costs"] == {}, "what was measured counts, not what was typed"
+
+
+def test_costs_are_typed_in_beside_those_of_a_run(live: Live, model: str) -> None:
+    answer = requests.post(f"{live.address}api/v1/runs", json={"model": model, "targets": ["fast"], "costs": {"c0": 1}}, timeout=30)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "invalid")
+    assert answer.json()["error"]["message"] == "'costs' count in place of those of a base, and there is none"
+
+
 def test_effects_that_take_too_long_are_missing(live: Live, done: dict[str, Any]) -> None:
     late = {"kind": "veto", "target": "late"}
     _, answer = ask(live, done["id"], "effects", targets=["fast"], constraints=[PIN, late], groups=[[0], [1]], accuracy=0.5)
     assert (len(answer["groups"]), answer["off"], answer["accuracy"]) == (1, {}, None)
 
 
-@pytest.mark.parametrize("what", ["what-if", "effects"])
+@pytest.mark.parametrize("what", ["what-if", "effects", "other-terms"])
 @pytest.mark.parametrize(
     ("body", "code", "message"),
     [
@@ -64,6 +82,7 @@ def test_effects_that_take_too_long_are_missing(live: Live, done: dict[str, Any]
         ({"targets": ["cudnn"]}, "unknown_target", "has no costs of 'cudnn'"),
         ({"accuracy": 0}, "invalid", "'accuracy' is 0, it must be more than 0"),
         ({"constraints": 3}, "invalid", "constraints is 3, it must be a valid list"),
+        ({"costs": {"c0": "fast"}}, "invalid", "costs"),
     ],
 )
 def test_mistakes(live: Live, done: dict[str, Any], what: str, body: dict[str, Any], code: str, message: str) -> None:

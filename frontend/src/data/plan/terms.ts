@@ -1,4 +1,4 @@
-// The terms of a plan: the user's constraints, the targets that are switched off, and the accuracy. Pure.
+// The terms of a plan: the user's constraints, the targets that are switched off, the accuracy, and costs that are typed in. Pure.
 
 import type { RunSnapshot, WhatIfRequest } from "../protocol";
 import { regrouped, type Constraint } from "./constraints";
@@ -10,14 +10,16 @@ export interface Terms {
   off: readonly string[];
   /** As the user typed it; empty for the model's default. */
   accuracy: string;
+  /** Seconds that the user typed in, by candidate id. */
+  costs: Readonly<Record<string, number>>;
 }
 
-export const NO_TERMS: Terms = { groups: [], off: [], accuracy: "" };
+export const NO_TERMS: Terms = { groups: [], off: [], accuracy: "", costs: {} };
 
 /** The terms that a run was given. */
 export function termsOf(run: RunSnapshot): Terms {
   const off = run.counts.map((one) => one.name).filter((name) => !run.targets.includes(name));
-  return { groups: groupsOf(run), off, accuracy: run.accuracy === null ? "" : String(run.accuracy) };
+  return { groups: groupsOf(run), off, accuracy: run.accuracy === null ? "" : String(run.accuracy), costs: run.costs };
 }
 
 /** The constraints of a run by decision; of a run that does not know its decisions, neighbours that say the same of other nodes. */
@@ -35,7 +37,7 @@ export function indicesOf(groups: Terms["groups"]): number[][] {
 /** The request for the best plan under these terms, on the costs of a run. */
 export function requestOf(base: RunSnapshot, terms: Terms): WhatIfRequest {
   const targets = base.counts.map((one) => one.name).filter((name) => !terms.off.includes(name));
-  return { targets, constraints: terms.groups.flat(), groups: indicesOf(terms.groups), accuracy: parseAccuracy(terms.accuracy) ?? null };
+  return { targets, constraints: terms.groups.flat(), groups: indicesOf(terms.groups), accuracy: parseAccuracy(terms.accuracy) ?? null, costs: terms.costs };
 }
 
 /** True if two terms are equal, their groups in the same order. */

@@ -68,6 +68,7 @@ export function whyText(data: NodeCandidates): string[] {
   const lines = [`${chosen.target} ${chosen.estimate_basis ? "would run" : "runs"} it in ${seconds === null ? "a time that is not known" : [duration(seconds), plusMinus(seconds, chosen.cost.interval_s)].filter(Boolean).join(" ")}`];
   if (samples > 0) lines[0] += ` (${samples} samples, ${source})`;
   else if (source === "estimate") lines[0] += " (an estimate)";
+  else if (source === "typed") lines[0] += " (typed in)";
   if (chosen.cost.tuned && seconds !== null) lines.push(tunedText(chosen.cost.tuned, seconds));
   const [rival, ...others] = data.candidates
     .filter((one) => one.target !== chosen.target && one.estimate_basis === null && one.regret_at_least_s !== null && one.cost.seconds !== null)

@@ -98,9 +98,9 @@ function costText(partition: PlanPartition): string {
   return [`${duration(partition.cost_s)}${estimated(partition)} ${company(partition)}`.trim(), share].join("");
 }
 
-/** A note behind every estimated cost. */
+/** A note behind every cost that is estimated or typed in. */
 function estimated({ source }: PlanPartition): string {
-  return source === "estimate" ? " (an estimate)" : "";
+  return source === "estimate" ? " (an estimate)" : source === "typed" ? " (typed in)" : "";
 }
 
 /** How certain a partition is, and on what that rests. */

@@ -34,8 +34,10 @@ export function badgeOf(partition: PlanPartition): string {
 function wordsOf(partition: PlanPartition): string[] {
   if (overlay.value === "difference" && planDifference.value) return changeText(partition);
   if (overlay.value === "certainty") return doubtText(partition);
-  return partition.cost_s === null ? [] : [duration(partition.cost_s), partition.source === "estimate" ? "est." : plusMinus(partition.cost_s, partition.interval_s)];
+  return partition.cost_s === null ? [] : [duration(partition.cost_s), UNMEASURED[partition.source] ?? plusMinus(partition.cost_s, partition.interval_s)];
 }
+
+const UNMEASURED: Readonly<Record<string, string>> = { estimate: "est.", typed: "typed" };
 
 function doubtText(partition: PlanPartition): string[] {
   const { basis, isGuess } = doubtOf(partition);

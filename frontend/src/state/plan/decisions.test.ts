@@ -21,6 +21,7 @@ import {
   refusal,
   runBefore,
   setAccuracy,
+  setCost,
   stepHistory,
   switchTarget,
   termCount,
@@ -146,7 +147,7 @@ test("a decision that cannot hold changes nothing and gives the reason", async (
   const error = { code: "infeasible", message: "the constraints 0, 1 cannot hold together", hint: "" };
   askWhatIf.mockResolvedValueOnce({ run: "opened", plan: null, optimal: false, untimed: 0, error, conflict: [0, 1], off: ["tvm"], uncovered: [] });
   await decide(VETO);
-  expect(refusal.value).toEqual({ error, wanted: { groups: [[PIN], [VETO]], off: [], accuracy: "" }, groups: [0, 1], off: ["tvm"] });
+  expect(refusal.value).toEqual({ error, wanted: { groups: [[PIN], [VETO]], off: [], accuracy: "", costs: {} }, groups: [0, 1], off: ["tvm"] });
   expect([totalMs(), constraints.value]).toEqual([3, [PIN]]);
   stepHistory(-1);
   expect(refusal.value).toBeNull();
@@ -197,6 +198,22 @@ test("discarding goes back to the kept plan, also where the entry before waited 
   expect(totalMs()).toBe(3);
   discard();
   expect([totalMs(), whatIf.value]).toEqual([2, null]);
+});
+
+test("a cost that is typed in is a term like any other: tried, undone, taken back, and not held by a run that measures", async () => {
+  await setCost("c0", 1.2e-3);
+  await setCost("c1", 0);
+  expect(askWhatIf).toHaveBeenLastCalledWith("opened", expect.objectContaining({ costs: { c0: 1.2e-3, c1: 0 } }));
+  expect(termCount.value).toBe(2);
+  stepHistory(-1);
+  expect(terms.value.costs).toEqual({ c0: 1.2e-3 });
+  await keep();
+  expect(startRun).toHaveBeenCalledWith(expect.objectContaining({ base: "opened", costs: { c0: 1.2e-3 } }));
+  await setCost("c0", null);
+  expect(terms.value.costs).toEqual({});
+  stepHistory(-1);
+  keepRun(runSnapshot({ id: "measured", counts }));
+  expect(terms.value.costs).toEqual({});
 });
 
 test("a run that was opened brings its own terms", () => {

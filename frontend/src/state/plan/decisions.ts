@@ -1,4 +1,4 @@
-// The user's decisions, as a history with undo and redo: pins, vetoes and cuts, switched-off targets, the accuracy. Each decision is
+// The user's decisions, as a history with undo and redo: pins, vetoes and cuts, switched-off targets, the accuracy, costs typed in. Each decision is
 // a "what if" at first: the best plan under it on known costs is shown at once, and the user keeps or discards it. A decision that
 // cannot hold leaves everything as it was.
 
@@ -46,7 +46,7 @@ export const isOtherAccuracy = computed(() => {
   return terms.value.accuracy.trim() !== "" && Number(terms.value.accuracy) !== measuredWith;
 });
 /** The number of terms that the user can take back one by one. */
-export const termCount = computed(() => terms.value.groups.length + terms.value.off.length + (isOtherAccuracy.value ? 1 : 0));
+export const termCount = computed(() => terms.value.groups.length + terms.value.off.length + Object.keys(terms.value.costs).length + (isOtherAccuracy.value ? 1 : 0));
 export const canUndo = computed(() => index.value > 0);
 export const canRedo = computed(() => index.value < entries.value.length - 1);
 /** True if the terms wait for the next run: there was no plan on known costs when they were decided. */
@@ -150,6 +150,12 @@ export function setAccuracy(text: string): Promise<void> {
   accuracyText.value = text;
   const isNew = text.trim() !== terms.peek().accuracy.trim();
   return isNew && parseAccuracy(text) !== undefined ? attempt({ ...terms.peek(), accuracy: text.trim() }) : Promise.resolve();
+}
+
+/** Let a candidate cost this many seconds, which the user typed in; null for the cost that is known. */
+export function setCost(id: string, seconds: number | null): Promise<void> {
+  const others = Object.fromEntries(Object.entries(terms.peek().costs).filter(([one]) => one !== id));
+  return attempt({ ...terms.peek(), costs: seconds === null ? others : { ...others, [id]: seconds } });
 }
 
 /** Ask for the best plan under other terms and show it; without a plan on known costs the terms wait for the next run. */
@@ -272,11 +278,11 @@ export function adoptRun(opened: RunSnapshot | null): void {
   });
 }
 
-/** Let a run that was started with the present terms hold them: it takes the place of the present entry. */
+/** Let a run that was started with the present terms hold them, but for costs that were typed in: it takes the place of the present entry. */
 export function keepRun(started: RunSnapshot): void {
   const accuracy = accuracyText.peek();
   batch(() => {
-    entries.value = entries.value.map((entry, i) => (i === index.value ? { terms: { ...entry.terms, accuracy }, run: started, answer: null } : entry));
+    entries.value = entries.value.map((entry, i) => (i === index.value ? { terms: { ...entry.terms, accuracy, costs: {} }, run: started, answer: null } : entry));
     lastChange.value = null;
   });
 }

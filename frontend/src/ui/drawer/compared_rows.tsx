@@ -95,7 +95,7 @@ function Holders({ all, costS }: { all: readonly PlanPartition[]; costS: number 
           <span class="unseen">{target}</span>{" "}
         </span>
       ))}
-      {costS === null ? "not known" : duration(costS)} <span class="muted">{all.length > 1 ? `in ${all.length}` : ""}</span>
+      {costS === null ? "not known" : duration(costS)} <span class="muted">{[all.length > 1 ? `in ${all.length}` : "", all.some((one) => one.source === "typed") ? "typed" : ""].filter(Boolean).join(", ")}</span>
     </span>
   );
 }

@@ -1,25 +1,28 @@
-// The tab "Pins": every term of the plan (pins, vetoes, cuts, switched-off targets, the accuracy) with its effect, a link to its nodes
+// The tab "Pins": every term of the plan (pins, vetoes, cuts, switched-off targets, the accuracy, typed costs) with its effect, a link to its nodes
 // and a button to remove it; and the card of a decision that cannot hold,
 // with a button for each of the colliding terms that tries the rest.
 
 import type { ComponentChildren, JSX } from "preact";
-import { plural } from "../../base/format";
+import { duration, plural } from "../../base/format";
 import { describeGroup, namesIn, type Constraint } from "../../data/plan/constraints";
 import { effectText } from "../../data/plan/effect_text";
+import { typedBeforeText, typedEffectText } from "../../data/plan/typed_cost";
 import { unknownCosts } from "../../data/plan/summary";
 import type { Effect } from "../../data/protocol";
 import { model } from "../../state/model/model";
 import { candidateLabel } from "../../state/plan/candidates";
-import { decideWithout, isDeciding, isOtherAccuracy, isWaiting, refusal, setAccuracy, switchTarget, termCount, terms, withdraw, type Refusal } from "../../state/plan/decisions";
+import { decideWithout, isDeciding, isOtherAccuracy, isWaiting, refusal, setAccuracy, setCost, switchTarget, termCount, terms, withdraw, type Refusal } from "../../state/plan/decisions";
 import { effects } from "../../state/plan/effects";
+import { otherTerms } from "../../state/plan/other_terms";
 import { run, whatIf } from "../../state/run/run";
 import { point, selectNodes } from "../../state/selection/navigation";
 import { Badge } from "../widgets/badge";
 import { ErrorCard } from "../widgets/error_card";
 import { Key } from "../widgets/key";
+import { Brings, ErrorField } from "./term_brings";
 
 export function PinsPanel(): JSX.Element {
-  const { groups, off, accuracy } = terms.value;
+  const { groups, off, accuracy, costs } = terms.value;
   if (termCount.value === 0) return <Nothing />;
   const known = effects.value;
   const unknown = run.value?.plan ? unknownCosts(run.value.plan) : 0;
@@ -40,6 +43,9 @@ export function PinsPanel(): JSX.Element {
             </span>
           </Item>
         ))}
+        {Object.entries(costs).map(([id, seconds]) => (
+          <TypedItem key={id} id={id} seconds={seconds} effect={isKnown ? known?.costs[id] : undefined} />
+        ))}
         {isOtherAccuracy.value && (
           <Item words={`accuracy ${accuracy}`} effect={isKnown ? (known?.accuracy ?? undefined) : undefined} remove={() => void setAccuracy("")}>
             <span>accuracy {accuracy}</span>
@@ -49,16 +55,21 @@ export function PinsPanel(): JSX.Element {
       {known && isKnown && <p class="muted">These effects are computed from known costs; nothing is measured for them.</p>}
       {known && !isKnown && <p class="muted">{`Their effect is not known, since ${plural(unknown, "cost")} of the plan ${unknown === 1 ? "is" : "are"} not: keep the plan, and Run measures ${unknown === 1 ? "it" : "them"}.`}</p>}
       <Untimed />
+      <Brings />
+      <ErrorField />
     </>
   );
 }
 
 function Nothing(): JSX.Element {
   return (
+    <>
     <p class="muted">
       Nothing is pinned, vetoed or cut. Select nodes and press <Key>p</Key> to pin them to their target, <Key>v</Key> to veto that target there, <Key>x</Key> to cut around them, or right-click for more. The best plan is found again at once, from the costs that are
-      known; a target switched off above, or another accuracy, is tried in the same way.
+      known; a target switched off above, or another accuracy, is tried in the same way, and so is a cost that you type in under Why.
     </p>
+    <ErrorField />
+    </>
   );
 }
 
@@ -68,21 +79,39 @@ function Untimed(): JSX.Element | null {
   return count === 0 ? null : <p class="muted">{`${plural(count, "candidate")} would be accurate enough now, but nobody has timed ${count === 1 ? "it" : "them"}: run again to find out.`}</p>;
 }
 
+/** A cost that is typed in, as a link to its nodes, with the cost that is known. */
+function TypedItem({ id, seconds, effect }: { id: string; seconds: number; effect: Effect | undefined }): JSX.Element {
+  const told = otherTerms.value?.typed.find((one) => one.id === id);
+  const label = candidateLabel(id) ?? (told ? `${told.label} of ${told.target}` : id);
+  const words = `${label} takes ${duration(seconds)}, typed in`;
+  const nodes = told?.nodes ?? [];
+  return (
+    <Item words={words} says={effect && typedEffectText(effect)} remove={() => void setCost(id, null)}>
+      <button type="button" class="link" disabled={nodes.length === 0} onClick={() => selectNodes(nodes)} onPointerEnter={() => point(nodes)} onPointerLeave={() => point([])}>
+        {words}
+      </button>
+      {told && <span class="muted">{typedBeforeText(told)}</span>}
+    </Item>
+  );
+}
+
 interface ItemProps {
   words: string;
-  effect: Effect | undefined;
+  effect?: Effect | undefined;
+  /** The effect in other words than those of a constraint. */
+  says?: string | undefined;
   isHeld?: boolean;
   remove: () => void;
   children: ComponentChildren;
 }
 
-function Item({ words, effect, isHeld = true, remove, children }: ItemProps): JSX.Element {
+function Item({ words, effect, says = effect && effectText(effect), isHeld = true, remove, children }: ItemProps): JSX.Element {
   return (
     <li>
       <span class="pin">
         {children}
         {!isHeld && <span class="bad"> cannot hold with the others that are marked</span>}
-        {effect && <span class="muted">{effectText(effect)}</span>}
+        {says && <span class="muted">{says}</span>}
       </span>
       <button type="button" class="icon" disabled={isDeciding.value} aria-label={`Remove: ${words}`} title="Remove" onClick={remove}>
         ✕

@@ -28,6 +28,7 @@ import { Key } from "../widgets/key";
 import { Bodies } from "./bodies";
 import { NodeTime } from "./node_time";
 import { SelectionTitle } from "./selection_title";
+import { TypedCostField } from "./typed_cost";
 
 export function WhyPanel(): JSX.Element {
   if (selection.value.kind === "none") return <Advice />;
@@ -87,6 +88,7 @@ function Answer(): JSX.Element | null {
       <Bodies />
       <EstimateSections data={state.data} />
       <Buttons />
+      <TypedCostField />
       {groups.map((group) => (
         <Group key={group.target} group={group} widest={widest} />
       ))}
@@ -215,7 +217,7 @@ function Row({ candidate, widest }: { candidate: NodeCandidate; widest: number }
           <>
             {candidate.regret_at_least_s !== null && widest > 0 ? <Bar share={candidate.regret_at_least_s / widest} colour={styleOf(candidate.target).base} /> : <span />}
             <span class="numbers">
-              {duration(cost.seconds)} {cost.source === "estimate" ? <i title={cost.reason}>estimate</i> : <span class="muted">{plusMinus(cost.seconds, cost.interval_s)}</span>}
+              {duration(cost.seconds)} {cost.source === "estimate" || cost.source === "typed" ? <i title={cost.reason}>{cost.source}</i> : <span class="muted">{plusMinus(cost.seconds, cost.interval_s)}</span>}
             </span>
           </>
         )}

@@ -51,6 +51,7 @@ function RunResult({ run: current }: { run: RunSnapshot }): JSX.Element | null {
         </span>
       )}
       <Estimated run={current} />
+      <Typed run={current} />
       {undecidedOf(current).length > 0 && (
         <span class="tag" title="Measuring could not tell which of some plans is faster; the tab Search says which, and what would tell them apart">
           undecided
@@ -84,6 +85,17 @@ function Estimated({ run: { plan, described } }: { run: RunSnapshot }): JSX.Elem
   return (
     <span class="tag" title={`The costs of ${targets.join(" and ")} are estimates: only described, nothing was measured`}>
       estimate
+    </span>
+  );
+}
+
+/** A tag where some of the total was typed in by the user. */
+function Typed({ run: { plan } }: { run: RunSnapshot }): JSX.Element | null {
+  const count = plan?.partitions.filter((one) => one.source === "typed").length ?? 0;
+  if (count === 0) return null;
+  return (
+    <span class="tag" title={`The costs of ${plural(count, "partition")} were typed in by hand: nobody measured them`}>
+      typed
     </span>
   );
 }

@@ -1,0 +1,33 @@
+// Costs that the user types in: their text as seconds, and their effect in words. Pure.
+
+import { duration, plural, signedDuration } from "../../base/format";
+import type { Effect, TypedCost } from "../protocol";
+
+const UNITS: Record<string, number> = { ns: 1e-9, us: 1e-6, "\u00b5s": 1e-6, "\u03bcs": 1e-6, ms: 1e-3, s: 1 };
+const LONGEST_S = 1e6;
+const NOTHING_S = 0.5e-9;
+
+/** The seconds in a text such as "1.2 ms", or the mistake in it. */
+export function parseCost(text: string): { seconds: number } | { mistake: string } {
+  const found = /^\s*([^\s]*?)\s*(ns|us|\u00b5s|\u03bcs|ms|s)?\s*$/.exec(text);
+  const [number = "", unit] = [found?.[1], found?.[2]];
+  const value = number === "" ? NaN : Number(number);
+  if (!Number.isFinite(value)) return { mistake: `${JSON.stringify(text.trim())} is no time: write it like 1.2 ms` };
+  if (unit === undefined) return { mistake: `${JSON.stringify(text.trim())} has no unit: write it like 800 us, 1.2 ms or 0.5 s` };
+  const seconds = value * (UNITS[unit] ?? 1);
+  return seconds >= 0 && seconds <= LONGEST_S ? { seconds } : { mistake: `${text.trim()} is no time that a partition can take: it must be from 0 to ${LONGEST_S.toExponential(0)} s` };
+}
+
+/** The effect of a typed cost on the best total, alone and beside the other terms. */
+export function typedEffectText({ alone_s: alone, saves_s: saves }: Effect): string {
+  if (alone === null) return "no plan is left with it";
+  const isSame = saves === null || Math.abs(saves - alone) < NOTHING_S;
+  const own = Math.abs(alone) < NOTHING_S ? "the best total stays" : `best total ${signedDuration(alone)}`;
+  return isSame ? own : `${own} by it alone, ${signedDuration(saves)} beside the other terms`;
+}
+
+/** The cost that the run knows, and how many candidates cost as much. */
+export function typedBeforeText({ before, equal }: TypedCost): string {
+  const was = before.seconds === null ? `${before.source} before: ${before.reason}` : `${duration(before.seconds)} ${before.source} before`;
+  return equal > 1 ? `${was}; so ${equal === 2 ? "does" : "do"} ${plural(equal - 1, "equal one")}` : was;
+}

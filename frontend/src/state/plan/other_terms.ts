@@ -1,0 +1,38 @@
+// What the present terms bring by target, fetched while the tab "Pins" shows them: only for an accuracy or a typed cost, which let targets in.
+
+import { computed, effect, signal } from "@preact/signals";
+import { api } from "../../data/api";
+import { requestOf } from "../../data/plan/terms";
+import type { OtherTerms } from "../../data/protocol";
+import { hasEnded } from "../../data/run/reducer";
+import { panelTab } from "../display";
+import { keptRun } from "../run/run";
+import { isDeciding, isOtherAccuracy, terms } from "./decisions";
+
+/** The answer for the present terms; null while it is not known. */
+export const otherTerms = signal<OtherTerms | null>(null);
+
+const asked = computed(() => {
+  const base = keptRun.value;
+  const letsIn = isOtherAccuracy.value || Object.keys(terms.value.costs).length > 0;
+  if (panelTab.value !== "pins" || isDeciding.value || !letsIn || !base?.plan || !hasEnded(base)) return null;
+  return { run: base.id, body: requestOf(base, terms.value) };
+});
+
+/** Keep `otherTerms` in step with the terms; a failure only leaves it out. */
+export function watchOtherTerms(): void {
+  let known = "";
+  effect(() => {
+    const wanted = asked.value;
+    const key = JSON.stringify(wanted);
+    if (!wanted || key === known) return;
+    known = key;
+    otherTerms.value = null;
+    void api.otherTerms(wanted.run, wanted.body).then(
+      (answer) => {
+        if (known === key) otherTerms.value = answer;
+      },
+      () => undefined,
+    );
+  });
+}
