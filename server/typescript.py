@@ -21,7 +21,15 @@ from .messages import live, models, requests
 
 COMMAND = "make protocol"
 
-REQUESTS = (live.Subscribe, models.OpenModel, requests.RunOptions, requests.CheckOptions, requests.RunRequest, requests.WhatIfRequest)
+REQUESTS = (
+    live.Subscribe,
+    models.OpenModel,
+    requests.RunOptions,
+    requests.CheckOptions,
+    requests.RunRequest,
+    requests.WhatIfRequest,
+    requests.AgainstRequest,
+)
 """Requests of the page."""
 
 SPARSE = (*REQUESTS, models.TensorJson, live.ErrorBody)

@@ -26,7 +26,7 @@ from ..rules.candidate import CandidatePartition
 from ..rules.spec import HOST_TARGET
 from ..search.searcher import SearchResult
 from .compare import Side, compare_sides, side_of
-from .given_plan import Assignment, assign, read_given
+from .given_plan import Assignment, GivenPlan, assign, read_given
 from .trial_setup import check_measurable, measuring, model_of
 from .what_if import plan_of_result
 
@@ -96,13 +96,13 @@ def loss_document(side: Side, own: OwnPlan) -> dict[str, Any]:
 
 def own_plan(
     record: RunRecord,
-    given: str | Path | Mapping[str, str],
+    given: str | Path | Mapping[str, str] | GivenPlan,
     devices: Mapping[str, str],
     model: str | Path | None = None,
     emit: Emit = ignore,
 ) -> OwnPlan:
     """Return a plan from elsewhere on the costs of `record`; arguments and errors are those of `apparent_loss`."""
-    read = read_given(given)
+    read = given if isinstance(given, GivenPlan) else read_given(given)
     if read.model_hash not in ("", record.plan.model.hash):
         said = f"{read.name} is a plan of another model than {record.plan.model.name!r} ({record.plan.model.hash[:16]})"
         raise CollageError(said, "give a plan of the same model, with the same shapes and values", "other_model")

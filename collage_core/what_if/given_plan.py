@@ -1,6 +1,6 @@
 """`read_given`: a plan that comes from elsewhere: a plan file, names of nodes with targets, or what a runtime says of its own assignment.
 
-A file or a mapping enters; a `GivenPlan` leaves, and `assign` gives its nodes to targets. Nothing is costed here.
+A file, its text or a mapping enters; a `GivenPlan` leaves, and `assign` gives its nodes to targets. Nothing is costed here.
 """
 
 from __future__ import annotations
@@ -67,11 +67,17 @@ def read_given(source: str | Path | Mapping[str, str]) -> GivenPlan:
         return GivenPlan("the given plan", tuple(source.items()))
     path = Path(source)
     try:
-        text = _COLOUR.sub("", read_text(path))
+        text = read_text(path)
     except OSError as error:
         raise CollageError(f"cannot read {str(path)!r}: {error.strerror}", f"give {FORMS}", "no_file") from error
     except UnicodeDecodeError as error:
         raise _no_form(path, "it is no text") from error
+    return given_from_text(text, str(path))
+
+
+def given_from_text(text: str, name: str) -> GivenPlan:
+    """Return the plan in the text of a file that is called `name`. Raises CollageError where it has none of the forms."""
+    path, text = Path(name), _COLOUR.sub("", text)
     if text.lstrip().startswith(("{", "[")) and not _PLACED.search(text):
         try:
             return _from_json(path, json.loads(text))

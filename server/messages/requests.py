@@ -132,6 +132,21 @@ class DryRunAnswer:
 
 
 @dataclass(frozen=True)
+class AgainstRequest:
+    """Body of ``POST /api/v1/runs/<id>/against``; answered with `Against`.
+
+    Attributes:
+        text: A plan of the user's own, in any form that ``collage explain --against`` takes.
+        name: The file that it is from, for messages.
+        devices: Device or provider, as the text names it → target.
+    """
+
+    text: str
+    name: str = "the given plan"
+    devices: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class WhatIfRequest:
     """Body of ``POST /api/v1/runs/<id>/what-if`` (answered with `WhatIf`), ``…/effects`` (`Effects`), ``…/other-terms`` (`OtherTerms`).
 

@@ -36,8 +36,9 @@ from ..messages.candidates import (
     RunSpec,
     WhatIf,
 )
+from ..messages.other_plans import Against, UnknownPart, Worth
 from ..messages.other_terms import OtherTerms
-from ..messages.requests import WhatIfRequest
+from ..messages.requests import AgainstRequest, WhatIfRequest
 from ..messages.shapes import RunShapes
 from ..services import services
 from ..worker import queries
@@ -47,6 +48,8 @@ from .state import plan_info
 blueprint = Blueprint("run_queries", __name__)
 
 MOST_REGRETS = 200
+MOST_NAME = 200
+"""Characters of the name of a file that is given; it is only shown."""
 
 T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
@@ -153,8 +156,25 @@ def find_effects(run: str) -> Response:
 def find_other_terms(run: str) -> Response:
     costs, terms = _terms(run, json_body(WhatIfRequest))
     found = _call(queries.other_terms, services().config.engine, costs, terms)
-    wanted = {name: value for name, value in found.items() if name in OtherTerms.__dataclass_fields__}
-    return answer(from_json(OtherTerms, {"run": run, **wanted}))
+    return answer(from_json(OtherTerms, {"run": run, **_only(found, OtherTerms)}))
+
+
+@blueprint.post("/runs/<run>/against")
+def find_against(run: str) -> Response:
+    body = json_body(AgainstRequest)
+    found = _ask(queries.against, run, body.text, body.name[:MOST_NAME], body.devices)
+    unknown = [UnknownPart(**part) for part in found["unknown"]]
+    return answer(Against(run, found["name"], plan_info(found["plan"]), found["apparent_loss_s"], unknown, found["ignored"]))
+
+
+@blueprint.get("/runs/<run>/worth")
+def get_worth(run: str) -> Response:
+    return answer(from_json(Worth, {"run": run, **_only(_ask(queries.worth, run), Worth)}))
+
+
+def _only(found: dict[str, Any], kind: type[Any]) -> dict[str, Any]:
+    """Return those of `found` that are fields of `kind`."""
+    return {name: value for name, value in found.items() if name in kind.__dataclass_fields__}
 
 
 def _ask(query: Callable[[Engine[Any], str, *Arguments], T], run: str, *args: *Arguments) -> T:

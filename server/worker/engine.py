@@ -136,6 +136,12 @@ class Engine(Protocol[R]):
     def other_terms(self, record: R, terms: Terms) -> Json:
         """Return what `collage explain --what-if --json` prints; raises InfeasibleError where no plan holds `terms`."""
 
+    def against(self, record: R, text: str, name: str, devices: Mapping[str, str]) -> Json:
+        """Return the fields of `Against`, but for the run, and ``plan`` as the part of a document."""
+
+    def worth(self, record: R) -> Json:
+        """Return what ``collage explain --by-targets --json`` prints."""
+
     def effects(self, record: R, terms: Terms, groups: Sequence[Sequence[int]]) -> Effects:
         """Return what each of `terms` does; `groups` of constraints, by index, are taken back together."""
 
@@ -269,6 +275,21 @@ class CollageEngine(Engine["RunRecord"]):
         from collage_core.what_if.other_terms import other_terms
 
         return other_terms(record, terms)
+
+    def against(self, record: RunRecord, text: str, name: str, devices: Mapping[str, str]) -> Json:
+        from collage_core.pipeline.plan_documents import plan_document
+        from collage_core.what_if.apparent_loss import loss_document, own_plan
+        from collage_core.what_if.compare import side_of
+        from collage_core.what_if.given_plan import given_from_text
+
+        own = own_plan(record, given_from_text(text, name), devices)
+        told = loss_document(side_of(record), own)
+        return {"name": name, "plan": plan_document(own.plan), **{part: told[part] for part in ("apparent_loss_s", "unknown", "ignored")}}
+
+    def worth(self, record: RunRecord) -> Json:
+        from collage_core.what_if.worth import worth
+
+        return worth(record)
 
     def effects(self, record: RunRecord, terms: Terms, groups: Sequence[Sequence[int]]) -> Effects:
         from collage_core.what_if.what_if import effects

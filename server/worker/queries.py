@@ -144,6 +144,20 @@ def other_terms(engine: Engine[R], folder: str, terms: Terms) -> Json:
     return json_data(engine.other_terms(load_record(engine, Path(folder)), terms))
 
 
+def against(engine: Engine[R], folder: str, text: str, name: str, devices: Mapping[str, str]) -> Json:
+    """Return the fields of `Against`, without the run's id.
+
+    Raises:
+        CollageError: the text holds no plan, or one that does not fit the run.
+    """
+    return json_data(engine.against(load_record(engine, Path(folder)), text, name, devices))
+
+
+def worth(engine: Engine[R], folder: str) -> Json:
+    """Return the fields of `Worth`, without the run's id, and more."""
+    return json_data(engine.worth(load_record(engine, Path(folder))))
+
+
 def effects(engine: Engine[R], folder: str, terms: Terms, groups: Sequence[Sequence[int]]) -> Json:
     """Return ``groups``, ``switched_off``, ``accuracy`` and ``costs``: the fields of an `Effect` for each of the terms.
 

@@ -228,6 +228,19 @@ class FakeEngine(Engine[FakeRecord]):
         same = {"target": "fast", "label": "Conv+Relu", "nodes": [0, 1], "before": {**COST, "seconds": 0.01}, "equal": 2}
         return {**found, "typed": [{"id": id, "seconds": seconds, **same} for id, seconds in terms.costs.items()], "targets": rows}
 
+    def against(self, record: FakeRecord, text: str, name: str, devices: Mapping[str, str]) -> Json:
+        unknown = [{"id": "c7", "target": "other", "nodes": [1], "names": ["b"], "reason": text}]
+        return {"name": name, "plan": document_plan(0.012), "apparent_loss_s": -0.002, "unknown": unknown, "ignored": list(devices)}
+
+    def worth(self, record: FakeRecord) -> Json:
+        one = {"targets": ["fast"], "total_s": 0.01, "is_known": True}
+        return {
+            "sets": [{**one, "used": ["fast"], "partitions": 1}],
+            "steps": [{**one, "gain_s": None}],
+            "as_good": ["fast"],
+            "is_whole": True,
+        }
+
     def effects(self, record: FakeRecord, terms: Terms, groups: Sequence[Sequence[int]]) -> Effects:
         """Counts instead of costs; those of a constraint on ``late`` and all after it are late."""
         from collage_core.what_if.what_if import Effect, Effects

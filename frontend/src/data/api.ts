@@ -4,6 +4,8 @@ import { during } from "../base/idle";
 import { nextFrame } from "../base/long_work";
 import { config } from "./config";
 import type {
+  Against,
+  AgainstRequest,
   ApiError,
   BaselinePlan,
   CheckOptions,
@@ -46,6 +48,7 @@ import type {
   TraceState,
   WhatIf,
   WhatIfRequest,
+  Worth,
 } from "./protocol";
 import { unpacked } from "./tables/packed_candidates";
 
@@ -119,6 +122,8 @@ export const api = {
   whatIf: (run: string, body: WhatIfRequest) => post<WhatIf>(`runs/${encodeURIComponent(run)}/what-if`, body),
   effects: (run: string, body: WhatIfRequest) => post<Effects>(`runs/${encodeURIComponent(run)}/effects`, body),
   otherTerms: (run: string, body: WhatIfRequest) => post<OtherTerms>(`runs/${encodeURIComponent(run)}/other-terms`, body),
+  against: (run: string, body: AgainstRequest) => post<Against>(`runs/${encodeURIComponent(run)}/against`, body),
+  worth: (run: string) => get<Worth>(`runs/${encodeURIComponent(run)}/worth`),
   trace: (run: string) => get<TraceState>(`runs/${encodeURIComponent(run)}/trace`),
   startTrace: (run: string) => post<TraceState>(`runs/${encodeURIComponent(run)}/trace`, {}),
   dropTrace: (run: string) => request<undefined>(`runs/${encodeURIComponent(run)}/trace`, { method: "DELETE" }),

@@ -648,6 +648,20 @@ export interface DryRunAnswer {
 }
 
 /**
+ * Body of `POST /api/v1/runs/<id>/against`; answered with `Against`.
+ *
+ * Attributes:
+ *     text: A plan of the user's own, in any form that `collage explain --against` takes.
+ *     name: The file that it is from, for messages.
+ *     devices: Device or provider, as the text names it → target.
+ */
+export interface AgainstRequest {
+  text: string;
+  name?: string;
+  devices?: Record<string, string>;
+}
+
+/**
  * Body of `POST /api/v1/runs/<id>/what-if` (answered with `WhatIf`), `…/effects` (`Effects`), `…/other-terms` (`OtherTerms`).
  *
  * Attributes:
@@ -1396,6 +1410,63 @@ export interface OtherTerms {
   kept_s: number | null;
   typed: TypedCost[];
   targets: TargetUnderTerms[];
+}
+
+/** A part of a given plan whose cost is not known to its end, with the reason. */
+export interface UnknownPart {
+  id: string;
+  target: string;
+  nodes: number[];
+  names: string[];
+  reason: string;
+}
+
+/**
+ * `POST /api/v1/runs/<id>/against`: a plan of the user's own, on the costs of the run. Nothing is measured, nothing is kept.
+ *
+ * Attributes:
+ *     apparent_loss_s: The total of the run's plan less that of this one; None where a cost is not known.
+ *     ignored: Names of the given plan that the model does not have.
+ */
+export interface Against {
+  run: string;
+  name: string;
+  plan: PlanInfo;
+  apparent_loss_s: number | null;
+  unknown: UnknownPart[];
+  ignored: string[];
+}
+
+/** The best plan over some targets; fields as in `collage_core.what_if.worth.TargetSet`. */
+export interface TargetSet {
+  targets: string[];
+  used: string[];
+  total_s: number | null;
+  partitions: number;
+  is_known: boolean;
+}
+
+/** The best set of so many targets; `gain_s` over the best of fewer, None for the first. */
+export interface TargetStep {
+  targets: string[];
+  total_s: number;
+  gain_s: number | null;
+  is_known: boolean;
+}
+
+/**
+ * `GET /api/v1/runs/<id>/worth`: which targets are worth having, as `collage explain --by-targets` tells.
+ *
+ * Attributes:
+ *     as_good: The fewest targets whose plan is within a hundredth of the best.
+ *     is_whole: False where there was no time for all sets.
+ */
+export interface Worth {
+  run: string;
+  sets: TargetSet[];
+  steps: TargetStep[];
+  as_good: string[];
+  is_whole: boolean;
 }
 
 /** A partition of the plan of a shape, with its nodes by index in the graph at that shape. */

@@ -15,6 +15,7 @@ import { model, modelState } from "./model/model";
 import { closeModel, openSource } from "./model/open";
 import { compare, givenAgainst, planRef } from "./plan/compare";
 import { adoptRun, isDeciding } from "./plan/decisions";
+import { OWN } from "./plan/own_plan";
 import { isPlaying, showStep, replayStep } from "./replay/player";
 import { clearRun, partitions, run, showRun } from "./run/run";
 import { select, selection, selectionOf, type Selection } from "./selection/selection";
@@ -180,8 +181,8 @@ function write(): void {
     selection: selection.value,
     overlay: overlay.value,
     of: coverageTarget.value,
-    plan: planRef.value,
-    against: givenAgainst.value,
+    plan: lasting(planRef.value) ?? "",
+    against: lasting(givenAgainst.value),
     step: isPlaying.value ? 0 : replayStep.value,
     ...folded(),
   };
@@ -194,6 +195,11 @@ function write(): void {
   const url = `${location.pathname}${next}`;
   if (isQuiet) window.history.replaceState(null, "", url);
   else window.history.pushState(null, "", url);
+}
+
+/** A reference of a plan that a link can name; null for a plan of the user's own, which only this page has. */
+function lasting(ref: string | null): string | null {
+  return ref?.startsWith(OWN) ? null : ref;
 }
 
 /** The fold of the model, as far as it differs from the one with which it opens. */

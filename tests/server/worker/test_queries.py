@@ -74,3 +74,44 @@ def test_a_cost_that_cannot_be(client: FlaskClient, what: str) -> None:
         answer = client.post(f"/api/v1/runs/{RUN}/{what}", json={"targets": targets, "costs": costs})
         assert answer.status_code == 400
         assert message in answer.json["error"]["message"]
+
+
+def test_a_plan_of_the_users_own_loses_as_much_here_as_on_the_command_line(
+    client: FlaskClient, home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = tmp_path / "mine.txt"
+    own.write_text("*=CPUExecutionProvider\nabsent=tvm\n")
+    body = {"text": own.read_text(), "name": "mine.txt", "devices": {"CPUExecutionProvider": "onnxruntime"}}
+    told = client.post(f"/api/v1/runs/{RUN}/against", json=body).json
+    client.get(f"/api/v1/runs/{RUN}/document")
+    shown = document_of(capsys, "explain", home / "runs" / RUN, "--against", own, "--as", "CPUExecutionProvider=onnxruntime")
+    assert {name: told[name] for name in ("apparent_loss_s", "unknown", "ignored")} == {
+        name: shown[name] for name in ("apparent_loss_s", "unknown", "ignored")
+    }
+    assert told["plan"]["total_s"] == shown["second"]["total_s"]
+    assert (told["name"], told["ignored"]) == ("mine.txt", ["absent"])
+    assert {part["target"] for part in told["plan"]["partitions"]} <= {"onnxruntime", "host"}
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "message"),
+    [
+        ("", "bad_plan", "'mine.txt' holds no plan: it names no node"),
+        ("{", "bad_plan", "'mine.txt' holds no plan: it is not JSON"),
+        ("*=NPU", "unknown_target", "mine.txt gives nodes to 'NPU', which is no target of the run"),
+        ("conv1=tvm", "bad_plan", "mine.txt has no place for"),
+    ],
+)
+def test_a_text_that_is_no_plan_for_the_run(client: FlaskClient, text: str, code: str, message: str) -> None:
+    answer = client.post(f"/api/v1/runs/{RUN}/against", json={"text": text, "name": "mine.txt"})
+    assert (answer.status_code, answer.json["error"]["code"]) == (400, code)
+    assert message in answer.json["error"]["message"]
+
+
+def test_which_toolchains_are_worth_having_is_the_same_here_and_on_the_command_line(
+    client: FlaskClient, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = client.get(f"/api/v1/runs/{RUN}/worth").json
+    shown = document_of(capsys, "explain", home / "runs" / RUN, "--by-targets")
+    assert {name: value for name, value in told.items() if name != "run"} == {name: shown[name] for name in told if name != "run"}
+    assert told["sets"][0]["total_s"] == told["steps"][-1]["total_s"]

@@ -1,5 +1,5 @@
 // Compares two plans: the shown plan, a run, the plan before, or a baseline. A plan is chosen by a reference: empty for the shown plan,
-// `baseline:<name>` for a baseline of the shown run, else the id of a run.
+// `baseline:<name>` for a baseline of the shown run, `own:<n>` for one that the user gave, else the id of a run.
 
 import { batch, computed, effect, signal } from "@preact/signals";
 import { api, asApiError } from "../../data/api";
@@ -13,6 +13,7 @@ import { model } from "../model/model";
 import { keptRun, run, whatIf } from "../run/run";
 import { plannedRuns } from "../run/runs";
 import { runBefore } from "./decisions";
+import { OWN, ownPlan } from "./own_plan";
 
 export const BASELINE = "baseline:";
 
@@ -106,10 +107,20 @@ function watchSide(ref: string, into: Target): void {
     into.value = own.plan ? { kind: "ready", side: sideOf(own, name) } : { kind: "none" };
     return;
   }
+  if (ref.startsWith(OWN)) {
+    into.value = ownSide(ref);
+    return;
+  }
   const key = ref.startsWith(BASELINE) ? `${current.id} ${ref}` : ref;
   const side = known.get(key);
   into.value = side ? { kind: "ready", side } : { kind: "loading" };
   if (!side) void load(ref, key, current, into);
+}
+
+function ownSide(ref: string): SideState {
+  const given = ownPlan(ref);
+  if (given) return { kind: "ready", side: { name: given.answer.name, plan: given.answer.plan, measuredS: null } };
+  return { kind: "failed", error: { code: "own_plan", message: "that plan of your own is not here any more", hint: "give it again, or choose another plan" } };
 }
 
 async function load(ref: string, key: string, current: RunSnapshot, into: Target): Promise<void> {

@@ -19,8 +19,10 @@ import { Choice } from "../widgets/choice";
 import { ErrorCard } from "../widgets/error_card";
 import { SaveMenu } from "../widgets/save_menu";
 import { ComparedNodes, ComparedRegions } from "./compared_rows";
+import { OwnPlanForm, OwnPlanNote } from "./own_plan";
 
 const grain = signal<"regions" | "nodes">("regions");
+const isGiving = signal(false);
 
 export function CompareTab(): JSX.Element {
   const current = run.value;
@@ -37,6 +39,9 @@ export function CompareTab(): JSX.Element {
         <button type="button" aria-pressed={overlay.value === "difference"} onClick={() => (overlay.value = overlay.value === "difference" ? "target" : "difference")}>
           Show on the graph
         </button>
+        <button type="button" aria-expanded={isGiving.value} title="Hold a plan of your own, or a runtime's own assignment, against this one" onClick={() => (isGiving.value = !isGiving.value)}>
+          Your own…
+        </button>
         <span class="spacer" />
         <Choice
           label="Compare by"
@@ -52,7 +57,7 @@ export function CompareTab(): JSX.Element {
         </label>
         {planDifference.value && <SaveMenu what="the comparison" formats={[{ name: "CSV", says: "Save every region of the two plans", save: saveCompared }]} />}
       </div>
-      <Body />
+      {isGiving.value ? <OwnPlanForm close={() => (isGiving.value = false)} /> : <Body />}
     </div>
   );
 }
@@ -69,6 +74,7 @@ function Body(): JSX.Element {
   if (plan.kind !== "ready" || against.kind !== "ready" || !found) return <p class="muted">Looking up the plans…</p>;
   return (
     <>
+      <OwnPlanNote />
       <Totals plan={plan.side} against={against.side} found={found} />
       {grain.value === "regions" ? <ComparedRegions found={found} /> : <ComparedNodes found={found} />}
     </>

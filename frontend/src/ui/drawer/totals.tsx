@@ -6,6 +6,7 @@ import { baselineMeaning, isAlone } from "../../data/plan/baselines";
 import { MEANING } from "../../data/plan/basis";
 import { decisionText, totalLines, type TotalLine } from "../../data/plan/totals";
 import { totalsCsv } from "../../data/tables/csv";
+import { hasEnded } from "../../data/run/reducer";
 import { saveText } from "../../state/download";
 import { styleOf } from "../../state/model/catalogue";
 import { run } from "../../state/run/run";
@@ -16,6 +17,7 @@ import { ExportContents } from "./export_contents";
 import { Shapes } from "./shapes";
 import { TotalByTarget } from "./total_by_target";
 import { Verification } from "./verification";
+import { WorthSection } from "./worth";
 
 export function TotalsTab(): JSX.Element {
   const current = run.value;
@@ -47,6 +49,7 @@ export function TotalsTab(): JSX.Element {
           ))}
         </tbody>
       </table>
+      {hasEnded(current) && <WorthSection run={current} />}
       <Shapes />
       <Verification run={current} />
       <ExportContents run={current} />

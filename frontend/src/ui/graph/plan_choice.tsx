@@ -1,4 +1,4 @@
-// The choice of a plan to compare: the shown one, the one before, a baseline, or another run of the model.
+// The choice of a plan to compare: the shown one, the one before, a baseline, one of the user's own, or another run of the model.
 
 import type { JSX } from "preact";
 import { baselineName } from "../../data/plan/baselines";
@@ -6,6 +6,7 @@ import { timeText } from "../../data/plan/basis";
 import type { RunSnapshot, RunSummary } from "../../data/protocol";
 import { againstRef, BASELINE, compare, givenAgainst, planRef, runName } from "../../state/plan/compare";
 import { runBefore } from "../../state/plan/decisions";
+import { OWN, ownPlans } from "../../state/plan/own_plan";
 import { run, whatIf } from "../../state/run/run";
 import { plannedRuns } from "../../state/run/runs";
 
@@ -16,7 +17,7 @@ export function PlanChoice({ side }: { side: "plan" | "against" }): JSX.Element 
   const choose = (ref: string): void => (side === "plan" ? compare(ref, givenAgainst.value ?? againstRef.value) : compare(planRef.value, ref));
   const near = nearPlans();
   const others = plannedRuns.value.filter((one) => one.id !== current?.id && !near.some((plan) => plan.ref === one.id));
-  const isListed = chosen.startsWith(BASELINE) || [...near.map((plan) => plan.ref), ...others.map((one) => one.id)].includes(chosen);
+  const isListed = chosen.startsWith(BASELINE) || chosen.startsWith(OWN) || [...near.map((plan) => plan.ref), ...others.map((one) => one.id)].includes(chosen);
   return (
     <select aria-label={side === "plan" ? "Plan" : "Compared with"} value={chosen} onChange={(event) => choose(event.currentTarget.value)}>
       {near.map((plan) => (
@@ -26,6 +27,7 @@ export function PlanChoice({ side }: { side: "plan" | "against" }): JSX.Element 
       ))}
       {!isListed && <option value={chosen}>another run</option>}
       {current && <Baselines run={current} />}
+      {ownPlans.value.length > 0 && <OwnPlans />}
       {others.length > 0 && <OtherRuns runs={others} />}
     </select>
   );
@@ -44,6 +46,18 @@ function Baselines({ run: { baselines } }: { run: RunSnapshot }): JSX.Element {
       {baselines.map((one) => (
         <option key={one.name} value={BASELINE + one.name} disabled={one.total_s === null}>
           {one.total_s === null ? `${baselineName(one.name)}: ${one.reason || "no plan"}` : `${baselineName(one.name)}, ${timeText("predicted", one.total_s)}`}
+        </option>
+      ))}
+    </optgroup>
+  );
+}
+
+function OwnPlans(): JSX.Element {
+  return (
+    <optgroup label="Your own">
+      {ownPlans.value.map(({ ref, answer }) => (
+        <option key={ref} value={ref}>
+          {`${answer.name}, ${timeText("predicted", answer.plan.total_s)}`}
         </option>
       ))}
     </optgroup>

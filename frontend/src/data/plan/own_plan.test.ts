@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+import type { Against } from "../protocol";
+import { lossLines, parseDevices } from "./own_plan";
+
+test("devices are read as the command line reads them", () => {
+  expect(parseDevices(" CPU=openvino, CPUExecutionProvider = onnxruntime\n")).toEqual({ devices: { CPU: "openvino", CPUExecutionProvider: "onnxruntime" } });
+  expect(parseDevices("")).toEqual({ devices: {} });
+  expect(parseDevices("CPU")).toEqual({ mistake: '"CPU" must be DEVICE=TARGET' });
+  expect(parseDevices("=tvm")).toEqual({ mistake: '"=tvm" must be DEVICE=TARGET' });
+});
+
+test("the apparent loss is said with what it rests on", () => {
+  const plan = { total_s: 3e-3, partitions: [], transitions: [], total_interval_s: null };
+  const own: Against = { run: "r", name: "mine", plan, apparent_loss_s: -1e-3, unknown: [], ignored: [] };
+  expect(lossLines(own)).toEqual(["this run's plan is predicted 1.00 ms faster than yours"]);
+  expect(lossLines({ ...own, apparent_loss_s: 1e-3 })[0]).toBe("this run's plan is predicted 1.00 ms slower than yours");
+  const unknown = [{ id: "c", target: "tvm", nodes: [1, 2], names: ["a", "b"], reason: "never timed" }];
+  expect(lossLines({ ...own, apparent_loss_s: null, unknown, ignored: ["x"] })).toEqual([
+    "its total is not known",
+    "not known: 2 nodes from a on tvm: never timed",
+    "1 name of yours are no nodes of the model as it was planned: x",
+  ]);
+});

@@ -1,0 +1,103 @@
+// The section "Which toolchains are worth having": the best plan over each set of the run's targets, as a table with bars. Asked for by a button, since
+// it is a search for each set.
+
+import { useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+import { duration } from "../../base/format";
+import { api, asApiError } from "../../data/api";
+import { stepText, worthText } from "../../data/plan/worth";
+import type { ApiError, RunSnapshot, TargetSet, Worth } from "../../data/protocol";
+import { styleOf } from "../../state/model/catalogue";
+import { Badge } from "../widgets/badge";
+import { Bar } from "../widgets/bar";
+import { ErrorCard } from "../widgets/error_card";
+
+const SHOWN = 32;
+
+/** The section; it begins anew with each run. */
+export function WorthSection({ run }: { run: RunSnapshot }): JSX.Element {
+  return <Section key={run.id} id={run.id} />;
+}
+
+function Section({ id }: { id: string }): JSX.Element {
+  const found = useSignal<Worth | null>(null);
+  const error = useSignal<ApiError | null>(null);
+  const isAsked = useSignal(false);
+  const ask = async (): Promise<void> => {
+    isAsked.value = true;
+    error.value = null;
+    try {
+      found.value = await api.worth(id);
+    } catch (thrown) {
+      error.value = asApiError(thrown);
+    } finally {
+      isAsked.value = false;
+    }
+  };
+  return (
+    <section class="worth" aria-label="Which toolchains are worth having">
+      {!found.value && (
+        <button type="button" disabled={isAsked.value} title="The best plan over each set of targets, on the costs that are known; nothing is measured" onClick={() => void ask()}>
+          {isAsked.value ? "Searching over each set of targets…" : "Which toolchains are worth having?"}
+        </button>
+      )}
+      {error.value && <ErrorCard error={error.value} />}
+      {found.value && <Answer found={found.value} />}
+    </section>
+  );
+}
+
+function Answer({ found }: { found: Worth }): JSX.Element {
+  const widest = Math.max(0, ...found.sets.map((one) => one.total_s ?? 0));
+  return (
+    <div role="status">
+      <p>
+        <b>{worthText(found)}</b>
+      </p>
+      {found.steps.length > 1 && (
+        <ol>
+          {found.steps.map((step) => (
+            <li key={step.targets.join()}>{stepText(step)}</li>
+          ))}
+        </ol>
+      )}
+      <table class="totals" aria-label="The best plan over each set of targets">
+        <thead>
+          <tr>
+            <th scope="col">targets</th>
+            <th scope="col">predicted</th>
+            <td class="wide" />
+            <th scope="col">without a node</th>
+            <th scope="col">partitions</th>
+          </tr>
+        </thead>
+        <tbody>
+          {found.sets.slice(0, SHOWN).map((one) => (
+            <SetRow key={one.targets.join()} one={one} widest={widest} />
+          ))}
+        </tbody>
+      </table>
+      {found.sets.length > SHOWN && <p class="muted">{`and ${found.sets.length - SHOWN} more, slower ones`}</p>}
+      {!found.is_whole && <p class="muted">There was no time for further sets.</p>}
+    </div>
+  );
+}
+
+function SetRow({ one, widest }: { one: TargetSet; widest: number }): JSX.Element {
+  const colour = one.used.length === 1 ? styleOf(one.used[0] ?? "").base : "var(--accent)";
+  const idle = one.total_s === null ? [] : one.targets.filter((name) => !one.used.includes(name));
+  return (
+    <tr>
+      <th scope="row">
+        {one.targets.map((name) => (
+          <Badge key={name} target={name} />
+        ))}{" "}
+        {one.targets.join(" + ")}
+      </th>
+      <td>{one.total_s === null ? <span class="muted">no plan</span> : duration(one.total_s)} {!one.is_known && <i>estimate</i>}</td>
+      <td class="wide">{one.total_s !== null && <Bar share={widest > 0 ? one.total_s / widest : 0} colour={colour} />}</td>
+      <td class="muted">{idle.join(", ")}</td>
+      <td>{one.total_s === null ? "" : one.partitions}</td>
+    </tr>
+  );
+}
