@@ -4,7 +4,7 @@ import { drawBadges } from "./badges";
 import { detailAt } from "./detail";
 import type { Drawing } from "./drawing";
 
-/** Where the badge of a hull of this width begins and ends that begins at `x`, on a screen of 390 pixels, from near or from far. */
+/** The ends of the badge of a hull of this width that begins at `x`, on a screen of 390 pixels, from near or from far. */
 function badgeOf(x: number, width: number, isFar = false): [number, number] {
   const drawn: [number, number][] = [];
   const context = {
