@@ -1,7 +1,8 @@
 """Collage Explorer's engine: finds the fastest way to run a neural network over several toolchains at once.
 
-``import collage_core as collage`` gives `collage.partition`, `collage.Options` and `collage.apply`, `collage.Artifact` to run what these
-build, `collage.compare` and `collage.apparent_loss`. Nothing that takes long to import is imported before it is needed.
+``import collage_core as collage`` gives `collage.partition`, `collage.Options` and `collage.apply`, `collage.open_run` for a run that was
+kept, `collage.Artifact` to run what was built, `collage.compare` and `collage.apparent_loss`. Nothing that takes long to import is imported
+before it is needed.
 """
 
 from __future__ import annotations
@@ -17,12 +18,25 @@ if TYPE_CHECKING:
     from .options import Options
     from .pipeline.apply_shapes import apply
     from .pipeline.record import RunRecord
+    from .results.result import Result, open_run
     from .rewrite.runtime.artifact import Artifact
     from .rewrite.runtime.shaped_artifact import open_artifact
     from .what_if.apparent_loss import apparent_loss
     from .what_if.compare import compare
 
-__all__ = ["Artifact", "Options", "RunRecord", "__version__", "apparent_loss", "apply", "compare", "open_artifact", "partition"]
+__all__ = [
+    "Artifact",
+    "Options",
+    "Result",
+    "RunRecord",
+    "__version__",
+    "apparent_loss",
+    "apply",
+    "compare",
+    "open_artifact",
+    "open_run",
+    "partition",
+]
 
 # ONNX Runtime reads this when it is imported: without it, it writes names of the user's nodes into a database and looks its collector up.
 # Every process of ours starts from one that imported this package, and takes over its environment.
@@ -33,11 +47,13 @@ sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
 _OWNERS = {
     "Artifact": "rewrite.runtime.artifact",
     "Options": "options",
+    "Result": "results.result",
     "RunRecord": "pipeline.record",
     "apparent_loss": "what_if.apparent_loss",
     "apply": "pipeline.apply_shapes",
     "compare": "what_if.compare",
     "open_artifact": "rewrite.runtime.shaped_artifact",
+    "open_run": "results.result",
     "partition": "api",
 }
 

@@ -10,8 +10,8 @@ from .cost.estimators.function import KIND, CostFunction, function_name
 from .errors import CollageError
 from .events import Emit, ignore
 from .options import Options
-from .pipeline.record import RunRecord
 from .pipeline.regions import partition_regions
+from .results.result import Result, result_of
 
 if TYPE_CHECKING:
     import tvm
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def partition(
     model: str | Path | tvm.IRModule, *, targets: Sequence[str], costs: str | CostFunction = "measure", emit: Emit = ignore, **options: Any
-) -> RunRecord:
+) -> Result:
     """Find the fastest way to run `model` (a file, a sample's name, or a Relax module) over several `targets`.
 
     Args:
@@ -30,8 +30,9 @@ def partition(
         options: The other fields of `Options`, such as ``shapes``, ``constraints`` or ``out``.
 
     Returns:
-        The run: ``plan``, ``document`` (as ``--json`` prints it), ``node_candidates(node)``, ``node_times``, ``save(folder)``. That of a
-        Relax module also has the partitioned ``module``, and that of a file with one its further ``regions`` (docs/tvm.md).
+        The run, which a notebook shows: ``plan``, ``document`` (as ``--json`` prints it), ``why(node)``, ``compare(other)``,
+        ``export(folder)``, ``nodes_frame()``, ``partitions_frame()``, ``node_times``, ``save(folder)`` (`open_run` opens it again).
+        That of a Relax module also has the partitioned ``module``, and that of a file with one its further ``regions`` (docs/tvm.md).
 
     Raises:
         CollageError: the user made a mistake, no plan exists (`InfeasibleError`), or the plan is wrong (`AccuracyError`).
@@ -45,4 +46,4 @@ def partition(
         from .transform.whole_module import partition_module
 
         return partition_module(model, tuple(targets), costs=named, cost_function=function, emit=emit, **options)
-    return partition_regions(model, Options(targets=tuple(targets), costs=named, **options), emit, function)
+    return result_of(partition_regions(model, Options(targets=tuple(targets), costs=named, **options), emit, function), model)

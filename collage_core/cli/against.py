@@ -11,8 +11,9 @@ from ..errors import CollageError
 from ..events import Emit
 from ..what_if.apparent_loss import loss_document, own_plan
 from ..what_if.compare import side_of
+from ..what_if.explanation import explain_node, node_index
 from .compare import show_plans
-from .explanation import explain_node, node_index, show_explanation
+from .explanation import show_explanation
 from .say import milliseconds, say
 
 SHOWN = 6

@@ -1,51 +1,32 @@
 """Explains a plan from the run that was saved with it: the documents of `collage explain`, and their text.
 
-For each candidate these are its regret and the cost at which it would enter the plan, and for a target without a candidate the stage
-and the reason; or the best plan over each set of targets. The plan under other terms is told by `terms_text`.
+They are about candidates (`what_if.explanation`), or the best plan over each set of targets. The plan under other terms is told by
+`terms_text`.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ..errors import CollageError
-from ..pipeline.differences import differences, region_text
-from ..pipeline.finalists import decision_text
+from ..pipeline.differences import region_text
 from ..pipeline.node_times import CANDIDATES, COST, PROFILER
 from ..pipeline.record import RunRecord
+from ..what_if.explanation import explain
 from ..what_if.worth import worth
 from .bodies_text import bodies_text
 from .say import milliseconds, say
 
 
 def explain_run(path: Path, node: str | None, candidate: str | None) -> dict[str, Any]:
-    """Return the explanation of a node, of a candidate, or (where neither is given) of every partition.
+    """Return the explanation (`explanation.explain`) of a node, of a candidate, or of every partition.
 
     Args:
         path: A plan file or the folder of a run; the run must be in the folder of the plan.
-        node: A name or an index; behind the name of a node and that of a body, with slashes, it is about that body.
     """
-    record, node = _inside(record_at(path), node or "")
-    if node:
-        nodes = [node_index(record, node)]
-    elif candidate is not None:
-        nodes = [_candidate_nodes(record, candidate)[0]]
-    else:
-        nodes = [partition.nodes[0] for partition in record.plan.partitions]
-    times = [one for one in record.node_times if any(node in group.nodes for group in one.groups for node in nodes)]
-    return {
-        "schema": 1,
-        "total_s": record.plan.total_s,
-        "decision": decision_text(record.document),
-        "nodes": [explain_node(record, index, candidate) for index in nodes],
-        "node_times": [one.to_json() for one in times],
-        "bodies": [row for row in record.document.get("bodies") or [] if not node or row["node"] in nodes],
-        "partitionings": differences(record) if not node and candidate is None else [],
-    }
+    return explain(record_at(path), node, candidate)
 
 
 def record_at(path: Path) -> RunRecord:
@@ -84,34 +65,6 @@ def _predicted(one: Mapping[str, Any]) -> str:
     if one["total_s"] is None:
         return "no plan"
     return milliseconds(one["total_s"]) + ("" if one["is_known"] else " (an estimate)")
-
-
-def explain_node(record: RunRecord, index: int, only: str | None = None) -> dict[str, Any]:
-    """Return every candidate that holds the node at `index`, or the one with the id `only`, and why others cannot take it."""
-    found = record.node_candidates(index)
-    rows = [row for row in found["candidates"] if only is None or row["id"] == only]
-    for row in rows:
-        cost, regret = row["cost"]["seconds"], row["regret_s"]
-        row["enters_below_s"] = max(cost - regret, 0.0) if cost is not None and regret else None
-    node = record.graph.nodes[index]
-    return {
-        "node": index,
-        "name": node.name,
-        "op": node.op,
-        "candidates": rows,
-        "rejections": found["rejections"] if only is None else [],
-        "time": _node_time(record, index),
-    }
-
-
-def _node_time(record: RunRecord, index: int) -> dict[str, Any]:
-    """Return what the node takes inside its partition, with the nodes that share its kernel, and its costs alone."""
-    alone_s = {target: seconds for (node, target), seconds in record.alone_s.items() if node == index}
-    for times in record.node_times:
-        for group in times.groups:
-            if index in group.nodes:
-                return {**asdict(group), "source": times.source, "alone_s": alone_s}
-    return {"nodes": [index], "share": None, "seconds": None, "kernel": "", "source": "none", "alone_s": alone_s}
 
 
 _SHOWN_GROUPS = 6
@@ -156,35 +109,6 @@ def _show_difference(one: Mapping[str, Any]) -> None:
         say(f"   saves {saved:>10}  {region_text(region)}")
     if len(one["regions"]) > _SHOWN_REGIONS:
         say(f"   and {len(one['regions']) - _SHOWN_REGIONS} regions more")
-
-
-def _inside(record: RunRecord, node: str) -> tuple[RunRecord, str]:
-    """Return the record of the body that `node` leads into, such as ``loop/body/add``, and the rest of it; empty for the whole body."""
-    if node in record.graph.index_by_name:
-        return record, node
-    for name, bodies in record.bodies.items():
-        for attribute, body in bodies.items():
-            if node == f"{name}/{attribute}":
-                return body, ""
-            if node.startswith(f"{name}/{attribute}/"):
-                return _inside(body, node.removeprefix(f"{name}/{attribute}/"))
-    return record, node
-
-
-def node_index(record: RunRecord, node: str) -> int:
-    """Return the index of the node that `node` names, by name or index. Raises CollageError where there is none."""
-    if node in record.graph.index_by_name:
-        return record.graph.index_by_name[node]
-    if node.isdecimal() and int(node) < len(record.graph):
-        return int(node)
-    raise CollageError(f"the model has no node {node!r}", f"give a name, or an index from 0 to {len(record.graph) - 1}", "unknown_node")
-
-
-def _candidate_nodes(record: RunRecord, candidate: str) -> list[int]:
-    for costed in record.candidates:
-        if costed.id == candidate:
-            return list(costed.candidate["nodes"])
-    raise CollageError(f"the run has no candidate {candidate!r}", "`collage explain PLAN --node N` lists the ids", "unknown_candidate")
 
 
 def show_explanation(document: dict[str, Any]) -> None:

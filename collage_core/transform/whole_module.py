@@ -14,6 +14,7 @@ from ..model.relax.module_functions import function_of
 from ..model.relax.reading import largest_region_name, parameter_shapes, read_module
 from ..model.relax.region_names import read_region_name
 from ..pipeline.record import RunRecord
+from ..results.result import Result
 from ..rewrite.plan import Plan
 from .collage_partition import CollagePartition, Report
 
@@ -22,7 +23,7 @@ SAVED, SCRIPT = "partitioned.json", "partitioned.py"
 
 
 @dataclass
-class ModuleRecord(RunRecord):
+class ModuleRecord(Result):
     """The run of the largest region of a module, and the module.
 
     Attributes:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
+import json
 import re
 import shlex
 import threading
 import tomllib
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -48,6 +51,34 @@ def test_a_model_is_deployed_from_python(tmp_path: Path, capsys: pytest.CaptureF
     assert read_manifest(tmp_path / "out").form in ("native", "pieces")
     outputs = deploy.call(tmp_path / "out")
     assert all(np.isfinite(array).all() for array in outputs.values())
+
+
+def test_the_cells_of_the_notebook_run_one_after_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    shown = [value_of("".join(cell["source"]), names) for cell in read_notebook() if cell["cell_type"] == "code"]
+    result, why, (predicted, moved), _, files = shown
+    assert result._repr_html_().count("<svg ") == 1
+    assert "(Conv), node 0" in why._repr_html_()
+    assert predicted["change_s"] <= 0
+    assert moved == sum(len(part.nodes) for part in result.plan.partitions if part.target != "onnxruntime")
+    assert [path.name for path in files] == ["annotated.onnx", "graph.dot", "graph.svg", "nodes.csv", "partitions.csv"]
+
+
+def read_notebook() -> list[dict[str, Any]]:
+    """Return the cells of the example; none has been run, and none holds an output."""
+    data = json.loads((EXAMPLES / "notebook.ipynb").read_text())
+    assert (data["nbformat"], data["nbformat_minor"]) == (4, 5)
+    assert not any(cell.get("outputs") for cell in data["cells"])
+    return data["cells"]
+
+
+def value_of(cell: str, names: dict[str, Any]) -> Any:
+    """Run a cell as a notebook does, and return the value of its last line, which a notebook would show."""
+    *lines, last = ast.parse(cell).body
+    exec(compile(ast.Module(lines, []), "cell", "exec"), names)
+    assert isinstance(last, ast.Expr)
+    return eval(compile(ast.Expression(last.value), "cell", "eval"), names)
 
 
 def test_a_client_asks_a_server(tmp_path: Path):

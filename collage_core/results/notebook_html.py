@@ -1,0 +1,97 @@
+"""The HTML of a result in a notebook: a drawing of the plan with a table of its partitions, and the candidates for a node.
+
+A run, or an explanation of it, enters; HTML leaves that holds all it needs, runs no script and asks for nothing. Names come from models of
+strangers: each is escaped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from typing import Any
+
+from ..drawings.layers import nodes_svg, partitions_svg
+from ..errors import printable, shortened
+from ..pipeline.finalists import decision_text, measured_beside
+from ..pipeline.record import RunRecord
+from ..rewrite.export.dot import colour_of
+from ..rewrite.plan import PlacedPartition
+from .node_rows import Regrets, regrets_by_node
+
+MOST_BOXES = 300
+"""A graph with more nodes is drawn by its partitions; with more partitions than that, not at all."""
+MOST_ROWS = 100
+
+_BOX = 'style="max-height:30em;overflow:auto;border:1px solid #8888"'
+_OPEN = '<div style="font-family:sans-serif;font-size:13px">'
+
+
+def result_html(record: RunRecord) -> str:
+    """Return the plan of a run: totals, what decided it, a drawing, and its partitions."""
+    plan, measured_s = record.plan, measured_beside(record.document)
+    measured = "" if measured_s is None else f", measured {_ms(measured_s)}"
+    totals = f"predicted {_ms(plan.total_s)}{measured}; {len(plan.partitions)} partitions on {', '.join(plan.used_targets)}"
+    lines = [_OPEN, f"<p><b>{_text(plan.model.name)}</b>: {_text(totals)}</p>"]
+    if said := decision_text(record.document):
+        lines.append(f"<p>{_text(said)}</p>")
+    if drawing := _drawing(record):
+        lines.append(f"<div {_BOX}>{drawing}</div>")
+    regrets = regrets_by_node(record)
+    rows = [_partition(number, part, regrets) for number, part in enumerate(plan.partitions[:MOST_ROWS], 1)]
+    lines.append(_table(("", "target", "operators", "nodes", "cost", "cost from", "least regret elsewhere"), rows))
+    if len(plan.partitions) > MOST_ROWS:
+        lines.append(f"<p>and {len(plan.partitions) - MOST_ROWS} more: partitions_frame() has all</p>")
+    return "\n".join([*lines, "</div>"])
+
+
+def explanation_html(document: Mapping[str, Any]) -> str:
+    """Return the nodes of an explanation, each with its candidates and the reasons of the targets that cannot take it."""
+    lines = [_OPEN]
+    for item in document["nodes"][:MOST_ROWS]:
+        lines.append(f"<p><b>{_text(item['name'])}</b> ({_text(item['op'])}), node {item['node']}</p>")
+        rows = [_candidate(row) for row in item["candidates"][:MOST_ROWS]]
+        lines.append(_table(("", "target", "candidate", "nodes", "cost", "regret", "enters below"), rows))
+        for one in item["rejections"][:MOST_ROWS]:
+            lines.append(f"<p>{_text(one['target'])}, {_text(one['stage'])}: {_text(one['reason'])}</p>")
+    return "\n".join([*lines, "</div>"])
+
+
+def _drawing(record: RunRecord) -> str:
+    if len(record.graph) <= MOST_BOXES:
+        return nodes_svg(record)
+    return partitions_svg(record) if len(record.plan.partitions) <= MOST_BOXES else ""
+
+
+def _partition(number: int, part: PlacedPartition, regrets: Mapping[int, Regrets]) -> Sequence[str]:
+    least: dict[str, float] = {}
+    for node in part.nodes:
+        for target, seconds in regrets.get(node, {}).items():
+            if seconds is not None:
+                least[target] = min(least.get(target, seconds), seconds)
+    elsewhere = ", ".join(f"{target} {_ms(seconds)}" for target, seconds in sorted(least.items(), key=lambda item: item[1]))
+    names = f"<details><summary>{len(part.nodes)}</summary>{_text(', '.join(part.names))}</details>"
+    colour = f'<span style="color:{colour_of(part.target)}">■</span> '
+    kinds = "+".join(dict.fromkeys(part.ops))
+    return [str(number), colour + _text(part.target), _text(kinds), names, _ms(part.cost_s), _text(part.source), _text(elsewhere)]
+
+
+def _candidate(row: Mapping[str, Any]) -> Sequence[str]:
+    exact, least = row["regret_s"], row["regret_at_least_s"]
+    regret = _ms(exact) if exact is not None else "in no plan" if least is None else f"≥ {_ms(least)}"
+    below = _ms(row["enters_below_s"]) if row["enters_below_s"] else ""
+    chosen = "✓" if row["chosen"] else ""
+    return [chosen, _text(row["target"]), _text(row["label"]), str(len(row["nodes"])), _ms(row["cost"]["seconds"]), regret, below]
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    head = "".join(f"<th>{one}</th>" for one in header)
+    body = "\n".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table>"
+
+
+def _ms(seconds: float | None) -> str:
+    return "unknown" if seconds is None else f"{seconds * 1e3:.4g} ms"
+
+
+def _text(text: str) -> str:
+    return escape(printable(shortened(text)))

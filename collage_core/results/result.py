@@ -1,0 +1,107 @@
+"""`Result`: a run that shows itself in a notebook, answers why, compares itself, and is exported. `open_run` opens one that was kept.
+
+A `RunRecord` is all that it holds, and the model that the user gave, if any. Nothing is searched or measured.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from ..errors import CollageError
+from ..pipeline.record import RunRecord
+from ..what_if.compare import compare
+from ..what_if.explanation import explain
+from . import formats
+from .formats import Source
+from .frames import frame
+from .notebook_html import explanation_html, result_html
+from .tables import node_table, partition_table
+
+
+class Explanation(dict[str, Any]):
+    """The document of `collage explain --json`, which a notebook shows as a table."""
+
+    def _repr_html_(self) -> str:
+        return explanation_html(self)
+
+
+@dataclass
+class Result(RunRecord):
+    """A run, as `collage.partition` and `open_run` return it.
+
+    Attributes:
+        source: The model that it was made of, where that is known: a file or a sample's name.
+    """
+
+    source: Source = None
+
+    def why(self, node: str | int | None = None, *, candidate: str | None = None) -> Explanation:
+        """Return why `node` (a name or an index) runs where it does, or why every partition does: what `collage explain --json` prints.
+
+        Raises:
+            CollageError: there is no such node or candidate.
+        """
+        return Explanation(explain(self, None if node is None else str(node), candidate))
+
+    def compare(self, other: str | Path | RunRecord) -> dict[str, Any]:
+        """Return how this plan and another of the same model differ: what `collage compare --json` prints.
+
+        Raises:
+            CollageError: there is no such run or plan, or it is one of another model.
+        """
+        return compare(self, other)
+
+    def export(self, folder: str | Path, as_: Sequence[str] = ("onnx", "dot", "svg", "csv"), *, model: Source = None) -> list[Path]:
+        """Write the run into `folder` in some formats (`formats.FORMATS`), and return the files.
+
+        Args:
+            model: The model, which ``onnx`` needs; the one that the run was made of unless given.
+
+        Raises:
+            CollageError: as `formats.export`.
+        """
+        return formats.export(self, as_, Path(folder), self.source if model is None else model)
+
+    def nodes_frame(self) -> Any:
+        """Return a ``pandas.DataFrame`` with a row for each node. Raises CollageError where pandas is not installed."""
+        return frame(*node_table(self))
+
+    def partitions_frame(self) -> Any:
+        """Return one with a row for each partition, then each transition. Raises CollageError where pandas is not installed."""
+        return frame(*partition_table(self))
+
+    def __repr__(self) -> str:
+        plan = self.plan
+        total = f"predicted {plan.total_s * 1e3:.4g} ms"
+        return f"<Result of {plan.model.name!r}: {total}, {len(plan.partitions)} partitions on {', '.join(plan.used_targets)}>"
+
+    def _repr_html_(self) -> str:
+        return result_html(self)
+
+
+def result_of(record: RunRecord, source: Source = None) -> Result:
+    """Return `record` as a result, with its regions."""
+    if isinstance(record, Result):
+        return record
+    held = {one.name: getattr(record, one.name) for one in fields(RunRecord)}
+    held["regions"] = {name: result_of(region, source) for name, region in record.regions.items()}
+    return Result(**held, source=source)
+
+
+def open_run(path: str | Path, model: Source = None) -> Result:
+    """Open a run that was kept: its folder, its ``plan.json`` or its ``run.json.gz``.
+
+    Args:
+        model: The model that it was made of, for `Result.export`.
+
+    Raises:
+        CollageError: there is none, or it cannot be read.
+    """
+    path = Path(path)
+    if path.suffix not in (".gz", ".json") and not os.path.isdir(path):
+        raise CollageError(f"there is no run in {str(path)!r}", "give the folder that --out or save() wrote", "no_run")
+    return result_of(RunRecord.load(path.parent if path.suffix == ".json" else path), model)

@@ -1,0 +1,80 @@
+"""The HTML of a result in a notebook: whole, well-formed, without a script or an address, and with no name that is markup."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from collage_core.results import notebook_html
+from collage_core.results.result import open_run
+from tests.collage_core.results.conftest import HOSTILE, Kept
+
+VOID = {"br", "img", "meta"}
+
+
+class Reader(HTMLParser):
+    """Reads elements that must all be closed, and keeps their names, attributes and texts."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.text = ""
+        self.feed(text)
+        self.close()
+        assert not self.open, f"left open: {self.open}"
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def read(text: str) -> Reader:
+    found = Reader(text)
+    assert not {"script", "iframe", "link", "img", "b/"} & set(found.tags)
+    assert not [name for name, _ in found.attributes if name.startswith("on") or name in ("src", "href")]
+    assert not re.search(r"https?:(?!//www\.w3\.org/2000/svg)", text)
+    return found
+
+
+def test_a_result_shows_its_plan_and_runs_nothing(kept: Kept) -> None:
+    found = read(open_run(kept.folder)._repr_html_())
+    plan = kept.record.plan
+    assert found.tags.count("svg") == 1
+    assert found.tags.count("tr") == 1 + len(plan.partitions)
+    assert f"predicted {plan.total_s * 1e3:.4g} ms; {len(plan.partitions)} partitions" in found.text
+    assert HOSTILE.replace("\x1b", "\\x1b") in found.text
+
+
+def test_an_explanation_shows_every_candidate(kept: Kept) -> None:
+    result = open_run(kept.folder)
+    why = result.why(HOSTILE)
+    found = read(why._repr_html_())
+    assert found.tags.count("tr") == 1 + len(why["nodes"][0]["candidates"])
+    assert found.text.count("✓") == 1
+
+
+def test_a_large_graph_is_drawn_by_its_partitions_or_not_at_all(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = len(kept.record.plan.partitions)
+    monkeypatch.setattr(notebook_html, "MOST_BOXES", parts)
+    assert read(notebook_html.result_html(kept.record)).text.count("nodes: ") == parts
+    monkeypatch.setattr(notebook_html, "MOST_BOXES", parts - 1)
+    monkeypatch.setattr(notebook_html, "MOST_ROWS", 1)
+    found = read(notebook_html.result_html(kept.record))
+    assert "svg" not in found.tags
+    assert f"and {parts - 1} more" in found.text

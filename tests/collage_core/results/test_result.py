@@ -1,0 +1,70 @@
+"""A result in Python: it answers as the command line does, is opened again, and keeps what it is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import collage_core as collage
+from collage_core.errors import CollageError
+from collage_core.results.formats import FILES, FORMATS
+from collage_core.results.result import Result, open_run, result_of
+from tests.collage_core.results.conftest import HOSTILE, Kept
+from tests.helpers.command import document_of
+
+
+def test_partition_returns_one_that_knows_its_model(kept: Kept, tmp_path: Path) -> None:
+    costs = f"mock:{kept.folder / 'mock.json'}"
+    result = collage.partition(kept.model, targets=["onnxruntime", "tvm"], costs=costs, threads=1)
+    assert isinstance(result, Result)
+    assert result.plan == kept.record.plan
+    assert [path.name for path in result.export(tmp_path, FORMATS)] == [file.name for file in FILES]
+    assert repr(result).startswith("<Result of 'model': predicted ")
+
+
+def test_one_that_was_kept_is_opened_by_its_folder_or_its_files(kept: Kept, tmp_path: Path) -> None:
+    for path in (kept.folder, str(kept.folder), kept.folder / "plan.json", kept.folder / "run.json.gz"):
+        opened = open_run(path, kept.model)
+        assert opened.plan == kept.record.plan
+    assert opened.export(tmp_path, ["onnx"]) == [tmp_path / "annotated.onnx"]
+    with pytest.raises(CollageError, match="there is no run in") as error:
+        open_run(tmp_path / "none")
+    assert error.value.hint == "give the folder that --out or save() wrote"
+
+
+def test_why_is_what_the_command_prints(kept: Kept, capsys: pytest.CaptureFixture[str]) -> None:
+    result = open_run(kept.folder)
+    for node in ("a", "1", HOSTILE):
+        assert json.loads(json.dumps(result.why(node))) == document_of(capsys, "explain", kept.folder, "--node", node)
+    assert result.why(1) == result.why("1")
+    assert json.loads(json.dumps(result.why())) == document_of(capsys, "explain", kept.folder)
+    with pytest.raises(CollageError, match="the model has no node 'none'"):
+        result.why("none")
+
+
+def test_a_node_that_was_fused_is_asked_for_by_its_name(kept: Kept) -> None:
+    result = collage.partition("mini_mnist", targets=["onnxruntime"], costs=f"mock:{kept.folder / 'mock.json'}", threads=1)
+    into = next(node for node in result.graph.nodes if "conv1" in node.absorbed)
+    assert result.why("conv1") == result.why(into.name)
+
+
+def test_compare_is_what_the_command_prints(kept: Kept, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    costs = f"mock:{kept.folder / 'mock.json'}"
+    other = collage.partition(kept.model, targets=["tvm"], costs=costs, threads=1)
+    other.save(tmp_path)
+    told = document_of(capsys, "compare", kept.folder, tmp_path)
+    found = json.loads(json.dumps(open_run(kept.folder).compare(other)))
+    for document in (told, found):
+        document["first"].pop("name"), document["second"].pop("name"), document.pop("costs_of")
+    assert found == told
+    assert found["moved"]
+
+
+def test_its_regions_are_results_too(kept: Kept) -> None:
+    held = {**vars(kept.record), "regions": {"inner": kept.record}}
+    outer = result_of(type(kept.record)(**{name: held[name] for name in kept.record.__dataclass_fields__}), "model.py")
+    assert isinstance(outer.regions["inner"], Result)
+    assert outer.regions["inner"].source == "model.py"
+    assert result_of(outer) is outer
