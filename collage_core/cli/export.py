@@ -14,7 +14,7 @@ from .watched import watched
 
 @click.command()
 @click.argument("run", type=click.Path(path_type=Path))
-@click.option("--as", "formats", required=True, metavar="onnx,dot,svg,csv,html", help="The formats, separated by commas.")
+@click.option("--as", "formats", required=True, metavar="onnx,dot,svg,csv,onnxruntime,html", help="The formats, separated by commas.")
 @click.option("--model", metavar="MODEL", help="The model's file, which onnx needs; a sample is found by its name.")
 @click.option("--out", type=click.Path(path_type=Path), help="The folder for the files; that of the run unless given.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")

@@ -15,6 +15,7 @@ from ..drawings import charts, layouts
 from ..errors import CollageError
 from ..pipeline.record import RunRecord
 from ..rewrite.export.dot import dot_text, plan_drawing
+from .ort_session import session_json
 from .tables import nodes_csv, partitions_csv
 
 Source = str | Path | None
@@ -57,6 +58,8 @@ FILES = (
     ExportFile("csv", "nodes.csv", "each node: target, partition, cost, regrets", "text/csv", lambda record, _: nodes_csv(record)),
     ExportFile("csv", "partitions.csv", "each partition and transition, with its cost", "text/csv",
                lambda record, _: partitions_csv(record)),
+    ExportFile("onnxruntime", "onnxruntime_session.json", "ONNX Runtime alone: its session's options, and how much of the gain it keeps",
+               "application/json", lambda record, _: session_json(record)),
     ExportFile("html", "charts.html", "charts of totals and of where the time goes (by plotly)", "text/html",
                lambda record, _: charts.html(record).encode()),
 )  # fmt: skip
