@@ -11,6 +11,7 @@ import pytest
 from onnx import TensorProto, helper
 from playwright.sync_api import Page
 
+from collage_core.results.formats import FILES
 from tests.helpers.dot_reader import read_dot
 
 from .conftest import OpenPage
@@ -102,3 +103,23 @@ def test_a_table_as_csv(opened: Watched, tab: str, file: str, column: str) -> No
         rows = list(csv.DictReader(lines))
     assert rows
     assert all(row[column] == "" or float(row[column]) >= 0 for row in rows)
+
+
+def test_the_run_in_formats_of_others(opened: Watched) -> None:
+    show_tab(opened.page, "Totals")
+    listed = opened.page.get_by_role("region", name="Contents of the export").get_by_role("button")
+    listed.filter(has_text="annotated.onnx").scroll_into_view_if_needed()
+    assert {file.name for file in FILES} <= set(listed.all_inner_texts())
+    for name in ("annotated.onnx", "nodes.csv"):
+        with opened.page.expect_download() as download:
+            listed.filter(has_text=name).click()
+        assert download.value.suggested_filename == f"squeezenet-{name}"
+        content = Path(download.value.path()).read_bytes()
+        if name == "annotated.onnx":
+            model = onnx.ModelProto.FromString(content)
+            onnx.checker.check_model(model)
+            told = [{entry.key for entry in node.metadata_props} for node in model.graph.node if node.op_type == "Conv"]
+            assert told
+            assert all("collage target" in keys for keys in told)
+        else:
+            assert content.startswith(b"node,name,operator,target,")
