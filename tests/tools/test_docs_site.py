@@ -13,8 +13,10 @@ import docs_python
 import docs_site
 import docs_sources
 import pytest
+from playwright.sync_api import sync_playwright
 
 from collage_core.cli.main import collage
+from tests.browser.explorer import launch
 from tests.helpers.paths import DOCS
 
 ASKED_FOR = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link": "href", "object": "data", "use": "href"}
@@ -94,7 +96,19 @@ def test_the_site_is_built_without_a_warning_and_asks_nothing_of_other_hosts(tmp
     assert [name for names in docs_python.entries().values() for name in names if not has_entry(pages["python.html"], name)] == []
     shown = (*docs_formats.PLAN, *docs_formats.RUN, *docs_formats.ARTIFACT)
     assert {docs_formats.anchor(cls) for cls in shown} <= pages["file-formats.html"].ids
-    assert 'id="search-results"' in (site / "search.html").read_text(encoding="utf-8")
+    assert_a_browser_finds_pages_without_a_network(site)
+
+
+def assert_a_browser_finds_pages_without_a_network(site: Path) -> None:
+    """Open the search from disk, as a reader does, and look for a word of docs/search.md."""
+    asked: list[str] = []
+    with sync_playwright() as playwright, launch(playwright) as browser:
+        page = browser.new_page()
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(f"{(site / 'search.html').as_uri()}?q=decomposition")
+        page.wait_for_selector("#search-results a[href*='searching']")
+    assert len(asked) > 5
+    assert [url for url in asked if not url.startswith("file:")] == []
 
 
 def has_entry(page: Asked, name: str) -> bool:
