@@ -54,16 +54,20 @@ def anonymous_ranges() -> list[Range]:
     return [(int(match[1], 16), int(match[2], 16)) for match in found]
 
 
-def added(before: Iterable[Range], now: Iterable[Range]) -> list[Range]:
-    """Return the parts of `now` that are not in `before`; both are in order."""
-    known, left = list(before), []
+def added(before: Sequence[Range], now: Iterable[Range]) -> list[Range]:
+    """Return the parts of `now` that are not in `before`; both are in order. One pass: a process may have thousands of ranges."""
+    left: list[Range] = []
+    at = 0
     for first, after in now:
-        for start, end in known:
-            if start >= after or end <= first:
-                continue
+        while at < len(before) and before[at][1] <= first:
+            at += 1
+        known = at
+        while known < len(before) and before[known][0] < after:
+            start, end = before[known]
             if start > first:
                 left.append((first, start))
             first = end
+            known += 1
         if first < after:
             left.append((first, after))
     return left

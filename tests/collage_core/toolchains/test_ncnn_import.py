@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from collage_core.model.base import SubModel
+from collage_core.toolchains import ncnn_kernel
 from collage_core.toolchains.base import ToolchainError
 from collage_core.toolchains.ncnn_import import imported
 from collage_core.toolchains.ncnn_operators import CHECKS
@@ -238,7 +239,14 @@ def given(op: str, model: SubModel) -> list[np.ndarray]:
     return made
 
 
+@pytest.fixture
+def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels do not look for new memory: for each of them the process would read its own map four times."""
+    monkeypatch.setattr(ncnn_kernel, "NewMemory", lambda: None)
+
+
 @needs_ncnn
+@pytest.mark.usefixtures("small_pages")
 @pytest.mark.parametrize("group", [made.__name__ for made in GROUPS])
 def test_every_call_is_right(group: str):
     for op, described in calls_of(group):
