@@ -41,6 +41,12 @@ def words(cell: str) -> list[str]:
     return cell.replace(",", " ").split()
 
 
+@pytest.fixture(scope="module")
+def files() -> dict[str, Path]:
+    """The sources. Tests that share a fixture of their module run in one process, which reads each file once."""
+    return sources(ROOT)
+
+
 PAGE = (DOCS / "architecture.md").read_text()
 TABLE = table(PAGE)
 
@@ -104,8 +110,8 @@ def test_only_the_front_door_lies_beside_the_rooms():
     assert {path.stem for path in (ROOT / "collage_core").glob("*.py")} == FRONT_DOOR
 
 
-def test_no_room_imports_what_it_may_not():
-    forbidden = violations(sources(ROOT), TABLE)
+def test_no_room_imports_what_it_may_not(files: dict[str, Path]):
+    forbidden = violations(files, TABLE)
     assert not forbidden, "\n".join(f"{module} imports {imported}" for module, imported in sorted(forbidden))
 
 
@@ -167,12 +173,11 @@ def test_the_picture_has_a_dozen_rooms_and_the_text_below_it_names_the_others():
     assert tops - drawn(PAGE) == set(re.findall(r"`(\w+)`", below)) & tops - drawn(PAGE)
 
 
-def test_no_files_import_each_other():
-    assert not circles(import_graph(sources(ROOT)))
+def test_no_files_import_each_other(files: dict[str, Path]):
+    assert not circles(import_graph(files))
 
 
-def test_every_name_is_imported_from_the_file_that_defines_it():
-    files = sources(ROOT)
+def test_every_name_is_imported_from_the_file_that_defines_it(files: dict[str, Path]):
     defined = {module: defined_in(path.read_text()) for module, path in files.items()}
     wrong = [
         f"{module} imports {part.name} from {part.module}, which does not define it"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 PACKAGES = {"collage_core": "collage_core", "server": "collage_server"}
@@ -56,8 +57,11 @@ def imports_of(package: str, text: str) -> Iterator[Import]:
             yield Import(str(part.args[0].value), "", only_types)
 
 
-def imports_of_file(module: str, path: Path) -> Iterator[Import]:
-    return imports_of(module if path.name == "__init__.py" else module.rpartition(".")[0], path.read_text())
+@cache
+def imports_of_file(module: str, path: Path) -> tuple[Import, ...]:
+    """Return all that a file of the sources imports; each is read once, whichever tests ask."""
+    found = imports_of(module if path.name == "__init__.py" else module.rpartition(".")[0], path.read_text())
+    return tuple(found)
 
 
 def import_graph(files: Mapping[str, Path]) -> dict[str, set[str]]:
