@@ -240,6 +240,10 @@ class RunRecord:
             return dict(self.regret_s)
         return {one.id: self._regret_of(index)[0] for index, one in enumerate(self.problem.candidates)}
 
+    def regret_bounds(self) -> dict[str, float]:
+        """Return lower bounds of regrets that need no search: candidate id → seconds; those that are in no plan are left out."""
+        return {self.problem.candidates[index].id: low / FEMTOSECONDS for index, low in self._regrets.bounds().items()}
+
     def node_candidates(self, node: int) -> dict[str, Any]:
         """The candidates that hold `node`, and the rejections that show it (server's `NodeCandidates`).
 

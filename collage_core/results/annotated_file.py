@@ -16,7 +16,7 @@ from ..model.samples.registry import find_sample, resolve
 from ..pipeline.discover import load_as_planned
 from ..pipeline.record import RunRecord
 from ..rewrite.export.annotated import annotate_original, annotated
-from .node_rows import regrets_by_node
+from .node_rows import regret_texts
 
 Source = str | Path | None
 """The user's model: a file or a sample's name; None where it was not said."""
@@ -35,7 +35,7 @@ def annotated_file(record: RunRecord, source: Source) -> bytes:
     if model.hash != record.plan.model.hash:
         message = f"the run is about the model {record.plan.model.name!r} with other content than {str(source)!r} has"
         raise CollageError(message, "give the file that was partitioned", "other_model")
-    regrets, path = regrets_by_node(record), resolve(str(source))
+    regrets, path = regret_texts(record), resolve(str(source))
     ir = record.plan.options.get("ir")
     if is_relax(path, None if ir is None else str(ir)):
         return annotated(model, record.plan, regrets).SerializeToString(deterministic=True)

@@ -11,8 +11,27 @@ from dataclasses import dataclass, field
 from ..pipeline.record import RunRecord
 from ..rules.spec import HOST_TARGET
 
-Regrets = Mapping[str, float | None]
-"""Target → how much more the best plan costs in which it takes the node, in seconds; None where no plan gives it the node."""
+
+@dataclass(frozen=True)
+class NodeRegret:
+    """How much more the best plan costs in which a target takes a node.
+
+    Attributes:
+        seconds: The regret, or a lower bound of it; None where no plan gives the node to the target.
+        is_exact: False where it is a bound.
+    """
+
+    seconds: float | None
+    is_exact: bool = True
+
+    @property
+    def text(self) -> str:
+        """The regret in words."""
+        return "in no plan" if self.seconds is None else f"{'' if self.is_exact else '≥ '}{self.seconds * 1e3:.4g} ms"
+
+
+Regrets = Mapping[str, NodeRegret]
+"""By target."""
 
 
 @dataclass(frozen=True)
@@ -52,26 +71,31 @@ def node_rows(record: RunRecord) -> list[NodeRow]:
     return sorted(rows, key=lambda row: row.node)
 
 
-def regrets_by_node(record: RunRecord) -> dict[int, Regrets]:
-    """Return the regrets of each node on the targets that it is not on, as far as the run knows them without a search for each."""
-    known = record.known_regrets()
+def regrets_by_node(record: RunRecord, *, bounds: bool = True) -> dict[int, Regrets]:
+    """Return the regrets of each node on the targets that it is not on, as far as the run knows them without a search for each.
+
+    Args:
+        bounds: Lower bounds stand where the regret is not known; on a large problem they take seconds.
+    """
+    known: dict[str, NodeRegret] = {id: NodeRegret(regret) for id, regret in record.known_regrets().items()}
+    if bounds and len(known) < len(record.problem.candidates):
+        known = {id: NodeRegret(low, is_exact=False) for id, low in record.regret_bounds().items()} | known
     own = {node: part.target for part in record.plan.partitions for node in part.nodes}
-    least: dict[int, dict[str, float | None]] = {}
+    least: dict[int, dict[str, NodeRegret]] = {}
     for candidate in record.problem.candidates:
         if candidate.target == HOST_TARGET or candidate.id not in known:
             continue
-        regret = known[candidate.id]
         for node in candidate.inside:
             if own.get(node) != candidate.target:
                 found = least.setdefault(node, {})
-                found[candidate.target] = _smaller(found.get(candidate.target), regret)
-    return {node: dict(sorted(found.items(), key=_smallest_first)) for node, found in least.items()}
+                found[candidate.target] = min(found.get(candidate.target, known[candidate.id]), known[candidate.id], key=_order)
+    return {node: dict(sorted(found.items(), key=lambda item: (_order(item[1]), item[0]))) for node, found in least.items()}
 
 
-def _smaller(one: float | None, other: float | None) -> float | None:
-    return other if one is None else one if other is None else min(one, other)
+def regret_texts(record: RunRecord) -> dict[int, dict[str, str]]:
+    """Return the regrets of each node in words, by target."""
+    return {node: {target: one.text for target, one in found.items()} for node, found in regrets_by_node(record).items()}
 
 
-def _smallest_first(item: tuple[str, float | None]) -> tuple[bool, float, str]:
-    target, regret = item
-    return regret is None, regret or 0.0, target
+def _order(regret: NodeRegret) -> tuple[bool, float, bool]:
+    return regret.seconds is None, regret.seconds or 0.0, not regret.is_exact

@@ -36,7 +36,7 @@ def result_html(record: RunRecord) -> str:
         lines.append(f"<p>{_text(said)}</p>")
     if drawing := _drawing(record):
         lines.append(f"<div {_BOX}>{drawing}</div>")
-    regrets = regrets_by_node(record)
+    regrets = regrets_by_node(record, bounds=False)
     rows = [_partition(number, part, regrets) for number, part in enumerate(plan.partitions[:MOST_ROWS], 1)]
     lines.append(_table(("", "target", "operators", "nodes", "cost", "cost from", "least regret elsewhere"), rows))
     if len(plan.partitions) > MOST_ROWS:
@@ -65,9 +65,9 @@ def _drawing(record: RunRecord) -> str:
 def _partition(number: int, part: PlacedPartition, regrets: Mapping[int, Regrets]) -> Sequence[str]:
     least: dict[str, float] = {}
     for node in part.nodes:
-        for target, seconds in regrets.get(node, {}).items():
-            if seconds is not None:
-                least[target] = min(least.get(target, seconds), seconds)
+        for target, regret in regrets.get(node, {}).items():
+            if regret.seconds is not None:
+                least[target] = min(least.get(target, regret.seconds), regret.seconds)
     elsewhere = ", ".join(f"{target} {_ms(seconds)}" for target, seconds in sorted(least.items(), key=lambda item: item[1]))
     names = f"<details><summary>{len(part.nodes)}</summary>{_text(', '.join(part.names))}</details>"
     colour = f'<span style="color:{colour_of(part.target)}">■</span> '

@@ -10,10 +10,11 @@ import io
 from collections.abc import Iterable, Sequence
 
 from ..pipeline.record import RunRecord
-from .node_rows import node_rows
+from .node_rows import NodeRegret, node_rows
 
 Cell = str | int | float | None
 
+_NONE = NodeRegret(None)
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 NODE_COLUMNS = ("node", "name", "operator", "target", "partition", "partition_id", "cost_s", "source", "kernel_s")
 PARTITION_COLUMNS = (
@@ -24,14 +25,18 @@ PARTITION_COLUMNS = (
 
 
 def node_table(record: RunRecord) -> tuple[list[str], list[list[Cell]]]:
-    """Return the header and a line for each node: `NODE_COLUMNS`, then ``regret_s_<target>`` for each target of the run."""
+    """Return the header and a line for each node: `NODE_COLUMNS`, then for each other target its regret and a lower bound of that.
+
+    The regret is empty where only the bound is known, and both are where no plan gives the node to the target.
+    """
     rows = node_rows(record)
     targets = sorted({target for row in rows for target in row.regrets})
     lines: list[list[Cell]] = []
     for row in rows:
         known: list[Cell] = [row.node, row.name, row.op, row.target, row.partition, row.partition_id, row.cost_s, row.source, row.kernel_s]
-        lines.append([*known, *(row.regrets.get(target) for target in targets)])
-    return [*NODE_COLUMNS, *(f"regret_s_{target}" for target in targets)], lines
+        found = [row.regrets.get(target, _NONE) for target in targets]
+        lines.append([*known, *(cell for one in found for cell in (one.seconds if one.is_exact else None, one.seconds))])
+    return [*NODE_COLUMNS, *(f"{word}_{target}" for target in targets for word in ("regret_s", "regret_at_least_s"))], lines
 
 
 def partition_table(record: RunRecord) -> tuple[list[str], list[list[Cell]]]:

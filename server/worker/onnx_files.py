@@ -62,7 +62,7 @@ def partitioned(path: str, plan: str) -> Shown:
     """
     from collage_core.pipeline.discover import load_as_planned
     from collage_core.pipeline.record import RunRecord
-    from collage_core.results.node_rows import regrets_by_node
+    from collage_core.results.node_rows import regret_texts
     from collage_core.rewrite.export.annotated import annotated
     from collage_core.rewrite.plan import read_plan
 
@@ -70,7 +70,7 @@ def partitioned(path: str, plan: str) -> Shown:
     model = load_as_planned(known, path)
     if model.hash != known.model.hash:
         raise CollageError("the run's plan is for another model than the one that is open", "open the run's own model", "other_model")
-    return _shown(annotated(model, known, regrets_by_node(RunRecord.load(Path(plan).with_name(RECORD)))))
+    return _shown(annotated(model, known, regret_texts(RunRecord.load(Path(plan).with_name(RECORD)))))
 
 
 def partition(path: str, plan: str, chosen: str) -> Shown:

@@ -19,8 +19,8 @@ from ...model.naming import unique_names
 from ..plan import PlacedPartition, Plan
 
 PREFIX = "collage"
-Regrets = Mapping[int, Mapping[str, float | None]]
-"""Node → target → how much more the best plan costs that gives it the node, in seconds; None where there is no such plan."""
+Regrets = Mapping[int, Mapping[str, str]]
+"""Node → target → how much more the best plan costs that gives it the node, in words."""
 NO_REGRETS: Regrets = {}
 SMALL_BYTES = 1 << 10
 """Tensors up to this size are always kept, since they are shapes, axes and scales that a reader of the graph wants to see."""
@@ -100,13 +100,9 @@ def _facts_by_node(plan: Plan, regrets: Regrets) -> dict[int, dict[str, str]]:
     for number, partition in enumerate(plan.partitions, 1):
         facts = _facts(number, partition)
         for index in partition.nodes:
-            others = {f"regret of {target}": _regret(seconds) for target, seconds in regrets.get(index, {}).items()}
+            others = {f"regret of {target}": regret for target, regret in regrets.get(index, {}).items()}
             found[index] = {**facts, **others}
     return found
-
-
-def _regret(seconds: float | None) -> str:
-    return "in no plan" if seconds is None else _milliseconds(seconds)
 
 
 def _facts(number: int, partition: PlacedPartition) -> dict[str, str]:

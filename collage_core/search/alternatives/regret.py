@@ -143,6 +143,10 @@ class Regrets:
         """
         return [self._alone_of(index) for index in indices]
 
+    def bounds(self) -> dict[int, int]:
+        """Return lower bounds by the dual prices, in femtoseconds, without any search; candidates that are in no plan are left out."""
+        return {index: known.low for index, known in self._first.items() if known is not None}
+
     def _alone_of(self, index: int) -> Regret | None:
         known = self._first.get(index)
         if known is None or known.is_exact:

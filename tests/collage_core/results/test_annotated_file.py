@@ -13,7 +13,7 @@ from collage_core.options import Options
 from collage_core.pipeline.discover import load_as_planned
 from collage_core.pipeline.run import partition
 from collage_core.results.annotated_file import annotated_file
-from collage_core.results.node_rows import regrets_by_node
+from collage_core.results.node_rows import regret_texts, regrets_by_node
 from collage_core.rewrite.export.annotated import annotate_original
 from tests.collage_core.results.conftest import Kept
 from tests.helpers.models import model_of, write
@@ -45,8 +45,8 @@ def test_each_node_says_its_target_partition_cost_and_regrets(kept: Kept) -> Non
             assert (facts["target"], facts["partition"]) == (part.target, f"{number} of {len(part.nodes)} nodes")
             assert part.cost_s is not None
             assert facts["cost"].startswith(f"{part.cost_s * 1e3:.4g} ms")
-            for target, seconds in regrets[index].items():
-                assert facts[f"regret of {target}"] == f"{(seconds or 0) * 1e3:.4g} ms"
+            for target, regret in regrets[index].items():
+                assert facts[f"regret of {target}"] == f"{(regret.seconds or 0) * 1e3:.4g} ms"
     constant = next(node for node in made.graph.node if node.op_type == "Constant")
     assert told(constant) == {"folded": "constant, or without effect"}
 
@@ -66,7 +66,7 @@ def test_a_node_that_was_fused_has_the_facts_of_the_one_that_took_it(kept: Kept)
 def test_facts_of_an_earlier_plan_are_replaced(kept: Kept) -> None:
     first = annotated_file(kept.record, kept.model)
     model = onnx.ModelProto.FromString(first)
-    annotate_original(model, load_as_planned(kept.record.plan, kept.model), kept.record.plan, regrets_by_node(kept.record))
+    annotate_original(model, load_as_planned(kept.record.plan, kept.model), kept.record.plan, regret_texts(kept.record))
     assert model.SerializeToString(deterministic=True) == first
 
 
