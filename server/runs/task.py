@@ -73,7 +73,7 @@ def failure(error: Exception, folder: Path) -> dict[str, Any]:
 def _error_of(error: Exception, log: Path) -> ApiError:
     if isinstance(error, CollageError):
         return api_error(error)
-    if _is_full(error):
+    if is_full(error):
         return DISK_FULL
     if isinstance(error, WorkerFailed):
         _keep(log, error.traceback)
@@ -90,7 +90,7 @@ def _keep(log: Path, text: str) -> None:
         log.write_text(text)
 
 
-def _is_full(error: Exception) -> bool:
+def is_full(error: Exception) -> bool:
     """Return whether a disk was full, here or in the run's process, which sends words and no error number."""
     if isinstance(error, OSError):
         return error.errno in FULL

@@ -7,8 +7,10 @@ gets an id of its own.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
+import os
 import shutil
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -36,6 +38,7 @@ from ..models.store import FILES, FixedInputs, ModelStore
 from ..runs import store as run_store
 from ..runs.marks import change_marks
 from ..runs.state import AT_REST, finish
+from ..runs.task import is_full
 from ..worker import session_files
 from ..worker.engine import Outcome
 from ..worker.load_model import GRAPH, GRAPH_FORM
@@ -81,6 +84,8 @@ class _Opening:
         except WorkerDied as error:
             raise damaged(f"reading it {error.what}") from error
         except WorkerError as error:
+            if is_full(error):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
             raise damaged(f"reading it failed: {error}") from error
 
     def bring_in(self, manifest: SessionManifest) -> OpenedSession:

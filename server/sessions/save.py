@@ -10,6 +10,7 @@ import hashlib
 import json
 import zipfile
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -92,11 +93,12 @@ def session_pieces(contents: Contents) -> Iterator[bytes]:
 
 
 def _with_plan(services: Services, ids: Iterable[str]) -> Iterator[RunSnapshot]:
-    """Return the runs among `ids` that have ended with a plan."""
+    """Return the runs among `ids` that have ended with a plan; one whose files are damaged stays out."""
     for run in ids:
-        snapshot = services.runs.get(run)
-        if snapshot.state in ENDED and record_file(run_store.run_folder(run)) is not None:
-            yield snapshot
+        with suppress(Problem):
+            snapshot = services.runs.get(run)
+            if snapshot.state in ENDED and record_file(run_store.run_folder(run)) is not None:
+                yield snapshot
 
 
 def _bases(services: Services, run: str) -> Iterator[str]:

@@ -70,6 +70,7 @@ def test_built(paged: tuple[Flask, Path]) -> None:
         "model": "m" * 64,
         "local_paths": True,
         "upload_bytes": 99,
+        "run": None,
     }
 
 

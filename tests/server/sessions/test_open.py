@@ -16,6 +16,7 @@ from collage_server.models.store import FixedInputs, ModelStore
 from collage_server.runs import store as run_store
 from collage_server.sessions.open import open_session
 
+from collage_core.base.isolation.errors import WorkerDied, WorkerFailed, WorkerTimeout
 from collage_core.errors import CollageError
 from tests.helpers.sessions import (
     NOTE,
@@ -28,7 +29,7 @@ from tests.helpers.sessions import (
     write_session,
 )
 
-from .conftest import Made
+from .conftest import InProcess, Made
 
 ENGINE_MODEL = "f" * 64
 
@@ -210,6 +211,28 @@ def test_where_a_run_cannot_be_moved_in_none_is(made: Made, store: Path, monkeyp
 
     monkeypatch.setattr(ModelStore, "move_in", full)
     with pytest.raises(OSError, match="No space"):
+        opened(made.path)
+    assert left_in(store) == set()
+
+
+@pytest.mark.parametrize(
+    ("failure", "says"),
+    [
+        (WorkerFailed("OSError", "[Errno 28] No space left on device", ""), "No space left on device"),
+        (WorkerFailed("MemoryError", "", ""), "this session cannot be opened: reading it failed: MemoryError"),
+        (WorkerDied("ran out of memory"), "this session cannot be opened: reading it ran out of memory"),
+        (WorkerTimeout(3.0), "this session cannot be opened: reading it took longer than 3 s"),
+    ],
+)
+@pytest.mark.usefixtures("in_process")
+def test_whatever_the_file_does_to_the_process_that_reads_it_is_told(
+    failure: Exception, says: str, made: Made, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise failure
+
+    monkeypatch.setattr(InProcess, "call", fail)
+    with pytest.raises((CollageError, OSError), match=says):
         opened(made.path)
     assert left_in(store) == set()
 

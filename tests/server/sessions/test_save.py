@@ -73,6 +73,15 @@ def test_runs_without_a_plan_stay_out_and_the_bases_of_one_run_come_along(app: F
         contents_of_run(services, failed)
 
 
+def test_a_run_whose_files_are_damaged_stays_out(app: Flask, services: Services, model: str) -> None:
+    broken, sound = run_of(app, model, "fast"), run_of(app, model, "fast")
+    services.runs._live.clear()
+    (run_folder(broken) / "snapshot.json").write_text("{")
+    found = {run.id for run in contents_of_model(services, model).runs}
+    assert sound in found
+    assert broken not in found
+
+
 def test_a_journal_that_is_cut_off_goes_in_whole(app: Flask, services: Services, model: str) -> None:
     run = run_of(app, model, "fast")
     journal = run_folder(run) / "events.jsonl.gz"
