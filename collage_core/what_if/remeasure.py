@@ -60,7 +60,7 @@ def _with_new_cost(record: RunRecord, source: str | Path, wanted: str, emit: Emi
         costs = _measured(record, model, item, emit)
     costed = [CostedCandidate(known.held, costs.get(known.id, known.cost)) for known in record.candidates]
     problem = record.problem.with_candidates(search_candidates(costed, record.problem.lowered))
-    document = {**record.document, "baselines": _baselines(record, problem, costed)}
+    document = {**record.document, "baselines": baseline_rows(record, problem, costed)}
     return replace(record, candidates=costed, problem=problem, document=document, regret_s={})
 
 
@@ -105,7 +105,7 @@ def _candidate(model: OnnxModel, item: CostedCandidate) -> CandidatePartition:
     return CandidatePartition(model.graph, item.target, IndexSet(item.candidate["nodes"]), item.candidate["rule"])
 
 
-def _baselines(record: RunRecord, problem: SearchProblem, costed: Sequence[CostedCandidate]) -> list[dict[str, Any]]:
+def baseline_rows(record: RunRecord, problem: SearchProblem, costed: Sequence[CostedCandidate]) -> list[dict[str, Any]]:
     """Return the rows of the baselines with their totals on the new costs; their end-to-end measurements stay."""
     settings = SearchSettings.given(record.plan.options)
     return [{**row, "total_s": _total_s(problem, costed, row["name"], settings)} for row in record.document.get("baselines") or []]

@@ -1,7 +1,7 @@
 """`undecided`: what measuring left undecided in a run, and what would decide it; `decide` measures that for a while, and plans again.
 
 A record enters; plain data leaves. `undecided` measures nothing: it draws the known costs anew within their intervals, as the run did, and
-looks up in the cost database how often and how long each computation was timed. Only `decide` runs anything.
+looks up in the cost database how often and how long each computation was timed. Only `decide` and `decided` run anything.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from ..events import Emit, ignore
 from ..graph.computation import Computations
 from ..graph.index_set import IndexSet
 from ..pipeline.additive_error import INSIDE
+from ..pipeline.discover import Phases
 from ..pipeline.measuring_policy import MeasuringPolicy
 from ..pipeline.record import CostedCandidate, RunRecord, search_candidates
 from ..pipeline.rivals import Rival, rivals_of, width_s
@@ -31,6 +32,8 @@ from ..rules.candidate import CandidatePartition
 from ..rules.spec import HOST_TARGET
 from ..search.constraints.constraints import parse_constraints
 from ..search.problem import FEMTOSECONDS
+from .remeasure import baseline_rows
+from .search_again import search_again
 from .terms import Terms
 from .trial_setup import check_measurable, measuring, model_of
 from .what_if import given_result, replanned
@@ -115,14 +118,7 @@ def decide(
     Raises:
         CollageError: nothing is undecided, or this machine cannot measure it.
     """
-    before = undecided_here(record, clock)
-    if not before["rivals"]:
-        raise CollageError("nothing is undecided in this run", "--undecided without --measure says how stable it is", "nothing")
-    limit_s = before["seconds"] if limit_s is None else limit_s
-    wanted = _distinct(_rivals(record, clock)[1])
-    for target in dict.fromkeys(item.target for item in wanted):
-        check_measurable(record, target)
-    costs = _repeated(record, source, wanted, limit_s, emit, clock)
+    before, costs = _decide(record, source, limit_s, emit, clock)
     renewed = _with_costs(record, costs)
     found = replanned(renewed, Terms(record.plan.constraints))
     kept = given_result(renewed, [part.id for part in record.plan.partitions])
@@ -137,6 +133,36 @@ def decide(
         "difference_s": None if kept is None else (found.planned.final.total - kept.total) / FEMTOSECONDS,
         "is_same_plan": {part.id for part in found.plan.partitions} == {part.id for part in record.plan.partitions},
     }
+
+
+def decided(
+    record: RunRecord,
+    source: str | Path,
+    limit_s: float | None,
+    terms: Terms,
+    emit: Emit = ignore,
+    clock: Callable[[], float] = time.monotonic,
+) -> RunRecord:
+    """Measure as `decide` does, search under `terms` on the costs that are known then, and return the new record. Raises as `decide`."""
+    phases = Phases(emit)
+    with phases("costs"):
+        _, costs = _decide(record, source, limit_s, emit, clock)
+    known = _with_costs(record, costs)
+    document = {**known.document, "baselines": baseline_rows(known, known.problem, known.candidates)}
+    return search_again(replace(known, document=document, regret_s={}), terms, emit)
+
+
+def _decide(
+    record: RunRecord, source: str | Path, limit_s: float | None, emit: Emit, clock: Callable[[], float]
+) -> tuple[dict[str, Any], dict[str, Cost]]:
+    """Return what was undecided, and candidate id → cost after further repetitions."""
+    before = undecided_here(record, clock)
+    if not before["rivals"]:
+        raise CollageError("nothing is undecided in this run", "--undecided without --measure says how stable it is", "nothing")
+    wanted = _distinct(_rivals(record, clock)[1])
+    for target in dict.fromkeys(item.target for item in wanted):
+        check_measurable(record, target)
+    return before, _repeated(record, source, wanted, before["seconds"] if limit_s is None else limit_s, emit, clock)
 
 
 def _rivals(record: RunRecord, clock: Callable[[], float]) -> tuple[Planned, list[Rival]]:

@@ -84,6 +84,7 @@ class RunRequest(RunOptions):
         costs: With `base`, seconds that the user typed in, by candidate id: they count in place of the known costs.
         base: Id of a run whose costs are used as they are: only the search runs, under the options of the base.
         measure: With `base`, id of a candidate of it that is measured afresh first; targets and constraints are those of the base.
+        decide_s: With `base`, seconds for which what is undecided in it is measured further; targets and constraints are those of the base.
         toolchain: With `base`, text of a described toolchain that is tried beside its costs; it need not be saved, nor be among `targets`.
     """
 
@@ -94,6 +95,7 @@ class RunRequest(RunOptions):
     costs: dict[str, float] = field(default_factory=dict)
     base: str | None = None
     measure: str | None = None
+    decide_s: float | None = None
     toolchain: str | None = None
 
 

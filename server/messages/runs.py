@@ -276,7 +276,7 @@ class RunSnapshot:
         remeasured: Id of the candidate that it measured afresh; all other costs are those of its `base`.
         options: Those that were given.
         described: The targets that are only described: their costs are estimates.
-        has_own_costs: It knows costs that its base does not, since a described toolchain was tried beside it.
+        has_own_costs: It knows costs that its base does not, since a described toolchain was tried beside it, or more was measured.
         budget: Of a run that measured, once it is over.
         cancelled: Of a run that was stopped and kept its best plan; None for others, and where nothing is missing.
     """

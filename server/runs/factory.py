@@ -1,6 +1,7 @@
 """`RunFactory`: makes a new run of a request (its folder, its snapshot and its task), or says why that cannot be.
 
-There are three kinds: to measure a model, to search on the known costs of a base, and to measure a candidate of a base again.
+There are four kinds: to measure a model, to search on the known costs of a base, to measure a candidate of a base again, and to measure
+what is undecided in one.
 """
 
 from __future__ import annotations
@@ -63,8 +64,9 @@ class RunFactory:
         check_positive("time_limit_s", request.time_limit_s)
         if request.costs and request.base is None:
             raise Problem(400, "invalid", "'costs' count in place of those of a base, and there is none", "give the 'base'")
-        if request.measure is not None:
-            return self._measure_again(request)
+        check_positive("decide_s", request.decide_s)
+        if request.measure is not None or request.decide_s is not None:
+            return self._measure_more(request)
         return self._search(request) if request.base is not None else self._partition(request)
 
     def option_problems(self, targets: list[str], options: RunOptions) -> OptionProblems:
@@ -125,9 +127,11 @@ class RunFactory:
         run = self._new_run(request, base.model_name, base.machine, (), base.options, described, base=base, has_own_costs=bool(tried))
         return RunTask(run, tasks.search, self._config.engine, costs, terms, tried, str(run.folder), is_search=True)
 
-    def _measure_again(self, request: RunRequest) -> RunTask:
-        if request.base is None or request.measure is None:
-            raise Problem(400, "invalid", "'measure' names a candidate of a base, and there is none", "give the 'base' that it is of")
+    def _measure_more(self, request: RunRequest) -> RunTask:
+        """Make the task that measures a candidate of the base again, or what is undecided in it."""
+        if request.base is None:
+            said = "'measure' names a candidate" if request.measure is not None else "'decide_s' is about the choices"
+            raise Problem(400, "invalid", f"{said} of a base, and there is none", "give the 'base' that it is of")
         base = self._runs.get(request.base)
         costs, (path, _) = self._runs.costs_of(base), self.model_file(base.model, base.model_name)
         self._queue.check_room()
@@ -135,9 +139,13 @@ class RunFactory:
         typed = {id: seconds for id, seconds in base.costs.items() if id != request.measure}
         same = replace(same, constraints=base.constraints, groups=base.groups, costs=typed)
         nodes = self._models.nodes(base.model)
-        run = self._new_run(same, base.model_name, base.machine, nodes, base.options, base.described, base=base)
+        run = self._new_run(
+            same, base.model_name, base.machine, nodes, base.options, base.described, base=base, has_own_costs=request.measure is None
+        )
         terms = Terms(base.constraints, base.accuracy, switched_off(base, base.targets), typed)
         engine, folder = self._config.engine, str(run.folder)
+        if request.measure is None:
+            return RunTask(run, tasks.decide, engine, str(costs), str(path), request.decide_s or 0.0, terms, folder)
         return RunTask(run, tasks.measure_again, engine, str(costs), str(path), request.measure, terms, folder)
 
     def _check_options(self, request: RunRequest) -> None:
@@ -172,7 +180,7 @@ class RunFactory:
             created=datetime.now(UTC).isoformat(timespec="milliseconds"),
             base=request.base,
             machine=machine,
-            counts=_counts(targets, base if request.measure is None else None),
+            counts=_counts(targets, base if request.measure is None and request.decide_s is None else None),
             remeasured=request.measure,
             recorded=base is not None and base.recorded,
             accuracy=request.accuracy,

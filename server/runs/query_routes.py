@@ -40,6 +40,7 @@ from ..messages.other_plans import Against, UnknownPart, Worth
 from ..messages.other_terms import OtherTerms
 from ..messages.requests import AgainstRequest, WhatIfRequest
 from ..messages.shapes import RunShapes
+from ..messages.undecided import RunUndecided
 from ..services import services
 from ..worker import queries
 from ..worker.engine import Engine
@@ -170,6 +171,11 @@ def find_against(run: str) -> Response:
 @blueprint.get("/runs/<run>/worth")
 def get_worth(run: str) -> Response:
     return answer(from_json(Worth, {"run": run, **_only(_ask(queries.worth, run), Worth)}))
+
+
+@blueprint.get("/runs/<run>/undecided")
+def get_undecided(run: str) -> Response:
+    return answer(from_json(RunUndecided, {"run": run, **_only(_ask(queries.undecided, run), RunUndecided)}))
 
 
 def _only(found: dict[str, Any], kind: type[Any]) -> dict[str, Any]:

@@ -72,6 +72,9 @@ class Engine(Protocol[R]):
     def measure_again(self, record: R, model: Path, candidate: str, terms: Terms, emit: Emit) -> R:
         """Measure one candidate afresh, and search on the costs that are known then."""
 
+    def decided(self, record: R, model: Path, limit_s: float, terms: Terms, emit: Emit) -> R:
+        """Measure for some seconds what is undecided, and search on the costs that are known then."""
+
     def with_described(self, record: R, descriptions: Mapping[str, str], terms: Terms, emit: Emit) -> R:
         """Return `record` with candidates of described toolchains and their estimates; `search_again` on it gives the plan.
 
@@ -142,6 +145,9 @@ class Engine(Protocol[R]):
     def worth(self, record: R) -> Json:
         """Return what ``collage explain --by-targets --json`` prints."""
 
+    def undecided(self, record: R) -> Json:
+        """Return what ``collage explain --undecided --json`` prints."""
+
     def effects(self, record: R, terms: Terms, groups: Sequence[Sequence[int]]) -> Effects:
         """Return what each of `terms` does; `groups` of constraints, by index, are taken back together."""
 
@@ -182,6 +188,11 @@ class CollageEngine(Engine["RunRecord"]):
         from collage_core.what_if.remeasure import measure_again
 
         return measure_again(record, model, candidate, emit, terms)
+
+    def decided(self, record: RunRecord, model: Path, limit_s: float, terms: Terms, emit: Emit) -> RunRecord:
+        from collage_core.what_if.undecided import decided
+
+        return decided(record, model, limit_s, terms, emit)
 
     def with_described(self, record: RunRecord, descriptions: Mapping[str, str], terms: Terms, emit: Emit) -> RunRecord:
         from collage_core.what_if.described import with_described
@@ -290,6 +301,11 @@ class CollageEngine(Engine["RunRecord"]):
         from collage_core.what_if.worth import worth
 
         return worth(record)
+
+    def undecided(self, record: RunRecord) -> Json:
+        from collage_core.what_if.undecided import undecided_here
+
+        return undecided_here(record)
 
     def effects(self, record: RunRecord, terms: Terms, groups: Sequence[Sequence[int]]) -> Effects:
         from collage_core.what_if.what_if import effects

@@ -158,6 +158,11 @@ def worth(engine: Engine[R], folder: str) -> Json:
     return json_data(engine.worth(load_record(engine, Path(folder))))
 
 
+def undecided(engine: Engine[R], folder: str) -> Json:
+    """Return the fields of `RunUndecided`, without the run's id, and more."""
+    return json_data(engine.undecided(load_record(engine, Path(folder))))
+
+
 def effects(engine: Engine[R], folder: str, terms: Terms, groups: Sequence[Sequence[int]]) -> Json:
     """Return ``groups``, ``switched_off``, ``accuracy`` and ``costs``: the fields of an `Effect` for each of the terms.
 

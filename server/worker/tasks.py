@@ -46,6 +46,14 @@ def measure_again(engine: Engine[R], base: str, model: str, candidate: str, term
     return keep_record(engine, record, Path(folder))
 
 
+def decide(engine: Engine[R], base: str, model: str, limit_s: float, terms: Terms, folder: str) -> Outcome:
+    """Measure for some seconds what is undecided in the run in `base`, and search on the costs that are known then."""
+    with EventReporter() as emit:
+        record = engine.decided(load_record(engine, Path(base)), Path(model), limit_s, terms, emit)
+    engine.save_record(record, Path(folder))
+    return keep_record(engine, record, Path(folder))
+
+
 def build(engine: Engine[R], model: str, folder: str) -> Outcome:
     """Build and verify the plan in `folder`; the record says afterwards how that went."""
     record = load_record(engine, Path(folder))

@@ -288,6 +288,27 @@ def test_what_is_undecided_is_said_and_one_click_goes_on(live: Live, model: str,
     page.wait_for_url(lambda url: "run=" in url and done["id"] not in url)
 
 
+def test_what_is_undecided_is_measured_on_by_a_click(live: Live, model: str, open_page: OpenPage) -> None:
+    done = live.ended(live.start(model, "undecided")["id"])
+    watched = open_page(f"{live.address}?model={model}&run={done['id']}")
+    page = watched.page
+    page.get_by_role("button", name="What is undecided?").click()
+    section = page.get_by_role("region", name="What is undecided")
+    expect(section).to_contain_text("Conv+Relu on fast stays in the plan in 60 % of the draws of the costs: 10.0 ms ± 1.00 ms")
+    expect(section).to_contain_text("fast or other for Conv+Relu: the second could be 0.50 ms faster, measure these two for 20 s more")
+    seconds = section.get_by_role("textbox", name="seconds")
+    seconds.fill("long")
+    expect(section.get_by_role("button", name="Measure these two")).to_be_disabled()
+    expect(section).to_contain_text('"long" is no time to measure')
+    seconds.fill("30")
+    with page.expect_request(lambda one: one.method == "POST" and one.url.endswith("/runs")) as asked:
+        watched.press("Enter")
+    sent = asked.value.post_data_json
+    assert (sent["base"], sent["decide_s"], sent["targets"]) == (done["id"], 30, ["undecided"])
+    page.wait_for_url(lambda url: "run=" in url and done["id"] not in url)
+    expect(section).to_contain_text(re.compile("Measured on, and .*; its predicted total changes by −3.00 ms"))
+
+
 def test_the_log_is_filtered_and_copied(live: Live, model: str, run: str, open_page: OpenPage) -> None:
     watched = open_page(f"{live.address}?model={model}&run={run}", permissions=["clipboard-read", "clipboard-write"])
     page = watched.page

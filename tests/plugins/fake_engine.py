@@ -138,6 +138,11 @@ class FakeEngine(Engine[FakeRecord]):
         emit(CandidateCosted("fast", (candidate,), "Conv+Relu", {"seconds": 0.004, "source": "measured"}, False, 1, 1))
         return self.search_again(record, terms, emit)
 
+    def decided(self, record: FakeRecord, model: Path, limit_s: float, terms: Terms, emit: Emit) -> FakeRecord:
+        emit(PhaseStarted("costs"))
+        emit(Note(f"measured for {limit_s:g} s"))
+        return self.search_again(record, terms, emit)
+
     def with_described(self, record: FakeRecord, descriptions: Mapping[str, str], terms: Terms, emit: Emit) -> FakeRecord:
         return replace(record, targets=[*record.targets, *descriptions])
 
@@ -240,6 +245,22 @@ class FakeEngine(Engine[FakeRecord]):
             "as_good": ["fast"],
             "is_whole": True,
         }
+
+    def undecided(self, record: FakeRecord) -> Json:
+        total = {"total_s": 0.01, "total_interval_s": None, "is_measured": True}
+        if record.targets[0] != "undecided":
+            return {**total, "partitions": [], "toss_ups": [], "rivals": [], "seconds": 0.0}
+        part = {"id": "c0", "target": "fast", "nodes": [0, 1], "ops": ["Conv", "Relu"], "cost_s": 0.01, "interval_s": 1e-3}
+        needs = {"seconds": 20.0, "repetitions": 8, "computations": 2, "is_enough": True, "is_assumed": False}
+        sides = {
+            "plan": [part],
+            "instead": [{**part, "id": "c2", "target": "other"}],
+            "above_s": 1e-4,
+            "width_s": 6e-4,
+            "could_gain_s": 5e-4,
+        }
+        row = {**part, "stability": 0.6, "decided_by": "cost", "source": "measured"}
+        return {**total, "partitions": [row], "toss_ups": ["c0"], "rivals": [{**sides, "needs": needs}], "seconds": 20.0}
 
     def effects(self, record: FakeRecord, terms: Terms, groups: Sequence[Sequence[int]]) -> Effects:
         """Counts instead of costs; those of a constraint on ``late`` and all after it are late."""

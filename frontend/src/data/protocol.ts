@@ -590,6 +590,7 @@ export interface OptionProblems {
  *     costs: With `base`, seconds that the user typed in, by candidate id: they count in place of the known costs.
  *     base: Id of a run whose costs are used as they are: only the search runs, under the options of the base.
  *     measure: With `base`, id of a candidate of it that is measured afresh first; targets and constraints are those of the base.
+ *     decide_s: With `base`, seconds for which what is undecided in it is measured further; targets and constraints are those of the base.
  *     toolchain: With `base`, text of a described toolchain that is tried beside its costs; it need not be saved, nor be among `targets`.
  */
 export interface RunRequest {
@@ -613,6 +614,7 @@ export interface RunRequest {
   costs?: Record<string, number>;
   base?: string | null;
   measure?: string | null;
+  decide_s?: number | null;
   toolchain?: string | null;
 }
 
@@ -908,7 +910,7 @@ export interface CancelledInfo {
  *     remeasured: Id of the candidate that it measured afresh; all other costs are those of its `base`.
  *     options: Those that were given.
  *     described: The targets that are only described: their costs are estimates.
- *     has_own_costs: It knows costs that its base does not, since a described toolchain was tried beside it.
+ *     has_own_costs: It knows costs that its base does not, since a described toolchain was tried beside it, or more was measured.
  *     budget: Of a run that measured, once it is over.
  *     cancelled: Of a run that was stopped and kept its best plan; None for others, and where nothing is missing.
  */
@@ -1467,6 +1469,81 @@ export interface Worth {
   steps: TargetStep[];
   as_good: string[];
   is_whole: boolean;
+}
+
+/** A partition of one side of an undecided choice. */
+export interface UndecidedPart {
+  id: string;
+  target: string;
+  nodes: number[];
+  ops: string[];
+  cost_s: number | null;
+  interval_s: number | null;
+}
+
+/**
+ * The measuring that would decide a choice.
+ *
+ * Attributes:
+ *     repetitions: Of all computations together.
+ *     is_enough: False where even the most repetitions may leave it open.
+ *     is_assumed: How long a trial takes is assumed.
+ */
+export interface DecisionNeeds {
+  seconds: number;
+  repetitions: number;
+  computations: number;
+  is_enough: boolean;
+  is_assumed: boolean;
+}
+
+/**
+ * Partitions of the plan, and others that could be better.
+ *
+ * Attributes:
+ *     above_s: By how much the others are slower on known costs.
+ *     width_s: By how much that may be off.
+ */
+export interface UndecidedRival {
+  plan: UndecidedPart[];
+  instead: UndecidedPart[];
+  above_s: number;
+  width_s: number;
+  could_gain_s: number;
+  needs: DecisionNeeds;
+}
+
+/** A partition of the plan, and the share of the draws of the costs in which it stays chosen. */
+export interface StablePart {
+  id: string;
+  target: string;
+  nodes: number[];
+  ops: string[];
+  cost_s: number | null;
+  interval_s: number | null;
+  stability: number | null;
+  decided_by: string;
+  source: string;
+}
+
+/**
+ * `GET /api/v1/runs/<id>/undecided`: what `collage explain --undecided` tells.
+ *
+ * Attributes:
+ *     is_measured: A cost says by how much it may be off; else nothing can be called undecided.
+ *     toss_ups: Ids of the partitions that stay chosen in few draws.
+ *     rivals: The largest gain first.
+ *     seconds: Of measuring that would decide all of them.
+ */
+export interface RunUndecided {
+  run: string;
+  total_s: number;
+  total_interval_s: number | null;
+  is_measured: boolean;
+  partitions: StablePart[];
+  toss_ups: string[];
+  rivals: UndecidedRival[];
+  seconds: number;
 }
 
 /** A partition of the plan of a shape, with its nodes by index in the graph at that shape. */

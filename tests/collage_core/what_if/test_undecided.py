@@ -18,7 +18,7 @@ from collage_core.cost.database.maintenance import Selection, records
 from collage_core.cost.database.records import CostKey, Record
 from collage_core.cost.measuring.repetitions import repetition_count
 from collage_core.errors import CollageError
-from collage_core.events import ignore
+from collage_core.events import Event, PhaseEnded, ignore
 from collage_core.graph.computation import Computations
 from collage_core.options import Options
 from collage_core.pipeline.additive_error import INSIDE
@@ -26,7 +26,8 @@ from collage_core.pipeline.record import CostedCandidate, RunRecord, search_cand
 from collage_core.pipeline.rivals import Rival
 from collage_core.pipeline.run import partition
 from collage_core.rules.candidate import CandidatePartition
-from collage_core.what_if.undecided import Timed, _as_inside, decide, needs, undecided
+from collage_core.what_if.terms import Terms
+from collage_core.what_if.undecided import Timed, _as_inside, decide, decided, needs, undecided
 from tests.helpers.command import document_of, in_this_process
 from tests.helpers.searched_runs import searched_run
 
@@ -184,6 +185,12 @@ def test_measuring_what_is_undecided_narrows_it(chain: Path, tmp_path: Path, mon
     assert found["repeated"]
     assert all(row["after"]["interval_s"] < row["before"]["interval_s"] for row in found["repeated"])
     json.dumps(found)
+    told: list[Event] = []
+    known = decided(unsure, chain, 0.01, Terms(), told.append)
+    assert [event.phase for event in told if isinstance(event, PhaseEnded)] == ["costs", "search"]
+    assert {item.id for item in known.candidates} == {item.id for item in run.candidates}
+    assert any(0.0 < (item.cost.interval_s or 0.0) < 1.0 for item in known.candidates), "what was repeated is known better"
+    assert known.plan.total_s == known.document["plan"]["total_s"]
     sure = [CostedCandidate(item.held, replace(item.cost, interval_s=None)) for item in run.candidates]
     with pytest.raises(CollageError, match="nothing is undecided in this run"):
         decide(replace(run, candidates=sure), chain)

@@ -52,6 +52,18 @@ def test_mistakes(live: Live, model: str, base: dict[str, Any]) -> None:
         assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
 
 
+def test_what_is_undecided_is_measured_for_a_while_as_a_run_with_costs_of_its_own(live: Live, model: str, base: dict[str, Any]) -> None:
+    done = live.ended(live.start(model, "other", base=base["id"], decide_s=20.0)["id"])
+    assert (done["state"], done["base"], done["has_own_costs"], done["targets"]) == ("done", base["id"], True, base["targets"])
+    assert "measured for 20 s" in done["notes"]
+    for body, message in (
+        ({"decide_s": 0, "base": base["id"]}, "'decide_s' is 0, it must be more than 0"),
+        ({"decide_s": 5}, "'decide_s' is about the choices of a base, and there is none"),
+    ):
+        answer = requests.post(f"{live.address}api/v1/runs", json={"model": model, "targets": ["fast"], **body}, timeout=30)
+        assert (answer.status_code, answer.json()["error"]["message"]) == (400, message)
+
+
 def test_regrets_are_told_when_asked_for(live: Live, base: dict[str, Any]) -> None:
     got = live.post(f"runs/{base['id']}/regrets", {"candidates": ["c0", "unknown"]})
     assert got == {"run": base["id"], "regrets": [{"id": "c0", "regret_s": None, "regret_at_least_s": 0.25, "in_no_plan": False}]}

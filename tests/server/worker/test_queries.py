@@ -115,3 +115,12 @@ def test_which_toolchains_are_worth_having_is_the_same_here_and_on_the_command_l
     shown = document_of(capsys, "explain", home / "runs" / RUN, "--by-targets")
     assert {name: value for name, value in told.items() if name != "run"} == {name: shown[name] for name in told if name != "run"}
     assert told["sets"][0]["total_s"] == told["steps"][-1]["total_s"]
+
+
+def test_what_is_undecided_is_the_same_here_and_on_the_command_line(
+    client: FlaskClient, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = client.get(f"/api/v1/runs/{RUN}/undecided").json
+    shown = document_of(capsys, "explain", home / "runs" / RUN, "--undecided")
+    assert {name: value for name, value in told.items() if name != "run"} == {name: shown[name] for name in told if name != "run"}
+    assert told["partitions"]

@@ -1,7 +1,7 @@
-// The choices that the budget of a run left undecided, in words. Pure.
+// The choices that the measuring of a run left undecided, and what would decide them, in words. Pure.
 
 import { duration, percent, plural } from "../../base/format";
-import type { RunSnapshot, Undecided } from "../protocol";
+import type { DecisionNeeds, RunSnapshot, RunUndecided, StablePart, Undecided, UndecidedRival } from "../protocol";
 
 /** Everything that measuring left undecided in a run that is over, what could gain most first; empty for other runs. */
 export function undecidedOf(run: RunSnapshot): readonly Undecided[] {
@@ -21,4 +21,44 @@ export function undecidedText({ partitions, instead, could_gain_s: gainS }: Unde
 function sideText(parts: readonly { target: string }[]): string {
   const targets = [...new Set(parts.map((one) => one.target))].join(" + ");
   return parts.length === 1 ? targets : `${targets} in ${plural(parts.length, "partition")}`;
+}
+
+const NUMBERS = ["none", "this one", "these two"];
+
+/** The computations that a decision needs more of: "these two", "these 5". */
+export function theseText(computations: number): string {
+  return NUMBERS[computations] ?? `these ${computations}`;
+}
+
+/** The measuring that would decide a choice, as the command line says it. */
+export function needsText({ computations, seconds, is_enough: isEnough, is_assumed: isAssumed }: DecisionNeeds): string {
+  const rest = isEnough ? "" : ", which may still not tell them apart: they are nearly as fast";
+  return `measure ${theseText(computations)} for ${Math.max(seconds, 1).toFixed(0)} s more${rest}${isAssumed ? " (the time of a trial is assumed)" : ""}`;
+}
+
+/** Both sides of a choice, what the second could gain, and what would decide it. */
+export function rivalText(rival: UndecidedRival): string {
+  return `${sideText(rival.plan)} or ${sideText(rival.instead)} for ${opsText(rival.plan)}: the second could be ${duration(rival.could_gain_s)} faster, ${needsText(rival.needs)}`;
+}
+
+/** The toss-ups of a plan: partitions that stay chosen in few draws of the costs; a sentence where there are none. */
+export function tossUpLines({ partitions, toss_ups: tossUps }: RunUndecided): string[] {
+  const known = partitions.filter((one) => one.stability !== null);
+  const lowest = Math.min(...known.map((one) => one.stability ?? 1));
+  if (known.length === 0) return [];
+  if (tossUps.length === 0) return [`every partition stays in the plan in at least ${share(lowest)} of the draws of its costs`];
+  return known.filter((one) => tossUps.includes(one.id)).map((one) => `${opsText([one])} on ${one.target} stays in the plan in ${share(one.stability ?? 0)} of the draws of the costs${offText(one)}`);
+}
+
+function offText({ cost_s: costS, interval_s: offS }: StablePart): string {
+  return costS === null ? "" : `: ${duration(costS)}${offS === null ? "" : ` ± ${duration(offS)}`}`;
+}
+
+function share(value: number): string {
+  return `${Math.round(100 * value)} %`;
+}
+
+function opsText(parts: readonly { ops: string[] }[]): string {
+  const ops = parts.flatMap((one) => one.ops);
+  return ops.length <= 4 ? ops.join("+") : `${ops.slice(0, 3).join("+")}+… (${plural(ops.length, "node")})`;
 }

@@ -13,6 +13,7 @@ import { ErrorCard } from "../../widgets/error_card";
 import { Convergence } from "./convergence";
 import { Counts, Now, PhaseLine, Totals } from "./progress";
 import { Replay } from "./replay";
+import { TossUps } from "./toss_ups";
 import { CancelledNote, UndecidedNote } from "./undecided";
 
 /** The status of the run in one line. */
@@ -45,6 +46,7 @@ export function SearchTab(): JSX.Element {
     <div class="search">
       <Stopped run={current} />
       <UndecidedNote run={current} />
+      {hasEnded(current) && current.plan && <TossUps />}
       <PhaseLine run={current} />
       {!hasEnded(current) && <Now run={current} />}
       {isTraced && <Replay />}
