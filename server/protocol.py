@@ -25,7 +25,21 @@ from __future__ import annotations
 
 from collage_core import events
 
-from .messages import bodies, candidates, installation, kept, live, models, other_plans, other_terms, requests, runs, shapes, undecided
+from .messages import (
+    bodies,
+    candidates,
+    inside,
+    installation,
+    kept,
+    live,
+    models,
+    other_plans,
+    other_terms,
+    requests,
+    runs,
+    shapes,
+    undecided,
+)
 
 EVENTS = (
     events.PhaseStarted,
@@ -46,5 +60,5 @@ EVENTS = (
 )
 """The pipeline's events, as they travel: each is its fields and ``type``, the name of its class."""
 
-PARTS = (live, installation, models, requests, runs, candidates, other_terms, other_plans, undecided, shapes, bodies, kept)
+PARTS = (live, installation, models, requests, runs, candidates, other_terms, other_plans, undecided, inside, shapes, bodies, kept)
 """The files of `messages`, in the order in which the page's types stand."""

@@ -19,7 +19,7 @@ from ..base.from_json import from_json
 from ..base.run_files import DOCUMENT
 from ..http.answers import answer, json_body, json_file
 from ..http.asker import asker_left
-from ..http.errors import Problem, api_error, not_found
+from ..http.errors import Problem, api_error, not_found, refused
 from ..http.request_checks import check_groups, check_positive, check_targets, switched_off
 from ..messages.bodies import BodyInfo, BodyNode, BodyPartition, ControlNode, RunBodies
 from ..messages.candidates import (
@@ -36,6 +36,7 @@ from ..messages.candidates import (
     RunSpec,
     WhatIf,
 )
+from ..messages.inside import InsideTimes
 from ..messages.other_plans import Against, UnknownPart, Worth
 from ..messages.other_terms import OtherTerms
 from ..messages.requests import AgainstRequest, WhatIfRequest
@@ -176,6 +177,16 @@ def get_worth(run: str) -> Response:
 @blueprint.get("/runs/<run>/undecided")
 def get_undecided(run: str) -> Response:
     return answer(from_json(RunUndecided, {"run": run, **_only(_ask(queries.undecided, run), RunUndecided)}))
+
+
+@blueprint.post("/runs/<run>/profile")
+def measure_inside(run: str) -> Response:
+    folder = services().runs.folder(run)
+    if not services().runs.get(run).artifact:
+        raise refused("no_artifact", f"the run {run!r} has no artifact to run", "export it first, which builds it")
+    if services().queue.is_measuring:
+        raise refused("busy", "a run is measuring, and both would spoil each other's times", "ask again when it is over")
+    return answer(from_json(InsideTimes, {"run": run, **_call(queries.profile, services().config.engine, str(folder))}))
 
 
 def _only(found: dict[str, Any], kind: type[Any]) -> dict[str, Any]:

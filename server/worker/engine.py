@@ -148,6 +148,9 @@ class Engine(Protocol[R]):
     def undecided(self, record: R) -> Json:
         """Return what ``collage explain --undecided --json`` prints."""
 
+    def profile(self, artifact: Path) -> Json:
+        """Run the artifact in the folder, and return the profile that ``collage run --profile --json`` prints."""
+
     def effects(self, record: R, terms: Terms, groups: Sequence[Sequence[int]]) -> Effects:
         """Return what each of `terms` does; `groups` of constraints, by index, are taken back together."""
 
@@ -306,6 +309,11 @@ class CollageEngine(Engine["RunRecord"]):
         from collage_core.what_if.undecided import undecided_here
 
         return undecided_here(record)
+
+    def profile(self, artifact: Path) -> Json:
+        from collage_core.pipeline.inside_times import profile_folder
+
+        return profile_folder(artifact)
 
     def effects(self, record: RunRecord, terms: Terms, groups: Sequence[Sequence[int]]) -> Effects:
         from collage_core.what_if.what_if import effects

@@ -1,7 +1,7 @@
 """Answers questions about a run that has a record, each within seconds. Called in a worker process, never in the server's.
 
-An engine, the run's folder and plain arguments enter; plain data leaves, or the path of a file in the run's folder. Nothing is
-measured, and nothing of a run changes.
+An engine, the run's folder and plain arguments enter; plain data leaves, or the path of a file in the run's folder. Only
+`profile` measures, and nothing of a run changes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collage_core.errors import CollageError
 from collage_core.what_if.terms import Terms
 
 from ..base.json_files import json_data, write_json
-from ..base.run_files import CANDIDATES, ESTIMATES, record_file
+from ..base.run_files import ARTIFACT, CANDIDATES, ESTIMATES, record_file
 from .engine import Engine, Json, Outcome, R
 from .records import keep_record, load_record
 
@@ -161,6 +161,11 @@ def worth(engine: Engine[R], folder: str) -> Json:
 def undecided(engine: Engine[R], folder: str) -> Json:
     """Return the fields of `RunUndecided`, without the run's id, and more."""
     return json_data(engine.undecided(load_record(engine, Path(folder))))
+
+
+def profile(engine: Engine[R], folder: str) -> Json:
+    """Return the fields of `InsideTimes`, without the run's id. The artifact in `folder` is run for about a second."""
+    return json_data(engine.profile(Path(folder) / ARTIFACT))
 
 
 def effects(engine: Engine[R], folder: str, terms: Terms, groups: Sequence[Sequence[int]]) -> Json:

@@ -309,6 +309,16 @@ def test_what_is_undecided_is_measured_on_by_a_click(live: Live, model: str, ope
     expect(section).to_contain_text(re.compile("Measured on, and .*; its predicted total changes by −3.00 ms"))
 
 
+def test_partitions_are_timed_inside_the_whole_by_a_click(live: Live, model: str, open_page: OpenPage) -> None:
+    done = live.ended(live.start(model, "fast")["id"])
+    page = open_page(f"{live.address}?model={model}&run={done['id']}&overlay=cost").page
+    show_tab(page, "Partitions")
+    page.get_by_role("button", name="Time inside the whole").click()
+    expect(page.get_by_role("columnheader", name="inside")).to_be_visible()
+    expect(page.locator(".partitions tbody")).to_contain_text("12.0 ms (+2.00 ms)")
+    expect(page.get_by_text("Timed together: 13.0 ms for the whole, of which 1.00 ms in no partition.")).to_be_visible()
+
+
 def test_the_log_is_filtered_and_copied(live: Live, model: str, run: str, open_page: OpenPage) -> None:
     watched = open_page(f"{live.address}?model={model}&run={run}", permissions=["clipboard-read", "clipboard-write"])
     page = watched.page

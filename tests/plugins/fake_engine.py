@@ -262,6 +262,11 @@ class FakeEngine(Engine[FakeRecord]):
         row = {**part, "stability": 0.6, "decided_by": "cost", "source": "measured"}
         return {**total, "partitions": [row], "toss_ups": ["c0"], "rivals": [{**sides, "needs": needs}], "seconds": 20.0}
 
+    def profile(self, artifact: Path) -> Json:
+        one = {"target": "fast", "nodes": 2, "first": "a", "partitions": 1, "interval_s": 1e-4}
+        rows = [{"id": "c0", **one, "seconds": 0.012, "predicted_s": 0.01, "difference_s": 0.002}]
+        return {"whole_s": 0.013, "rest_s": 0.001, "predicted_s": 0.01, "predicted_between_s": 0.0, "partitions": rows}
+
     def effects(self, record: FakeRecord, terms: Terms, groups: Sequence[Sequence[int]]) -> Effects:
         """Counts instead of costs; those of a constraint on ``late`` and all after it are late."""
         from collage_core.what_if.what_if import Effect, Effects

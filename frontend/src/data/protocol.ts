@@ -1546,6 +1546,47 @@ export interface RunUndecided {
   seconds: number;
 }
 
+/**
+ * A partition inside the whole, or several functions of the module in a row, which are timed together.
+ *
+ * Attributes:
+ *     id: The ids of its partitions, joined by `+`.
+ *     nodes: How many.
+ *     first: Name of its first node.
+ *     partitions: How many.
+ *     seconds: Measured inside the whole.
+ *     predicted_s, interval_s: As the plan says; None where it does not.
+ *     difference_s: The measured less the predicted time.
+ */
+export interface InsideTime {
+  id: string;
+  target: string;
+  nodes: number;
+  first: string;
+  partitions: number;
+  seconds: number;
+  predicted_s: number | null;
+  interval_s: number | null;
+  difference_s: number | null;
+}
+
+/**
+ * `POST /api/v1/runs/<id>/profile`: what `collage run ARTIFACT --profile` tells; the artifact is run for about a second.
+ *
+ * Attributes:
+ *     whole_s: Of one inference.
+ *     rest_s: What belongs to no partition: calls, and copies.
+ *     predicted_between_s: What the plan counts for transitions.
+ */
+export interface InsideTimes {
+  run: string;
+  whole_s: number;
+  rest_s: number;
+  predicted_s: number | null;
+  predicted_between_s: number | null;
+  partitions: InsideTime[];
+}
+
 /** A partition of the plan of a shape, with its nodes by index in the graph at that shape. */
 export interface ShapePartition {
   target: string;

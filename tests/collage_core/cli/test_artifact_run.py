@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from collage_core.cli.artifact_run import _plan_of, _profile_row
 from collage_core.cli.plans import _print_profile
 from collage_core.model.samples.registry import SAMPLES
+from collage_core.pipeline.inside_times import plan_in, profile_row
 from collage_core.pipeline.record import RunRecord
 from collage_core.rewrite.plan import PlacedPartition, ShapePlan
 from collage_core.rewrite.runtime.manifest import PartitionEntry
@@ -28,15 +28,15 @@ def placed(id: str, cost_s: float | None, interval_s: float | None = None) -> Pl
 
 
 def test_a_partition_is_told_beside_its_cost() -> None:
-    row = _profile_row([entry("p", "conv", "relu")], 3e-3, [placed("p", 2e-3, 1e-4)])
+    row = profile_row([entry("p", "conv", "relu")], 3e-3, [placed("p", 2e-3, 1e-4)])
     assert (row["nodes"], row["first"], row["predicted_s"], row["interval_s"]) == (2, "conv", 2e-3, 1e-4)
     assert row["difference_s"] == pytest.approx(1e-3)
-    unknown = _profile_row([entry("p", "conv")], 3e-3, [None])
+    unknown = profile_row([entry("p", "conv")], 3e-3, [None])
     assert (unknown["predicted_s"], unknown["interval_s"], unknown["difference_s"]) == (None, None, None)
 
 
 def test_functions_that_are_timed_together_are_told_together() -> None:
-    row = _profile_row([entry("p", "a"), entry("q", "b", "c")], 3e-3, [placed("p", 1e-3, 3e-4), placed("q", 1e-3, 4e-4)])
+    row = profile_row([entry("p", "a"), entry("q", "b", "c")], 3e-3, [placed("p", 1e-3, 3e-4), placed("q", 1e-3, 4e-4)])
     assert (row["id"], row["partitions"], row["nodes"], row["predicted_s"]) == ("p+q", 2, 3, 2e-3)
     assert row["interval_s"] == pytest.approx(5e-4)
 
@@ -76,7 +76,7 @@ def test_of_several_shapes_the_plan_is_that_of_the_inputs(tmp_path: Path) -> Non
     one = plan.model_copy(update={"options": {**plan.options, "shapes": {"x": [1, 1, 28, 28]}}})
     both = (ShapePlan(name="1", weight=0.5, plan=one), ShapePlan(name="2", weight=0.5, plan=other))
     plan.model_copy(update={"by_shape": both}).write(tmp_path / "plan.json")
-    found = _plan_of(tmp_path, {"x": np.zeros((2, 1, 28, 28), np.float32)})
+    found = plan_in(tmp_path, {"x": np.zeros((2, 1, 28, 28), np.float32)})
     assert found is not None
     assert found.total_s == 7.0
-    assert _plan_of(tmp_path / "nothing", {}) is None
+    assert plan_in(tmp_path / "nothing", {}) is None

@@ -101,3 +101,11 @@ def test_a_run_without_a_plan(live: Live, model: str) -> None:
     run = live.ended(live.start(model, "crash")["id"])["id"]
     status, answer = ask(live, run, "what-if", targets=["crash"])
     assert (status, answer["error"]["code"]) == (409, "no_record")
+
+
+def test_the_partitions_inside_the_whole_are_timed_where_there_is_an_artifact(live: Live, model: str, done: dict[str, Any]) -> None:
+    told = live.post(f"runs/{done['id']}/profile")
+    assert (told["run"], told["whole_s"], told["partitions"][0]["difference_s"]) == (done["id"], 0.013, 0.002)
+    bare = live.ended(live.start(model, "fast", base=done["id"])["id"])["id"]
+    answer = requests.post(f"{live.address}api/v1/runs/{bare}/profile", timeout=30)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "no_artifact")

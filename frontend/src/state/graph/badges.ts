@@ -10,13 +10,14 @@ import { overlay } from "../display";
 import { styleOf, styles } from "../model/catalogue";
 import { planDifference } from "../plan/compare";
 import { constraints } from "../plan/decisions";
+import { insideOf } from "../tables/inside";
 
 /** The names of the pinned nodes. */
 const pinned = computed(() => new Set(constraints.value.filter((one) => one["kind"] === "pin").flatMap(namesIn)));
 
 /** Returns a function that gives the badge of a partition, and makes each badge once, when it is first seen. */
 export const badges = computed(() => {
-  void [overlay.value, planDifference.value, pinned.value, styles.value];
+  void [overlay.value, planDifference.value, pinned.value, styles.value, insideOf.value];
   const known = new Map<PlanPartition, string>();
   return (partition: PlanPartition): string => {
     const text = known.get(partition) ?? badgeOf(partition);
@@ -34,6 +35,8 @@ export function badgeOf(partition: PlanPartition): string {
 function wordsOf(partition: PlanPartition): string[] {
   if (overlay.value === "difference" && planDifference.value) return changeText(partition);
   if (overlay.value === "certainty") return doubtText(partition);
+  const within = overlay.value === "cost" ? insideOf.value.get(partition.id) : undefined;
+  if (within && within.partitions === 1 && partition.cost_s !== null) return [`${duration(partition.cost_s)}, inside ${duration(within.seconds)}`];
   return partition.cost_s === null ? [] : [duration(partition.cost_s), UNMEASURED[partition.source] ?? plusMinus(partition.cost_s, partition.interval_s)];
 }
 

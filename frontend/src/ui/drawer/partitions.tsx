@@ -2,7 +2,7 @@
 
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import { duration, plural, plusMinus } from "../../base/format";
+import { duration, plural, plusMinus, signedDuration } from "../../base/format";
 import { UNCERTAIN } from "../../data/overlays/certainty";
 import type { PlanInfo, PlanPartition } from "../../data/protocol";
 import { partitionsCsv } from "../../data/tables/csv";
@@ -13,8 +13,10 @@ import { lastChange } from "../../state/plan/decisions";
 import { run } from "../../state/run/run";
 import { goToPartition, point } from "../../state/selection/navigation";
 import { selection } from "../../state/selection/selection";
+import { inside, insideOf, isProfiling, profileError, profileRun, whyNoProfile } from "../../state/tables/inside";
 import { Badge } from "../widgets/badge";
 import { Bar } from "../widgets/bar";
+import { ErrorCard } from "../widgets/error_card";
 import { SaveMenu } from "../widgets/save_menu";
 import { TotalByTarget } from "./total_by_target";
 
@@ -32,8 +34,13 @@ export function PartitionsTab(): JSX.Element {
       <div class="table-bar">
         <TotalByTarget plan={plan} />
         <span class="spacer" />
+        <button type="button" disabled={isProfiling.value || whyNoProfile.value !== ""} title={whyNoProfile.value || "Run the artifact for about a second, and time each partition inside the whole"} onClick={() => void profileRun()}>
+          {isProfiling.value ? "Timing…" : "Time inside the whole"}
+        </button>
         <SaveMenu what="the partitions" formats={[{ name: "CSV", says: "Save the partitions, dearest first, and the transitions", save: () => savePartitions(sorted, plan) }]} />
       </div>
+      {profileError.value && <ErrorCard error={profileError.value} />}
+      {inside.value && <p role="status">{`Timed together: ${duration(inside.value.whole_s)} for the whole, of which ${duration(inside.value.rest_s)} in no partition.`}</p>}
       <table class="partitions">
         <thead>
           <tr>
@@ -42,6 +49,11 @@ export function PartitionsTab(): JSX.Element {
             <th scope="col" title={UNCERTAIN}>
               ±
             </th>
+            {inside.value && (
+              <th scope="col" title="Measured inside the whole, and by how much that differs from the cost; neighbours that are timed together have one time">
+                inside
+              </th>
+            )}
             <th scope="col" class="wide">
               share of the predicted total
             </th>
@@ -83,6 +95,7 @@ function Row({ partition, totalS, hasStability }: { partition: PlanPartition; to
       </th>
       <td>{costS === null ? "" : duration(costS)}</td>
       <td class="muted">{plusMinus(costS, partition.interval_s)}</td>
+      {inside.value && <td>{insideText(id)}</td>}
       <td class="wide">
         <Bar share={share} colour={styleOf(target).base} /> {costS === null ? "" : `${(share * 100).toFixed(1)} %`}
       </td>
@@ -90,6 +103,14 @@ function Row({ partition, totalS, hasStability }: { partition: PlanPartition; to
       {hasStability && <td>{partition.stability === null ? "" : `${Math.round(partition.stability * 100)} %`}</td>}
     </tr>
   );
+}
+
+/** The time of a partition inside the whole, with its difference from what was predicted. */
+function insideText(id: string): string {
+  const row = insideOf.value.get(id);
+  if (!row) return "";
+  const together = row.partitions > 1 ? ` for ${row.partitions}` : "";
+  return `${duration(row.seconds)}${together}${row.difference_s === null ? "" : ` (${signedDuration(row.difference_s)})`}`;
 }
 
 /** A partition in few words: its operators, and the name of its first node. */

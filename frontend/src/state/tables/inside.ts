@@ -1,0 +1,34 @@
+// How long the partitions of the shown run take inside the whole, measured when the user asks.
+
+import { computed, signal } from "@preact/signals";
+import { api, asApiError } from "../../data/api";
+import type { ApiError, InsideTime, InsideTimes } from "../../data/protocol";
+import { keptRun, run, whatIf } from "../run/run";
+
+const found = signal<InsideTimes | null>(null);
+export const isProfiling = signal(false);
+export const profileError = signal<ApiError | null>(null);
+
+/** The times inside the whole of the plan that is shown; null where they were not measured, or a what-if is shown. */
+export const inside = computed(() => (whatIf.value === null && found.value?.run === keptRun.value?.id ? found.value : null));
+
+/** Partition's id → its time; several that are timed together share one. */
+export const insideOf = computed(() => new Map((inside.value?.partitions ?? []).flatMap((row): [string, InsideTime][] => row.id.split("+").map((id) => [id, row]))));
+
+/** Why they cannot be measured; empty where they can. */
+export const whyNoProfile = computed(() => (whatIf.value ? "a what-if is open: keep or discard its plan first" : run.value?.artifact ? "" : "there is no artifact to run: Export builds it"));
+
+/** Run the artifact of the shown run, and keep how long its partitions take. */
+export async function profileRun(): Promise<void> {
+  const current = run.peek();
+  if (!current || isProfiling.peek() || whyNoProfile.peek() !== "") return;
+  isProfiling.value = true;
+  profileError.value = null;
+  try {
+    found.value = await api.profile(current.id);
+  } catch (error) {
+    profileError.value = asApiError(error);
+  } finally {
+    isProfiling.value = false;
+  }
+}
