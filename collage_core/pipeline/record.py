@@ -167,16 +167,23 @@ class RunRecord:
     @cached_property
     def alone_s(self) -> Mapping[tuple[int, str], float]:
         """(Node, target) → seconds of the candidate that holds this node alone, where that was measured to its end."""
+        return self._alone_s(())
+
+    def _alone_s(self, described: Collection[str]) -> dict[tuple[int, str], float]:
+        """As `alone_s`, with the estimates of the targets in `described`: of the others an estimate is a bound that steered the search."""
         made: dict[tuple[int, str], float] = {}
         for costed in self.candidates:
-            if len(costed.inside) == 1 and costed.cost.seconds is not None and not costed.cost.stopped_early:
-                made[costed.inside.first(), costed.target] = costed.cost.seconds
+            cost = costed.cost
+            is_bound = cost.stopped_early or (cost.source == "estimate" and costed.target not in described)
+            if len(costed.inside) == 1 and cost.seconds is not None and not is_bound:
+                made[costed.inside.first(), costed.target] = cost.seconds
         return made
 
     @cached_property
     def node_times(self) -> list[PartitionTimes]:
-        """Return the times inside each partition of the plan."""
-        return times_of_plan(self.plan, read_times(self.document), self.alone_s)
+        """Return the times inside each partition of the plan; shares of an estimated cost may be estimates themselves."""
+        described = {partition.target for partition in self.plan.partitions if partition.source == "estimate"}
+        return times_of_plan(self.plan, read_times(self.document), self._alone_s(described))
 
     @cached_property
     def _best(self) -> SearchResult:

@@ -246,7 +246,7 @@ class RunNodeTimes:
     """``GET /api/v1/runs/<id>/node-times``: where the time goes inside the partitions of the run's plan.
 
     Attributes:
-        alone_s: Target → for each node the cost of the candidate that holds it alone; None where that is not known.
+        alone_s: Target → for each node the cost of the candidate that holds it alone; None where that was not measured.
     """
 
     run: str

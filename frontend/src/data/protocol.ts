@@ -1276,7 +1276,7 @@ export interface PartitionNodeTimes {
  * `GET /api/v1/runs/<id>/node-times`: where the time goes inside the partitions of the run's plan.
  *
  * Attributes:
- *     alone_s: Target → for each node the cost of the candidate that holds it alone; None where that is not known.
+ *     alone_s: Target → for each node the cost of the candidate that holds it alone; None where that was not measured.
  */
 export interface RunNodeTimes {
   run: string;

@@ -1,6 +1,8 @@
-"""Regrets in a recorded run: that of a candidate is the same wherever it is asked for."""
+"""Questions to a recorded run: the regret of a candidate is the same wherever it is asked for, and an estimate is no measured time."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import pytest
 
@@ -36,3 +38,23 @@ def test_single_searches_tell_no_other_regrets_than_the_sweep(monkeypatch: pytes
     for known, alone in zip(exact, crnn().regrets_of(everything), strict=True):
         assert alone["regret_s"] in (None, known["regret_s"])
         assert known["in_no_plan"] or alone["regret_at_least_s"] <= known["regret_s"]
+
+
+def test_an_estimate_is_no_time_of_a_node_alone() -> None:
+    """Of what was not measured the record keeps the bound that steered the search."""
+    found = crnn()
+    single = [item for item in found.candidates if len(item.inside) == 1]
+    measured = {(item.inside.first(), item.target): item.cost.seconds for item in single if item.cost.source == "measured"}
+    assert len(measured) < sum(item.cost.seconds is not None for item in single)
+    assert found.alone_s == measured
+
+
+def test_shares_of_an_estimated_cost_are_estimates_themselves() -> None:
+    """As with a described toolchain, of which nothing is measured."""
+    found = read_record(RECORDED / "mnist.json.gz")
+    estimated = [replace(item, cost=replace(item.cost, source="estimate")) for item in found.candidates]
+    partitions = tuple(one.model_copy(update={"source": "estimate"}) for one in found.plan.partitions)
+    for plan, source in ((found.plan, "none"), (found.plan.model_copy(update={"partitions": partitions}), "candidates")):
+        record = replace(found, candidates=estimated, plan=plan)
+        assert record.alone_s == {}
+        assert {one.source for one in record.node_times} == {source}
