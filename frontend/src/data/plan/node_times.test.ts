@@ -39,6 +39,11 @@ describe("nodeTimeText", () => {
     ]);
   });
 
+  test("a share is called by a simple word only where that is near", () => {
+    const [, said] = nodeTimeText(2, KERNELS.get(2), { ncnn: [null, null, 0.13e-3], tvm: [null, null, 0.16e-3], openvino: [null, null, 0.2e-3] }, nodes);
+    expect(said).toBe("Alone it takes 0.13 ms on ncnn (half of that), 0.16 ms on tvm (64.0 % of that), 0.20 ms on openvino (80.0 % of that)");
+  });
+
   test("a fused node names its company, and is not compared with itself alone", () => {
     expect(nodeTimeText(1, KERNELS.get(1), { tvm: [1, 1, 1] }, nodes)).toEqual([
       "This Relu is one kernel with 1 other node, FusedConv; it takes 75.0 % of the partition: 0.75 ms by onnxruntime's profiler, scaled to the cost of the partition",

@@ -64,17 +64,20 @@ function aloneText(node: number, hereS: number, alone: RunNodeTimes["alone_s"]):
   return [`Alone it takes ${texts.join(", ")}`];
 }
 
-/** " (a third of that)": the nearest simple share; nothing where the two are close. */
+/** " (a third of that)": a simple share where one is near, else the share in percent. */
 function ratioText(aloneS: number, hereS: number): string {
   if (!(hereS > 0)) return "";
   const ratio = aloneS / hereS;
   if (ratio > 0.8 && ratio < 1.25) return " (about as long)";
   if (ratio >= 1.25) return ` (${ratio < 10 ? ratio.toFixed(1) : Math.round(ratio)} times that)`;
   const parts = Math.round(1 / ratio);
-  return ` (${PARTS[parts] ?? percent(ratio)} of that)`;
+  const word = Math.abs(ratio * parts - 1) < NEAR ? PARTS[parts] : undefined;
+  return ` (${word ?? percent(ratio)} of that)`;
 }
 
-const PARTS: Readonly<Record<number, string>> = { 1: "most", 2: "half", 3: "a third", 4: "a quarter", 5: "a fifth" };
+const PARTS: Readonly<Record<number, string>> = { 2: "half", 3: "a third", 4: "a quarter", 5: "a fifth" };
+/** How far a share may be from the words for it, as a part of itself. */
+const NEAR = 0.1;
 
 /** The kernels of a partition that take most of its time, dearest first. */
 export function dearest(partition: PlanPartition, kernels: ReadonlyMap<number, KernelTime>, most: number): KernelTime[] {
