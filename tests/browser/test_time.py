@@ -44,8 +44,8 @@ def test_one_click_shows_where_the_time_goes_and_one_more_why(lstm: Watched) -> 
     expect(page.get_by_text(re.compile("^Times inside: 1 partition by "))).to_be_visible()
     seen = "(all) => all.map((one) => [one.parentElement.clientWidth, getComputedStyle(one).visibility])"
     words = parts.locator(".words").evaluate_all(seen)
-    assert {visibility for width, visibility in words if width < 24} == {"hidden"}, "none is cut off after a letter"
-    assert {visibility for width, visibility in words if width > 40} == {"visible"}
+    assert {visibility for width, visibility in words if width < 36} == {"hidden"}, "none is cut off after a letter"
+    assert {visibility for width, visibility in words if width > 50} == {"visible"}
     widest.click()
     lstm.idle()
     expect(page.get_by_role("heading", name=f"LSTM {RECURRENT}")).to_be_visible()
