@@ -11,7 +11,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from playwright.sync_api import expect
 
-from tests.helpers.models import rated_model, write
+from tests.helpers.models import model_of, rated_model, weights, write
 
 from .conftest import OpenPage
 from .explorer import Explorer, Watched
@@ -59,6 +59,7 @@ def test_a_model_comes_with_its_external_data(start: Watched, tmp_path: Path) ->
 def test_external_data_that_is_missing_is_named(start: Watched, tmp_path: Path) -> None:
     choose(start, write_model(tmp_path, external=True)[:1])
     expect(start.page.get_by_role("alert")).to_contain_text("tiny.data")
+    expect(start.page.get_by_role("alert")).to_contain_text("choose both files together")
 
 
 def test_a_folder_with_several_models_is_a_choice(start: Watched, tmp_path: Path) -> None:
@@ -89,6 +90,26 @@ def test_a_dynamic_dimension_is_asked_for(start: Watched, tmp_path: Path) -> Non
     expect(start.page.locator("#stage")).to_be_focused()  # what had the focus is gone, and the keys go on from the graph
     start.page.keyboard.press("ArrowDown")
     expect(start.page.locator(".stage [aria-pressed=true], .stage [aria-selected=true], .stage rect:focus").first).to_be_attached()
+
+
+def test_a_typed_size_is_not_lost_and_is_the_suggestion_of_the_next_time(start: Watched, tmp_path: Path) -> None:
+    """Neither by a mistake beside it, nor where the model cannot be opened with it."""
+    page = start.page
+    text = "g (float[n,k] x) => (float[n,m] z) { [product] z = MatMul(x, w) }"
+    path = write(tmp_path, model_of(text, {"w": weights(4, 4)}), "product.onnx")
+    for suggested, typed in ((["1", "128"], ["3", "5"]), (["3", "5"], ["3", "4"])):
+        choose(start, [path])
+        form = page.get_by_role("form", name="Shape of x")
+        fields = [form.get_by_label("dimension 0 (n)"), form.get_by_label("dimension 1 (k)")]
+        assert [field.input_value() for field in fields] == suggested
+        fields[0].fill(typed[0])
+        fields[1].fill("wide")
+        expect(form).to_contain_text("wide is no whole number")
+        expect(fields[0]).to_have_value(typed[0])
+        fields[1].fill(typed[1])
+        fields[1].press("Enter")
+        start.idle()
+    expect(start.node("product")).to_be_visible()
 
 
 def test_what_was_opened_before_comes_first_and_is_opened_with_other_shapes_or_deleted(start: Watched, tmp_path: Path) -> None:
