@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,8 +49,8 @@ if TYPE_CHECKING:
 BUSY = "other processes keep 1.8 of the 2 cores busy"
 COST = {"source": "measured", "samples": 9, "spread_s": 1e-4, "interval_s": 1e-4, "stage": "", "reason": ""}
 DAWDLING_S = 1.5
-FLOOD = 100_000
-FLOOD_PLANS = 100
+FLOOD, BURST = 100_000, 20_000
+PLAN_EVERY = 1000
 PARTITION = {
     "id": "c0",
     "nodes": [0, 1],
@@ -453,11 +454,11 @@ def _wrong(run: Run, emit: Emit) -> FakeRecord:
     raise AccuracyError("the partitioned model is wrong", "allow more")
 
 
-def _flood(run: Run, emit: Emit) -> FakeRecord:
-    for number in range(1, FLOOD + 1):
+def _states(count: int, run: Run, emit: Emit) -> FakeRecord:
+    for number in range(1, count + 1):
         placed = ((run.target, (0, number % 2)),)
         emit(SearchProgress(number, number, 1, 1 + number % 2, 2, 0.001, None, placed))
-        if number % (FLOOD // FLOOD_PLANS) == 0:
+        if number % PLAN_EVERY == 0:
             emit(PlanImproved(1.0 / number, ((run.target, (0, 1)),), number))
     return _fast(run, emit)
 
@@ -477,7 +478,8 @@ BEHAVIOURS: dict[str, Callable[[Run, Emit], FakeRecord]] = {
     "mistake": _mistake,
     "infeasible": _infeasible,
     "wrong": _wrong,
-    "flood": _flood,
+    "flood": partial(_states, FLOOD),
+    "burst": partial(_states, BURST),
 }
 
 

@@ -8,6 +8,7 @@ import pytest
 from collage_server.base.thinning import BATCH_THINNABLE, is_thinnable
 from collage_server.runs import store as run_store
 from collage_server.streaming import stream
+from fake_engine import BURST, PLAN_EVERY
 
 from tests.helpers.live import Listener, Live, until
 
@@ -79,12 +80,12 @@ def test_snapshot_and_events_fit_together(live: Live, model: str) -> None:
 
 def test_flood_is_thinned_and_no_decision_is_lost(live: Live, model: str) -> None:
     listener = live.listen()
-    run = live.start(model, "flood")["id"]
+    run = live.start(model, "burst")["id"]
     listener.subscribe(run)
-    until(lambda: is_over(listener), "the end of the flood")
+    until(lambda: is_over(listener), "the end of the burst")
     assert not any(batch["gap"] for batch in listener.batches)
     plans = [item["event"]["round"] for item in listener.items if item["event"]["type"] == "PlanImproved"]
-    assert plans == [*range(1000, 100_001, 1000), 0]
+    assert plans == [*range(PLAN_EVERY, BURST + 1, PLAN_EVERY), 0]
     assert all(len(batch["items"]) <= stream.BATCH_ITEMS for batch in listener.batches)
     thinned = [item for item in listener.items if is_thinnable(item["event"]["type"])]
     assert len(thinned) <= BATCH_THINNABLE * len(listener.batches)
@@ -92,10 +93,10 @@ def test_flood_is_thinned_and_no_decision_is_lost(live: Live, model: str) -> Non
 
 def test_slow_client_gets_a_window_and_then_the_rest(live: Live, model: str) -> None:
     slow, quick = live.listen(acknowledge=False), live.listen()
-    run = live.start(model, "flood")["id"]
+    run = live.start(model, "burst")["id"]
     slow.subscribe(run)
     quick.subscribe(run)
-    until(lambda: is_over(quick), "the end of the flood")
+    until(lambda: is_over(quick), "the end of the burst")
     assert len(slow.batches) <= stream.WINDOW
     slow.hold.set()
     until(lambda: is_over(slow), "the slow client's end")
