@@ -1,25 +1,39 @@
 // Builds the page into static/dist with a manifest; the server's shell loads the entry `frontend/src/main.tsx` from it.
 // Addresses in the built files are relative, so that the page works under any path prefix.
-import { defineConfig } from "vitest/config";
+// In the mode "report" it builds the same page as one script and one style sheet into static/dist/report, which a report has inside.
+import { defineConfig, type ViteUserConfig } from "vitest/config";
+
+const INLINE_WORKER = decodeURIComponent(new URL("frontend/src/graph/layout/start_inline_worker.ts", import.meta.url).pathname);
+
+/** The options of the build in which the two modes differ. */
+const PAGE: ViteUserConfig["build"] = {
+  outDir: "static/dist",
+  manifest: true,
+  // The code that the entry shares with files loaded later goes into one file; else each set of sharers would have a file of its own.
+  rolldownOptions: { input: "frontend/src/main.tsx", output: { codeSplitting: { groups: [{ name: "shared", minShareCount: 2 }] } } },
+};
+const REPORT: ViteUserConfig["build"] = {
+  outDir: "static/dist/report",
+  cssCodeSplit: false,
+  rolldownOptions: {
+    input: "frontend/src/main.tsx",
+    output: { codeSplitting: false, entryFileNames: "report.js", assetFileNames: "report[extname]" },
+  },
+};
 
 // `npm run dev` builds again on every change; `make run` beside it serves the page.
-export default defineConfig({
+export default defineConfig(({ mode }): ViteUserConfig => ({
   base: "./",
   publicDir: false,
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
+  resolve: { alias: mode === "report" ? [{ find: /^\.\/start_worker$/, replacement: INLINE_WORKER }] : [] },
   build: {
-    outDir: "static/dist",
     emptyOutDir: true,
-    manifest: true,
     target: "es2022",
     modulePreload: { polyfill: false },
-    chunkSizeWarningLimit: 1200, // Plotly, which is loaded when a chart is opened
-    rolldownOptions: {
-      input: "frontend/src/main.tsx",
-      // The code that the entry shares with files loaded later goes into one file; else each set of sharers would have a file of its own.
-      output: { codeSplitting: { groups: [{ name: "shared", minShareCount: 2 }] } },
-    },
+    chunkSizeWarningLimit: mode === "report" ? 2000 : 1200, // Plotly, which the page loads when a chart is opened
+    ...(mode === "report" ? REPORT : PAGE),
   },
-  worker: { format: "es" },
+  worker: { format: mode === "report" ? "iife" : "es" }, // a browser starts no module as the worker of a document on disk
   test: { include: ["frontend/**/*.test.ts"], environment: "node", testTimeout: 60_000 }, // a busy machine needs more than five seconds
-});
+}));

@@ -16,6 +16,7 @@ from .config import ServerConfig
 from .http import errors, netron, page, security, storage
 from .models import dot, layouts, samples
 from .models import routes as models
+from .report import routes as reports
 from .runs import query_routes, trace_routes
 from .runs import routes as runs
 from .services import attach, make
@@ -42,7 +43,20 @@ def create_app(config: ServerConfig | None = None) -> tuple[Flask, SocketIO]:
     app.request_class = models.UploadRequest
     app.config["MAX_CONTENT_LENGTH"] = config.upload_bytes
     attach(app, services)
-    for module in (models, dot, layouts, runs, query_routes, trace_routes, toolchains, described_routes, samples, sessions, storage):
+    for module in (
+        models,
+        dot,
+        layouts,
+        runs,
+        query_routes,
+        trace_routes,
+        reports,
+        toolchains,
+        described_routes,
+        samples,
+        sessions,
+        storage,
+    ):
         app.register_blueprint(module.blueprint, url_prefix=API)
     app.register_blueprint(netron.models, url_prefix=API)
     app.register_blueprint(netron.blueprint)

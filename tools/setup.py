@@ -171,7 +171,7 @@ def steps() -> tuple[list[Step], list[Step]]:
         "the page into static/dist",
         ROOT / ".make" / "page",
         [ROOT / "frontend", *configuration, *package],
-        [STATIC / ".vite" / "manifest.json"],
+        [STATIC / ".vite" / "manifest.json", STATIC / "report" / "report.js"],
         lambda: npm("run", "--silent", "build"),
     )
     return [environment, project], [packages, page]

@@ -23,6 +23,7 @@ from .export import export
 from .listings import models, toolchains
 from .partition import candidates, partition
 from .plans import apply, run, search
+from .report import report
 from .run_options import SHAPE_HELP, VALUE_HELP, ShapesCommand, plain_shapes, value
 from .say import say
 from .serve import serve
@@ -81,6 +82,7 @@ for command in (
     session,
     check,
     costs,
+    report,
     worker,
 ):
     collage.add_command(command)

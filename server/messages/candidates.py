@@ -75,6 +75,27 @@ class NodeCandidates:
 
 
 @dataclass(frozen=True)
+class NodeRows:
+    """The rows of a node in `PackedNodeCandidates`, by index."""
+
+    candidates: list[int]
+    rejections: list[int]
+
+
+@dataclass(frozen=True)
+class PackedNodeCandidates:
+    """Of a report: `NodeCandidates` of every node, with each candidate and each rejection once.
+
+    Attributes:
+        nodes: In the order of the nodes.
+    """
+
+    candidates: list[NodeCandidate]
+    rejections: list[NodeRejection]
+    nodes: list[NodeRows]
+
+
+@dataclass(frozen=True)
 class CostedRow:
     """One row of `RunCandidates`: a candidate that was costed, the invalid ones too.
 

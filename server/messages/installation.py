@@ -8,6 +8,23 @@ from .runs import PlanResult
 
 
 @dataclass(frozen=True)
+class ReportInfo:
+    """Facts that a report gives about itself.
+
+    Attributes:
+        written: When it was written, as ISO 8601, UTC.
+        run: Id of its run.
+        machine: The machine that measured the costs of the run.
+        versions: Name of each target → its version in the run.
+    """
+
+    written: str
+    run: str
+    machine: str
+    versions: dict[str, str]
+
+
+@dataclass(frozen=True)
 class PageConfig:
     """The configuration of the page: the JSON in the attribute ``data-config`` of its ``#app`` element.
 
@@ -17,6 +34,7 @@ class PageConfig:
         run: Id of the run to show with it; None for the recorded one of a sample, or none.
         local_paths: ``POST /api/v1/models`` with ``{"path": …}`` is accepted.
         upload_bytes: Largest upload that is accepted, all files together.
+        report: Of a report, which brings all of its data with it and asks no server; None for the page of a server.
     """
 
     version: str
@@ -25,6 +43,7 @@ class PageConfig:
     local_paths: bool
     upload_bytes: int
     run: str | None = None
+    report: ReportInfo | None = None
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from ..base.json_files import read_json
 from ..base.run_files import PLAN, record_file
 from ..http.answers import answer, json_body
 from ..http.asker import asker_left
+from ..http.file_names import plain_name
 from ..messages.requests import CheckOptions, RunRequest
 from ..messages.runs import RunList, RunMarks
 from ..services import services
@@ -98,7 +99,7 @@ def export_run(run: str) -> Response:
     folder = services().runs.folder(run)
     snapshot = services().runs.get(run)
     response = Response(archive(folder, snapshot), mimetype="application/zip")
-    response.headers.set("Content-Disposition", "attachment", filename=f"{_file_name(snapshot.model_name)}-{run}.zip")
+    response.headers.set("Content-Disposition", "attachment", filename=f"{plain_name(snapshot.model_name)}-{run}.zip")
     return response
 
 
@@ -119,10 +120,5 @@ def export_file(run: str, name: str) -> Response:
     content = made.open("rb")
     made.unlink()
     response = send_file(content, mimetype=file.mimetype)
-    response.headers.set("Content-Disposition", "attachment", filename=f"{_file_name(snapshot.model_name)}-{name}")
+    response.headers.set("Content-Disposition", "attachment", filename=f"{plain_name(snapshot.model_name)}-{name}")
     return response
-
-
-def _file_name(name: str) -> str:
-    """Return a model's name without what a file's name cannot have."""
-    return "".join(char if char.isascii() and (char.isalnum() or char in "-_") else "_" for char in name)[:60] or "model"

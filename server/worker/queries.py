@@ -6,7 +6,7 @@ An engine, the run's folder and plain arguments enter; plain data leaves, or the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -70,6 +70,34 @@ def node_candidates(engine: Engine[R], folder: str, node: int) -> Json:
     if not 0 <= node < count:
         raise CollageError(f"there is no node {node}: the model has {count}", "nodes are numbered from 0", "unknown_node")
     return json_data(engine.node_candidates(record, node))
+
+
+def packed_node_candidates(engine: Engine[R], folder: str) -> Json:
+    """Return the fields of `PackedNodeCandidates`: what `node_candidates` says of every node."""
+    record = load_record(engine, Path(folder))
+    candidates, rejections = _Rows(), _Rows()
+    nodes = []
+    for node in range(engine.node_count(record)):
+        found = engine.node_candidates(record, node)
+        held = [candidates.index(row["id"], row) for row in found["candidates"]]
+        refused = [rejections.index((row["target"], row["stage"], row["reason"], *row["nodes"]), row) for row in found["rejections"]]
+        nodes.append({"candidates": held, "rejections": refused})
+    return json_data({"candidates": candidates.rows, "rejections": rejections.rows, "nodes": nodes})
+
+
+class _Rows:
+    """Rows, each once."""
+
+    def __init__(self) -> None:
+        self.rows: list[Json] = []
+        self._index: dict[Hashable, int] = {}
+
+    def index(self, key: Hashable, row: Json) -> int:
+        """Return the index of the row of `key`; it is `row` where there is none yet."""
+        index = self._index.setdefault(key, len(self.rows))
+        if index == len(self.rows):
+            self.rows.append(row)
+        return index
 
 
 def regrets(engine: Engine[R], folder: str, candidates: Sequence[str]) -> list[Json]:

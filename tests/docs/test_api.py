@@ -89,6 +89,7 @@ MISTAKES: list[tuple[str, str, Any, int, str]] = [
     ("GET", "/api/v1/runs/nothing/session", None, 404, "unknown_run"),
     ("POST", "/api/v1/sessions", None, 400, "invalid"),
     ("GET", "/api/v1/runs/nothing/exports/graph.dot", None, 404, "unknown_run"),
+    ("GET", "/api/v1/runs/nothing/report", None, 404, "unknown_run"),
     ("GET", "/static/nothing.js", None, 404, "not_found"),
     ("GET", "/netron/nothing.js", None, 404, "not_found"),
     ("GET", "/api/v1/models/nothing/onnx", None, 404, "unknown_model"),

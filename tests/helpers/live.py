@@ -124,6 +124,7 @@ def put_model(file: Path, data: bytes) -> str:
     tensor = {"name": "x", "shape": [1, 3], "dtype": "float32"}
     nodes = [{"name": "a", "op": "Conv"}, {"name": "b", "op": "Relu"}]
     write_json(folder / load_model.GRAPH, {"id": digest, "graph": {"nodes": nodes}, "folded": []})
+    write_json(folder / load_model.GROUPS, {"repeats": [], "scopes": [], "sections": []})
     meta = {
         "id": digest,
         "name": file.stem,

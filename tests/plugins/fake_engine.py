@@ -168,7 +168,8 @@ class FakeEngine(Engine[FakeRecord]):
     def save_record(self, record: FakeRecord, folder: Path) -> None:
         with gzip.open(folder / "run.json.gz", "wt") as file:
             json.dump(vars(record), file)
-        (folder / "plan.json").write_text(json.dumps({"schema": 1, "constraints": record.constraints}))
+        targets = [{"name": target, "version": "1.0"} for target in record.targets]
+        (folder / "plan.json").write_text(json.dumps({"schema": 1, "targets": targets, "constraints": record.constraints}))
 
     def outcome(self, record: FakeRecord) -> Outcome:
         return Outcome(

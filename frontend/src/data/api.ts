@@ -1,8 +1,9 @@
-// The client of the server's REST API: every request, and the one shape of its errors.
+// The client of the server's REST API: every request, and the one shape of its errors. In a report, the answers are those that it brings.
 
 import { during } from "../base/idle";
 import { nextFrame } from "../base/long_work";
-import { config } from "./config";
+import { config, isReport } from "./config";
+import { answerIn, packedAnswers } from "./packed_answers";
 import type {
   Against,
   AgainstRequest,
@@ -137,6 +138,7 @@ export const api = {
   partitionedOnnx: (run: string) => onnx(`runs/${encodeURIComponent(run)}/onnx`),
   partitionOnnx: (run: string, partition: string) => onnx(`runs/${encodeURIComponent(run)}/partitions/${encodeURIComponent(partition)}/onnx`),
   exportContents: (id: string) => get<ExportInfo>(`runs/${encodeURIComponent(id)}/export/contents`),
+  report: (id: string) => during("report", text(`runs/${encodeURIComponent(id)}/report`, {})),
   exportAddress: (id: string) => address(`runs/${encodeURIComponent(id)}/export`),
   exportFile: (id: string, name: string) => blob(`runs/${encodeURIComponent(id)}/exports/${encodeURIComponent(name)}`),
 };
@@ -184,6 +186,7 @@ function onnx(path: string): Promise<OnnxFile> {
 }
 
 async function onnxFile(path: string): Promise<OnnxFile> {
+  if (isReport) throw notInReport();
   const response = await reach(path, {});
   if (!response.ok) throw failure(response.status, await response.text());
   return { content: await response.blob(), leftOut: Number(response.headers.get("X-Collage-Left-Out") ?? 0) };
@@ -219,6 +222,7 @@ async function reach(path: string, init: RequestInit): Promise<Response> {
 const LARGE = 1 << 20;
 
 async function answer<T>(path: string, init: RequestInit): Promise<T> {
+  if (isReport) return answerOfReport<T>(`${init.method ?? "GET"} ${path}`);
   const body = await text(path, init);
   if (body === "") return undefined as T;
   if (body.length >= LARGE) await nextFrame();
@@ -227,7 +231,18 @@ async function answer<T>(path: string, init: RequestInit): Promise<T> {
   return read;
 }
 
+async function answerOfReport<T>(asked: string): Promise<T> {
+  const answer = answerIn(await packedAnswers(), asked);
+  if (answer === undefined) throw notInReport();
+  return answer as T;
+}
+
+function notInReport(): ApiFailure {
+  return new ApiFailure("report", "this report does not hold that", "open the run with `collage explore` where it was made");
+}
+
 async function text(path: string, init: RequestInit): Promise<string> {
+  if (isReport) throw notInReport();
   const response = await reach(path, init);
   const body = response.body ? await decoded(response.body) : "";
   if (response.ok) return body;

@@ -2,9 +2,12 @@
 
 import type { PageConfig } from "./protocol";
 
-const FALLBACK: PageConfig = { version: "", prefix: "", model: null, local_paths: false, upload_bytes: 0, run: null };
+const FALLBACK: PageConfig = { version: "", prefix: "", model: null, local_paths: false, upload_bytes: 0, run: null, report: null };
 
 export const config: PageConfig = read();
+
+/** True in a report: a file of its own with the data of one run, in which nothing can be decided, measured or stored. */
+export const isReport = config.report !== null;
 
 function read(): PageConfig {
   const text = typeof document === "undefined" ? undefined : document.getElementById("app")?.dataset["config"];

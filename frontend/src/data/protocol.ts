@@ -146,6 +146,22 @@ export interface Batch {
 }
 
 /**
+ * Facts that a report gives about itself.
+ *
+ * Attributes:
+ *     written: When it was written, as ISO 8601, UTC.
+ *     run: Id of its run.
+ *     machine: The machine that measured the costs of the run.
+ *     versions: Name of each target → its version in the run.
+ */
+export interface ReportInfo {
+  written: string;
+  run: string;
+  machine: string;
+  versions: Record<string, string>;
+}
+
+/**
  * The configuration of the page: the JSON in the attribute `data-config` of its `#app` element.
  *
  * Attributes:
@@ -154,6 +170,7 @@ export interface Batch {
  *     run: Id of the run to show with it; None for the recorded one of a sample, or none.
  *     local_paths: `POST /api/v1/models` with `{"path": …}` is accepted.
  *     upload_bytes: Largest upload that is accepted, all files together.
+ *     report: Of a report, which brings all of its data with it and asks no server; None for the page of a server.
  */
 export interface PageConfig {
   version: string;
@@ -162,6 +179,7 @@ export interface PageConfig {
   local_paths: boolean;
   upload_bytes: number;
   run: string | null;
+  report: ReportInfo | null;
 }
 
 /** How many sub-graphs a rule turned down at a stage, by one check. */
@@ -1118,6 +1136,24 @@ export interface NodeCandidates {
   node: number;
   candidates: NodeCandidate[];
   rejections: NodeRejection[];
+}
+
+/** The rows of a node in `PackedNodeCandidates`, by index. */
+export interface NodeRows {
+  candidates: number[];
+  rejections: number[];
+}
+
+/**
+ * Of a report: `NodeCandidates` of every node, with each candidate and each rejection once.
+ *
+ * Attributes:
+ *     nodes: In the order of the nodes.
+ */
+export interface PackedNodeCandidates {
+  candidates: NodeCandidate[];
+  rejections: NodeRejection[];
+  nodes: NodeRows[];
 }
 
 /**

@@ -149,7 +149,7 @@ async function openFrom(address: Address, isFirst: boolean): Promise<void> {
   } else if (address.sample) {
     await openSource({ kind: "sample", name: address.sample }, {}, undefined, fold);
   } else if (isFirst && config.model) {
-    await openSource({ kind: "id", id: config.model }, {}, config.run ?? undefined, fold);
+    await openSource({ kind: "id", id: config.model }, {}, config.report?.run ?? config.run ?? undefined, fold);
   } else if (!isFirst) {
     closeModel();
   }

@@ -2,6 +2,7 @@
 
 import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
+import { isReport } from "../data/config";
 import { model, modelState } from "../state/model/model";
 import { Drawer } from "./drawer/drawer";
 import { GraphView } from "./graph/graph_view";
@@ -10,6 +11,7 @@ import { Help } from "./help";
 import { Panel } from "./panel/panel";
 import { TopBar } from "./top/top_bar";
 import { DropZone } from "./welcome/drop_zone";
+import { ReportOpening } from "./welcome/report_opening";
 import { Welcome } from "./welcome/welcome";
 
 export function App(): JSX.Element {
@@ -26,10 +28,10 @@ export function App(): JSX.Element {
           <Drawer />
         </>
       ) : (
-        <Welcome />
+        isReport ? <ReportOpening /> : <Welcome />
       )}
       <Help />
-      <DropZone />
+      {!isReport && <DropZone />}
     </div>
   );
 }

@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { config } from "../data/config";
+import { config, isReport } from "../data/config";
 import { isHelpOpen } from "../state/display";
 import { areKeysOn } from "../state/settings";
 import { SHORTCUTS } from "./keys";
@@ -32,7 +32,7 @@ export function Help(): JSX.Element {
           </div>
         ))}
       </dl>
-      <p class="muted">Drag or scroll to pan; ctrl and scroll, or pinch, to zoom. Shift and drag selects what it touches; shift or ctrl and click adds or takes away; right-click decides.</p>
+      <p class="muted">Drag or scroll to pan; ctrl and scroll, or pinch, to zoom. Shift and drag selects what it touches; shift or ctrl and click adds or takes away{isReport ? "" : "; right-click decides"}.</p>
       <form method="dialog">
         <span class="muted">{config.version !== "" && `Collage Explorer ${config.version}`}</span>
         <button type="submit" class="primary">

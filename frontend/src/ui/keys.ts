@@ -1,5 +1,6 @@
 // The keyboard shortcuts, as one table that the help lists as well. Keys that are typed into a field are left to the field.
 
+import { isReport } from "../data/config";
 import { isHelpOpen, overlay, type Overlay, panelTab, type PanelTab, showDrawer } from "../state/display";
 import { showCoverage } from "../state/graph/coverage";
 import { fit, zoomStep } from "../state/graph/view";
@@ -25,12 +26,14 @@ export interface Shortcut {
   isAlways?: boolean;
   /** True if it works without a model. */
   isGeneral?: boolean;
+  /** True if it decides or starts something, which no report does. */
+  isDecision?: boolean;
 }
 
 const showOverlay = (next: Overlay) => (): void => void (overlay.value = next);
 const showTab = (next: PanelTab) => (): void => void (panelTab.value = next);
 
-export const SHORTCUTS: readonly Shortcut[] = [
+const EVERY: readonly Shortcut[] = [
   { keys: ["/"], shown: "/", says: "find a node by name, operator or tensor", run: () => findAgain() },
   { keys: ["f"], shown: "f", says: "fit the whole model; again for its width", run: () => fit() },
   { keys: ["+", "="], shown: "+", says: "zoom in", run: () => zoomStep(1) },
@@ -39,13 +42,13 @@ export const SHORTCUTS: readonly Shortcut[] = [
   { keys: ["ArrowDown"], shown: "↓", says: "walk to what reads the output", run: (event) => walk("down", event.shiftKey), isAlways: true },
   { keys: ["ArrowLeft"], shown: "←", says: "walk to the neighbour on the left", run: (event) => walk("left", event.shiftKey), isAlways: true },
   { keys: ["ArrowRight"], shown: "→", says: "walk to the neighbour on the right", run: (event) => walk("right", event.shiftKey), isAlways: true },
-  { keys: ["p"], shown: "p", says: "pin the selection to its target, a partition or the chosen candidate exactly", run: () => pin() },
-  { keys: ["v"], shown: "v", says: "veto the target for the selection, or the chosen candidate", run: () => veto() },
-  { keys: ["x"], shown: "x", says: "cut between two selected neighbours, or around the selection", run: () => cut() },
-  { keys: ["ContextMenu"], shown: "Menu", says: "everything that can be decided for the selection (or shift F10)", run: () => openSelectionMenu(), isAlways: true },
-  { keys: ["k"], shown: "k", says: "keep the plan of the what-if", run: () => void keep() },
-  { keys: ["u"], shown: "u", says: "undo the last decision", run: () => stepHistory(-1) },
-  { keys: ["U"], shown: "U", says: "redo it", run: () => stepHistory(1) },
+  { keys: ["p"], shown: "p", says: "pin the selection to its target, a partition or the chosen candidate exactly", run: () => pin(), isDecision: true },
+  { keys: ["v"], shown: "v", says: "veto the target for the selection, or the chosen candidate", run: () => veto(), isDecision: true },
+  { keys: ["x"], shown: "x", says: "cut between two selected neighbours, or around the selection", run: () => cut(), isDecision: true },
+  { keys: ["ContextMenu"], shown: "Menu", says: "everything that can be decided for the selection (or shift F10)", run: () => openSelectionMenu(), isAlways: true, isDecision: true },
+  { keys: ["k"], shown: "k", says: "keep the plan of the what-if", run: () => void keep(), isDecision: true },
+  { keys: ["u"], shown: "u", says: "undo the last decision", run: () => stepHistory(-1), isDecision: true },
+  { keys: ["U"], shown: "U", says: "redo it", run: () => stepHistory(1), isDecision: true },
   { keys: ["o"], shown: "o", says: "unfold the selected group, or fold the one around the selection", run: () => toggleSelected() },
   { keys: ["O"], shown: "O", says: "unfold all groups, or fold them", run: () => void toggleAll() },
   { keys: ["g"], shown: "g", says: "group by: nothing, repeated blocks, name scope, partition", run: () => void groupByNext() },
@@ -60,10 +63,12 @@ export const SHORTCUTS: readonly Shortcut[] = [
   { keys: ["]"], shown: "]", says: "one step of the search on", run: () => stepBy(1) },
   { keys: ["w"], shown: "w", says: "why: every candidate of the selection", run: showTab("why") },
   { keys: ["n"], shown: "n", says: "the node itself", run: showTab("node") },
-  { keys: ["Enter"], shown: "Enter", says: "run (when nothing has the focus)", run: () => void runNow(), isAlways: true },
+  { keys: ["Enter"], shown: "Enter", says: "run (when nothing has the focus)", run: () => void runNow(), isAlways: true, isDecision: true },
   { keys: ["Escape"], shown: "Esc", says: "clear the selection; when nothing is selected, discard the what-if", run: () => escape(), isAlways: true },
   { keys: ["?"], shown: "?", says: "this list", run: () => void (isHelpOpen.value = true), isGeneral: true },
 ];
+
+export const SHORTCUTS = isReport ? EVERY.filter((one) => !one.isDecision) : EVERY;
 
 /** Go to the find box, and select its text, which typing replaces. */
 function findAgain(): void {

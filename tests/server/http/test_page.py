@@ -71,6 +71,7 @@ def test_built(paged: tuple[Flask, Path]) -> None:
         "local_paths": True,
         "upload_bytes": 99,
         "run": None,
+        "report": None,
     }
 
 

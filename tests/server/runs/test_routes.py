@@ -100,7 +100,8 @@ def test_candidates(live: Live, done: dict[str, Any]) -> None:
 
 
 def test_plan_and_document(live: Live, done: dict[str, Any]) -> None:
-    assert live.get(f"runs/{done['id']}/plan") == {"schema": 1, "constraints": []}
+    targets = [{"name": name, "version": "1.0"} for name in done["targets"]]
+    assert live.get(f"runs/{done['id']}/plan") == {"schema": 1, "targets": targets, "constraints": []}
     document = live.get(f"runs/{done['id']}/document")
     assert document["plan"]["total_s"] == 0.01
     bare = requests.get(f"{live.address}api/v1/runs/{done['id']}/document", headers={"Accept-Encoding": ""}, timeout=30)

@@ -2,6 +2,7 @@
 
 import { during } from "../../base/idle";
 import type { LayoutRequest, LayoutResult } from "./core";
+import { startWorker } from "./start_worker";
 
 /** Thrown by a request that a newer one has ended. */
 export class Superseded extends Error {}
@@ -15,7 +16,7 @@ export function prepareLayout(): void {
 }
 
 function ready(): Worker {
-  worker ??= new Worker(new URL("./layout.worker.ts", import.meta.url), { type: "module" });
+  worker ??= startWorker();
   return worker;
 }
 

@@ -1,6 +1,7 @@
 // Opens the context menu for the thing at the pointer, or for the selection. The items of the menu are loaded with it.
 
 import { during } from "../../base/idle";
+import { isReport } from "../../data/config";
 import type { PlanPartition } from "../../data/protocol";
 import type { Edge } from "../../graph/boxes/build";
 import { holderOf } from "../../graph/scene/scene";
@@ -48,6 +49,7 @@ export function openOpMenu(op: string, at: PagePoint): void {
 }
 
 async function open(subject: Subject, at: PagePoint): Promise<void> {
+  if (isReport) return;
   const { menuFor } = await during("menu", import("./decide_items"));
   const made = menuFor(subject);
   if (made) openMenu({ ...made, ...at });

@@ -4,6 +4,7 @@ import { batch, computed, effect, signal } from "@preact/signals";
 import { cancelFrame, requestFrame } from "../../base/frame_scheduler";
 import { begin } from "../../base/idle";
 import { api, asApiError } from "../../data/api";
+import { isReport } from "../../data/config";
 import type { ApiError, RunSnapshot, TraceFacts, TraceState } from "../../data/protocol";
 import { ChunkStore } from "../../data/replay/chunk_store";
 import { chunkOf, frameAt, type ReplayFrame } from "../../data/replay/frames";
@@ -178,7 +179,7 @@ function setStep(at: number, known: TraceFacts): void {
 export function playOrPause(): void {
   if (isPlaying.peek()) pause();
   else if (traceFacts.peek()) play();
-  else if (replayable.peek()) void traceSearch();
+  else if (replayable.peek() && !isReport) void traceSearch();
 }
 
 let playing: ((nowMs: number) => boolean) | undefined;

@@ -3,6 +3,7 @@
 import { computed, signal } from "@preact/signals";
 import { signedDuration, duration } from "../../base/format";
 import { api, asApiError } from "../../data/api";
+import { isReport } from "../../data/config";
 import type { CostedRow, RunSnapshot } from "../../data/protocol";
 import { hasEnded } from "../../data/run/reducer";
 import { goOnFrom } from "../plan/decisions";
@@ -24,6 +25,7 @@ export const remeasured = computed(() => (last.value.run === run.value?.id ? las
 
 /** Why no candidate of the shown run can be measured again; null where one can. The server may still refuse. */
 export const cannotMeasure = computed((): string | null => {
+  if (isReport) return "nothing is measured in a report";
   const current = run.value;
   if (!current?.plan || !hasEnded(current)) return "there is no finished run";
   if (whatIf.value) return "a what-if is open: keep or discard its plan first";

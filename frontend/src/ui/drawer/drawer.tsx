@@ -2,6 +2,7 @@
 // search, toolchains and their rules, all runs and the log. Netron has a tab as long as it is open.
 
 import type { JSX } from "preact";
+import { isReport } from "../../data/config";
 import { asPlanTab, drawerTab, type DrawerTab, isDrawerOpen, openDrawer, planTab, type PlanTab, showDrawer } from "../../state/display";
 import { run } from "../../state/run/run";
 import { later, useIsDrawn } from "../widgets/lazy";
@@ -42,7 +43,7 @@ function tabItems(): TabItem<HeadTab>[] {
     { id: "costs", label: "Costs" },
     { id: "search", label: "Search" },
     { id: "rules", label: "Toolchains" },
-    { id: "runs", label: "Runs" },
+    ...(isReport ? [] : [{ id: "runs" as const, label: "Runs" }]),
     { id: "log", label: "Log", ...(notes > 0 && { note: String(notes) }) },
     ...(drawerTab.value === "netron" ? [{ id: "netron" as const, label: "Netron" }] : []),
   ];

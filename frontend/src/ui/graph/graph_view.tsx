@@ -3,10 +3,14 @@
 
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { isReport } from "../../data/config";
+import { hasEnded } from "../../data/run/reducer";
 import { band, bandRect } from "../../state/graph/band";
 import { takePicture } from "../../state/graph/pictures";
 import { fit, zoomStep } from "../../state/graph/view";
 import { model } from "../../state/model/model";
+import { saveReport } from "../../state/run/report";
+import { run, whatIf } from "../../state/run/run";
 import { MenuHost } from "../menu/host";
 import { SaveMenu, type Format } from "../widgets/save_menu";
 import { startGraph } from "./controller";
@@ -49,7 +53,7 @@ export function GraphView({ takesFocus }: { takesFocus: boolean }): JSX.Element 
         <Legend />
         <span class="bottom-right">
           <Marks />
-          <SaveMenu what="the graph" formats={FORMATS} />
+          <SaveMenu what="the graph" formats={formats()} />
           <ZoomButtons />
         </span>
       </div>
@@ -65,11 +69,19 @@ function Band(): JSX.Element | null {
   return <span class="band" style={{ left: `${x}px`, top: `${y}px`, width: `${width}px`, height: `${height}px` }} />;
 }
 
-const FORMATS: readonly Format[] = [
+const PICTURES: readonly Format[] = [
   { name: "SVG", says: "all of it, to scale and to edit", save: () => void takePicture("svg") },
   { name: "PNG", says: "all of it, to paste anywhere", save: () => void takePicture("png") },
-  { name: "DOT", says: "for Graphviz", save: () => void takePicture("dot") },
+  ...(isReport ? [] : [{ name: "DOT", says: "for Graphviz", save: () => void takePicture("dot") } as const]), // the server makes it
 ];
+const REPORT: Format = { name: "HTML", says: "a report: all of this run in one file to send", save: () => void saveReport() };
+
+/** The formats of the graph; and the report, of a run that is over and shown with its own plan. */
+function formats(): readonly Format[] {
+  const current = run.value;
+  const hasReport = !isReport && current !== null && current.plan !== null && hasEnded(current) && whatIf.value === null;
+  return hasReport ? [...PICTURES, REPORT] : PICTURES;
+}
 
 function ZoomButtons(): JSX.Element {
   return (

@@ -1,6 +1,7 @@
 // Notices over the graph: the server does not answer, or the file of the model has changed or never came.
 
 import type { JSX } from "preact";
+import { isReport } from "../../data/config";
 import { model } from "../../state/model/model";
 import { openSource } from "../../state/model/open";
 import { isStale } from "../../state/model/stale";
@@ -30,9 +31,11 @@ export function Notices(): JSX.Element {
           <span>
             <b>The model's file has changed</b> or is gone since it was opened; the page shows the model as it was.
           </span>
-          <button type="button" disabled={isActive.value} onClick={() => void openSource({ kind: "again", id: known.info.id })}>
-            Open it anew
-          </button>
+          {!isReport && (
+            <button type="button" disabled={isActive.value} onClick={() => void openSource({ kind: "again", id: known.info.id })}>
+              Open it anew
+            </button>
+          )}
         </p>
       )}
     </div>

@@ -7,6 +7,7 @@ import { pinNodes, vetoNodes } from "../../data/plan/constraints";
 import type { BodyInfo, ControlNode } from "../../data/protocol";
 import { styleOf } from "../../state/model/catalogue";
 import { hasNodeNamed } from "../../state/model/model";
+import { isReport } from "../../data/config";
 import { decide, isDeciding } from "../../state/plan/decisions";
 import { selectedBodies } from "../../state/tables/bodies";
 import { Badge } from "../widgets/badge";
@@ -62,7 +63,7 @@ function Body({ body, isOpen }: { body: BodyInfo; isOpen: boolean }): JSX.Elemen
 
 /** Pin a partition of a body to its target, or veto that for its nodes; nothing where their names would mean nodes of the model. */
 function Decisions({ names, target }: { names: readonly string[]; target: string }): JSX.Element | null {
-  if (target === "host" || hasNodeNamed(names)) return null;
+  if (isReport || target === "host" || hasNodeNamed(names)) return null;
   const what = names.join(", ");
   return (
     <span class="row-buttons">

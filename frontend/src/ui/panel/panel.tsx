@@ -2,6 +2,7 @@
 
 import type { JSX } from "preact";
 import { signedDuration, plural } from "../../base/format";
+import { isReport } from "../../data/config";
 import { overlay, panelTab } from "../../state/display";
 import { compare } from "../../state/plan/compare";
 import type { PlanChange } from "../../data/plan/summary";
@@ -17,10 +18,10 @@ import { WhyPanel } from "./why";
 export function Panel(): JSX.Element {
   const pins = termCount.value;
   const tabs = [
-    { id: "why", label: "Why" },
-    { id: "node", label: "Node" },
-    { id: "pins", label: "Pins", ...(pins > 0 && { note: String(pins) }) },
-  ] as const;
+    { id: "why" as const, label: "Why" },
+    { id: "node" as const, label: "Node" },
+    ...(isReport ? [] : [{ id: "pins" as const, label: "Pins", ...(pins > 0 && { note: String(pins) }) }]),
+  ];
   return (
     <aside class="panel" aria-label="Details">
       <Tabs label="Details" tabs={tabs} chosen={panelTab.value} controls="panel-body" choose={(tab) => (panelTab.value = tab)} />

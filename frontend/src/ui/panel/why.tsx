@@ -4,6 +4,7 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
 import { atLeast, signedDuration, duration, plural, plusMinus } from "../../base/format";
+import { isReport } from "../../data/config";
 import { timeText } from "../../data/plan/basis";
 import { estimateTexts, type EstimateText as Said } from "../../data/plan/estimate_text";
 import { byTarget, whyText, type TargetGroup } from "../../data/plan/why";
@@ -55,7 +56,7 @@ function Advice(): JSX.Element {
     <div class="advice">
       {hasPlan ? (
         <p>
-          Select a node or a partition to see every way to run it, and why this one was chosen; shift and drag selects several, right-click decides. <Key>/</Key> finds, arrows walk the edges, <Key>?</Key> lists all keys.
+          Select a node or a partition to see every way to run it, and why this one was chosen; shift and drag selects several{isReport ? "" : ", right-click decides"}. <Key>/</Key> finds, arrows walk the edges, <Key>?</Key> lists all keys.
         </p>
       ) : (
         <p>
@@ -128,6 +129,7 @@ function EstimateSection({ said: { target, lines }, note }: { said: Said; note: 
 
 /** The buttons for several nodes. */
 function Several(): JSX.Element {
+  if (isReport) return <p class="muted">Select one node to see its candidates.</p>;
   return (
     <>
       <Buttons />
@@ -139,7 +141,7 @@ function Several(): JSX.Element {
 }
 
 /** The buttons that decide for the selection, or for the candidate in focus. */
-function Buttons(): JSX.Element {
+function Buttons(): JSX.Element | null {
   const candidate = focused.value;
   const chosen = selection.value;
   const target = candidate?.target ?? (chosen.kind === "box" ? partitionOf.value.get(chosen.box)?.target : undefined);
@@ -149,6 +151,7 @@ function Buttons(): JSX.Element {
     const rect = button.current?.getBoundingClientRect();
     openSelectionMenu(rect && { x: rect.left, y: rect.bottom + 4 });
   };
+  if (isReport) return null;
   return (
     <div class="buttons">
       <button type="button" disabled={isDeciding.value} onClick={pin} title={`Pin ${what}${target ? ` to ${target}` : ""}`}>
@@ -222,20 +225,27 @@ function Row({ candidate, widest }: { candidate: NodeCandidate; widest: number }
           </>
         )}
       </button>
-      <span class="row-buttons">
-        <button type="button" class="icon" disabled={isDeciding.value} aria-label={`Pin exactly ${candidate.label} to ${candidate.target}`} title="Pin exactly this" onClick={() => pinCandidate(candidate)}>
-          ◆
-        </button>
-        <button type="button" class="icon" disabled={isDeciding.value} aria-label={`Veto ${candidate.label} of ${candidate.target}`} title="Never this one" onClick={() => vetoThisCandidate(candidate)}>
-          ⊘
-        </button>
-      </span>
+      {!isReport && <Decisions candidate={candidate} />}
       {cost.seconds === null && (
         <p class="rejection">
           <b>{cost.stage || cost.source}</b> {cost.reason}
         </p>
       )}
     </li>
+  );
+}
+
+/** The buttons that pin and veto a candidate. */
+function Decisions({ candidate }: { candidate: NodeCandidate }): JSX.Element {
+  return (
+    <span class="row-buttons">
+      <button type="button" class="icon" disabled={isDeciding.value} aria-label={`Pin exactly ${candidate.label} to ${candidate.target}`} title="Pin exactly this" onClick={() => pinCandidate(candidate)}>
+        ◆
+      </button>
+      <button type="button" class="icon" disabled={isDeciding.value} aria-label={`Veto ${candidate.label} of ${candidate.target}`} title="Never this one" onClick={() => vetoThisCandidate(candidate)}>
+        ⊘
+      </button>
+    </span>
   );
 }
 

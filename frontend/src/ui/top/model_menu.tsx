@@ -2,6 +2,7 @@
 
 import type { JSX } from "preact";
 import { bytes, plural, shape } from "../../base/format";
+import { isReport } from "../../data/config";
 import { showDrawer } from "../../state/display";
 import { models, samples } from "../../state/model/catalogue";
 import { model } from "../../state/model/model";
@@ -30,34 +31,45 @@ export function ModelMenu(): JSX.Element | null {
             {info.folded > 0 && ` · ${plural(info.folded, "node")} folded away`}
             {info.quantised && " · quantised"}
           </p>
-          <button type="button" onClick={() => (close(), showDrawer("netron"))}>
-            Show in Netron
-          </button>
-          <button type="button" title="The model, its runs and their notes in one file; a colleague opens it with collage explore" onClick={() => (close(), void saveSession())}>
-            Save session…
-          </button>
-          {info.region && (
-            <button type="button" onClick={() => (close(), void openSource({ kind: "again", id: info.id, region: "" }))}>
-              Another region of the module
-            </button>
-          )}
-          {info.stale && <p class="warn">{info.is_missing ? "It came without its file: to run it, open the file with that hash." : "The file has changed since; open it again."}</p>}
-          <h2>Samples</h2>
-          <ul>
-            {samples.value.map((sample) => (
-              <li key={sample.name}>
-                <button type="button" class="row" aria-current={sample.name === info.sample} onClick={() => (close(), void openSource({ kind: "sample", name: sample.name }))}>
-                  {sample.title}
-                  {sample.recorded !== null && <span class="tag">recorded run</span>}
-                </button>
-              </li>
-            ))}
-          </ul>
-          <Opened close={close} />
-          <FilePicker />
+          {!isReport && <Doors close={close} />}
         </div>
       )}
     </Popover>
+  );
+}
+
+/** The ways to another view of the model, and to another model. */
+function Doors({ close }: { close: () => void }): JSX.Element | null {
+  const info = model.value?.info;
+  if (!info) return null;
+  return (
+    <>
+      <button type="button" onClick={() => (close(), showDrawer("netron"))}>
+        Show in Netron
+      </button>
+      <button type="button" title="The model, its runs and their notes in one file; a colleague opens it with collage explore" onClick={() => (close(), void saveSession())}>
+        Save session…
+      </button>
+      {info.region && (
+        <button type="button" onClick={() => (close(), void openSource({ kind: "again", id: info.id, region: "" }))}>
+          Another region of the module
+        </button>
+      )}
+      {info.stale && <p class="warn">{info.is_missing ? "It came without its file: to run it, open the file with that hash." : "The file has changed since; open it again."}</p>}
+      <h2>Samples</h2>
+      <ul>
+        {samples.value.map((sample) => (
+          <li key={sample.name}>
+            <button type="button" class="row" aria-current={sample.name === info.sample} onClick={() => (close(), void openSource({ kind: "sample", name: sample.name }))}>
+              {sample.title}
+              {sample.recorded !== null && <span class="tag">recorded run</span>}
+            </button>
+          </li>
+        ))}
+      </ul>
+      <Opened close={close} />
+      <FilePicker />
+    </>
   );
 }
 

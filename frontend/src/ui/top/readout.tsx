@@ -2,6 +2,7 @@
 
 import type { JSX } from "preact";
 import { changeInDuration, duration, plural, plusMinus, relativeError, speedUp } from "../../base/format";
+import { isReport } from "../../data/config";
 import { bothText, MEANING, timeText, type Basis as BasisName } from "../../data/plan/basis";
 import { headline, isRecorded, measuredBeside, type Headline } from "../../data/plan/summary";
 import { isRight, largestError } from "../../data/plan/verification";
@@ -111,9 +112,11 @@ function Gap({ run: current, error, says }: { run: RunSnapshot; error: number; s
   return (
     <>
       <span class="warn" title={`Right within ${relativeError(error)}; but ${says}`}>{`⚠ verified, but ${times}`}</span>
-      <button type="button" disabled={isActive.value || exporting.value !== null || whatIf.value !== null} title={`${says}. Build it once more, and measure it whole`} onClick={() => void measurePlanAgain()}>
-        Measure again
-      </button>
+      {!isReport && (
+        <button type="button" disabled={isActive.value || exporting.value !== null || whatIf.value !== null} title={`${says}. Build it once more, and measure it whole`} onClick={() => void measurePlanAgain()}>
+          Measure again
+        </button>
+      )}
     </>
   );
 }

@@ -3,6 +3,7 @@
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { duration, count } from "../../base/format";
+import { isReport } from "../../data/config";
 import { isRecorded, shares } from "../../data/plan/summary";
 import { parseAccuracy } from "../../data/plan/terms";
 import { isHelpOpen } from "../../state/display";
@@ -15,6 +16,7 @@ import { accuracyText, cancelRun, isActive, run, whatIf } from "../../state/run/
 import { runNow } from "../../state/run/start";
 import { useOneLine } from "./fitting";
 import { ModelMenu } from "./model_menu";
+import { ReportNote } from "./report_note";
 import { Readout } from "./readout";
 import { RunPreview } from "./run_preview";
 import { TargetChips } from "./target_chips";
@@ -24,22 +26,36 @@ export function TopBar(): JSX.Element {
   useOneLine(header);
   return (
     <header class="top" ref={header}>
-      <button type="button" class="brand" onClick={closeModel} title="All models">
-        Collage
-      </button>
+      {isReport ? (
+        <span class="brand">Collage</span>
+      ) : (
+        <button type="button" class="brand" onClick={closeModel} title="All models">
+          Collage
+        </button>
+      )}
       {model.value && <h1 class="unseen">{model.value.info.name}</h1>}
       {model.value && <ModelMenu />}
-      {model.value && <TargetChips />}
-      {model.value && <Accuracy />}
-      {model.value && <RunButtons />}
+      {isReport && <ReportNote />}
+      {model.value && !isReport && <NextRun />}
       <span class="spacer" />
       <TotalBar />
       <Readout />
-      {run.value?.plan && <ExportButton />}
+      {run.value?.plan && !isReport && <ExportButton />}
       <button type="button" class="plain ask-keys" aria-label="Keyboard shortcuts" title="Keyboard shortcuts (?)" onClick={() => (isHelpOpen.value = true)}>
         ?
       </button>
     </header>
+  );
+}
+
+/** The targets and the accuracy of the next run, and the buttons that start and stop it. */
+function NextRun(): JSX.Element {
+  return (
+    <>
+      <TargetChips />
+      <Accuracy />
+      <RunButtons />
+    </>
   );
 }
 

@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { Popover } from "./popover";
 
 export interface Format {
-  name: "SVG" | "PNG" | "DOT" | "CSV";
+  name: "SVG" | "PNG" | "DOT" | "CSV" | "HTML";
   says: string;
   save: () => void;
 }

@@ -2,6 +2,7 @@
 
 import type { JSX } from "preact";
 import { plural } from "../../../base/format";
+import { isReport } from "../../../data/config";
 import type { RuleTree, RunSpec, ToolchainInfo } from "../../../data/protocol";
 import { hasEnded } from "../../../data/run/reducer";
 import { listedRule } from "../../../state/display";
@@ -22,20 +23,26 @@ import "../../../style/rules.css";
 export function RulesTab(): JSX.Element {
   return (
     <div class="filling">
-      <div class="table-bar">
-        <Choice
-          label="Toolchains and rules"
-          choices={[
-            { id: "rules", content: "Rules", title: "The toolchains, and the candidates that their rules found and rejected" },
-            { id: "options", content: "Options", title: "Options of the next run" },
-            { id: "described", content: "Describe one", title: "How much faster would a plan be with a toolchain that is only described?" },
-          ]}
-          chosen={rulesPage.value}
-          choose={(id) => (rulesPage.value = id)}
-        />
-        {isChanged.value && rulesPage.value !== "options" && <span class="muted">The next run has options of its own.</span>}
-      </div>
+      {!isReport && <Pages />}
       {rulesPage.value === "rules" ? <RulesOfToolchains /> : rulesPage.value === "options" ? <OptionsForm /> : <DescribedToolchain />}
+    </div>
+  );
+}
+
+function Pages(): JSX.Element {
+  return (
+    <div class="table-bar">
+      <Choice
+        label="Toolchains and rules"
+        choices={[
+          { id: "rules", content: "Rules", title: "The toolchains, and the candidates that their rules found and rejected" },
+          { id: "options", content: "Options", title: "Options of the next run" },
+          { id: "described", content: "Describe one", title: "How much faster would a plan be with a toolchain that is only described?" },
+        ]}
+        chosen={rulesPage.value}
+        choose={(id) => (rulesPage.value = id)}
+      />
+      {isChanged.value && rulesPage.value !== "options" && <span class="muted">The next run has options of its own.</span>}
     </div>
   );
 }

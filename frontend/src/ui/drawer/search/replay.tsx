@@ -2,6 +2,7 @@
 
 import type { JSX } from "preact";
 import { bytes, count, duration } from "../../../base/format";
+import { isReport } from "../../../data/config";
 import type { TraceFacts } from "../../../data/protocol";
 import { searchAt } from "../../../data/replay/frames";
 import { stepText } from "../../../data/replay/text";
@@ -17,7 +18,7 @@ export function Replay(): JSX.Element {
   return (
     <section class="replay" aria-label="Replay">
       {error && <ErrorCard error={error} />}
-      {known ? <Player facts={known} /> : <Offer />}
+      {known ? <Player facts={known} /> : !isReport && <Offer />}
     </section>
   );
 }
@@ -141,9 +142,11 @@ function Facts({ facts: known }: { facts: TraceFacts }): JSX.Element {
   return (
     <span class="muted">
       {`trace of ${bytes(known.size_bytes)}${bound}${isStopped ? ", stopped early" : ""}`}{" "}
-      <button type="button" class="link" aria-label="Delete the trace" onClick={() => void dropTrace()}>
-        delete
-      </button>
+      {!isReport && (
+        <button type="button" class="link" aria-label="Delete the trace" onClick={() => void dropTrace()}>
+          delete
+        </button>
+      )}
     </span>
   );
 }

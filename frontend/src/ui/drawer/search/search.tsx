@@ -3,6 +3,7 @@
 import type { JSX } from "preact";
 import { plural } from "../../../base/format";
 import type { RunSnapshot } from "../../../data/protocol";
+import { isReport } from "../../../data/config";
 import { proofText } from "../../../data/plan/proof_text";
 import { briefText, keptText } from "../../../data/run/progress_text";
 import { hasEnded } from "../../../data/run/reducer";
@@ -62,7 +63,7 @@ export function SearchTab(): JSX.Element {
 
 /** Why a run did not finish, what of it is kept, and a button to run again. */
 function Stopped({ run: current }: { run: RunSnapshot }): JSX.Element | null {
-  const again = (
+  const again = !isReport && (
     <button type="button" onClick={() => void runNow()}>
       Run again
     </button>

@@ -3,6 +3,7 @@
 import type { JSX } from "preact";
 import { elapsed, plural } from "../../../base/format";
 import type { CancelledInfo, RunSnapshot } from "../../../data/protocol";
+import { isReport } from "../../../data/config";
 import { phaseText } from "../../../data/run/progress_text";
 import { undecidedOf, undecidedText } from "../../../data/run/undecided";
 import { isActive } from "../../../state/run/run";
@@ -48,7 +49,8 @@ export function CancelledNote({ run, cancelled }: { run: RunSnapshot; cancelled:
   );
 }
 
-function GoOn({ run }: { run: RunSnapshot }): JSX.Element {
+function GoOn({ run }: { run: RunSnapshot }): JSX.Element | null {
+  if (isReport) return null;
   return (
     <button type="button" disabled={isActive.value} title="the same run, on the costs that are known, with a new budget" onClick={() => void goOn(run)}>
       Go on

@@ -1,0 +1,23 @@
+"""`collage report`: a run and everything that the page shows of it, as one HTML file."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+
+import click
+
+from .say import say
+
+
+@click.command()
+@click.argument("run")
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="The file to write; <RUN>.html unless given.")
+def report(run: str, out: Path | None) -> None:
+    """Write a report of RUN: one HTML file that shows everything of it without a server.
+
+    RUN is the id of a run of the explorer, or the name of a sample, whose recorded run it is then.
+    """
+    file = out or Path(f"{run}.html")
+    import_module("collage_server.report.write").write_report(run, file)
+    say(f"wrote {file}", err=True)

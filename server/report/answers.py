@@ -1,0 +1,162 @@
+"""`collect`: everything that the page reads about a run, asked of the app's own routes, as they would answer the page.
+
+An app and the id of a run enter; answers as JSON text leave, by method and path. A run whose search was not traced yet is
+traced. Nothing else of the run changes, and nothing is measured.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+from flask import Flask
+
+from collage_core.errors import CollageError
+
+from ..services import Services
+from ..worker import queries
+
+API = "/api/v1/"
+RECORDED = "recorded-"
+"""How the ids of recorded runs begin, whose models are those of their samples."""
+
+READS = ("", "/candidates", "/rules", "/estimates", "/node-times", "/shapes", "/bodies", "/log")
+"""Resources of every run that the page reads, after the run's own path."""
+
+ALL_NODES_S = 1800.0
+"""Longest that the candidates of all nodes, or their regrets, may take, for a model of thousands of nodes."""
+TRACE_BYTES = 1 << 20
+"""Larger traces stay out, since a report is meant to be sent."""
+TRACE_S = 120.0
+LOOK_S = 0.05
+
+Answers = dict[str, str]
+"""JSON by what was asked, such as ``GET runs/1/log``."""
+
+
+class Collector:
+    """Asks the app, and keeps what it answers.
+
+    Args:
+        app: It answers as the server of the page would.
+    """
+
+    def __init__(self, app: Flask):
+        self._client = app.test_client()
+        self.answers: Answers = {}
+
+    def ask(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
+        """Return the answer of the app, which is not kept; with a body it is a POST.
+
+        Raises:
+            CollageError: as the app says.
+        """
+        return json.loads(self._text(path, body))
+
+    def keep(self, path: str) -> Any:
+        """Return the answer of the app to a GET, and keep it."""
+        text = self.answers[f"GET {path}"] = self._text(path, None)
+        return json.loads(text)
+
+    def add(self, asked: str, answer: Any) -> None:
+        """Keep an answer that the app did not give as such."""
+        self.answers[asked] = json.dumps(answer, separators=(",", ":"))
+
+    def _text(self, path: str, body: Mapping[str, Any] | None) -> str:
+        response = self._client.get(API + path) if body is None else self._client.post(API + path, json=body)
+        text: str = response.get_data(as_text=True)
+        if response.status_code >= 400:
+            error = json.loads(text)["error"]
+            raise CollageError(error["message"], error["hint"], error["code"])
+        return text
+
+
+def collect(app: Flask, run: str) -> tuple[Answers, dict[str, Any]]:
+    """Return the answers that the page of `run` needs, and the run's snapshot.
+
+    Raises:
+        CollageError: there is no such run, it has no plan, or its model is not kept any more.
+    """
+    asked = Collector(app)
+    path = f"runs/{quote(run, safe='')}"
+    snapshot = asked.ask(path)
+    asked.ask(f"{path}/export/contents")  # refuses a run without a plan
+    if run.startswith(RECORDED):
+        asked.ask("models", {"sample": run.removeprefix(RECORDED)})
+    for read in READS:
+        asked.keep(path + read)
+    _keep_model(asked, snapshot["model"])
+    _keep_reasons(asked, app.extensions["collage"], run, path)
+    _keep_baselines(asked, path, snapshot)
+    _keep_lists(asked, run, snapshot)
+    _keep_trace(asked, run, path)
+    return asked.answers, snapshot
+
+
+def _keep_model(asked: Collector, model: str) -> None:
+    path = f"models/{quote(model, safe='')}"
+    for read in ("", "/graph", "/groups"):
+        asked.keep(path + read)
+
+
+def _keep_reasons(asked: Collector, services: Services, run: str, path: str) -> None:
+    """Keep the candidates of every node and all regrets, which the page asks for node by node and row by row."""
+    folder, engine = str(services.runs.folder(run)), services.config.engine
+    packed = services.pool.call(queries.packed_node_candidates, engine, folder, timeout_s=ALL_NODES_S)
+    asked.add(f"GET {path}/candidates?node=*", packed)
+    ids = json.loads(asked.answers[f"GET {path}/candidates"])["columns"]["id"]
+    regrets = services.pool.call(queries.regrets, engine, folder, ids, timeout_s=ALL_NODES_S)
+    asked.add(f"POST {path}/regrets", {"run": run, "regrets": regrets})
+
+
+def _keep_baselines(asked: Collector, path: str, snapshot: Mapping[str, Any]) -> None:
+    for baseline in snapshot["baselines"]:
+        if baseline["total_s"] is not None:
+            asked.keep(f"{path}/baselines/{quote(baseline['name'], safe='')}/plan")
+
+
+def _keep_lists(asked: Collector, run: str, snapshot: Mapping[str, Any]) -> None:
+    """Keep the lists that the page asks for, with what belongs to this run."""
+    targets = {*snapshot["targets"], *(count["name"] for count in snapshot["counts"])}
+    toolchains = [one for one in asked.ask("toolchains")["toolchains"] if one["name"] in targets]
+    asked.add("GET toolchains", {"toolchains": toolchains})
+    asked.add("GET runs", {"runs": [row for row in asked.ask("runs")["runs"] if row["id"] == run]})
+    asked.add("GET models", {"models": [], "results": {}})
+    asked.add("GET samples", {"samples": []})
+    asked.add("GET described", {"toolchains": []})
+
+
+def _keep_trace(asked: Collector, run: str, path: str) -> None:
+    """Keep the trace of the search, or why there is none in the report."""
+    try:
+        state = _traced(asked, path)
+    except CollageError as error:
+        why = {"code": error.code, "message": f"the report has no replay: {error.message}", "hint": error.hint}
+        state = {"run": run, "state": "failed", "steps": 0, "facts": None, "error": why}
+    asked.add(f"GET {path}/trace", state)
+    facts = state["facts"]
+    chunks = -(-facts["steps"] // facts["chunk_steps"]) if facts else 0
+    for number in range(chunks):
+        asked.keep(f"{path}/trace/chunks/{number}")
+
+
+def _traced(asked: Collector, path: str) -> Any:
+    """Return the state of the trace, made where there is none.
+
+    Raises:
+        CollageError: it cannot be made, takes long, or is large.
+    """
+    state = asked.ask(f"{path}/trace", {})
+    end_s = time.monotonic() + TRACE_S
+    while state["state"] == "tracing":
+        if time.monotonic() > end_s:
+            raise CollageError(f"tracing takes more than {TRACE_S:.0f} s", "trace the search on the page, then write the report again")
+        time.sleep(LOOK_S)
+        state = asked.ask(f"{path}/trace")
+    if state["state"] == "ready" and state["facts"]["size_bytes"] > TRACE_BYTES:
+        size = f"{state['facts']['size_bytes'] / (1 << 20):.1f} MiB"
+        raise CollageError(f"its trace has {size}, and a report holds 1 MiB", "watch it with `collage explore` where the run is")
+    return state

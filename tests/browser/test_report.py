@@ -1,0 +1,142 @@
+"""A report: saved on the page, and opened from disk by a browser that has no network. Its why, its replay, and what it does not offer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from .conftest import PATIENCE_MS, OpenPage
+from .explorer import Explorer
+from .test_access import AXE, FAULTS
+
+SAMPLE = "mini_mnist"
+
+
+@pytest.fixture(scope="module")
+def saved(browser: Browser, explorer: Explorer, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of a recorded run, from the menu "Save as"."""
+    context = browser.new_context()
+    context.set_default_timeout(PATIENCE_MS)
+    page = context.new_page()
+    page.goto(f"{explorer.address}?sample={SAMPLE}")
+    page.evaluate("() => window.__collage.idle()")
+    page.get_by_role("button", name="Save as", exact=True).click()
+    with page.expect_download(timeout=4 * PATIENCE_MS) as download:
+        page.get_by_role("button", name="HTML").click()
+    file = tmp_path_factory.mktemp("report") / download.value.suggested_filename
+    download.value.save_as(file)
+    context.close()
+    return file
+
+
+@pytest.fixture
+def report(browser: Browser, saved: Path) -> Iterator[Page]:
+    """The report, in a browser without a network; in the end nothing was asked of one, and no script failed."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, offline=True)
+    context.set_default_timeout(PATIENCE_MS)
+    page = context.new_page()
+    asked: list[str] = []
+    faulty: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("pageerror", lambda error: faulty.append(str(error)))
+    page.on("console", lambda message: faulty.append(message.text) if message.type in ("error", "warning") else None)
+    page.goto(saved.as_uri())
+    page.wait_for_function("() => window.__collage !== undefined")
+    idle(page)
+    yield page
+    context.close()
+    assert faulty == []
+    assert [url for url in asked if not url.startswith("blob:")] == [saved.as_uri()]
+
+
+def idle(page: Page) -> None:
+    page.evaluate("() => window.__collage.idle()")
+
+
+def test_it_is_named_after_the_model_and_small(saved: Path) -> None:
+    assert saved.name == f"{SAMPLE}-report.html"
+    assert saved.stat().st_size < 3_000_000
+
+
+def test_a_node_says_why_as_on_the_page(report: Page, open_page: OpenPage, explorer: Explorer) -> None:
+    """The panel of a node has the same words as on the page of the server, but for its buttons."""
+    watched = open_page(f"{explorer.address}?sample={SAMPLE}")
+    words = []
+    for page in (report, watched.page):
+        page.locator('.stage [data-name="relu1"]').click()
+        idle(page)
+        page.locator(".candidate").first.wait_for()
+        words.append((page.locator(".panel-body > p").all_inner_texts(), page.locator(".candidate .label").all_inner_texts()))
+    assert words[0] == words[1]
+    assert words[0][0], "it says why in words"
+
+
+def test_its_replay_is_stepped_and_scrubbed(report: Page) -> None:
+    report.get_by_role("tab", name="Search").click()
+    idle(report)
+    position = report.locator(".replay-position")
+    expect(position).to_have_text("step 1 of 59")
+    first = report.locator(".replay-words").inner_text()
+    for _ in range(3):
+        report.get_by_role("button", name="One step on").click()
+    expect(position).to_have_text("step 4 of 59")
+    idle(report)
+    assert report.locator(".replay-words").inner_text() != first
+    report.get_by_role("slider", name="Step").fill("58")
+    expect(position).to_have_text("step 59 of 59")
+    expect(report.get_by_role("button", name="Delete the trace")).to_have_count(0)
+
+
+def test_costs_totals_comparison_charts_and_log_are_there(report: Page) -> None:
+    report.get_by_role("tab", name="Costs").click()
+    idle(report)
+    expect(report.locator(".drawer-body")).to_contain_text("Conv")
+    report.get_by_role("tab", name="Plan", exact=True).click()
+    report.get_by_role("tab", name="Totals").click()
+    expect(report.locator(".drawer-body")).to_contain_text("Largest relative error")
+    report.get_by_role("tab", name="Compare").click()
+    idle(report)
+    report.get_by_label("Compared with").select_option(label=report.locator("option", has_text="onnxruntime").first.inner_text())
+    idle(report)
+    expect(report.locator(".drawer-body .error-card")).to_have_count(0)
+    report.get_by_role("tab", name="Charts").click()
+    report.locator(".plot svg").first.wait_for()
+    idle(report)
+    report.get_by_role("tab", name="Log").click()
+    idle(report)
+    expect(report.locator(".error-card")).to_have_count(0)
+
+
+def test_it_says_that_it_is_a_report_of_which_machine_and_versions(report: Page) -> None:
+    expect(report.locator(".report-note")).to_contain_text("read only")
+    report.get_by_role("button", name="Machine and versions").click()
+    about = report.get_by_role("dialog", name="About this report")
+    for word in ("recorded-mini_mnist", "AMD EPYC", "onnxruntime", "It asks no server"):
+        expect(about).to_contain_text(word)
+
+
+def test_nothing_that_needs_a_server_is_offered(report: Page) -> None:
+    """Neither a button nor a key nor the menu of the graph decides, runs or exports."""
+    node = report.locator('.stage [data-name="relu1"]')
+    node.click()
+    for name in ("Run", "Export", "Pin", "Veto", "Cut", "More…", "Measure", "Show in Netron", "Trace this search"):
+        expect(report.get_by_role("button", name=re.compile(f"^{re.escape(name)}"))).to_have_count(0)
+    for tab in ("Pins", "Runs", "Netron"):
+        expect(report.get_by_role("tab", name=tab, exact=True)).to_have_count(0)
+    before = report.locator(".panel-body").inner_text()
+    for key in ("p", "v", "x", "k", "u", "Enter"):
+        report.keyboard.press(key)
+    node.click(button="right")
+    idle(report)
+    assert report.locator(".panel-body").inner_text() == before
+    expect(report.get_by_role("menu")).to_have_count(0)
+    expect(report.locator(".error-card")).to_have_count(0)
+
+
+def test_it_can_be_used_by_everyone(report: Page) -> None:
+    report.evaluate(AXE.read_text())
+    assert report.evaluate(FAULTS) == []

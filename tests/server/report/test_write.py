@@ -1,0 +1,71 @@
+"""Reports of recorded runs as files: they are small, and hold every node's candidates, the replay, the machine and the versions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from collage_server.report.write import write_report
+
+from collage_core.cli.main import collage
+from collage_core.errors import CollageError
+from tests.helpers.report import answers_in, config_of
+
+MOST_BYTES = 3_000_000
+
+QUICK = "mini_mnist"
+LONG = ("crnn", "gpt2", "quantised", "squeezenet")
+
+
+@pytest.fixture(autouse=True)
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("COLLAGE_HOME", str(tmp_path))
+
+
+def check(text: str, sample: str) -> None:
+    """It is small, and has an answer to whatever the page asks about its run."""
+    run = f"recorded-{sample}"
+    answers, report = answers_in(text), config_of(text)["report"]
+    assert len(text.encode()) < MOST_BYTES
+    snapshot = answers[f"GET runs/{run}"]
+    nodes = answers[f"GET models/{snapshot['model']}/graph"]["graph"]["nodes"]
+    packed = answers[f"GET runs/{run}/candidates?node=*"]
+    assert len(packed["nodes"]) == len(nodes)
+    chosen = [
+        {packed["candidates"][index]["id"] for index in rows["candidates"] if packed["candidates"][index]["chosen"]}
+        for rows in packed["nodes"]
+    ]
+    partition_of = {node: part["id"] for part in snapshot["plan"]["partitions"] for node in part["nodes"]}
+    assert chosen == [{partition_of[node]} for node in range(len(nodes))], "each node is explained by the partition that it is in"
+    assert answers[f"GET runs/{run}/trace"]["facts"]["steps"] > 0
+    assert snapshot["verify"] is not None
+    used = {part["target"] for part in snapshot["plan"]["partitions"]} - {"host"}
+    assert used <= {one["name"] for one in answers["GET toolchains"]["toolchains"]}
+    assert used <= report["versions"].keys()
+    assert report["machine"] == snapshot["machine"] != ""
+
+
+def test_a_recorded_run_as_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "report.html"
+    done = CliRunner().invoke(collage, ["report", QUICK, "-o", str(file)])
+    assert done.exit_code == 0, done.output
+    check(file.read_text(), QUICK)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("sample", LONG)
+def test_recorded_runs_of_samples(tmp_path: Path, sample: str) -> None:
+    write_report(sample, tmp_path / "report.html")
+    check((tmp_path / "report.html").read_text(), sample)
+
+
+def test_an_unknown_run_is_refused_before_a_file_is_written(tmp_path: Path) -> None:
+    with pytest.raises(CollageError, match="there is no run 'nothing'"):
+        write_report("nothing", tmp_path / "report.html")
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(CollageError, match="cannot write"):
+        write_report(QUICK, tmp_path / "missing" / "report.html")
