@@ -7,7 +7,7 @@ import type { GraphJson, ModelGroups, NodeGroupJson, PlanPartition } from "../..
 import { framing, handlesOf } from "../scene/handles";
 import { boxesOf, hullsOf } from "../scene/hulls";
 import { folding, type ShownGraph } from "./fold";
-import { foldOf, groupCount, groupsAround, groupTree, FOLDS_FROM, GROUPINGS, openingGrouping, type GroupTree } from "./groups";
+import { foldOf, groupCount, groupsAround, groupTree, FOLDS_FROM, GROUPINGS, openingGrouping, READABLE, type GroupTree } from "./groups";
 
 const group = (first: number, count: number, name: string, times = 1): NodeGroupJson => ({ first, count, name, times, is_alike: false });
 const groupsOf = (changes: Partial<ModelGroups>): ModelGroups => ({ id: "m1", repeats: [], scopes: [], sections: [], ...changes });
@@ -91,6 +91,15 @@ test("a large model opens folded by what says most in few boxes, else in section
   expect(openingGrouping(240, groupsOf({ scopes: halves, sections }), cut(8, 240))).toBe("partitions");
   expect(openingGrouping(240, groupsOf({ repeats: [group(0, 240, "layer", 12)], scopes: halves, sections }), cut(8, 240))).toBe("repeats");
   expect(openingGrouping(240, groupsOf({ sections }), cut(1, 240))).toBe("sections");
+});
+
+test("boxes that can be read go before more boxes that tell more; where all are too many, the most telling of few", () => {
+  const repeats = [group(0, 30, "m", 2), group(40, 30, "n", 2), group(90, 35, "cv", 3)];
+  const scopes = Array.from({ length: 16 }, (_, i) => group(i * 14, 14, `model.${i}`));
+  const boxes = 225 - 95 + repeats.length;
+  expect([boxes > READABLE, boxes < FOLDS_FROM]).toEqual([true, true]);
+  expect(openingGrouping(225, groupsOf({ repeats, scopes }), [])).toBe("scopes");
+  expect(openingGrouping(225, groupsOf({ repeats }), [])).toBe("repeats");
 });
 
 test("groups are counted without a tree of them: those that stand in no other", () => {

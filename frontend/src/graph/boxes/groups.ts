@@ -109,21 +109,29 @@ function treeOf(roots: readonly Group[]): GroupTree {
 
 /** A model of at least this many nodes opens folded, into fewer boxes than that. */
 export const FOLDS_FROM = 150;
+/** So many boxes have titles that can be read in a window: a grouping into fewer goes before one into more, which tells more of each node. */
+export const READABLE = 75;
 /** Less would be one box for nearly everything. */
 const LEAST_BITS = 0.95;
 /** Another grouping says more only by this factor; of two that say the same, repeated blocks come first. */
 const MORE = 1.05;
 
-/** The grouping with which a model opens: of those that leave few boxes the one that says most. */
+/** The grouping with which a model opens: of those that leave boxes that can be read, or else few boxes, the one that says most. */
 export function openingGrouping(nodes: number, groups: ModelGroups, partitions: readonly PlanPartition[]): Grouping {
   if (nodes < FOLDS_FROM) return "nothing";
+  const readable = bestGrouping(nodes, groups, partitions, READABLE);
+  return readable === "sections" ? bestGrouping(nodes, groups, partitions, FOLDS_FROM) : readable;
+}
+
+/** The grouping into fewer than `most` boxes that says most; sections where none says enough. */
+function bestGrouping(nodes: number, groups: ModelGroups, partitions: readonly PlanPartition[], most: number): Grouping {
   const sizes = partitions.filter(isGroup).map((one) => ({ count: one.nodes.length, times: 1 }));
   const kinds: [Grouping, { count: number; times: number }[]][] = [["repeats", outermost(groups.repeats)], ["partitions", sizes], ["scopes", outermost(groups.scopes)]];
-  let [best, most]: [Grouping, number] = ["sections", LEAST_BITS];
+  let [best, mostBits]: [Grouping, number] = ["sections", LEAST_BITS];
   for (const [by, found] of kinds) {
     const single = found.reduce((left, one) => left - one.count, nodes);
     const bits = bitsOf(nodes, found, single);
-    if (single + found.length < FOLDS_FROM && bits > most * (best === "sections" ? 1 : MORE)) [best, most] = [by, bits];
+    if (single + found.length < most && bits > mostBits * (best === "sections" ? 1 : MORE)) [best, mostBits] = [by, bits];
   }
   return best;
 }
