@@ -19,6 +19,7 @@ from onnx_suite_case import CRASHED, NOT_RUN, OUTCOMES, REFUSED, RIGHT, Outcome,
 from collage_core.base.isolation.errors import WorkerError
 from collage_core.base.isolation.worker import Pool
 
+WORKER = "suite"
 LONGEST_S = 60.0
 LEAST_RIGHT = 0.97
 """Share of the tests that ONNX Runtime runs which must be right."""
@@ -33,26 +34,32 @@ def main() -> int:
     parser.add_argument("--targets", default="onnxruntime", help="toolchains, with commas between")
     parser.add_argument("--json", type=Path, help="file for all outcomes")
     given = parser.parse_args()
-    asked = [name for name in names() if given.only in name][:: given.every]
     outcomes = []
-    for outcome in run_all(asked, given.targets.split(",")):
-        outcomes.append(outcome)
-        if sys.stderr.isatty():
-            print(f"\r{len(outcomes)} of {len(asked)} {outcome.name:60.60}", end="", file=sys.stderr)
+    with Pool() as pool:
+        asked = [name for name in known(pool) if given.only in name][:: given.every]
+        for outcome in run_all(pool, asked, given.targets.split(",")):
+            outcomes.append(outcome)
+            if sys.stderr.isatty():
+                print(f"\r{len(outcomes)} of {len(asked)} {outcome.name:60.60}", end="", file=sys.stderr)
     if given.json:
         given.json.write_text(json.dumps([outcome.to_json() for outcome in outcomes], indent=1) + "\n")
     print(report(outcomes))
     return 0 if is_good(outcomes) else 1
 
 
-def run_all(asked: Sequence[str], targets: Sequence[str]) -> Iterator[Outcome]:
+def known(pool: Pool) -> list[str]:
+    """Return the names of all tests; the worker that will run them generates them."""
+    found: list[str] = pool.worker(WORKER).call(names, timeout_s=LONGEST_S)
+    return found
+
+
+def run_all(pool: Pool, asked: Sequence[str], targets: Sequence[str]) -> Iterator[Outcome]:
     """Yield the outcome of each test, in one worker process that is replaced where a test ends it."""
-    with Pool() as pool:
-        for name in asked:
-            try:
-                yield pool.worker("suite").call(run_case, name, tuple(targets), timeout_s=LONGEST_S)
-            except WorkerError as error:
-                yield Outcome(name, CRASHED, error.what)
+    for name in asked:
+        try:
+            yield pool.worker(WORKER).call(run_case, name, tuple(targets), timeout_s=LONGEST_S)
+        except WorkerError as error:
+            yield Outcome(name, CRASHED, error.what)
 
 
 def is_good(outcomes: Sequence[Outcome]) -> bool:
