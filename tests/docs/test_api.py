@@ -74,6 +74,8 @@ MISTAKES: list[tuple[str, str, Any, int, str]] = [
     ("POST", "/api/v1/runs/nothing/other-terms", {"targets": ["tvm"]}, 404, "unknown_run"),
     ("POST", "/api/v1/runs/nothing/against", {"text": "{}"}, 404, "unknown_run"),
     ("GET", "/api/v1/runs/nothing/worth", None, 404, "unknown_run"),
+    ("POST", "/api/v1/runs/nothing/profile", {}, 404, "unknown_run"),
+    ("GET", "/api/v1/runs/nothing/undecided", None, 404, "unknown_run"),
     ("POST", "/api/v1/runs/nothing/effects", {"targets": ["tvm"]}, 404, "unknown_run"),
     ("GET", "/api/v1/runs/nothing/plan", None, 404, "unknown_run"),
     ("GET", "/api/v1/runs/nothing/document", None, 404, "unknown_run"),
