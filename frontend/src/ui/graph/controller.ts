@@ -33,6 +33,7 @@ import { partitions } from "../../state/run/run";
 import { toggleGroup } from "../../state/selection/navigation";
 import { outlined, selectedNodes, toggleNodes } from "../../state/selection/selected";
 import { hovered, select, selection, selectionOf } from "../../state/selection/selection";
+import { insideOf } from "../../state/tables/inside";
 import { ElementLayer } from "./element_layer";
 import { listenToGestures } from "./gestures";
 
@@ -96,7 +97,7 @@ class GraphController {
   /** Read everything that a frame shows, so that a change of it requests a frame. */
   private watch(): void {
     void [camera.value, theme.value, hulls.value, nodePaints.value, selection.value, outlined.value, hovered.value, marked.value, triedIds.value];
-    void [overlay.value, lastChange.value, partitions.value, constraints.value];
+    void [overlay.value, lastChange.value, partitions.value, constraints.value, insideOf.value];
     void [groupsDrawn.value, focusWanted.value, drawnCrossings.value];
     const scene = model.value?.scene;
     if (scene !== this.shown) {
