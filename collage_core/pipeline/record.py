@@ -170,7 +170,7 @@ class RunRecord:
         return self._alone_s(())
 
     def _alone_s(self, described: Collection[str]) -> dict[tuple[int, str], float]:
-        """As `alone_s`, with the estimates of the targets in `described`: of the others an estimate is a bound that steered the search."""
+        """Return `alone_s` with the estimates of the targets in `described`: other estimates are bounds that steered the search."""
         made: dict[tuple[int, str], float] = {}
         for costed in self.candidates:
             cost = costed.cost

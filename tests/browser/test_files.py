@@ -93,7 +93,7 @@ def test_a_dynamic_dimension_is_asked_for(start: Watched, tmp_path: Path) -> Non
 
 
 def test_a_typed_size_is_not_lost_and_is_the_suggestion_of_the_next_time(start: Watched, tmp_path: Path) -> None:
-    """Neither by a mistake beside it, nor where the model cannot be opened with it."""
+    """A mistake beside it does not take it away, nor does a model that cannot be opened with it."""
     page = start.page
     text = "g (float[n,k] x) => (float[n,m] z) { [product] z = MatMul(x, w) }"
     path = write(tmp_path, model_of(text, {"w": weights(4, 4)}), "product.onnx")

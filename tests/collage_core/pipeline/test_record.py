@@ -50,7 +50,7 @@ def test_an_estimate_is_no_time_of_a_node_alone() -> None:
 
 
 def test_shares_of_an_estimated_cost_are_estimates_themselves() -> None:
-    """As with a described toolchain, of which nothing is measured."""
+    """A described toolchain is not measured at all."""
     found = read_record(RECORDED / "mnist.json.gz")
     estimated = [replace(item, cost=replace(item.cost, source="estimate")) for item in found.candidates]
     partitions = tuple(one.model_copy(update={"source": "estimate"}) for one in found.plan.partitions)

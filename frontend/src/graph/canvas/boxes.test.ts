@@ -14,7 +14,7 @@ interface Fill {
   end: number;
 }
 
-/** The colours that are filled at the header, in the body and at the lower end of a box of this height, last. */
+/** The last fill at the header, in the body and at the lower end of a box of this height. */
 function filledDown(height: number, k = 0.2, painted: "no" | "node" | "group" = "no"): (Fill | undefined)[] {
   const filled: Fill[] = [];
   const context = {
