@@ -106,7 +106,8 @@ def test_it_computes_what_the_model_computes(made: tuple[Path, Path, dict[str, A
     assert told["bench"]["median_s"] > 0
     predicted = {part["id"]: part["predicted_s"] for part in told["profile"]["partitions"]}
     costs = {part["id"]: part["cost_s"] for part in found["plan"]["partitions"] if part["target"] != HOST_TARGET}
-    assert predicted == costs, "each partition is timed inside the whole, beside its cost"
+    assert {one for joined in predicted for one in joined.split("+")} == costs.keys(), "partitions that follow each other may run as one"
+    assert sum(predicted.values()) == pytest.approx(sum(costs.values())), "each is timed inside the whole, beside its cost"
     with np.load(tmp_path / "outputs.npz") as got:
         assert largest_error(dict(got), model.reference(inputs)) < 1e-5
 
