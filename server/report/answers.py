@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 from urllib.parse import quote
 
@@ -25,6 +26,9 @@ RECORDED = "recorded-"
 
 READS = ("", "/candidates", "/rules", "/estimates", "/node-times", "/shapes", "/bodies", "/log")
 """Resources of every run that the page reads, after the run's own path."""
+
+SEARCHED = ("/worth", "/undecided")
+"""Resources that take a search or more; a report of a model for which one takes too long goes without it."""
 
 ALL_NODES_S = 1800.0
 """Longest that the candidates of all nodes, or their regrets, may take, for a model of thousands of nodes."""
@@ -88,6 +92,9 @@ def collect(app: Flask, run: str) -> tuple[Answers, dict[str, Any]]:
         asked.ask("models", {"sample": run.removeprefix(RECORDED)})
     for read in READS:
         asked.keep(path + read)
+    for read in SEARCHED:
+        with suppress(CollageError):
+            asked.keep(path + read)
     _keep_model(asked, snapshot["model"])
     _keep_reasons(asked, app.extensions["collage"], run, path)
     _keep_baselines(asked, path, snapshot)

@@ -86,6 +86,8 @@ def test_its_replay_is_stepped_and_scrubbed(report: Page) -> None:
     expect(position).to_have_text("step 4 of 59")
     idle(report)
     assert report.locator(".replay-words").inner_text() != first
+    report.get_by_role("button", name="What is undecided?").click()
+    expect(report.locator(".toss-ups [role=status]").first).to_be_visible()
     report.get_by_role("slider", name="Step").fill("58")
     expect(position).to_have_text("step 59 of 59")
     expect(report.get_by_role("button", name="Delete the trace")).to_have_count(0)
@@ -98,7 +100,11 @@ def test_costs_totals_comparison_charts_and_log_are_there(report: Page) -> None:
     report.get_by_role("tab", name="Plan", exact=True).click()
     report.get_by_role("tab", name="Totals").click()
     expect(report.locator(".drawer-body")).to_contain_text("Largest relative error")
+    report.get_by_role("button", name="Which toolchains are worth having?").click()
+    expect(report.locator(".worth [role=status]")).to_be_visible()
     report.get_by_role("tab", name="Compare").click()
+    idle(report)
+    expect(report.get_by_role("button", name="Your own…")).to_have_count(0)
     idle(report)
     report.get_by_label("Compared with").select_option(label=report.locator("option", has_text="onnxruntime").first.inner_text())
     idle(report)
@@ -123,7 +129,7 @@ def test_nothing_that_needs_a_server_is_offered(report: Page) -> None:
     """Neither a button nor a key nor the menu of the graph decides, runs or exports."""
     node = report.locator('.stage [data-name="relu1"]')
     node.click()
-    for name in ("Run", "Export", "Pin", "Veto", "Cut", "More…", "Measure", "Show in Netron", "Trace this search"):
+    for name in ("Run", "Export", "Pin", "Veto", "Cut", "More…", "Measure", "Show in Netron", "Trace this search", "Time inside"):
         expect(report.get_by_role("button", name=re.compile(f"^{re.escape(name)}"))).to_have_count(0)
     for tab in ("Pins", "Runs", "Netron"):
         expect(report.get_by_role("tab", name=tab, exact=True)).to_have_count(0)

@@ -3,6 +3,7 @@
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { signedDuration, duration, plural } from "../../base/format";
+import { isReport } from "../../data/config";
 import type { Difference } from "../../data/overlays/difference";
 import { MEANING } from "../../data/plan/basis";
 import { unknownCosts } from "../../data/plan/summary";
@@ -39,9 +40,11 @@ export function CompareTab(): JSX.Element {
         <button type="button" aria-pressed={overlay.value === "difference"} onClick={() => (overlay.value = overlay.value === "difference" ? "target" : "difference")}>
           Show on the graph
         </button>
-        <button type="button" aria-expanded={isGiving.value} title="Hold a plan of your own, or a runtime's own assignment, against this one" onClick={() => (isGiving.value = !isGiving.value)}>
-          Your own…
-        </button>
+        {!isReport && (
+          <button type="button" aria-expanded={isGiving.value} title="Hold a plan of your own, or a runtime's own assignment, against this one" onClick={() => (isGiving.value = !isGiving.value)}>
+            Your own…
+          </button>
+        )}
         <span class="spacer" />
         <Choice
           label="Compare by"

@@ -3,6 +3,7 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { duration, plural, plusMinus, signedDuration } from "../../base/format";
+import { isReport } from "../../data/config";
 import { UNCERTAIN } from "../../data/overlays/certainty";
 import type { PlanInfo, PlanPartition } from "../../data/protocol";
 import { partitionsCsv } from "../../data/tables/csv";
@@ -34,9 +35,11 @@ export function PartitionsTab(): JSX.Element {
       <div class="table-bar">
         <TotalByTarget plan={plan} />
         <span class="spacer" />
-        <button type="button" disabled={isProfiling.value || whyNoProfile.value !== ""} title={whyNoProfile.value || "Run the artifact for about a second, and time each partition inside the whole"} onClick={() => void profileRun()}>
-          {isProfiling.value ? "Timing…" : "Time inside the whole"}
-        </button>
+        {!isReport && (
+          <button type="button" disabled={isProfiling.value || whyNoProfile.value !== ""} title={whyNoProfile.value || "Run the artifact for about a second, and time each partition inside the whole"} onClick={() => void profileRun()}>
+            {isProfiling.value ? "Timing…" : "Time inside the whole"}
+          </button>
+        )}
         <SaveMenu what="the partitions" formats={[{ name: "CSV", says: "Save the partitions, dearest first, and the transitions", save: () => savePartitions(sorted, plan) }]} />
       </div>
       {profileError.value && <ErrorCard error={profileError.value} />}

@@ -3,6 +3,7 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { plural } from "../../../base/format";
+import { isReport } from "../../../data/config";
 import type { RunUndecided } from "../../../data/protocol";
 import { rivalText, theseText, tossUpLines } from "../../../data/run/undecided";
 import { askUndecided, decidedText, decidingError, isLookingUp, measureUndecided, measuringOn, stopMeasuringOn, undecided } from "../../../state/run/deciding";
@@ -42,7 +43,7 @@ function Answer({ found }: { found: RunUndecided }): JSX.Element {
         ))}
         {found.rivals.length > SHOWN && <li class="muted">{`and ${plural(found.rivals.length - SHOWN, "other")}`}</li>}
       </ul>
-      {found.rivals.length > 0 && <MeasureOn found={found} />}
+      {found.rivals.length > 0 && !isReport && <MeasureOn found={found} />}
     </div>
   );
 }
