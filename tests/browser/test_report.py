@@ -133,6 +133,7 @@ def test_nothing_that_needs_a_server_is_offered(report: Page) -> None:
         expect(report.get_by_role("button", name=re.compile(f"^{re.escape(name)}"))).to_have_count(0)
     for tab in ("Pins", "Runs", "Netron"):
         expect(report.get_by_role("tab", name=tab, exact=True)).to_have_count(0)
+    expect(report.locator(".panel-body input")).to_have_count(0)
     before = report.locator(".panel-body").inner_text()
     for key in ("p", "v", "x", "k", "u", "Enter"):
         report.keyboard.press(key)

@@ -3,6 +3,7 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { duration } from "../../base/format";
+import { isReport } from "../../data/config";
 import { parseCost } from "../../data/plan/typed_cost";
 import { isDeciding, setCost, terms } from "../../state/plan/decisions";
 import { partitionOf } from "../../state/run/run";
@@ -26,7 +27,7 @@ function subject(): Subject | null {
 
 export function TypedCostField(): JSX.Element | null {
   const found = subject();
-  if (!found || found.target === "host") return null;
+  if (isReport || !found || found.target === "host") return null;
   return <Field key={found.id} {...found} />;
 }
 
