@@ -13,7 +13,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Annotated, Any, get_args, get_origin
 
-from docs_markdown import anchor, code, first_paragraph, keys, keys_table, plain, table
+from docs_markdown import anchor, code, introduction, keys, keys_table, plain, table
 
 from collage_core.base.validation import MustBe
 from collage_core.cost.cost import Cost, Tuned
@@ -106,7 +106,7 @@ def _sections(classes: Sequence[type[Any]], level: int, shown: Iterable[type[Any
     linked = set(classes if shown is None else shown)
     for cls in classes:
         yield f"({anchor(cls)})=\n{'#' * level} {cls.__name__}"
-        yield first_paragraph(cls)
+        yield introduction(cls)
         if keys(cls):
             yield keys_table(cls, linked)
 
@@ -151,7 +151,7 @@ def _described_parts() -> Iterator[str]:
     )
     for name, rule in RULES.items():
         yield f"### Rule `{name}`"
-        yield first_paragraph(rule)
+        yield introduction(rule)
         rows = [(code(rule.words.get(key.name, key.name)), key.default, key.meaning) for key in keys(rule)]
         if rows:
             yield table(("key", "unless given", "means"), rows)

@@ -61,11 +61,11 @@ def anchor(cls: type[Any]) -> str:
     return f"format-{cls.__name__.lower()}"
 
 
-def first_paragraph(cls: type[Any]) -> str:
+def introduction(cls: type[Any]) -> str:
     """Return what the docstring of `cls` says before its sections, as Markdown; nothing where it has no docstring of its own."""
     text = inspect.cleandoc(cls.__doc__ or "")
     is_made = text.startswith(f"{cls.__name__}(")  # by `dataclass`
-    return "" if is_made else "\n\n".join(map(plain, re.split(r"\n\n(?:\w+:\n|.*\Z)", text, maxsplit=1)[:1]))
+    return "" if is_made else "\n\n".join(map(plain, re.split(r"(?:^|\n\n)\w+:\n", text)[0].split("\n\n")))
 
 
 def attributes(cls: type[Any]) -> dict[str, str]:

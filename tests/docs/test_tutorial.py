@@ -45,12 +45,12 @@ def ours() -> list[list[str]]:
 
 def test_every_command_is_run_or_has_its_reason() -> None:
     assert {line for line in commands() if not line.startswith(PROGRAM)} == NOT_RUN.keys()
-    assert {name for name, *_ in ours()} - {"explain", "compare"} == STAND_INS.keys()
+    assert {name for name, *_ in ours()} - {"explain", "compare", "session"} == STAND_INS.keys()
 
 
 def test_the_commands_have_options_that_there_are() -> None:
     written = [*ours(), *(shlex.split(line) for line in re.findall(r"^ *- run: collage (.*)$", TUTORIAL, re.M))]
-    assert len(written) == 8
+    assert len(written) == 9
     for name, *words in written:
         collage.commands[name].make_context(name, list(words))
 
@@ -79,10 +79,11 @@ def test_what_asks_about_a_run_answers_as_it_stands_there(
         if words[0] not in STAND_INS:
             status, said[" ".join(words)], error = in_this_process(capsys, *words)
             assert status == 0, error
-    assert len(said) == 4
+    assert len(said) == 5
     assert "LSTM" in said["compare out out#onnxruntime"]
     assert "ncnn" in said["explain out --node /cnn/conv0/Conv"]
     assert (tmp_path / "charts.html").is_file()
+    assert (tmp_path / "crnn.collage").is_file()
 
 
 def ms(seconds: float | None) -> str:

@@ -11,7 +11,7 @@ import docs_commands
 import docs_formats
 import docs_markdown
 import pytest
-from docs_markdown import Key, attributes, code, first_paragraph, keys, plain, words
+from docs_markdown import Key, attributes, code, introduction, keys, plain, words
 from pydantic import BaseModel, Field
 
 from collage_core.cost.database.record_validation import FIELD_TYPES
@@ -41,8 +41,10 @@ class Outer:
 
 
 class Model(BaseModel):
-    """Attributes:
-    from_: Where it begins.
+    """A model.
+
+    Attributes:
+        from_: Where it begins.
     """
 
     from_: int = Field(alias="from", default=3)
@@ -74,8 +76,8 @@ def test_a_class_is_said_key_by_key() -> None:
         Key("more", "object of whole number", "`{}`", ""),
     ]
     assert keys(Model) == [Key("from", "whole number", "`3`", "Where it begins.")]
-    assert first_paragraph(Outer) == "An example; `first` comes first."
-    assert first_paragraph(Inner) == ""
+    assert introduction(Outer) == "An example; `first` comes first.\n\nAnd a second paragraph."
+    assert introduction(Inner) == ""
     assert attributes(Inner) == {}
 
 
