@@ -201,7 +201,7 @@ def editor(tab: Watched) -> Watched:
 def test_mistakes_of_a_description_are_told_with_their_line(editor: Watched) -> None:
     page = editor.page
     text = page.get_by_role("textbox", name="Description of a toolchain, as TOML")
-    attempt = page.get_by_title(re.compile("^Find the best plan with it"))
+    attempt = page.locator(".table-bar").get_by_role("button", name="Try", exact=True)
     good = text.input_value()
     text.fill(good.replace("Relu(Conv(*, *) |", "Relu(Cov(*, *) |"))
     editor.idle()
@@ -246,7 +246,7 @@ def test_a_described_toolchain_is_tried_discarded_and_kept(editor: Watched) -> N
     expect(brings).to_have_count(0)
     expect(here).to_have_count(0)
     expect(page.get_by_role("radio", name="Target", exact=True)).to_have_attribute("aria-checked", "true")
-    page.get_by_title(re.compile("^Find the best plan with it")).click()
+    page.locator(".table-bar").get_by_role("button", name="Try", exact=True).click()
     editor.idle()
     brings.get_by_role("button", name="Keep").click()
     editor.idle()
