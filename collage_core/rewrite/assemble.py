@@ -112,22 +112,38 @@ def assemble(
             write_constants(renamed, folder)
         if sample is not None:
             _write_sample(folder, [sample[tensor.name] for tensor in graph_inputs])
-        files = {path.relative_to(folder).as_posix(): fingerprint(path) for path in sorted(folder.rglob("*")) if path.is_file()}
-        manifest = Manifest(
-            about=dict(about or {}),
-            inputs=tuple(graph_inputs),
-            outputs=outputs,
-            threads=threads,
-            tvm=tools["tvm"].availability().version if form == MODULE else "",
-            machine=Machine.here(),
-            partitions=tuple(entry for entry, _ in built),
-            files=files,
-            form=form,
-            aliases=renamed.aliases,
-            constants=renamed.tensors,
-        )
-        (folder / NAME).write_text(json.dumps(manifest.to_json(), indent=1) + "\n")
+        version = tools["tvm"].availability().version if form == MODULE else ""
+        entries = tuple(entry for entry, _ in built)
+        _write_manifest(task, dict(about or {}), tuple(graph_inputs), outputs, entries, version, renamed)
         _publish(folder, out)
+
+
+def _write_manifest(
+    task: _Task,
+    about: dict[str, Any],
+    inputs: tuple[Tensor, ...],
+    outputs: tuple[Tensor, ...],
+    partitions: tuple[PartitionEntry, ...],
+    tvm: str,
+    renamed: Renamed,
+) -> None:
+    """Write the manifest, which lists every other file of the folder with its hash."""
+    folder = task.folder
+    files = {path.relative_to(folder).as_posix(): fingerprint(path) for path in sorted(folder.rglob("*")) if path.is_file()}
+    manifest = Manifest(
+        about=about,
+        inputs=inputs,
+        outputs=outputs,
+        threads=task.threads,
+        tvm=tvm,
+        machine=Machine.here(),
+        partitions=partitions,
+        files=files,
+        form=task.form,
+        aliases=renamed.aliases,
+        constants=renamed.tensors,
+    )
+    (folder / NAME).write_text(json.dumps(manifest.to_json(), indent=1) + "\n")
 
 
 def _write_sample(folder: Path, values: Sequence[Any]) -> None:
