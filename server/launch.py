@@ -26,6 +26,7 @@ from .app import create_app
 from .base.session_manifest import SUFFIX
 from .config import DEFAULT_PORT, ServerConfig
 from .models.store import FixedInputs, ModelStore
+from .sessions.from_folder import is_run, open_run
 from .sessions.open import open_session
 
 PORTS_TRIED = 100
@@ -44,6 +45,7 @@ def serve(
     shapes: Mapping[str, Sequence[int] | str] | None = None,
     values: Mapping[str, str] | None = None,
     region: str | None = None,
+    run_model: str | None = None,
     hosts: Sequence[str] = (),
     behind_proxy: bool = False,
 ) -> None:
@@ -52,11 +54,12 @@ def serve(
     Args:
         host: Address to listen at.
         port: None for `DEFAULT_PORT`, or the next free one after it.
-        model: Name of a sample, or path of a model or of a session, to show first.
+        model: Name of a sample, or path of a model, of a session or of the folder of a run, to show first.
         open_browser: Show the page in the user's browser, where there is one.
         shapes: Input name to shape, for `model`; text such as ``1,{16,64}`` for several.
         values: Input name to the value that it always has, for `model`.
         region: Name of the region of `model`, a Relax module; the largest one unless given.
+        run_model: The file of the model of the run in the folder `model`.
         hosts: Further names under which the page is asked for, such as a proxy's.
         behind_proxy: One proxy in front sets ``X-Forwarded-…``.
 
@@ -66,7 +69,9 @@ def serve(
     config = ServerConfig(host=host, hosts=tuple(hosts), behind_proxy=behind_proxy)
     with closing(listen(host, port)) as listening:
         if model is not None:
-            config = open_first(config, model, FixedInputs(shapes or {}, values or {}, region))
+            config = open_first(config, model, FixedInputs(shapes or {}, values or {}, region), run_model)
+        elif run_model is not None:
+            raise _only_of_run(run_model, None)
         _run(config, listening, open_browser)
 
 
@@ -91,21 +96,30 @@ def listen(host: str, port: int | None) -> socket.socket:
     return _bound(family, address, 0)
 
 
-def open_first(config: ServerConfig, named: str, fixed: FixedInputs) -> ServerConfig:
-    """Open a sample, a model or a session, and return `config` so that the page shows it first.
+def open_first(config: ServerConfig, named: str, fixed: FixedInputs, run_model: str | None = None) -> ServerConfig:
+    """Open a sample, a model, a session or the folder of a run, and return `config` so that the page shows it first.
 
     Raises:
         CollageError: it cannot be opened.
     """
-    path = expanded(named)
-    if path.suffix.lower() != SUFFIX:
+    path, is_of_run = expanded(named), is_run(named)
+    if run_model is not None and not is_of_run:
+        raise _only_of_run(run_model, named)
+    if not is_of_run and path.suffix.lower() != SUFFIX:
         return replace(config, model=open_model(config, named, fixed))
+    what = "run" if is_of_run else "session"
     if fixed != FixedInputs():
-        raise CollageError(f"the session {named!r} has the shapes and values of its model", "leave them out", "invalid")
-    opened = open_session(config, ModelStore(config), path)
-    said = f"opened the session of {opened.model.name!r}, with runs: {len(opened.runs)}, new here: {opened.added}"
+        raise CollageError(f"the {what} {named!r} has the shapes and values of its model", "leave them out", "invalid")
+    store = ModelStore(config)
+    opened = open_run(config, store, named, run_model) if is_of_run else open_session(config, store, path)
+    said = f"opened the {what} of {opened.model.name!r}, with runs: {len(opened.runs)}, new here: {opened.added}"
     print("; ".join(filter(None, (said, opened.notice))), file=sys.stderr, flush=True)
     return replace(config, model=opened.model.id, run=opened.shown)
+
+
+def _only_of_run(model: str, named: str | None) -> CollageError:
+    what = "nothing is opened" if named is None else f"{named!r} is no folder of a run"
+    return CollageError(f"--model {model!r} says which file the model of a run is, and {what}", "leave --model out", "invalid")
 
 
 def open_model(config: ServerConfig, model: str, fixed: FixedInputs) -> str:

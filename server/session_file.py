@@ -19,21 +19,23 @@ from .launch import open_model
 from .models.store import FixedInputs
 from .runs import store as run_store
 from .services import Services, make
+from .sessions.from_folder import is_run, open_run
 from .sessions.save import Contents, contents_of_model, contents_of_run, session_pieces
 
 
-def save_session(named: str, out: Path, *, with_model: bool = True) -> Contents:
+def save_session(named: str, out: Path, *, with_model: bool = True, run_model: str | None = None) -> Contents:
     """Write the session of a run, or of a model with all of its runs, to the file `out`.
 
     Args:
-        named: Id of a run or of a model in the store, name of a sample, or path of a model.
+        named: Id of a run or of a model in the store, name of a sample, path of a model, or folder of a run.
+        run_model: The file of the model of a run in a folder.
 
     Raises:
         CollageError: there is no such thing, or the file cannot be written.
     """
     config = ServerConfig()
     with closing(make(config)) as services:
-        contents = _named(services, config, named, with_model)
+        contents = _named(services, config, named, with_model, run_model)
         beside = out.with_name(f".{out.name}.{secrets.token_hex(4)}")
         try:
             with beside.open("wb") as file:
@@ -46,7 +48,10 @@ def save_session(named: str, out: Path, *, with_model: bool = True) -> Contents:
     return contents
 
 
-def _named(services: Services, config: ServerConfig, named: str, with_model: bool) -> Contents:
+def _named(services: Services, config: ServerConfig, named: str, with_model: bool, run_model: str | None) -> Contents:
+    if run_model is not None or is_run(named):
+        opened = open_run(config, services.models, named, run_model)
+        return contents_of_run(services, opened.runs[0], with_model=with_model)
     if is_id(named) and not os.path.exists(expanded(named)):
         if (run_store.runs_folder() / named / run_store.SNAPSHOT).exists() or named in services.recorded.ids():
             return contents_of_run(services, named, with_model=with_model)

@@ -42,7 +42,7 @@ def folder_given(folder: Path) -> FolderGiven:
         if weights:
             message = f"{name} holds no ONNX model; {str(weights[0].relative_to(folder))!r} holds weights without a graph"
             return FolderGiven(message, "export it first, such as with `optimum-cli export onnx --model FOLDER OUT`", "not_onnx")
-        return FolderGiven(f"{name} is a folder, not a model file", "name an .onnx file", "not_onnx")
+        return FolderGiven(f"{name} is a folder, not a model file", "name an .onnx file; the folder of a run has a run.json.gz", "not_onnx")
     if len(found) == 1:
         hint = f"name the file in it, such as {str(found[0].relative_to(folder))!r}"
         return FolderGiven(f"{name} is a folder, not a model file", hint, "not_onnx", [str(found[0])])

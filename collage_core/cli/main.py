@@ -24,7 +24,7 @@ from .listings import models, toolchains
 from .partition import candidates, partition
 from .plans import apply, run, search
 from .report import report
-from .run_options import SHAPE_HELP, VALUE_HELP, ShapesCommand, plain_shapes, value
+from .run_options import RUN_MODEL_HELP, SHAPE_HELP, VALUE_HELP, ShapesCommand, plain_shapes, value
 from .say import say
 from .serve import serve
 from .session import session
@@ -46,6 +46,7 @@ def collage() -> None:
 @click.option("--shape", "shapes", multiple=True, metavar="INPUT=1,3,224,224", help=SHAPE_HELP)
 @click.option("--value", "values", multiple=True, metavar="INPUT=16000", help=VALUE_HELP)
 @click.option("--region", metavar="NAME", help="The region to open of a Relax module; the largest unless given.")
+@click.option("--model", "run_model", metavar="MODEL", help=RUN_MODEL_HELP)
 @click.option("--allow-host", "hosts", multiple=True, metavar="NAME", help="Another name by which the page is reached. Repeatable.")
 @click.option("--behind-proxy", is_flag=True, help="Trust the forwarded headers of one proxy in front.")
 def explore(
@@ -56,15 +57,20 @@ def explore(
     shapes: tuple[str, ...],
     values: tuple[str, ...],
     region: str | None,
+    run_model: str | None,
     hosts: tuple[str, ...],
     behind_proxy: bool,
 ) -> None:
-    """Start the explorer, with MODEL (or a session, FILE.collage) open in it if one is given, and print its address."""
+    """Start the explorer, and print its address.
+
+    MODEL is what it shows first: a model or a sample, a session (FILE.collage), or a run (a folder that `collage partition --out` wrote).
+    """
     from importlib import import_module
 
     launch = import_module("collage_server.launch")
     fixed = {"shapes": plain_shapes(shapes), "values": dict(map(value, values)), "region": region}
-    launch.serve(host=host, port=port, model=model, open_browser=not no_browser, hosts=hosts, behind_proxy=behind_proxy, **fixed)
+    shown = {"model": model, "run_model": run_model, **fixed}
+    launch.serve(host=host, port=port, open_browser=not no_browser, hosts=hosts, behind_proxy=behind_proxy, **shown)
 
 
 for command in (

@@ -7,17 +7,20 @@ from pathlib import Path
 
 import click
 
+from .run_options import RUN_MODEL_HELP
 from .say import say
 
 
 @click.command()
 @click.argument("run")
 @click.option("-o", "--out", type=click.Path(path_type=Path), help="The file to write; <RUN>.html unless given.")
-def report(run: str, out: Path | None) -> None:
+@click.option("--model", metavar="MODEL", help=RUN_MODEL_HELP)
+def report(run: str, out: Path | None, model: str | None) -> None:
     """Write a report of RUN: one HTML file that shows everything of it without a server.
 
-    RUN is the id of a run of the explorer, or the name of a sample, whose recorded run it is then.
+    RUN is the id of a run of the explorer, a folder that `collage partition --out` wrote, or the name of a sample, whose recorded run it is
+    then.
     """
-    file = out or Path(f"{run}.html")
-    import_module("collage_server.report.write").write_report(run, file)
+    file = out or Path(f"{Path(run).resolve().name}.html")
+    import_module("collage_server.report.write").write_report(run, file, model)
     say(f"wrote {file}", err=True)

@@ -37,6 +37,7 @@ FORM_HELP = (
     "Form of the artifact: module (compiled by TVM), pieces (a file for each partition, without TVM), native (the whole model in the files "
     "of its only toolchain, with a loader), auto (the last of these that the plan can have)."
 )
+RUN_MODEL_HELP = "The file of the model of a run in a folder; unless given, a model that is open, a sample, or the hash alone."
 VALUE_HELP = "Fix a small input's value (a sample rate): it becomes a constant and is folded. Repeatable."
 REGION_HELP = "One region of a Relax module, such as main.0, its first of the function main; all, each in a run of its own, unless given."
 OBJECTIVE_HELP = "time, bytes, partitions, memory: one after another (bytes,time) or as a sum (time+2e-10*bytes)."

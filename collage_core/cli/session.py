@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from .run_options import RUN_MODEL_HELP
 from .say import say
 
 
@@ -13,14 +14,17 @@ from .say import say
 @click.argument("named", metavar="MODEL_OR_RUN")
 @click.option("-o", "--out", type=click.Path(path_type=Path), required=True, help="The file to write, such as NAME.collage.")
 @click.option("--without-model", is_flag=True, help="Leave the model's file out, and put in its hash alone.")
-def session(named: str, out: Path, without_model: bool) -> None:
+@click.option("--model", metavar="MODEL", help=RUN_MODEL_HELP)
+def session(named: str, out: Path, without_model: bool, model: str | None) -> None:
     """Write a session file: a model that is open in the explorer with all of its runs, or one run.
 
-    MODEL_OR_RUN is the id of a run or of a model, the name of a sample, or the path of a model.
+    MODEL_OR_RUN is the id of a run or of a model, the name of a sample, the path of a model, or a folder that `collage partition --out`
+    wrote.
     """
     from importlib import import_module
 
-    contents = import_module("collage_server.session_file").save_session(named, out, with_model=not without_model)
+    save_session = import_module("collage_server.session_file").save_session
+    contents = save_session(named, out, with_model=not without_model, run_model=model)
     count = len(contents.runs)
     runs = f"{count} run{'' if count == 1 else 's'}"
     model = "the model" if contents.files else f"no model, but its hash {contents.model.id[:12]}"

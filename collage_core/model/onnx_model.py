@@ -124,7 +124,7 @@ class OnnxModel:
             self._model, provenance = unfolded
         self.folded = gone + provenance.gone
         self.precision = _precision(user)
-        self.is_quantised = any(_quantises(op_name(node)) for node in all_nodes(user.graph))
+        self.is_quantised = any(quantises(op_name(node)) for node in all_nodes(user.graph))
         if not fold:
             _ = self._reference
         if not self._model.graph.node:
@@ -362,7 +362,7 @@ def _precision(model: ModelProto) -> str:
     return next((name for name in ("bfloat16", "float16") if name in used), "float32")
 
 
-def _quantises(op: str) -> bool:
+def quantises(op: str) -> bool:
     """Return whether `op` computes in quantised numbers."""
     last = op.rsplit(".", 1)[-1]
     return last == "QuantizeLinear" or "DynamicQuantize" in last or "Integer" in last or last.startswith(("QLinear", "QAttention", "QGemm"))

@@ -76,6 +76,13 @@ def file_named(name: str) -> ExportFile:
     raise CollageError(f"no export is called {name[:60]!r}", f"it is one of {', '.join(one.name for one in FILES)}", "unknown_export")
 
 
+def check_formats(formats: Sequence[str], known: Sequence[str] = FORMATS) -> None:
+    """Raise CollageError where one of `formats` is not among `known`, or there is none."""
+    unknown = next((one for one in formats if one not in known), None)
+    if unknown is not None or not formats:
+        raise CollageError(f"there is no format {unknown or ''!r}", f"give some of {', '.join(known)}", "bad_option")
+
+
 def export(record: RunRecord, formats: Sequence[str], folder: Path, model: Source = None) -> list[Path]:
     """Write the files of some `formats` into `folder`, each whole or not at all, and return their paths.
 
@@ -83,9 +90,7 @@ def export(record: RunRecord, formats: Sequence[str], folder: Path, model: Sourc
         CollageError: there is no such format, the model is needed and was not given, a package is not installed, or a file cannot be
             written. What was written before stays.
     """
-    unknown = next((one for one in formats if one not in FORMATS), None)
-    if unknown is not None or not formats:
-        raise CollageError(f"there is no format {unknown or ''!r}", f"give some of {', '.join(FORMATS)}", "bad_option")
+    check_formats(formats)
     written = []
     for file in (one for one in FILES if one.format in formats):
         content, path = file.make(record, model), folder / file.name

@@ -26,6 +26,10 @@ MANIFEST_BYTES = 4 << 20
 RECORD, SNAPSHOT, EVENTS = "run.json.gz", "snapshot.json", "events.jsonl.gz"
 """The files of a run, in a folder ``runs/<id>``."""
 
+BAD = "bad_session"
+NOT_OPENED = "this session cannot be opened: "
+"""How the message of an error of that code begins."""
+
 _HINT = "ask whoever made it to save the session again"
 _DIGEST = r"[0-9a-f]{64}"
 
@@ -118,7 +122,7 @@ _ADAPTER = TypeAdapter(SessionManifest)
 
 def damaged(why: str) -> CollageError:
     """Make the error of a session that is not as it must be."""
-    return CollageError(f"this session cannot be opened: {why}", _HINT, "bad_session")
+    return CollageError(NOT_OPENED + why, _HINT, BAD)
 
 
 def read_manifest(text: bytes) -> SessionManifest:

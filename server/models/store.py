@@ -112,13 +112,13 @@ class ModelStore:
                 error.hint = "the model keeps its weights in a second file: choose both files together, or drop both"
             raise
 
-    def read_into(self, folder: Path, path: Path, fixed: FixedInputs) -> dict[str, Any]:
-        """Read the model at `path` into `folder` (one of `incoming`), and return its facts; `move_in` adds it to the store.
+    def read_into(self, folder: Path, path: Path, fixed: FixedInputs, sample: str | None = None) -> dict[str, Any]:
+        """Read the model at `path`, or the `sample`, into `folder` (one of `incoming`), and return its facts, for `move_in`.
 
         Raises:
             CollageError: it cannot be opened.
         """
-        return self._read(path, None, fixed, folder)
+        return self._read(path, sample, fixed, folder)
 
     def move_in(self, folder: Path, meta: dict[str, Any]) -> tuple[ModelInfo, bool]:
         """Add the model in `folder` (one of `incoming`) to the store; the flag says whether it is new here."""

@@ -1,23 +1,31 @@
 """`write_report`: the report of a run in a file, without a server (`collage report`).
 
-The id of a run enters; an app that no port serves answers what the page would ask.
+The id of a run, or its folder, enters; an app that no port serves answers what the page would ask.
 """
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
+from collage_core.base.home import expanded
 from collage_core.base.whole_file import write_whole
 from collage_core.errors import CollageError
 
 from ..app import create_app
+from ..base.json_files import is_id
 from ..config import ServerConfig
+from ..runs.store import SNAPSHOT, runs_folder
 from ..services import Services
+from ..sessions.from_folder import is_run, open_run
 from .compose import report_of
 
 
-def write_report(run: str, target: Path) -> None:
-    """Write the report of `run`, a kept run or the sample of a recorded one, to the file `target`.
+def write_report(run: str, target: Path, run_model: str | None = None) -> None:
+    """Write the report of `run`, a kept run, the folder of one or the sample of a recorded one, to the file `target`.
+
+    Args:
+        run_model: The file of the model of a run in a folder.
 
     Raises:
         CollageError: as `report_of`, or the file cannot be written.
@@ -29,11 +37,18 @@ def write_report(run: str, target: Path) -> None:
     app, _ = create_app(ServerConfig())
     services: Services = app.extensions["collage"]
     try:
-        known = services.recorded.of_sample(run) or run
-        text = report_of(app, known)
+        text = report_of(app, _known(services, run, run_model))
     finally:
         services.close()
     try:
         write_whole(target, text.encode())
     except OSError as error:
         raise CollageError(f"cannot write {str(target)!r}: {error.strerror}", "give another file with -o", "unwritable") from error
+
+
+def _known(services: Services, run: str, run_model: str | None) -> str:
+    """Return the id of `run`; one in a folder is brought into the store."""
+    kept = services.recorded.of_sample(run) or (run if is_id(run) and (runs_folder() / run / SNAPSHOT).exists() else None)
+    if run_model is None and not is_run(run) and (kept or not os.path.exists(expanded(run))):
+        return kept or run
+    return open_run(services.config, services.models, run, run_model).runs[0]

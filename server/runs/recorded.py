@@ -22,6 +22,7 @@ from ..base.from_json import from_json
 from ..base.json_files import read_json, write_json
 from ..base.run_files import PLAN, RECORD
 from ..config import ServerConfig
+from ..messages.live import RunState
 from ..messages.runs import Baseline, PlanResult, RunSnapshot
 from ..process_pool import ProcessPool
 from ..worker import queries
@@ -87,7 +88,7 @@ class Recorded:
             (folder / FILE_NAME).unlink(missing_ok=True)  # the trace of what was there before
             outcome = self._pool.call(queries.outcome, self._config.engine, str(folder))
             record = read_json(file)
-            run_store.save(folder, _snapshot(run, outcome, record))
+            run_store.save(folder, snapshot_of(run, outcome, record, "recorded"))
             write_json(folder / PLAN, record.get("plan"))
             write_json(folder / SOURCE, source)
 
@@ -101,10 +102,11 @@ def _result(document: Mapping[str, Any]) -> PlanResult:
     return run_store.result_of(document["plan"]["total_s"], (document.get("verify") or {}).get("measured_s"), baselines)
 
 
-def _snapshot(run: str, outcome: Outcome, record: Mapping[str, Any]) -> RunSnapshot:
+def snapshot_of(run: str, outcome: Outcome, record: Mapping[str, Any], state: RunState) -> RunSnapshot:
+    """Return the snapshot of a run of which there is a `record` and no events; it has the id `run`."""
     bare = RunSnapshot(
         id=run,
-        state="recorded",
+        state=state,
         seq=0,
         model=outcome.model,
         model_name=outcome.model_name,
@@ -127,5 +129,5 @@ def _built(record: Mapping[str, Any]) -> dict[str, int]:
 
     A record counts the trials of distinct computations, and holds every candidate of those that failed.
     """
-    failed = Counter(item["target"] for item in record.get("candidates", ()) if item["cost"]["stage"] in NOT_BUILT)
+    failed = Counter(item["target"] for item in record.get("candidates", ()) if item["cost"].get("stage") in NOT_BUILT)
     return {target["name"]: max(0, target["measured"] - failed[target["name"]]) for target in record["document"]["targets"]}

@@ -12,8 +12,8 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
@@ -49,7 +49,8 @@ ORIGIN = "session.json"
 
 SNAPSHOT_BYTES = 64 << 20
 _SNAPSHOT = TypeAdapter(RunSnapshot)
-_MISTAKES = (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError)
+MISTAKES = (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError)
+"""Raised where a snapshot is made of a document that is not as it must be."""
 
 
 def open_session(config: ServerConfig, models: ModelStore, path: Path) -> OpenedSession:
@@ -59,20 +60,31 @@ def open_session(config: ServerConfig, models: ModelStore, path: Path) -> Opened
         CollageError: it is no session, damaged or hostile, its model cannot be opened, or a newer version wrote it. Nothing of it is kept.
         OSError: the disk is full.
     """
+    with opening(config, models) as session:
+        manifest = session.call(session_files.unpack_session, str(path), str(session.unpacked))
+        return session.bring_in(manifest, session.model(manifest))
+
+
+@contextmanager
+def opening(config: ServerConfig, models: ModelStore) -> Iterator[Opening]:
+    """Give an `Opening` with a worker process; its folder is gone afterwards."""
     with models.incoming() as folder, Worker(memory_bytes=config.load_memory_bytes) as worker:
-        opening = _Opening(config, models, worker, folder)
-        manifest = opening.call(session_files.unpack_session, str(path), str(opening.unpacked))
-        return opening.bring_in(manifest)
+        yield Opening(config, models, worker, folder)
 
 
-class _Opening:
-    """One session that is being opened, in a folder that is gone afterwards."""
+class Opening:
+    """One session that is being opened, in a folder that is gone afterwards.
+
+    Attributes:
+        folder: One of `ModelStore.incoming`, for the model.
+        unpacked: The folder in it that has the entries of the session, each under its own name.
+    """
 
     def __init__(self, config: ServerConfig, models: ModelStore, worker: Worker, folder: Path):
         self._config = config
         self._models = models
         self._worker = worker
-        self._folder = folder
+        self.folder = folder
         self.unpacked = folder / "session"
 
     def call(self, function: Any, *arguments: Any) -> Any:
@@ -88,19 +100,18 @@ class _Opening:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
             raise damaged(f"reading it failed: {error}") from error
 
-    def bring_in(self, manifest: SessionManifest) -> OpenedSession:
-        """Check model and runs, and move both to where they belong."""
-        meta = self._model(manifest)
+    def bring_in(self, manifest: SessionManifest, meta: dict[str, Any]) -> OpenedSession:
+        """Check the runs, and move them and their model, of which `meta` is kept (`model`), to where they belong."""
         folders = [self.unpacked / "runs" / run.id for run in manifest.runs]
         names = [str(folder) for folder in folders]
-        graphs = self._models.folder(meta["id"]) if meta.get("is_known") else self._folder
+        graphs = self._models.folder(meta["id"]) if meta.get("is_known") else self.folder
         outcomes = self.call(session_files.check_runs, self._config.engine, names, manifest.model.id, str(graphs))
         ids = {run.id: _local_id(run.id, manifest.files[f"runs/{run.id}/{form.RECORD}"].sha256) for run in manifest.runs}
         for run, folder, outcome in zip(manifest.runs, folders, outcomes, strict=True):
             _write_run(folder, ids, outcome, RunMarks(run.name, run.note, run.is_starred))
         return self._moved(manifest, meta, ids)
 
-    def _model(self, manifest: SessionManifest) -> dict[str, Any]:
+    def model(self, manifest: SessionManifest) -> dict[str, Any]:
         """Read the model of the session, and return what is kept of it; without its file, of what its runs say."""
         known = manifest.model
         if not known.files:
@@ -108,10 +119,10 @@ class _Opening:
         for name in known.files:
             if may_hold_code(name):
                 raise damaged(f"{name!r} may hold code, which would run here")
-        shutil.rmtree(self._folder / FILES)
-        (self.unpacked / "model").rename(self._folder / FILES)
-        file = self._folder / FILES / known.files[0].removeprefix("model/")
-        meta = self._models.read_into(self._folder, file, FixedInputs(known.shapes, known.values, known.region))
+        shutil.rmtree(self.folder / FILES)
+        (self.unpacked / "model").rename(self.folder / FILES)
+        file = self.folder / FILES / known.files[0].removeprefix("model/")
+        meta = self._models.read_into(self.folder, file, FixedInputs(known.shapes, known.values, known.region))
         if meta["id"] != known.id:
             raise damaged(f"its model has the hash {meta['id']}, and its manifest says {known.id}")
         return {**meta, "name": known.name}
@@ -125,19 +136,19 @@ class _Opening:
                 (self.unpacked / "runs" / run).rename(final)
                 undo.callback(shutil.rmtree, final, ignore_errors=True)
             if not meta.get("is_known"):
-                self._models.move_in(self._folder, self._without_file(manifest) if "files" not in meta else meta)
+                self._models.move_in(self.folder, self._without_file(manifest) if "files" not in meta else meta)
             undo.pop_all()
         info = self._models.get(meta["id"])
-        notice = f"the session has no model file: to run, build or export, open the file of {info.name!r} with the hash {info.id}"
+        notice = f"the model's file is not here: to run, build or export, open the file of {info.name!r} with the hash {info.id}"
         shown = None if manifest.shown is None else ids[manifest.shown]
         return OpenedSession(info, list(ids.values()), len(added), shown, notice if info.is_missing else "")
 
     def _without_file(self, manifest: SessionManifest) -> dict[str, Any]:
         """Return what is kept of a model that came without its file: what its runs' graph says, and what the manifest does."""
-        known, graph = manifest.model, read_json(self._folder / GRAPH)["graph"]
+        known, graph = manifest.model, read_json(self.folder / GRAPH)["graph"]
         types = {out["name"]: out for node in graph["nodes"] for out in node["outputs"]}
         types |= {tensor["name"]: tensor for tensor in graph["inputs"]}
-        missing = {"path": str(self._folder / FILES / "missing"), "bytes": known.size_bytes, "changed_ns": 0}
+        missing = {"path": str(self.folder / FILES / "missing"), "bytes": known.size_bytes, "changed_ns": 0}
         return {
             "id": known.id,
             "name": known.name,
@@ -154,7 +165,7 @@ class _Opening:
             "files": [missing],
             "is_missing": True,
             "graph_form": GRAPH_FORM,
-            "graph_digest": hashlib.sha256((self._folder / GRAPH).read_bytes()).hexdigest()[:32],
+            "graph_digest": hashlib.sha256((self.folder / GRAPH).read_bytes()).hexdigest()[:32],
         }
 
 
@@ -230,7 +241,7 @@ def _snapshot(run: str, text: bytes, outcome: Outcome) -> RunSnapshot:
         return _SNAPSHOT.validate_json(json.dumps(made, allow_nan=False), strict=True)
     except ValidationError as error:
         raise damaged(f"in the snapshot of its run {run!r} {first_mistake(error)}") from None
-    except _MISTAKES as error:
+    except MISTAKES as error:
         raise damaged(f"the document of its run {run!r} is not as it must be ({type(error).__name__}: {error})") from error
 
 

@@ -26,7 +26,7 @@ from ..base.run_files import PLAN, RECORD
 from ..base.session_manifest import MANIFEST, MANIFEST_BYTES, SessionManifest, damaged, read_manifest
 from .engine import Engine, Outcome, R
 from .load_model import GRAPH, write_graph, write_groups
-from .records import keep_record
+from .records import keep_record, load_record
 
 MOST_ENTRIES = 20_000
 MOST_BYTES = 256 << 20
@@ -130,7 +130,7 @@ def check_runs(engine: Engine[R], folders: Sequence[str], model: str, model_fold
     for folder in map(Path, folders):
         run = folder.name
         try:
-            record = engine.load_record(folder)
+            record = load_record(engine, folder)
             engine.check_record(record)
         except CollageError as error:
             raise damaged(f"its run {run!r} cannot be read: {error.message.partition(': ')[2] or error.message}") from error

@@ -22,7 +22,8 @@ def test_it_says_what_it_wrote(
 ) -> None:
     asked: list[Any] = []
 
-    def save(named: str, out: Path, *, with_model: bool) -> Any:
+    def save(named: str, out: Path, *, with_model: bool, run_model: str | None) -> Any:
+        assert run_model is None
         asked.append((named, out, with_model))
         return SimpleNamespace(runs=[1], files=files, model=SimpleNamespace(id="a" * 64))
 

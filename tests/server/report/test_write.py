@@ -63,6 +63,9 @@ def test_recorded_runs_of_samples(tmp_path: Path, sample: str) -> None:
 def test_an_unknown_run_is_refused_before_a_file_is_written(tmp_path: Path) -> None:
     with pytest.raises(CollageError, match="there is no run 'nothing'"):
         write_report("nothing", tmp_path / "report.html")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(CollageError, match=r"there is no run in '.*empty': it has no run\.json\.gz"):
+        write_report(str(tmp_path / "empty"), tmp_path / "report.html")
     assert not (tmp_path / "report.html").exists()
 
 
