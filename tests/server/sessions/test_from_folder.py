@@ -16,6 +16,7 @@ from collage_server.launch import open_first
 from collage_server.messages.kept import OpenedSession
 from collage_server.models.store import FixedInputs, ModelStore
 from collage_server.runs import store as run_store
+from collage_server.session_file import save_session
 from collage_server.sessions.from_folder import is_run, open_run
 
 from collage_core.errors import CollageError
@@ -162,12 +163,25 @@ def test_the_explorer_begins_with_it(folder: Path, capsys: pytest.CaptureFixture
 @pytest.mark.long
 @pytest.mark.usefixtures("store")
 def test_it_is_exported_as_report_and_session(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    files = document_of(capsys, "export", folder, "--as", "report,session,dot", "--model", SAMPLE)["files"]
+    files = document_of(capsys, "export", folder, "--as", "report,session,dot")["files"]
     assert [Path(file).name for file in files] == ["graph.dot", "report.html", "run.collage"]
     [run] = [row.id for row in run_store.summaries() if not row.id.startswith(run_store.RECORDED)]
     assert answers_in((folder / "report.html").read_text())[f"GET runs/{run}"]["model"] == RunRecord.load(folder).plan.model.hash
     manifest = manifest_of(entries_of(folder / "run.collage"))
-    assert (manifest["shown"], manifest["model"]["files"]) == (run, [f"model/{SAMPLE}.onnx"])
+    assert (manifest["shown"], manifest["model"]["name"], manifest["model"]["files"]) == (run, "theirs", [])
+
+
+def test_a_format_that_there_is_not_is_told_before_anything_is_written(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = {path.name for path in folder.iterdir()}
     status, _, err = in_this_process(capsys, "export", folder, "--as", "report,pdf")
     assert (status, err.splitlines()[0]) == (2, "error: there is no format 'pdf'")
     assert "report, session" in err
+    assert {path.name for path in folder.iterdir()} == before
+
+
+@pytest.mark.usefixtures("in_process", "store")
+def test_its_session_holds_the_model_that_is_given(folder: Path, tmp_path: Path) -> None:
+    contents = save_session(str(folder), tmp_path / "out.collage", run_model=SAMPLE)
+    manifest = manifest_of(entries_of(tmp_path / "out.collage"))
+    assert (manifest["model"]["id"], manifest["model"]["files"]) == (RunRecord.load(folder).plan.model.hash, [f"model/{SAMPLE}.onnx"])
+    assert [run["id"] for run in manifest["runs"]] == [contents.shown] == opened(folder).runs
