@@ -41,7 +41,7 @@ def form_for(
     if asked == AUTO:
         return next(form for form in (NATIVE, PIECES, MODULE) if not reasons[form])
     if reasons[asked]:
-        raise CollageError(f"the artifact cannot be {asked}: {reasons[asked]}", f"give --form {AUTO}, or veto that target", "form")
+        raise CollageError(f"the artifact cannot be {asked}: {reasons[asked]}", f"ask for the form {AUTO}, or veto that target", "form")
     return asked
 
 

@@ -16,6 +16,8 @@ CANDIDATES = "candidate_columns.json.gz"
 ESTIMATES = "candidate_estimates.json.gz"
 """`RunEstimates`."""
 
+FORM = "artifact_form"
+"""The form that the artifact was asked for; it is not there where that was no other than the default."""
 
 STOP = "stop"
 """Is there while the run under way is to end with the best plan so far."""

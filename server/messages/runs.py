@@ -416,16 +416,36 @@ class Shipped:
     says: str
 
 
+Form = Literal["module", "pieces", "native"]
+"""The forms of an artifact, as docs/deploy.md has them."""
+
+AskedForm = Literal["auto", "module", "pieces", "native"]
+"""A form as a user asks for it; ``auto`` is the first of native, pieces and module that the plan can have."""
+
+
+@dataclass(frozen=True)
+class ArtifactRequest:
+    """Body of ``POST /api/v1/runs/<id>/artifact``; answered with a `RunSnapshot`.
+
+    Attributes:
+        form: None for the form of the artifact that is there, and for a module where there is none.
+    """
+
+    form: AskedForm | None = None
+
+
 @dataclass(frozen=True)
 class ExportInfo:
     """``GET /api/v1/runs/<id>/export/contents``: what the zip holds, and the commands that use it there.
 
     Attributes:
+        form: The form of the artifact in it; None where it holds none.
         exports: The files that are made when they are asked for, by ``GET /api/v1/runs/<id>/exports/<name>``.
     """
 
     files: list[Shipped]
     commands: list[Shipped]
+    form: Form | None = None
     exports: list[Shipped] = field(default_factory=list)
 
 

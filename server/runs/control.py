@@ -8,11 +8,12 @@ from ..config import ServerConfig
 from ..http.errors import Problem, refused
 from ..messages.live import RunState
 from ..messages.requests import RunRequest
-from ..messages.runs import RunSnapshot
+from ..messages.runs import AskedForm, RunSnapshot
 from ..worker import tasks
 from . import store as run_store
 from .dry_runs import DryRuns
 from .factory import RunFactory
+from .forms import form_asked, has_form
 from .queue import RunQueue
 from .service import RunService
 from .state import ACTIVE
@@ -34,6 +35,7 @@ class RunControl:
         self._queue = queue
         self._dry_runs = dry_runs
         self._exporting = Lock()
+        self._under_way: dict[str, AskedForm] = {}
 
     def create(self, request: RunRequest) -> RunSnapshot:
         """Start a run; one that only searches is mostly over when this returns.
@@ -73,28 +75,41 @@ class RunControl:
             live.wait(CANCEL_WAIT_S)
         return live.snapshot
 
-    def build(self, run: str, is_again: bool = False) -> tuple[RunSnapshot, bool]:
+    def build(self, run: str, asked: AskedForm | None = None, is_again: bool = False) -> tuple[RunSnapshot, bool]:
         """Build, verify and time the artifact of the run's plan; the flag says whether that was needed.
 
         Args:
+            asked: The form; None for that of the artifact that is there, or is being built.
             is_again: Build and time it once more where there is one.
 
         Raises:
-            CollageError: there is no such run, it has no plan, or its model is not open.
+            CollageError: there is no such run, it has no plan, its model is not open, or another form is being built.
         """
         folder = self._runs.folder(run)
         live = self._runs.live_run(run)
         with self._exporting:  # a second click at once must find the run queued
             snapshot = live.snapshot
-            if (snapshot.artifact and not is_again) or snapshot.state in ACTIVE:
+            if snapshot.state in ACTIVE:
+                self._check_same_form(run, asked)
                 return snapshot, False
+            if snapshot.artifact and not is_again and (asked is None or has_form(folder, asked)):
+                return snapshot, False
+            form = asked or form_asked(folder)
             path, _ = self._factory.model_file(snapshot.model, snapshot.model_name)
             rest: RunState = "recorded" if run.startswith(run_store.RECORDED) else "done"
             engine, before = self._config.engine, snapshot.state
-            task = RunTask(live, tasks.build, engine, str(path), str(folder), builds=True, rest=rest, before=before)
+            task = RunTask(live, tasks.build, engine, str(path), form, str(folder), builds=True, rest=rest, before=before)
             try:
                 self._queue.submit(task)
             except OSError:
                 live.change(before, artifact=task.had_artifact)
                 raise
+            self._under_way[run] = form
             return live.snapshot, True
+
+    def _check_same_form(self, run: str, asked: AskedForm | None) -> None:
+        """Raise Problem where the artifact of the run is being built in another form than `asked`, or by another server."""
+        form = self._under_way.get(run)
+        if asked not in (None, form):
+            message = f"the artifact of the run {run!r} is being built{f' as {form!r}' if form else ''}"
+            raise refused("busy", message, f"wait for it, or stop it, then ask for {asked!r}")

@@ -10,11 +10,33 @@ from pathlib import Path
 from collage_core.results.formats import FILES
 
 from ..base.run_files import ARTIFACT, PLAN, RECORD, record_file
-from ..messages.runs import ExportInfo, RunSnapshot, Shipped
+from ..messages.runs import ExportInfo, Form, RunSnapshot, Shipped
+from .forms import form_of
 
 CHUNK_BYTES = 1 << 20
 _PACKED = frozenset({".gz", ".zip", ".npz", ".bin", ".onnx"})
 """Endings of files that do not get smaller, or are too large to wait for."""
+
+_HOLDS: dict[Form, str] = {
+    "module": "a module compiled by TVM, which needs TVM and the toolchains of the plan",
+    "pieces": "a file for each partition, which needs the toolchains and collage-runtime, without TVM",
+    "native": "the files of its only toolchain, which needs that one and numpy, and no package of ours",
+}
+_OPENED = Shipped(
+    f"""python -c "from collage_core import open_artifact; print(open_artifact('{ARTIFACT}').inputs)\"""",
+    "open it in Python, and see what it takes; its method run computes",
+)
+_LOADED: dict[Form, list[Shipped]] = {
+    "module": [_OPENED],
+    "pieces": [_OPENED, Shipped(f"collage-serve {ARTIFACT}", "serve it where only the wheel of the runtime is installed")],
+    "native": [
+        Shipped(
+            f"python -c \"import runpy; print(runpy.run_path('{ARTIFACT}/load.py')['run'])\"",
+            "load it without any package of ours; its function run computes",
+        )
+    ],
+}
+"""Form → the commands that load an artifact of it."""
 
 
 def archive(folder: Path, snapshot: RunSnapshot) -> Iterator[bytes]:
@@ -23,7 +45,7 @@ def archive(folder: Path, snapshot: RunSnapshot) -> Iterator[bytes]:
     assert record is not None
     buffer = StreamBuffer()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as made:
-        made.writestr("README.txt", readme(snapshot))
+        made.writestr("README.txt", readme(folder, snapshot))
         yield from _add(made, buffer, record.with_name(PLAN), PLAN)
         yield from _add(made, buffer, record, RECORD)
         if snapshot.artifact:
@@ -33,25 +55,26 @@ def archive(folder: Path, snapshot: RunSnapshot) -> Iterator[bytes]:
     yield buffer.take()
 
 
-def contents(snapshot: RunSnapshot) -> ExportInfo:
-    """List what is in the zip, and the commands that use it."""
+def contents(folder: Path, snapshot: RunSnapshot) -> ExportInfo:
+    """List what is in the zip of the run in `folder`, and the commands that use it."""
+    form = form_of(folder) if snapshot.artifact else None
     files = [
         Shipped(PLAN, "which toolchain runs which part of the model"),
         Shipped(RECORD, "every candidate, its cost, and what was rejected and why"),
     ]
-    if snapshot.artifact:
-        files.append(Shipped(f"{ARTIFACT}/", "the partitioned model, built and verified"))
-        first = Shipped(f"collage run {ARTIFACT} --bench", "run it, and time it")
+    if form is None:
+        commands = [Shipped(f"collage apply {PLAN} MODEL --out {ARTIFACT}", "build and verify it; MODEL is the model's file")]
     else:
-        first = Shipped(f"collage apply {PLAN} MODEL --out {ARTIFACT}", "build and verify it; MODEL is the model's file")
-    commands = [first, Shipped(f"collage explain {PLAN} --node 0", "ask why a node runs where it does")]
-    return ExportInfo(files, commands, [Shipped(file.name, file.says) for file in FILES])
+        files.append(Shipped(f"{ARTIFACT}/", f"the partitioned model, built and verified: {_HOLDS[form]}"))
+        commands = [Shipped(f"collage run {ARTIFACT} --bench", "run it, and time it"), *_LOADED[form]]
+    commands.append(Shipped(f"collage explain {PLAN} --node 0", "ask why a node runs where it does"))
+    return ExportInfo(files, commands, form, [Shipped(file.name, file.says) for file in FILES])
 
 
-def readme(snapshot: RunSnapshot) -> str:
+def readme(folder: Path, snapshot: RunSnapshot) -> str:
     """Write the contents as the zip's own README."""
     total = f"{snapshot.best_s * 1e3:.3f} ms" if snapshot.best_s is not None else "not known"
-    inside = contents(snapshot)
+    inside = contents(folder, snapshot)
     used = list(dict.fromkeys(part.target for part in snapshot.plan.partitions)) if snapshot.plan else []
     lines = [
         f"{snapshot.model_name}, {'run by ' + ', '.join(used) if used else 'without a plan'}; searched over {', '.join(snapshot.targets)}",

@@ -14,7 +14,7 @@ from ..http.answers import answer, json_body
 from ..http.asker import asker_left
 from ..http.file_names import plain_name
 from ..messages.requests import CheckOptions, RunRequest
-from ..messages.runs import RunList, RunMarks
+from ..messages.runs import ArtifactRequest, RunList, RunMarks
 from ..services import services
 from ..worker.export_files import write_export
 from . import journal
@@ -90,7 +90,8 @@ def get_log(run: str) -> Response:
 
 @blueprint.post("/runs/<run>/artifact")
 def build_artifact(run: str) -> Response:
-    snapshot, is_needed = services().control.build(run, request.args.get("again") == "1")
+    body = json_body(ArtifactRequest) if request.is_json or request.content_length else ArtifactRequest()
+    snapshot, is_needed = services().control.build(run, body.form, request.args.get("again") == "1")
     return answer(snapshot, 202 if is_needed else 200)
 
 
@@ -105,8 +106,8 @@ def export_run(run: str) -> Response:
 
 @blueprint.get("/runs/<run>/export/contents")
 def export_contents(run: str) -> Response:
-    services().runs.folder(run)
-    return answer(contents(services().runs.get(run)))
+    folder = services().runs.folder(run)
+    return answer(contents(folder, services().runs.get(run)))
 
 
 @blueprint.get("/runs/<run>/exports/<name>")

@@ -82,10 +82,10 @@ class Engine(Protocol[R]):
             descriptions: Name of a text in a mistake → the text.
         """
 
-    def build(self, record: R, model: Path, out: Path, emit: Emit) -> None:
+    def build(self, record: R, model: Path, out: Path, form: str, emit: Emit) -> None:
         """Build the plan of `record` into `out` and verify it; the record says afterwards how that went.
 
-        The plan is timed by itself (`VerifyInfo.apart`).
+        The plan is timed by itself (`VerifyInfo.apart`). `form` is that of the artifact, an `AskedForm`.
         """
 
     def load_record(self, folder: Path) -> R:
@@ -202,10 +202,10 @@ class CollageEngine(Engine["RunRecord"]):
 
         return with_described(record, descriptions, terms, emit)
 
-    def build(self, record: RunRecord, model: Path, out: Path, emit: Emit) -> None:
+    def build(self, record: RunRecord, model: Path, out: Path, form: str, emit: Emit) -> None:
         from collage_core.pipeline.apply_shapes import apply
 
-        record.document["verify"] = {**apply(record.plan, model, out, emit), "apart": True}
+        record.document["verify"] = {**apply(record.plan, model, out, emit, form=form), "apart": True}
 
     def load_record(self, folder: Path) -> RunRecord:
         from collage_core.pipeline.record import RunRecord

@@ -13,7 +13,7 @@ from collage_core.base.isolation.report import report
 from collage_core.trace.trace_file import FILE_NAME
 from collage_core.what_if.terms import Terms
 
-from ..base.run_files import ARTIFACT
+from ..base.run_files import ARTIFACT, FORM
 from .engine import Engine, Json, Outcome, R
 from .event_reporter import EventReporter
 from .records import keep_record, load_record
@@ -54,11 +54,12 @@ def decide(engine: Engine[R], base: str, model: str, limit_s: float, terms: Term
     return keep_record(engine, record, Path(folder))
 
 
-def build(engine: Engine[R], model: str, folder: str) -> Outcome:
-    """Build and verify the plan in `folder`; the record says afterwards how that went."""
+def build(engine: Engine[R], model: str, form: str, folder: str) -> Outcome:
+    """Build and verify the plan in `folder`, in this form; the record says afterwards how that went."""
     record = load_record(engine, Path(folder))
     with EventReporter() as emit:
-        engine.build(record, Path(model), Path(folder) / ARTIFACT, emit)
+        engine.build(record, Path(model), Path(folder) / ARTIFACT, form, emit)
+    (Path(folder) / FORM).write_text(form)
     engine.save_record(record, Path(folder))
     return keep_record(engine, record, Path(folder))
 

@@ -147,12 +147,18 @@ class FakeEngine(Engine[FakeRecord]):
     def with_described(self, record: FakeRecord, descriptions: Mapping[str, str], terms: Terms, emit: Emit) -> FakeRecord:
         return replace(record, targets=[*record.targets, *descriptions])
 
-    def build(self, record: FakeRecord, model: Path, out: Path, emit: Emit) -> None:
+    def build(self, record: FakeRecord, model: Path, out: Path, form: str, emit: Emit) -> None:
+        """Build a native artifact where any form is welcome, unless a constraint says that there are several toolchains."""
+        if form == "auto":
+            form = "pieces" if "several" in record.named else "native"
+        if form == "native" and "several" in record.named:
+            raise CollageError("the artifact cannot be native: its plan has 2 partitions", "ask for the form auto", "form")
         if "unbuildable" in record.named:
             raise CollageError("assembling the plan failed: no linker", "install one", "toolchain")
         emit(PhaseStarted("rewrite"))
         out.mkdir(parents=True, exist_ok=True)
         (out / "model.so").write_bytes(b"built of " + model.name.encode())
+        (out / "artifact.json").write_text(json.dumps({"form": form}))
         emit(Verified(0.008, 1e-6, 1e-3))
         verify = {"measured_s": 0.008, "additive_error_s": 0.001, "max_rel_error": 1e-6, "reference": "fake", "accuracy": 1e-3}
         record.document["verify"] = {**verify, "apart": True}

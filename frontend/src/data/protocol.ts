@@ -1062,14 +1062,26 @@ export interface Shipped {
 }
 
 /**
+ * Body of `POST /api/v1/runs/<id>/artifact`; answered with a `RunSnapshot`.
+ *
+ * Attributes:
+ *     form: None for the form of the artifact that is there, and for a module where there is none.
+ */
+export interface ArtifactRequest {
+  form: "auto" | "module" | "pieces" | "native" | null;
+}
+
+/**
  * `GET /api/v1/runs/<id>/export/contents`: what the zip holds, and the commands that use it there.
  *
  * Attributes:
+ *     form: The form of the artifact in it; None where it holds none.
  *     exports: The files that are made when they are asked for, by `GET /api/v1/runs/<id>/exports/<name>`.
  */
 export interface ExportInfo {
   files: Shipped[];
   commands: Shipped[];
+  form: "module" | "pieces" | "native" | null;
   exports: Shipped[];
 }
 

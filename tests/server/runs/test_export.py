@@ -48,7 +48,9 @@ def test_its_contents_are_told_beforehand(live: Live, model: str) -> None:
             name.split("/")[0] for name in unzip(requests.get(f"{live.address}api/v1/runs/{run}/export", timeout=30).content).namelist()
         }
         assert {one["name"].rstrip("/") for one in told["files"]} == names - {"README.txt"}
-        assert [one["name"] for one in told["commands"]] == [first, "collage explain plan.json --node 0"]
+        names = [one["name"] for one in told["commands"]]
+        assert (names[0], names[-1]) == (first, "collage explain plan.json --node 0")
+        assert told["form"] == ("module" if run == measured else None)
     crashed = live.ended(live.start(model, "crash")["id"])["id"]
     for path in ("export", "export/contents"):
         refused = requests.get(f"{live.address}api/v1/runs/{crashed}/{path}", timeout=30)
@@ -69,15 +71,15 @@ def test_large_files_come_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert made.read("artifact/inner/weights.bin") == content
 
 
-def test_readme_of_a_run_that_measured_nothing() -> None:
-    text = export.readme(START)
+def test_readme_of_a_run_that_measured_nothing(tmp_path: Path) -> None:
+    text = export.readme(tmp_path, START)
     assert "Costs from: no measurement. Total of the plan: not known." in text
 
 
-def test_readme_names_the_targets_of_the_plan_apart_from_those_that_were_searched() -> None:
+def test_readme_names_the_targets_of_the_plan_apart_from_those_that_were_searched(tmp_path: Path) -> None:
     made = finish(START, DOCUMENT)
-    first = export.readme(made).splitlines()[0]
+    first = export.readme(tmp_path, made).splitlines()[0]
     assert made.plan is not None
     used = ", ".join(dict.fromkeys(part.target for part in made.plan.partitions))
     assert first == f"{made.model_name}, run by {used}; searched over {', '.join(made.targets)}"
-    assert export.readme(START).startswith(f"{START.model_name}, without a plan; searched over ")
+    assert export.readme(tmp_path, START).startswith(f"{START.model_name}, without a plan; searched over ")
