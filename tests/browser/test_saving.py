@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import csv
+import re
 import xml.etree.ElementTree as ElementTree
+import zipfile
 from pathlib import Path
 
 import onnx
 import pytest
 from onnx import TensorProto, helper
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from collage_core.results.formats import FILES
 from tests.helpers.dot_reader import read_dot
@@ -32,6 +34,12 @@ def saved(page: Page, kind: str) -> tuple[str, bytes]:
     with page.expect_download() as download:
         page.get_by_role("dialog", name="Save the graph").get_by_role("button", name=kind).click()
     return download.value.suggested_filename, Path(download.value.path()).read_bytes()
+
+
+def relu_model(reads: str, makes: str, name: str) -> onnx.ModelProto:
+    tensors = [helper.make_tensor_value_info(tensor, TensorProto.FLOAT, [1]) for tensor in (reads, makes)]
+    graph = helper.make_graph([helper.make_node("Relu", [reads], [makes], name)], "g", tensors[:1], tensors[1:])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
 
 
 def texts(svg: bytes) -> list[str]:
@@ -73,14 +81,40 @@ def test_the_whole_graph_as_dot_with_its_partitions(opened: Watched) -> None:
 
 
 def test_names_that_would_break_a_file_do_not(explorer: Explorer, open_page: OpenPage, tmp_path: Path) -> None:
-    tensors = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1]) for name in (HOSTILE, "out")]
-    graph = helper.make_graph([helper.make_node("Relu", [HOSTILE], ["out"], f"node {HOSTILE}")], "g", tensors[:1], tensors[1:])
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), tmp_path / "bad.onnx")
+    onnx.save(relu_model(HOSTILE, "out", f"node {HOSTILE}"), tmp_path / "bad.onnx")
     watched = open_page(explorer.address)
     watched.page.locator("input[type=file]").set_input_files(tmp_path / "bad.onnx")
     watched.idle()
     assert "Relu" in texts(saved(watched.page, "SVG")[1])
     assert set(read_dot(saved(watched.page, "DOT")[1].decode()).nodes) == {"i0", "n0", "o0"}
+
+
+@pytest.mark.long
+def test_a_plan_of_one_toolchain_leaves_as_its_own_files(explorer: Explorer, open_page: OpenPage, tmp_path: Path) -> None:
+    """The form is chosen by the keyboard; the artifact is rebuilt in it, and the page tells how it is loaded."""
+    onnx.save(relu_model("x", "y", "relu"), tmp_path / "relu.onnx")
+    watched = open_page(explorer.address)
+    page = watched.page
+    page.locator("input[type=file]").set_input_files(tmp_path / "relu.onnx")
+    watched.idle()
+    chips = page.get_by_role("group", name="Targets").locator("button[aria-pressed=true]")
+    while (others := chips.filter(has_not_text=re.compile("onnxruntime$"))).count():
+        others.first.click()
+    page.get_by_role("button", name="Run", exact=True).click()
+    expect(page.locator(".readout")).to_contain_text("verified", timeout=300_000)
+    show_tab(page, "Totals")
+    contents = page.get_by_role("region", name="Contents of the export")
+    expect(contents).to_contain_text("it is built as module")
+    contents.get_by_label("Form of the artifact").focus()
+    page.keyboard.type("native")
+    page.keyboard.press("Tab")
+    with page.expect_download(timeout=300_000) as download:
+        page.keyboard.press("Enter")
+    with zipfile.ZipFile(Path(download.value.path())) as archive:
+        assert {"artifact/load.py", "artifact/model.onnx"} <= set(archive.namelist())
+        assert "artifact/module.so" not in archive.namelist()
+    expect(contents).to_contain_text("it is built as native")
+    expect(contents).to_contain_text("artifact/load.py")
 
 
 @pytest.mark.long
