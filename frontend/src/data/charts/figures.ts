@@ -1,7 +1,7 @@
 // Four charts of a run: the total over time, the spread of each cost, the totals of the model's runs by target, and predicted against
 // measured totals. Pure.
 
-import { duration, inUnit, percent, unitFor } from "../../base/format";
+import { duration, inUnit, percent, plural, unitFor } from "../../base/format";
 import { baselineName } from "../plan/baselines";
 import { timeText } from "../plan/basis";
 import { measuredBeside } from "../plan/summary";
@@ -94,7 +94,7 @@ export function spreads(rows: readonly CostedRow[], nameOf: (row: CostedRow) => 
   return {
     traces,
     axes: { x: { title: { text: "samples" }, rangemode: "tozero" }, y: { title: { text: `cost, ${unit}` }, type: "log" } },
-    summary: `${all.length} measurements with ${Math.min(...samples)} to ${Math.max(...samples)} samples each; the spread of ${wide} of them is more than 10 % of the cost.`,
+    summary: `${plural(all.length, "measurement")} with ${Math.min(...samples)} to ${Math.max(...samples)} samples each; the spread of ${wide} of them is more than 10 % of the cost.`,
     header: ["target", "candidate", "samples", "cost_s", "spread_s", "candidates", "chosen"],
     rows: all.map(({ row, count }) => [row.target, nameOf(row), row.cost.samples, row.cost.seconds, row.cost.spread_s, count, row.chosen]),
   };

@@ -60,7 +60,7 @@ function comparingText({ doing, name, done, total }: Comparing): string {
 
 function bodyText({ doing, name, number, count: bodies, done, total }: BodyProgress): string {
   if (doing === "measure") return `Measuring ${name} on the host, with its bodies as planned`;
-  return `Searching ${name}, body ${count(number)} of ${count(bodies)}${total > 0 ? `: ${count(done)} of ${count(total)} costs known` : ""}`;
+  return `Searching ${name}, body ${count(number)} of ${count(bodies)}${total > 0 ? `: ${count(done)} of ${plural(total, "cost")} known` : ""}`;
 }
 
 const OPERATORS_NAMED = 3;

@@ -2,7 +2,7 @@
 
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import { count } from "../../base/format";
+import { count, plural } from "../../base/format";
 import { PHASES, type RunSnapshot } from "../../data/protocol";
 import { asText, clock, EVERY_LINE, type Level, type LogFilter, type LogLine } from "../../data/run/log_lines";
 import { copyText } from "../../state/download";
@@ -97,7 +97,7 @@ function Lines({ lines, isCut }: { lines: readonly LogLine[]; isCut: boolean }):
   const shown = lines.slice(-MOST_SHOWN);
   return (
     <div class="log-lines">
-      {(shown.length < lines.length || isCut) && <p class="muted">{`The newest ${count(shown.length)} lines${shown.length < lines.length ? `; copying takes ${count(lines.length)}` : ""}.`}</p>}
+      {(shown.length < lines.length || isCut) && <p class="muted">{`The newest ${plural(shown.length, "line")}${shown.length < lines.length ? `; copying takes ${count(lines.length)}` : ""}.`}</p>}
       <ol class="log" aria-label="Log">
         {shown.map(({ seq, seconds, phase, level, text }) => (
           <li key={seq} class={level}>

@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { duration, count } from "../../base/format";
+import { duration, plural } from "../../base/format";
 import { isReport } from "../../data/config";
 import { isRecorded, shares } from "../../data/plan/summary";
 import { parseAccuracy } from "../../data/plan/terms";
@@ -132,7 +132,7 @@ function TotalBar(): JSX.Element | null {
   const all = shares(plan);
   const sum = all.reduce((seconds, share) => seconds + share.seconds, 0);
   const words = all.map((share) => `${share.name === "transition" ? "transitions" : share.name} ${duration(share.seconds)}`).join(", ");
-  const label = `Predicted total by target: ${words}; ${count(plan.partitions.length)} partitions${isRecorded(run.value) ? ", recorded" : ""}`;
+  const label = `Predicted total by target: ${words}; ${plural(plan.partitions.length, "partition")}${isRecorded(run.value) ? ", recorded" : ""}`;
   return (
     <span class="total-bar" role="img" aria-label={label} title={label}>
       {all.map((share) => (

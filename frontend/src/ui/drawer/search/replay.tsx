@@ -1,7 +1,7 @@
 // The replay of a search: trace it, play it, step and scrub through it, and read each step in words.
 
 import type { JSX } from "preact";
-import { bytes, count, duration } from "../../../base/format";
+import { bytes, count, duration, plural } from "../../../base/format";
 import { isReport } from "../../../data/config";
 import type { TraceFacts } from "../../../data/protocol";
 import { searchAt } from "../../../data/replay/frames";
@@ -29,7 +29,7 @@ function Offer(): JSX.Element | null {
   if (state?.state === "tracing") {
     return (
       <p class="replay-row">
-        <span role="status">{`Tracing the search: ${count(state.steps)} steps so far`}</span>
+        <span role="status">{`Tracing the search: ${plural(state.steps, "step")} so far`}</span>
         <button type="button" class="stop" onClick={() => void dropTrace()}>
           Stop
         </button>
