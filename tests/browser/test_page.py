@@ -272,6 +272,39 @@ def test_the_drawer_names_partitions_and_totals(sample: Watched) -> None:
         expect(page.get_by_role("rowheader", name=name)).to_be_visible()
 
 
+def test_one_plan_has_one_predicted_and_one_measured_time_in_every_view(explorer: Explorer, open_page: OpenPage) -> None:
+    """The header, the bar beside it, the graph, Partitions, Totals, Compare and Time; each says which of the two it shows."""
+    watched = open_page(f"{explorer.address}?sample=crnn")
+    page = watched.page
+    show_tab(page, "Totals")
+    cells = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name="this plan", exact=True)).get_by_role("cell")
+    predicted, measured = (re.sub(r" ±.*", "", cells.nth(column).inner_text()) for column in (0, 1))
+    assert predicted != measured, "else a view that mixes them up would pass"
+    expect(page.locator(".top .basis")).to_have_attribute("title", re.compile(f"^measured {re.escape(measured)}( |:)"))
+    expect(page.locator(".top .total-bar")).to_have_attribute("aria-label", re.compile("^Predicted total by target"))
+    expect(page.locator(".top")).to_contain_text(re.compile(rf"→ {re.escape(measured)}"))
+    show_tab(page, "Compare")
+    rows = page.get_by_role("table", name="Totals").get_by_role("row")
+    for name, figure in (("predicted", predicted), ("measured", measured)):
+        expect(rows.filter(has_text=re.compile(f"^{name}")).get_by_role("cell").first).to_have_text(figure)
+    show_tab(page, "Partitions")
+    parts = [row.inner_text() for row in page.locator("table.partitions tbody td:nth-of-type(1)").all()]
+    for text in parts:
+        expect(page.locator(f'.stage [aria-label$=", {text}"]').first).to_be_attached()
+    by_target = page.get_by_role("group", name="Predicted total by target")
+    between = re.findall(r"transitions ([\d.,]+ \w+)", " ".join(by_target.inner_text().split()))
+    assert sum(map(seconds_of, [*parts, *between])) == pytest.approx(seconds_of(predicted), rel=0.01), "as far as three digits add up"
+    watched.page.get_by_role("tab", name="Time").click()
+    whole = page.get_by_role("group", name=re.compile("^Where the time of .* goes$")).get_by_role("button").first
+    expect(whole).to_have_accessible_name(re.compile(rf"{re.escape(predicted)}, 100 % of the predicted total$"))
+
+
+def seconds_of(text: str) -> float:
+    """A time as the page writes it."""
+    number, unit = text.split()
+    return float(number.replace(",", "")) * {"s": 1.0, "ms": 1e-3, "µs": 1e-6}[unit]
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_both_themes_follow_the_system(explorer: Explorer, open_page: OpenPage, scheme: str) -> None:
     watched = open_page(f"{explorer.address}?sample=mini_mnist", scheme=scheme)
