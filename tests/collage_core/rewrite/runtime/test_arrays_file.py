@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import struct
+import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.lib.npyio import NpzFile
 
 from collage_core.errors import CollageError
+from collage_core.rewrite.runtime import arrays_file
 from collage_core.rewrite.runtime.arrays_file import read_arrays
 
 
@@ -47,3 +51,46 @@ def test_a_file_that_is_no_npz_is_a_mistake(tmp_path: Path, kind: str, why: str)
     assert caught.value.message.startswith(f"cannot read the inputs {str(path)!r}: ")
     assert why in caught.value.message
     assert (caught.value.hint, caught.value.code) == ("give an .npz with one array for each input", "bad_inputs")
+
+
+def entry(path: Path, data: bytes, packed: int = zipfile.ZIP_STORED) -> None:
+    """A file with one array, which is what `data` says."""
+    with zipfile.ZipFile(path, "w", packed) as made:
+        made.writestr("x.npy", data)
+
+
+def header(said: str, data: bytes = b"") -> bytes:
+    """An array whose header is `said`."""
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(said)) + said.encode() + data
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (
+            header("{'descr': '|O', 'fortran_order': False, 'shape': (1,), }\n", b"cos\nsystem\n(S'true'\ntR."),
+            "Object arrays cannot be loaded",
+        ),
+        (header("{'descr': '<f4', 'fortran_order': False, 'shape': (1000000000000000000,), }\n"), "Unable to allocate"),
+        (header("{'descr': '<f4', 'fortran_order': False, 'shape': (8,), }\n", bytes(4)), "reading array data, expected 32 bytes got 4"),
+        (header("{'descr': '<f4', 'fortran_order': False, 'shape': ('8',), }\n"), "shape is not valid"),
+        (header("{'descr': 'nothing', 'fortran_order': False, 'shape': (1,), }\n"), "descr is not a valid dtype"),
+        (header("__import__('os').abort()\n"), "malformed node or string"),
+        (b"plain text", "something else than arrays"),
+    ],
+)
+def test_an_array_that_lies_about_itself_is_a_mistake(tmp_path: Path, data: bytes, why: str) -> None:
+    entry(tmp_path / "inputs.npz", data)
+    with pytest.raises(CollageError) as caught:
+        read_arrays(tmp_path / "inputs.npz")
+    assert why in caught.value.message
+    assert caught.value.code == "bad_inputs"
+
+
+def test_a_few_bytes_that_unpack_to_many_are_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arrays_file, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(NpzFile, "__getitem__", lambda *args: pytest.fail("it was unpacked"))
+    entry(tmp_path / "inputs.npz", bytes(4 << 20), zipfile.ZIP_DEFLATED)
+    assert (tmp_path / "inputs.npz").stat().st_size < 10_000
+    with pytest.raises(CollageError, match=r"it unpacks to 0.0 GiB, at most 0.0 are read"):
+        read_arrays(tmp_path / "inputs.npz")
