@@ -45,6 +45,15 @@ def open_file(path: Path) -> io.BufferedReader[io.FileIO]:
     return file
 
 
+def check_regular(path: Path) -> None:
+    """Check that `path` is a regular file, without opening it: closing a file drops the locks that this process holds on it.
+
+    Raises:
+        OSError: it is missing, or is no regular file.
+    """
+    _check(path, os.stat(path).st_mode)
+
+
 def read_file(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
     """Return the content of the regular file `path`.
 

@@ -6,6 +6,7 @@ schema that is only read is migrated in memory.
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from sqlalchemy import QueuePool, StaticPool, create_engine, event, text
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
+from ...base.user_file import check_regular
 from ...errors import CollageError
 from .location import DatabaseTrouble
 from .migrations import found_schema, migrate, not_ours
@@ -55,11 +57,21 @@ class SqliteFile:
             raise CollageError(
                 f"there is no cost database {self.name!r}", "check the path; the first run that measures makes one", "no_database"
             )
+        self._check_kind()
         try:
             with self._setup_lock():
                 return self._open_or_set_aside()
         except DBAPIError as error:
             raise self.trouble("opened", error) from error
+
+    def _check_kind(self) -> None:
+        """Refuse a pipe or a device, which SQLite would take for a faulty disk."""
+        try:
+            check_regular(self._path)
+        except OSError as error:
+            if error.errno == errno.EINVAL:
+                hint = "name a regular file, or one that is not there yet, with COLLAGE_COSTS"
+                raise DatabaseTrouble(self.name, "opened", error.strerror or str(error), hint) from error
 
     def trouble(self, what: str, error: DBAPIError) -> DatabaseTrouble:
         number = _code(error)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import resource
 import sqlite3
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -293,6 +294,15 @@ def test_damaged_file_is_set_aside_and_named(path: Path, content: bytes) -> None
     (aside,) = path.parent.glob(f"{FILE_NAME}.damaged-*")
     assert note == f"the cost database was damaged; it was set aside as {str(aside)!r} and a new one was begun"
     assert aside.read_bytes() == content
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero"), lambda path: path.symlink_to("/dev/null")])
+def test_a_pipe_or_a_device_is_no_database_and_stays(path: Path, make: Callable[[Path], object]) -> None:
+    make(path)
+    with pytest.raises(CollageError, match=r"cannot be opened: it is a (pipe|device), not a regular file") as caught:
+        CostDatabase(path)
+    assert caught.value.hint == "name a regular file, or one that is not there yet, with COLLAGE_COSTS"
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
 def test_file_cut_off_in_the_middle_is_damaged(path: Path) -> None:
