@@ -22,7 +22,7 @@ const NEVER_ONE: Readonly<Record<string, string>> = {
 /** Verbs and other words that may follow a number and end in an s. */
 const NO_NOUN = new Set(["is", "has", "was", "as", "less", "this", "its", "across", "plus"]);
 
-/** Where a text puts a number before a plural: "charts/figures.ts: runs". Numbers are told by `count()`, `.length` or `.size`. */
+/** Plurals that follow a number as they stand: "charts/figures.ts: runs". Numbers are told by `count()`, `.length` or `.size`. */
 function countedWithoutAgreeing(path: string, text: string): string[] {
   const source = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
   const found: string[] = [];

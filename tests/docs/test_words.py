@@ -74,6 +74,19 @@ def test_a_docstring_that_begins_with_a_clause_is_found() -> None:
     assert not QUESTION.search('    """Return whether it is so."""')
 
 
+ON_THE_PAGE = (
+    "dynamic dimension", "fusing adjacent partitions", "Re-timing", "round", "skipped (cannot win)", "transfer", "stopped early",
+    "tie broken by priority", "is expanded", "is improved", "objective", '"default"', '"inherit"', "show unchanged", "re-planned",
+)  # fmt: skip
+"""Words of the field that users read on the page."""
+
+
+def test_the_page_says_the_words_of_the_field(lines: list[Line]) -> None:
+    shown = [line for line in lines if line.file.startswith("frontend/src/") and ".test." not in line.file]
+    texts = "\n".join(line.text for line in shown if not line.text.lstrip().startswith(("//", "/*", "*")))
+    assert [word for word in ON_THE_PAGE if word not in texts] == []
+
+
 def test_what_is_skipped_is_there() -> None:
     assert [name for name in SKIPPED if not (ROOT / name).is_file()] == []
 
