@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..base.counted import counted
 from ..errors import CollageError
 from ..events import Emit
 from ..what_if.apparent_loss import loss_document, own_plan
@@ -71,14 +72,14 @@ def show_against(document: Mapping[str, Any]) -> None:
         say(f"the plan is {milliseconds(share)} {faster} than yours by the sums of the costs{estimate}")
     show_plans(document, 0 if "node" in document else SHOWN_NODES, "--json has all")
     for row in document["unknown"][:SHOWN]:
-        say(f"not known: {len(row['nodes'])} nodes from {row['names'][0]!r} on {row['target']}: {row['reason']}")
+        say(f"not known: {counted(len(row['nodes']), 'node')} from {row['names'][0]!r} on {row['target']}: {row['reason']}")
     if len(document["unknown"]) > SHOWN:
         say(f"and {len(document['unknown']) - SHOWN} more that are not known (--json has all)")
     if document["unknown"]:
         say("--measure MODEL measures what is not known")
     if document["ignored"]:
         listed = ", ".join(map(repr, document["ignored"][:SHOWN])) + (" …" if len(document["ignored"]) > SHOWN else "")
-        say(f"{len(document['ignored'])} names of your plan are no nodes of the model as it was planned: {listed}")
+        say(f"your plan has {counted(len(document['ignored']), 'name')} of no node of the model as it was planned: {listed}")
     if "node" in document:
         told = {"decision": "", "partitionings": [], "node_times": [], "bodies": [], "nodes": [document["node"]]}
         show_explanation(told)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..base.counted import counted
 from ..rules.spec import HOST_TARGET
 from .say import milliseconds
 
@@ -40,8 +41,8 @@ def _who(node: Mapping[str, Any]) -> str:
 
 def _body_lines(body: Mapping[str, Any], node: Mapping[str, Any], indent: str) -> list[str]:
     plan = "would be" if node["runs_on"] != HOST_TARGET else "is"
-    total = f"one run {plan} {milliseconds(body['total_s'])} in {len(body['partitions'])} partitions"
-    lines = [f"{indent}{body['attribute']} of {node['name']}, {_ran(body['runs'])}: {total}, {body['nodes']} nodes"]
+    total = f"one run {plan} {milliseconds(body['total_s'])} in {counted(len(body['partitions']), 'partition')}"
+    lines = [f"{indent}{body['attribute']} of {node['name']}, {_ran(body['runs'])}: {total}, {counted(body['nodes'], 'node')}"]
     for part in body["partitions"]:
         ops = "+".join(part["ops"])
         label = ops if len(ops) <= _SHOWN_OPS else ops[: _SHOWN_OPS - 3] + "…"

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from ..base.counted import counted
 from ..pipeline.differences import region_text
 from .json_output import print_json
 from .say import milliseconds, say, signed
@@ -50,14 +51,15 @@ def show_plans(document: Mapping[str, Any], most_nodes: int = 0, others: str = "
         sides = " and ".join(_known(side[seconds], side[interval]) for side in (first, second))
         say(f"{word} {sides}{_difference(document[word])}")
     transitions = [milliseconds(side["transitions_s"]) for side in (first, second)]
-    say(f"of that, transitions {' and '.join(transitions)}; {first['partitions']} and {second['partitions']} partitions")
+    say(f"of that, transitions {' and '.join(transitions)}; {first['partitions']} and {counted(second['partitions'], 'partition')}")
     for side in (first, second):
-        say(f"  {side['name']}: {', '.join(f'{count} nodes on {target}' for target, count in side['targets'].items()) or 'no nodes'}")
+        taken = ", ".join(f"{counted(count, 'node')} on {target}" for target, count in side["targets"].items())
+        say(f"  {side['name']}: {taken or 'no nodes'}")
     _show_regions(document)
     for row in document["moved"][:most_nodes]:
         say(f"  {row['node']:>5} {row['name']} ({row['op']}): {row['first']}, in the second {row['second']}")
     if len(document["moved"]) > most_nodes:
-        say(f"{len(document['moved'])} of {model['nodes']} nodes have another target ({others})")
+        say(f"{len(document['moved'])} of {counted(model['nodes'], 'node')} have another target ({others})")
 
 
 def _show_regions(document: Mapping[str, Any]) -> None:
@@ -65,7 +67,8 @@ def _show_regions(document: Mapping[str, Any]) -> None:
     if not regions:
         say("both plans have the same partitions, and they cost the same")
         return
-    say(f"{len(regions)} regions differ, {document['unchanged']} do not; what the first takes there, less what the second does:")
+    differ = f"{counted(len(regions), 'region')} {'differs' if len(regions) == 1 else 'differ'}"
+    say(f"{differ}, {document['unchanged']} do not; what the first takes there, less what the second does:")
     for region in regions[:SHOWN]:
         saves = "" if region["saves_s"] is None else f"; with transitions the first saves {signed(region['saves_s'])} by it"
         say(f"  {signed(region['change_s']):>10}{_noise(region)}  {KINDS[region['kind']]}: {_region_words(region)}{saves}")
@@ -117,7 +120,8 @@ def show_costs(document: Mapping[str, Any]) -> None:
         unclear = row["costs"] - row["slower"] - row["faster"]
         counts = f"{row['slower']} slower, {row['faster']} faster, {unclear} within noise"
         times = f"{row['median_ratio']:.3g} times as long"
-        say(f"{row['toolchain']} {version}, {row['threads']} threads: of {row['costs']} costs the first has {counts}; median {times}")
+        where = f"{row['toolchain']} {version}, {counted(row['threads'], 'thread')}"
+        say(f"{where}: of {counted(row['costs'], 'cost')} the first has {counts}; median {times}")
     _show_each(document["costs"])
     for row in document["failures"][:SHOWN]:
         say(f"  {row['toolchain']} {row['computation'][:16]} fails on the {row['fails_on']} alone: {row['stage']}: {row['reason']}")

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from ..base.counted import counted
 from ..cost.measuring.repetitions import cost_of
 from ..errors import CollageError, printable
 from .say import say
@@ -73,11 +74,11 @@ def show(db: str | None, as_json: bool, **given: str) -> None:
         document = {"schema": 1, "database": database.name, "groups": [asdict(group) for group in found], **rows}
         click.echo(json.dumps(document, allow_nan=False))
         return
-    say(f"{database.name}: {sum(group.costs for group in found)} costs, {len(pairs)} transitions{_tuned(kernels)}")
+    say(f"{database.name}: {counted(sum(group.costs for group in found), 'cost')}, {counted(len(pairs), 'transition')}{_tuned(kernels)}")
     _show_groups(found)
     for key, record in listed:
         cost = cost_of(record, 50.0, "recorded")
-        setting = f"{key.toolchain} {key.version}, {key.threads} threads, {key.options}, {key.machine}"
+        setting = f"{key.toolchain} {key.version}, {counted(key.threads, 'thread')}, {key.options}, {key.machine}"
         text = f"{cost.stage}: {cost.reason}" if cost.seconds is None else f"{cost.seconds:.4g} s, median of {cost.samples}"
         say(f"{key.computation}  {setting}: {text}")
 
@@ -95,7 +96,7 @@ def export(file: str, db: str | None, **given: str) -> None:
         found, pairs = records(database, selection), selected_transitions(database, selection)
         kernels = selected_tunings(database, selection)
     write_file(file, found, pairs, kernels)
-    say(f"exported {len(found)} costs and {len(pairs)} transitions{_tuned(kernels)}", err=file == "-")
+    say(f"exported {counted(len(found), 'cost')} and {counted(len(pairs), 'transition')}{_tuned(kernels)}", err=file == "-")
 
 
 @costs.command("import", short_help="Merge costs from FILE.")
@@ -144,13 +145,13 @@ def prune(db: str | None, older_than: str, dry_run: bool, as_json: bool, **given
         click.echo(json.dumps({"schema": 1, "database": database.name, **removed}))
         return
     _show_groups(found)
-    said = f"{counts[0]} costs and {counts[1]} transitions{_tuned(range(counts[2]))}"
+    said = f"{counted(counts[0], 'cost')} and {counted(counts[1], 'transition')}{_tuned(range(counts[2]))}"
     say(f"{database.name}: {said} {'would be' if dry_run else 'were'} removed")
 
 
 def _tuned(kernels: Sequence[Any]) -> str:
     """Return the number of tuned kernels as the end of a list; empty where there are none."""
-    return f", {len(kernels)} tuned kernels" if kernels else ""
+    return f", {counted(len(kernels), 'tuned kernel')}" if kernels else ""
 
 
 def _opened(db: str | None, *, read_only: bool = False) -> CostDatabase:

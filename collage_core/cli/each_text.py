@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from ..base.counted import counted
 from ..errors import AccuracyError
 from .json_output import print_json
 from .say import say
@@ -29,7 +30,7 @@ def show_each(each: Mapping[str, Any]) -> None:
     """Print what each partition reads and makes errs by, in the order in which they run."""
     for row in each["partitions"]:
         begins = "  <- the error begins here" if row["id"] == each["begins"] else ""
-        where = f"{row['target']}, {len(row['names'])} nodes from {row['names'][0]!r}"
+        where = f"{row['target']}, {counted(len(row['names']), 'node')} from {row['names'][0]!r}"
         say(f"  reads {_error(row['input_error'])}, makes {_error(row['output_error'])}  {where}{begins}")
 
 

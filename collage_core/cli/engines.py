@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..base.counted import counted
 from ..base.isolation.errors import WorkerError
 from ..errors import CollageError
 from ..toolchains.reasons import one_line
@@ -56,10 +57,12 @@ def _lines(found: dict[str, Any]) -> list[str]:
     """Return the text form of an inspected model."""
     built = [engine for engine in found["engines"] if "layers" in engine]
     inside = sum(engine["nodes"] for engine in built)
-    lines = [f"{found['model']}: {inside} of {found['nodes']} nodes in {len(built)} engines of {found['toolchain']} {found['version']}"]
+    nodes, engines = counted(found["nodes"], "node"), counted(len(built), "engine")
+    lines = [f"{found['model']}: {inside} of {nodes} in {engines} of {found['toolchain']} {found['version']}"]
     lines.append(f"  {found['state']}")
     for number, engine in enumerate(found["engines"], 1):
-        size = f"{engine['bytes']} bytes, {len(engine['layers'])} layers" if "layers" in engine else f"not built: {engine['reason']}"
-        lines.append(f"  engine {number}: {engine['nodes']} nodes, {size}")
+        is_built = "layers" in engine
+        size = f"{engine['bytes']} bytes, {counted(len(engine['layers']), 'layer')}" if is_built else f"not built: {engine['reason']}"
+        lines.append(f"  engine {number}: {counted(engine['nodes'], 'node')}, {size}")
         lines += [f"    {layer}" for layer in engine.get("layers", ())]
     return lines + [f"  refused: {node['name']} ({node['op']}): {node['reason']}" for node in found["refused"]]

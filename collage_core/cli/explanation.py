@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ..base.counted import counted
 from ..pipeline.differences import region_text
 from ..pipeline.node_times import CANDIDATES, COST, PROFILER
 from ..pipeline.record import RunRecord
@@ -99,7 +100,7 @@ def _show_difference(one: Mapping[str, Any]) -> None:
     """Print how the plan differs from a partitioning that came from elsewhere."""
     measured = f", measured {milliseconds(one['measured_s'])}" if one["measured_s"] is not None else ""
     estimate = ", an estimate" if one["is_estimate"] else ""
-    say(f"{one['name']}: {one['partitions']} partitions, the plan has {one['plan_partitions']}")
+    say(f"{one['name']}: {counted(one['partitions'], 'partition')}, the plan has {one['plan_partitions']}")
     loss_s, by = one["apparent_loss_s"], "measured" if one["is_measured"] else "by the sums of the costs"
     loss = "" if loss_s is None else f"; apparent loss of the plan {'-' if loss_s < 0 else ''}{milliseconds(abs(loss_s))} ({by})"
     say(f"   predicted {milliseconds(one['total_s'])}{estimate}{measured}{loss}")
@@ -108,7 +109,7 @@ def _show_difference(one: Mapping[str, Any]) -> None:
         saved = milliseconds(saves_s) if saves_s is None or saves_s >= 0 else f"-{milliseconds(-saves_s)}"
         say(f"   saves {saved:>10}  {region_text(region)}")
     if len(one["regions"]) > _SHOWN_REGIONS:
-        say(f"   and {len(one['regions']) - _SHOWN_REGIONS} regions more")
+        say(f"   and {counted(len(one['regions']) - _SHOWN_REGIONS, 'region')} more")
 
 
 def show_explanation(document: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..base.counted import counted
 from ..errors import CollageError
 from ..events import Emit, Event, Note
 from .constraints_file import mistakes_located
@@ -106,7 +107,7 @@ def _dry_run(model: str, as_json: bool, given: dict[str, Any]) -> None:
         say(f"shape {name}")
         _show_dry_run(one)
     if "shapes" in document:
-        say(f"all {len(document['shapes'])} shapes at most, since what they have in common is measured once:")
+        say(f"all {counted(len(document['shapes']), 'shape')} at most, since what they have in common is measured once:")
     others = document.get("regions", {})
     for name, one in {document.get("region", ""): document, **others}.items():
         if others:
@@ -117,7 +118,7 @@ def _dry_run(model: str, as_json: bool, given: dict[str, Any]) -> None:
 def _show_dry_run(document: dict[str, Any]) -> None:
     for item in document["targets"]:
         say(
-            f"{item['name']:<14} {item['candidates']} candidates ({item['unique']} distinct), {item['known']} known, "
+            f"{item['name']:<14} {counted(item['candidates'], 'candidate')} ({item['unique']} distinct), {item['known']} known, "
             f"{item['to_measure']} to measure at most"
         )
     if document["busy"]:

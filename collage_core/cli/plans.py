@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from ..base.counted import counted
 from .each_text import each_told, show_each
 from .json_output import print_json
 from .run_options import FORM_HELP, FORMS, OBJECTIVE_HELP, SEARCHERS_HELP
@@ -50,11 +51,11 @@ def _show_search(document: dict[str, Any]) -> None:
         return
     has = document["measures"]
     say(f"total {document['plan']['total_s']!r} s, candidates {document['plan']['chosen']}")
-    say(f"{has['partitions']} partitions, {has['bytes']} bytes moved, {has['memory_bytes']} bytes held at most")
+    say(f"{counted(has['partitions'], 'partition')}, {has['bytes']} bytes moved, {has['memory_bytes']} bytes held at most")
     if document["prune"] is not None:
         pruning = document["prune"]
         loss = "it leaves no plan" if pruning["loss_s"] is None else f"it loses {pruning['loss_s']!r} s"
-        say(f"pruned to {pruning['kept']} of {pruning['candidates']} candidates: {loss}")
+        say(f"pruned to {pruning['kept']} of {counted(pruning['candidates'], 'candidate')}: {loss}")
     listed = [("best", document["plans"]), ("pareto", document["pareto"]["plans"] if document["pareto"] else [])]
     for title, plans in listed:
         for number, plan in enumerate(plans, 1):
@@ -161,8 +162,8 @@ def _print_profile(profile: Mapping[str, Any]) -> None:
     has_plan = any(part["predicted_s"] is not None for part in parts)
     say(f"{'inside':>12} {'share':>6}" + (f"  {'predicted':>20}  {'difference':>10}" if has_plan else ""))
     for part in parts:
-        many = f" in {part['partitions']} partitions" if part["partitions"] > 1 else ""
-        name = f"{part['target']}, {part['nodes']} nodes{many} from {part['first']!r}  [{part['id']}]"
+        many = f" in {counted(part['partitions'], 'partition')}" if part["partitions"] > 1 else ""
+        name = f"{part['target']}, {counted(part['nodes'], 'node')}{many} from {part['first']!r}  [{part['id']}]"
         say(_profile_line(part["seconds"], whole_s, has_plan, part["predicted_s"], part["interval_s"], name))
     rest = "calls, and what no kernel computes"
     say(_profile_line(profile["rest_s"], whole_s, has_plan, profile["predicted_between_s"], None, rest))

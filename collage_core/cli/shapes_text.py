@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ..base.counted import counted
 from ..rules.baseline_names import ALL_SHAPES
 from ..rules.spec import HOST_TARGET
 from .say import milliseconds
@@ -21,7 +22,7 @@ def shapes_lines(document: Mapping[str, Any]) -> list[str]:
     if shapes is None:
         return []
     planned = shapes["planned"]
-    lines = [f"{len(planned)} shapes; the plan above is that of {_main(document, planned)['name']}:"]
+    lines = [f"{counted(len(planned), 'shape')}; the plan above is that of {_main(document, planned)['name']}:"]
     lines += [f"  {row}" for row in _rows(planned)]
     lines += _answers(shapes)
     lines += [f"  {text}" for text in _crossovers(shapes)]

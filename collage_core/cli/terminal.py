@@ -14,6 +14,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from ..base.counted import counted
 from ..errors import printable
 from ..events import (
     BaselineMeasured,
@@ -131,7 +132,7 @@ class Progress:
             return f"{self._phase}, {doing}, {event.done + 1}/{event.total}  about {event.left_s:.0f} s left"
         if isinstance(event, SearchProgress):
             bound = "" if event.lower_bound_s is None else f", bound {milliseconds(event.lower_bound_s)}"
-            return f"{self._phase} … {event.states} states{bound}"
+            return f"{self._phase} … {counted(event.states, 'state')}{bound}"
         return ""
 
     def _kept(self, event: Event) -> str:
@@ -139,10 +140,10 @@ class Progress:
         if isinstance(event, Note):
             return f"note: {event.text}"
         if isinstance(event, CandidatesFound):
-            return f"{event.target}: {event.candidates} candidates ({event.unique} distinct), {event.rejected} rejected"
+            return f"{event.target}: {counted(event.candidates, 'candidate')} ({event.unique} distinct), {event.rejected} rejected"
         if isinstance(event, PlanImproved) and (self._best is None or event.total_s < self._best):
             self._best = event.total_s
-            return f"best plan: predicted {milliseconds(event.total_s)} in {len(event.partitions)} partitions"
+            return f"best plan: predicted {milliseconds(event.total_s)} in {counted(len(event.partitions), 'partition')}"
         if isinstance(event, Verified):
             error = math.inf if event.max_rel_error is None else event.max_rel_error
             said = "verified" if error <= event.accuracy else "wrong"
@@ -180,7 +181,7 @@ def show_plan(document: dict[str, Any]) -> None:
     if unknown:
         proven = f"without {unknown} of unknown cost; {proven}"
     off = "" if plan["total_interval_s"] is None else f" ± {milliseconds(plan['total_interval_s'])}"
-    console.print(f"predicted {milliseconds(plan['total_s'])}{off} in {len(plan['partitions'])} partitions ({proven})")
+    console.print(f"predicted {milliseconds(plan['total_s'])}{off} in {counted(len(plan['partitions']), 'partition')} ({proven})")
     if verify["measured_s"] is not None:
         console.print(
             f"measured {_with_interval(verify['measured_s'], verify.get('interval_s'))}, "
@@ -235,13 +236,14 @@ def _undecided(document: dict[str, Any]) -> list[str]:
         gain_s = rival["could_gain_s"]
         is_less = gain_s < plan["total_s"]  # What is known this badly may gain more than the plan seems to take.
         gain = f"{milliseconds(gain_s)} faster" + (f", {gain_s / plan['total_s']:.0%}" if is_less else "")
-        said.append(f"  {_targets(mine)} or {_targets(rival['instead'])} for {nodes} nodes from {first!r}: the second could be {gain}")
+        where = f"{counted(nodes, 'node')} from {first!r}"
+        said.append(f"  {_targets(mine)} or {_targets(rival['instead'])} for {where}: the second could be {gain}")
     return [*said, "`collage explain RUN --undecided` says how long each decision would take to measure"]
 
 
 def _targets(parts: list[dict[str, Any]]) -> str:
     named = " + ".join(dict.fromkeys(part["target"] for part in parts))
-    return named if len(parts) == 1 else f"{named} in {len(parts)} partitions"
+    return named if len(parts) == 1 else f"{named} in {counted(len(parts), 'partition')}"
 
 
 def _error_budget(verify: dict[str, Any]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..base.counted import counted
 from ..events import Emit, ignore
 from ..pipeline.differences import region_text
 from ..what_if.other_terms import other_terms
@@ -42,7 +43,7 @@ def show_terms(document: dict[str, Any]) -> None:
     difference_s = document["difference_s"]
     total = milliseconds(document["plan"]["total_s"])
     basis = ", with costs typed in" if document["typed"] else ""
-    say(f"predicted {total}, {signed(difference_s)}, {len(document['plan']['partitions'])} partitions{basis}")
+    say(f"predicted {total}, {signed(difference_s)}, {counted(len(document['plan']['partitions']), 'partition')}{basis}")
     for row in document["typed"]:
         before = row["before"]
         was = milliseconds(before["seconds"]) if before["seconds"] is not None else before["reason"]
@@ -65,7 +66,7 @@ def _show_other_targets(document: Mapping[str, Any]) -> None:
     for row in document["targets"]:
         if row["nodes"] and not row["nodes_before"]:
             brings = "" if row["brings_s"] is None else f", {milliseconds(row['brings_s'])} less than without it"
-            say(f"  {row['target']} comes in with {row['nodes']} nodes{brings}")
+            say(f"  {row['target']} comes in with {counted(row['nodes'], 'node')}{brings}")
         elif row["nodes_before"] and not row["nodes"]:
             say(f"  {row['target']} is out: it had {row['nodes_before']} nodes")
         if row["untimed"]:

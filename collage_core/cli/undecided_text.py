@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..base.counted import counted
 from ..events import Emit
 from ..pipeline.differences import region_text
 from ..what_if.undecided import STABLE, decide, undecided_here
@@ -69,7 +70,8 @@ def stability_lines(partitions: Sequence[Mapping[str, Any]]) -> list[str]:
     open_ones = sorted((part for part in known if part["stability"] < STABLE), key=lambda part: part["stability"])
     if not open_ones:
         return [f"every partition stays in the plan in at least {min(part['stability'] for part in known):.0%} of the draws of its costs"]
-    lines = [f"{len(open_ones)} of {len(known)} partitions are toss-ups (share of the draws of the costs in which they stay in the plan):"]
+    share = "share of the draws of the costs in which they stay in the plan"
+    lines = [f"toss-ups: {len(open_ones)} of {counted(len(known), 'partition')} ({share}):"]
     for part in open_ones[:SHOWN]:
         ops = "+".join(part["ops"][:6]) + ("+…" if len(part["ops"]) > 6 else "")
         off = "" if part["interval_s"] is None else f" ± {milliseconds(part['interval_s'])}"

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
+from ..base.counted import counted
 from ..graph.dataflow_graph import HOST
 from ..graph.topological_order import topological_order
 from ..pipeline.record import RunRecord
@@ -58,7 +59,7 @@ def partitions_svg(record: RunRecord) -> str:
     boxes = []
     for part in parts:
         names = ", ".join(part.names[:_NAMES]) + (" …" if len(part.names) > _NAMES else "")
-        tip = f"{part.target}, {_cost(part.cost_s)}\n{len(part.nodes)} nodes: {names}"
+        tip = f"{part.target}, {_cost(part.cost_s)}\n{counted(len(part.nodes), 'node')}: {names}"
         boxes.append(Box(f"{part.target} {_cost(part.cost_s)}", "+".join(dict.fromkeys(part.ops)), tip, colour_of(part.target)))
     edges = {(part_of[one], part_of[other]) for one, other in _node_edges(record) if one in part_of and other in part_of}
     return layered_svg(_title(record), boxes, sorted((one, other) for one, other in edges if one != other))

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
+from ..base.counted import counted
 from ..drawings.layers import nodes_svg, partitions_svg
 from ..errors import printable, shortened
 from ..pipeline.finalists import decision_text, measured_beside
@@ -30,7 +31,7 @@ def result_html(record: RunRecord) -> str:
     """Return the plan of a run: totals, what decided it, a drawing, and its partitions."""
     plan, measured_s = record.plan, measured_beside(record.document)
     measured = "" if measured_s is None else f", measured {_ms(measured_s)}"
-    totals = f"predicted {_ms(plan.total_s)}{measured}; {len(plan.partitions)} partitions on {', '.join(plan.used_targets)}"
+    totals = f"predicted {_ms(plan.total_s)}{measured}; {counted(len(plan.partitions), 'partition')} on {', '.join(plan.used_targets)}"
     lines = [_OPEN, f"<p><b>{_text(plan.model.name)}</b>: {_text(totals)}</p>"]
     if said := decision_text(record.document):
         lines.append(f"<p>{_text(said)}</p>")

@@ -73,7 +73,7 @@ def all_of(path: Path) -> tuple[list[tuple[CostKey, Record]], list[tuple[Transit
 @pytest.mark.parametrize("name", ["costs.jsonl", "costs.jsonl.gz"])
 def test_what_is_exported_is_imported(costs: Costs, path: Path, home: Path, tmp_path: Path, name: str) -> None:
     file = tmp_path / name
-    assert costs("export", file, "--db", path) == "exported 3 costs and 1 transitions\n"
+    assert costs("export", file, "--db", path) == "exported 3 costs and 1 transition\n"
     assert file.read_bytes().startswith(b"\x1f\x8b") is name.endswith(".gz")
     mine = home / FILE_NAME
     assert costs("import", file) == f"{mine}: 4 new, 0 replaced by newer ones, 0 kept as they were\n"
@@ -96,13 +96,13 @@ def test_tuned_kernels_are_exported_imported_and_removed(costs: Costs, path: Pat
     with CostDatabase(path) as database:
         database.put_tuning(KERNEL, TUNED)
     file = tmp_path / "costs.jsonl"
-    assert costs("export", file, "--db", path) == "exported 3 costs and 1 transitions, 1 tuned kernels\n"
+    assert costs("export", file, "--db", path) == "exported 3 costs and 1 transition, 1 tuned kernel\n"
     assert "5 new" in costs("import", file)
     assert "5 kept" in costs("import", path)
     with CostDatabase(home / FILE_NAME, read_only=True) as database:
         assert selected_tunings(database, Selection(toolchain="tvm@fusion")) == [(KERNEL, TUNED)]
         assert selected_tunings(database, Selection(computation="c0")) == []
-    assert "2 costs and 1 transitions, 1 tuned kernels were removed" in costs("prune", "--toolchain", "tvm")
+    assert "2 costs and 1 transition, 1 tuned kernel were removed" in costs("prune", "--toolchain", "tvm")
     document = json.loads(costs("show", "--json"))
     assert (document["tunings"], len(document["groups"])) == ([], 1)
 
@@ -172,7 +172,7 @@ def test_show_keeps_machines_apart(costs: Costs, path: Path) -> None:
         database.put(replace(KEY, machine=machine_id()), NEWER)
         database.put(replace(KEY, machine=machine_id(), options="float16"), NEWER)
     text = costs("show", "--db", path)
-    assert text.splitlines()[0] == f"{path}: 5 costs, 1 transitions"
+    assert text.splitlines()[0] == f"{path}: 5 costs, 1 transition"
     headings = [line for line in text.splitlines() if "cores" in line]
     assert headings == sorted([f"{machine_id()} (this machine)", KEY.machine, ELSEWHERE.machine])
     document = json.loads(costs("show", "--db", path, "--json"))
@@ -188,7 +188,7 @@ def test_show_keeps_machines_apart(costs: Costs, path: Path) -> None:
 
 def test_show_of_a_computation(costs: Costs, path: Path) -> None:
     text = costs("show", "--db", path, "--computation", "c0f")
-    assert "c0ffee  tvm 0.27, 1 threads, float32, a CPU, 2 cores: 0.00105 s, median of 2" in text
+    assert "c0ffee  tvm 0.27, 1 thread, float32, a CPU, 2 cores: 0.00105 s, median of 2" in text
     assert "c0ffee  tvm 0.27, 2 threads, float32, a CPU, 2 cores: build: crashed with SIGSEGV while building" in text
     document = json.loads(costs("show", "--db", path, "--computation", "c0f", "--toolchain", "openvino", "--json"))
     assert document["costs"] == [{**asdict(ELSEWHERE), **asdict(RECORD), "samples": list(RECORD.samples), "repetitions": []}]
@@ -236,7 +236,7 @@ def test_prune_tells_what_it_removed(costs: Costs, path: Path) -> None:
     text = costs("prune", "--db", path, "--machine", "a shed*")
     assert ELSEWHERE.machine in text
     assert KEY.machine not in text
-    assert text.endswith(f"{path}: 1 costs and 0 transitions were removed\n")
+    assert text.endswith(f"{path}: 1 cost and 0 transitions were removed\n")
 
 
 @pytest.mark.parametrize("options", [[], ["--dry-run"]])

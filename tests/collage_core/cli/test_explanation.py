@@ -127,6 +127,6 @@ def test_the_total_of_other_terms_is_called_predicted(capsys: pytest.CaptureFixt
     nothing = {"typed": [], "targets": [], "regions": [], "kept_s": None}
     show_terms({**found, **nothing, "constraints": [{"kind": "veto"}], "effects": [effect]})
     assert capsys.readouterr().out.splitlines() == [
-        "predicted 1.5 ms, -200 µs, 1 partitions",
+        "predicted 1.5 ms, -200 µs, 1 partition",
         '  {"kind": "veto"}: costs 1 ms alone, taking it back saves 500 µs',
     ]

@@ -47,7 +47,7 @@ def test_what_decided_and_the_measured_alternatives_are_printed(capsys: pytest.C
     assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == [
         "target  nodes  operators  cost  ±  source",
         "tvm     1      Relu       1 ms     measured",
-        "predicted 1.03 ms in 1 partitions (chosen by measuring the whole)",
+        "predicted 1.03 ms in 1 partition (chosen by measuring the whole)",
         "measured 1 ms ± 10 µs, largest relative error 1e-06",
         "measuring the whole decided: this plan's sum is 3.0% above the least, but measured whole the plan of the least sum is 6.0% slower",
         "  tvm alone: predicted 1.03 ms, measured 1 ms ± 20 µs, the plan itself",

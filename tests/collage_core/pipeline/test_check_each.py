@@ -62,7 +62,7 @@ def test_the_errors_are_printed_also_where_the_plan_is_wrong(capsys: pytest.Capt
     show_each(each)
     assert capsys.readouterr().out.splitlines() == [
         "  reads    1e-07, makes    1e-06  tvm, 2 nodes from 'conv'",
-        "  reads    1e-06, makes not even near  openvino, 1 nodes from 'add'  <- the error begins here",
+        "  reads    1e-06, makes not even near  openvino, 1 node from 'add'  <- the error begins here",
     ]
     with pytest.raises(PartitionAccuracyError), each_told(as_json=True):
         raise PartitionAccuracyError("wrong", "", each)
@@ -109,5 +109,5 @@ def test_the_first_partition_that_errs_is_named(
     record.plan.write(tmp_path / "plan.json")
     status, out, err = in_this_process(capsys, "apply", tmp_path / "plan.json", source, "--out", tmp_path / "wrong", "--check-each")
     assert status == 3
-    assert out.splitlines()[1].endswith("wrong_numbers, 1 nodes from 'wrong'  <- the error begins here")
+    assert out.splitlines()[1].endswith("wrong_numbers, 1 node from 'wrong'  <- the error begins here")
     assert "nothing was exported; the error begins in the partition on wrong_numbers of 'wrong'" in err

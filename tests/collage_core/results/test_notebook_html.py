@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+from collage_core.base.counted import counted
 from collage_core.results import notebook_html
 from collage_core.results.result import open_run
 from tests.collage_core.results.conftest import HOSTILE, Kept
@@ -57,7 +58,7 @@ def test_a_result_shows_its_plan_and_runs_nothing(kept: Kept) -> None:
     plan = kept.record.plan
     assert found.tags.count("svg") == 1
     assert found.tags.count("tr") == 1 + len(plan.partitions)
-    assert f"predicted {plan.total_s * 1e3:.4g} ms; {len(plan.partitions)} partitions" in found.text
+    assert f"predicted {plan.total_s * 1e3:.4g} ms; {counted(len(plan.partitions), 'partition')}" in found.text
     assert HOSTILE.replace("\x1b", "\\x1b") in found.text
 
 

@@ -160,4 +160,4 @@ def test_the_command_says_that_it_was_typed_in(record: RunRecord, tmp_path: Path
     lines = out.splitlines()
     assert lines[0].endswith(" partitions, with costs typed in")
     assert lines[1] == "  typed in: Conv on tvm takes 250 ms (mock before: 3 s)"
-    assert "  tvm comes in with 1 nodes, 750 ms less than without it" in lines
+    assert "  tvm comes in with 1 node, 750 ms less than without it" in lines

@@ -111,7 +111,7 @@ def test_toss_ups_are_told_the_least_stable_first() -> None:
     part = {"ops": ["Conv", "Relu"], "target": "tvm", "cost_s": 1e-3, "interval_s": 1e-4, "stability": 0.62}
     lines = stability_lines([part, {**part, "stability": 0.3, "target": "openvino"}, {**part, "stability": 1.0}])
     assert lines == [
-        "2 of 3 partitions are toss-ups (share of the draws of the costs in which they stay in the plan):",
+        "toss-ups: 2 of 3 partitions (share of the draws of the costs in which they stay in the plan):",
         "   30%  Conv+Relu on openvino, 1 ms ± 100 µs",
         "   62%  Conv+Relu on tvm, 1 ms ± 100 µs",
     ]
