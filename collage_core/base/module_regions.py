@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..errors import CollageError
+from .counted import counted
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,6 @@ class SeveralRegions(CollageError):
 def several_regions(file: str, regions: Sequence[RegionSummary]) -> SeveralRegions:
     """Return the error that lists `regions`, those of the module in a file of that name."""
     ordered = sorted(regions, key=lambda region: -region.nodes)
-    said = ", ".join(f"{region.name} ({region.nodes} nodes)" for region in ordered)
+    said = ", ".join(f"{region.name} ({counted(region.nodes, 'node')})" for region in ordered)
     hint = f"name one of them, such as {ordered[0].name}; `collage partition` takes all"
     return SeveralRegions(f"{file!r} has {len(regions)} regions, each partitioned by itself: {said}", hint, regions=ordered)

@@ -52,7 +52,7 @@ def targets(partitions: Sequence[Mapping[str, Any]]) -> str:
             counts[part["target"]] = counts.get(part["target"], 0) + len(part["nodes"])
     parts = sum(part["target"] != HOST_TARGET for part in partitions)
     named = " + ".join(f"{target} {count}" for target, count in counts.items())
-    return f"{named} nodes in {parts} partition{'' if parts == 1 else 's'}"
+    return f"{named} nodes in {counted(parts, 'partition')}"
 
 
 def _answers(shapes: Mapping[str, Any]) -> Iterator[str]:

@@ -13,6 +13,7 @@ from itertools import product
 from math import prod
 from pathlib import Path
 
+from ..base.counted import counted
 from ..base.sizes import ShapeOf, Sizes, shape_text
 from ..errors import CollageError
 from .loading import read_model
@@ -149,7 +150,7 @@ def _all_said(dimensions: Dimensions, said: Mapping[str, ShapeOf]) -> Iterable[t
     for name, shape in said.items():
         kinds = dimensions.get(name, ())
         if name in dimensions and len(kinds) != len(shape):
-            message = f"the shape {shape_text(shape)!r} of input {name!r} has {len(shape)} dimensions, the model wants {len(kinds)}"
+            message = f"the shape {shape_text(shape)!r} of input {name!r} has {counted(len(shape), 'dimension')}, not {len(kinds)}"
             raise CollageError(message, _hint(dimensions), "shape")
         for axis, size in enumerate(shape):
             yield name, axis, size, kinds[axis] if axis < len(kinds) else "?"

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from onnx import ModelProto, TensorShapeProto, ValueInfoProto
 
+from ..base.counted import counted
 from ..errors import CollageError
 from .type_names import type_name
 
@@ -123,7 +124,9 @@ def _apply_given(model: ModelProto, value: ValueInfoProto, shape: Shape, symbols
         dims = _dims(value)
         if len(dims) != len(shape):
             raise CollageError(
-                f"the shape {said!r} of input {value.name!r} has {len(shape)} dimensions, the model wants {len(dims)}", hint, "shape"
+                f"the shape {said!r} of input {value.name!r} has {counted(len(shape), 'dimension')}, not {len(dims)}",
+                hint,
+                "shape",
             )
         for index, (dim, size) in enumerate(zip(dims, shape, strict=True)):
             if _is_fixed(dim) and dim.dim_value != size:

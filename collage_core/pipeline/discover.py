@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.counted import counted
 from ..base.garbage import no_collector
 from ..errors import CollageError
 from ..events import CandidatesFound, Emit, Note, PhaseEnded, PhaseStarted
@@ -163,7 +164,8 @@ class CandidateSet:
         for one in self.partitionings:
             new = sum(candidate.rule == f"{one.target}.{one.source}" for candidate in self.by_target[one.target])
             if new:
-                emit(Note(f"{new} of the {len(one.groups)} groups that {one.source} makes for {one.target} are found by none of its rules"))
+                groups = counted(len(one.groups), "group")
+                emit(Note(f"no rule of {one.target} finds {new} of the {groups} that {one.source} makes for it"))
 
     def _drop_unbuffered(self) -> None:
         """Keep, for each toolchain, the candidates of whose boundary it takes all: open shapes, and values that are no plain memory."""

@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ..base.counted import counted
 from ..rewrite.plan import PlacedPartition, Plan
 from ..toolchains.profiling import NodeTime
 
@@ -118,7 +119,7 @@ def _times_of(partition: PlacedPartition, known: PartitionTimes | None, alone_s:
     seconds = [cost for cost in costs if cost is not None]
     total_s = sum(seconds)
     if len(seconds) < len(costs) or not total_s > 0:
-        lacking = f"{len(costs) - len(seconds)} of its {len(costs)} nodes have no cost alone on {partition.target}"
+        lacking = f"{len(costs) - len(seconds)} of its {counted(len(costs), 'node')} have no cost alone on {partition.target}"
         return PartitionTimes(partition.id, NONE, reason=f"{reason}, and {lacking}" if len(seconds) < len(costs) else reason)
     groups = tuple(_group(partition, (node,), cost / total_s) for node, cost in zip(partition.nodes, seconds, strict=True))
     return PartitionTimes(partition.id, CANDIDATES, groups, profiled_s=total_s, reason=reason)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from ..base.counted import counted
 from ..graph.dataflow_graph import DataflowGraph
 from ..graph.sub_graph import SubGraph
 from ..rewrite.plan import PlacedPartition, PlacedTransition, PlacedTuning, Plan
@@ -73,7 +74,7 @@ def priority_note(planned: Planned) -> str:
     nodes = [problem.names[node] for candidate in blind for node in candidate.inside]
     listed = ", ".join(nodes[:3]) + (f" and {len(nodes) - 3} more" if len(nodes) > 3 else "")
     order = ", ".join(problem.priorities)
-    return f"tie broken by priority ({order}): the costs of {len(blind)} of {len(chosen)} partitions are not known ({listed})"
+    return f"tie broken by priority ({order}): the costs of {len(blind)} of {counted(len(chosen), 'partition')} are not known ({listed})"
 
 
 def within_noise(count: int, above_s: float, noise: float) -> str:

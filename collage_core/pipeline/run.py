@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..base.counted import counted
 from ..cost.cost import Cost
 from ..cost.estimators.function import CostFunction
 from ..errors import Cancelled, InfeasibleError
@@ -161,7 +162,7 @@ class Run(SearchedRun):
                 planned = self.loop.with_costs(self.planned, {index: replace(Cost.invalid("numerics", reason), error=worst.cost.error)})
         except InfeasibleError:
             return False
-        where = f"{worst.target}, {len(worst.inside)} nodes from {self.found.graph.nodes[worst.inside.base].name!r}"
+        where = f"{worst.target}, {counted(len(worst.inside), 'node')} from {self.found.graph.nodes[worst.inside.base].name!r}"
         self.emit(Note(f"{reason} ({where}): the search goes on without it"))
         self._decide(planned)
         self.undecided = self.loop.undecided(self.planned)
@@ -268,7 +269,7 @@ class Run(SearchedRun):
             self.emit(Note("some partitions of the fastest plan were not measured alone: now they are, and the search runs again"))
         inside = costs_inside(self.planned, outcome.profile) if outcome.profile else {}
         if inside:
-            said = f"the costs of {len(inside)} partitions were corrected to what they take inside the whole"
+            said = f"the costs of {counted(len(inside), 'partition')} were corrected to what they take inside the whole"
             self.emit(Note(f"{said}, and the search ran again"))
         if missing or inside:
             others, outcome = self._over_other_costs({**missing, **inside}, built, others, outcome, deadlines)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from ..base.counted import counted
 from ..graph.dataflow_graph import DataflowGraph, Node
 from ..rules.candidate import Rejection
 from ..rules.partitionings import Partitioning
@@ -51,10 +52,10 @@ def why_not_partitioned(partitioning: Partitioning, costed: Sequence[CostedCandi
     if not missing:
         return "no target takes the nodes beside its groups"
     why = f": {failed[0].cost.reason}" if failed else ""
-    return f"{missing} of its {len(groups)} groups are not usable{why}"
+    return f"{missing} of its {counted(len(groups), 'group')} are not usable{why}"
 
 
 def _counted(left: Sequence[Node], count: int) -> str:
     ops = [op for op, _ in Counter(node.op for node in left).most_common()]
     named = ", ".join(ops[:MOST_NAMED]) + (" …" if len(ops) > MOST_NAMED else "")
-    return f"{len(left)} of {count} nodes ({named})"
+    return f"{len(left)} of {counted(count, 'node')} ({named})"

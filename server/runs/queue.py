@@ -12,6 +12,7 @@ from collections import deque
 from contextlib import suppress
 from typing import Any
 
+from collage_core.base.counted import counted
 from collage_core.base.isolation.errors import WorkerError
 from collage_core.errors import Cancelled, CollageError
 
@@ -80,7 +81,7 @@ class RunQueue:
         """
         with self._lock:
             if len(self._waiting) >= self._config.waiting_runs:
-                raise Problem(429, "too_many", f"{len(self._waiting)} runs wait already", "cancel some, or wait")
+                raise Problem(429, "too_many", f"the queue is full: {counted(len(self._waiting), 'run')}", "cancel some, or wait")
 
     @property
     def is_measuring(self) -> bool:

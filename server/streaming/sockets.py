@@ -15,6 +15,7 @@ from typing import Any
 from flask import request
 from flask_socketio import SocketIO
 
+from collage_core.base.counted import counted
 from collage_core.errors import CollageError
 
 from ..http.errors import Problem, api_error, error_body
@@ -66,7 +67,7 @@ class Broadcaster:
         with self._lock:
             count = sum(1 for who, _ in self._listeners if who == client)
             if key not in self._listeners and count >= RUNS_PER_CLIENT:
-                raise Problem(429, "too_many", f"this page listens to {count} runs already", "unsubscribe from some")
+                raise Problem(429, "too_many", f"this page listens to {counted(count, 'run')} already", "unsubscribe from some")
             self._listeners[key] = _Listener(run, Cursor(run.snapshot.id, after))
         self._news.set()
 

@@ -49,7 +49,7 @@ class Known:
     def imported(self, stderr: str, run: Callable[..., tuple[int, str, str]], folder: Path) -> int:
         """Return how many costs are in the file of costs that could not be kept, which `stderr` names."""
         (file,) = self.home.glob("costs-not-saved-*.jsonl")
-        assert f"costs could not be kept; they are in {str(file)!r}, which `collage costs import` reads" in stderr
+        assert f" could not be kept; they are in {str(file)!r}, which `collage costs import` reads" in stderr
         status, _, err = run("costs", "import", file, "--db", folder / "imported.sqlite3", "--json")
         assert status == 0, err
         with closing(sqlite3.connect(folder / "imported.sqlite3")) as connection:

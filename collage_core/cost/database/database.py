@@ -22,6 +22,7 @@ from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
+from ...base.counted import counted
 from ...base.home import home
 from ...errors import CollageError
 from .find_location import find_location
@@ -301,9 +302,11 @@ class CostDatabase:
         try:
             path.write_text("".join(write_lines(self._unsaved.items(), self._unsaved_transitions.items(), self._unsaved_tunings.items())))
         except OSError as error:
-            self._note(f"{len(self._unsaved)} costs could not be kept, nor written to {str(path)!r}: {error.strerror}")
+            self._note(f"{counted(len(self._unsaved), 'cost')} could not be kept, nor written to {str(path)!r}: {error.strerror}")
             return
-        self._note(f"{len(self._unsaved)} costs could not be kept; they are in {str(path)!r}, which `collage costs import` reads")
+        self._note(
+            f"{counted(len(self._unsaved), 'cost')} could not be kept; they are in {str(path)!r}, which `collage costs import` reads"
+        )
 
     def _note(self, note: str) -> None:
         with self._lock:

@@ -50,7 +50,7 @@ def test_a_range_is_taken_at_a_few_sizes_and_a_set_at_all() -> None:
         ({"ids": "1,{16,64}", "mask": "1,{16,32}"}, "'ids' and 'mask' share the dimension 'seq', and --shape gives it {16,64} and {16,32}"),
         ({"ids": "1,{16,64}", "mask": "1,16"}, "'ids' and 'mask' share the dimension 'seq', and --shape gives it {16,64} and 16"),
         ({"image": "1,1..3,9,9"}, "the shape '1,1..3,9,9' of input 'image' has 1..3 in dimension 1, the model fixes it to 3"),
-        ({"ids": "1,{2,3},4"}, "the shape '1,{2,3},4' of input 'ids' has 3 dimensions, the model wants 2"),
+        ({"ids": "1,{2,3},4"}, "the shape '1,{2,3},4' of input 'ids' has 3 dimensions, not 2"),
         ({"ids": "{1,2,3,4,5},{1,2,3,4}"}, f"these are 20 shapes (5 of batch times 4 of seq), at most {MOST_SHAPES} are planned for"),
     ],
 )

@@ -56,7 +56,7 @@ def test_shapes(tmp_path, inputs, given, shapes):
             "say its shape, such as --shape m=5,128",
         ),
         ("float[N,4] x", {"z": (1, 4)}, "the model has no input 'z'", "its inputs are x [N, 4]"),
-        ("float[N,4] x", {"x": (1, 4, 1)}, "the shape '1,4,1' of input 'x' has 3 dimensions, the model wants 2", "its inputs are x [N, 4]"),
+        ("float[N,4] x", {"x": (1, 4, 1)}, "the shape '1,4,1' of input 'x' has 3 dimensions, not 2", "its inputs are x [N, 4]"),
         (
             "float[N,4] x",
             {"x": (1, 5)},

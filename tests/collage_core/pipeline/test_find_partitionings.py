@@ -47,7 +47,7 @@ def test_a_group_that_no_rule_finds_is_a_candidate_and_the_plan_of_the_groups_a_
     monkeypatch.setenv("COLLAGE_TOOLCHAINS", PLUG_IN)
     events: list[Event] = []
     record = run(chain, "partitions", one_each, events)
-    said = "1 of the 1 groups that everything makes for partitions are found by none of its rules"
+    said = "no rule of partitions finds 1 of the 1 group that everything makes for it"
     assert said in [event.text for event in events if isinstance(event, Note)]
     assert [part.nodes for part in record.plan.partitions] == [(0, 1, 2, 3)]
     assert {item.candidate["rule"] for item in record.candidates} == {"partitions.op_predicate", "partitions.everything"}

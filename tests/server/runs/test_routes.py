@@ -260,7 +260,7 @@ def test_too_many_wait(live: Live, model: str, monkeypatch: pytest.MonkeyPatch) 
     until(lambda: live.get(f"runs/{runs[0]}")["state"] == "running")
     runs.append(live.start(model, "wait")["id"])
     status, error = error_of(live, "POST", "runs", {"model": model, "targets": ["wait"]})
-    assert (status, error["code"], error["message"]) == (429, "too_many", "1 runs wait already")
+    assert (status, error["code"], error["message"]) == (429, "too_many", "the queue is full: 1 run")
     for run in reversed(runs):
         assert live.post(f"runs/{run}/cancel")["state"] == "cancelled"
 

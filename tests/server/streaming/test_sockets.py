@@ -198,4 +198,4 @@ def test_one_page_listens_to_a_bounded_number_of_runs(live: Live, model: str, mo
     listener = live.listen()
     listener.subscribe(first)
     assert "error" not in listener.subscribe(first)
-    assert listener.subscribe(second)["error"]["message"] == "this page listens to 1 runs already"
+    assert listener.subscribe(second)["error"]["message"] == "this page listens to 1 run already"

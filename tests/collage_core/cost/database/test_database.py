@@ -432,7 +432,7 @@ def test_where_nothing_can_be_written_what_is_known_is_used(shared_folder: Path,
         trouble = [opening] * (folder_mode == 0o555) + ["cannot be written (it is read-only)"]
         assert notes == [
             *(f"the cost database {str(path)!r} {each}: measuring goes on, but new costs may not be kept" for each in trouble),
-            f"1 costs could not be kept; they are in {str(left)!r}, which `collage costs import` reads",
+            f"1 cost could not be kept; they are in {str(left)!r}, which `collage costs import` reads",
         ]
         assert [json.loads(line)["computation"] for line in left.read_text().splitlines()[1:-1]] == ["b0"]
     shared_folder.chmod(0o755)
