@@ -44,7 +44,7 @@ def apply(
         return one_shape.apply(plan, source, out, emit, inputs, form, checks_each=checks_each)
     if form not in (MODULE, AUTO):
         said = f"an artifact for {len(plan.by_shape)} shapes is made of modules, it cannot be {form}"
-        raise CollageError(said, "leave --form out, or take the plan of one shape", "form")
+        raise CollageError(said, "ask for the form auto, or take the plan of one shape", "form")
     given = None if inputs is None else _planned_for(plan, inputs)
     one_shape.make_folder(out)
     forget_artifact(out)

@@ -65,7 +65,7 @@ def test_a_form_that_a_plan_cannot_have_is_refused_with_the_reason(form: str, pa
     with pytest.raises(CollageError) as caught:
         found(form, parts, outputs)
     assert caught.value.message.startswith(f"the artifact cannot be {form}: {said}")
-    assert "--form auto" in caught.value.hint
+    assert "the form auto" in caught.value.hint
     assert found("auto", parts, outputs) != form
 
 
