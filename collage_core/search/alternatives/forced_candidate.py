@@ -79,7 +79,7 @@ class ForcedCandidateSearch:
             try:
                 if len(separators.positions) > 2 and search.solve() is not None:
                     return _BySubproblem(search)
-            except TooManyLeavings:
+            except (TooManyLeavings, _Stopped):
                 pass  # The whole is searched, as in `exact`, and where the subproblems took too many states.
         return _Whole(self.problem, self.usable)
 
