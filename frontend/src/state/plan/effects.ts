@@ -1,12 +1,13 @@
 // The cost of each of the present terms, fetched while the tab "Pins" shows them.
 
-import { computed, effect, signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import { api } from "../../data/api";
 import { requestOf } from "../../data/plan/terms";
 import type { Effects } from "../../data/protocol";
 import { hasEnded } from "../../data/run/reducer";
 import { panelTab } from "../display";
 import { keptRun } from "../run/run";
+import { keepAnswered } from "./answer_for";
 import { isDeciding, termCount, terms } from "./decisions";
 
 /** The effects of the present terms; null while they are not known. */
@@ -20,18 +21,5 @@ const asked = computed(() => {
 
 /** Keep `effects` in step with the terms; a failure only leaves them out. */
 export function watchEffects(): void {
-  let known = "";
-  effect(() => {
-    const wanted = asked.value;
-    const key = JSON.stringify(wanted);
-    if (!wanted || key === known) return;
-    known = key;
-    effects.value = null;
-    void api.effects(wanted.run, wanted.body).then(
-      (answer) => {
-        if (known === key) effects.value = answer;
-      },
-      () => undefined,
-    );
-  });
+  keepAnswered(asked, effects, ({ run, body }) => api.effects(run, body));
 }

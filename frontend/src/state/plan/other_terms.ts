@@ -1,12 +1,13 @@
 // What the present terms bring by target, fetched while the tab "Pins" shows them: only for an accuracy or a typed cost, which let targets in.
 
-import { computed, effect, signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import { api } from "../../data/api";
 import { requestOf } from "../../data/plan/terms";
 import type { OtherTerms } from "../../data/protocol";
 import { hasEnded } from "../../data/run/reducer";
 import { panelTab } from "../display";
 import { keptRun } from "../run/run";
+import { keepAnswered } from "./answer_for";
 import { isDeciding, isOtherAccuracy, terms } from "./decisions";
 
 /** The answer for the present terms; null while it is not known. */
@@ -21,18 +22,5 @@ const asked = computed(() => {
 
 /** Keep `otherTerms` in step with the terms; a failure only leaves it out. */
 export function watchOtherTerms(): void {
-  let known = "";
-  effect(() => {
-    const wanted = asked.value;
-    const key = JSON.stringify(wanted);
-    if (!wanted || key === known) return;
-    known = key;
-    otherTerms.value = null;
-    void api.otherTerms(wanted.run, wanted.body).then(
-      (answer) => {
-        if (known === key) otherTerms.value = answer;
-      },
-      () => undefined,
-    );
-  });
+  keepAnswered(asked, otherTerms, ({ run, body }) => api.otherTerms(run, body));
 }
