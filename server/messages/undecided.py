@@ -52,15 +52,9 @@ class UndecidedRival:
 
 
 @dataclass(frozen=True)
-class StablePart:
+class StablePart(UndecidedPart):
     """A partition of the plan, and the share of the draws of the costs in which it stays chosen."""
 
-    id: str
-    target: str
-    nodes: list[int]
-    ops: list[str]
-    cost_s: float | None
-    interval_s: float | None
     stability: float | None
     decided_by: str
     source: str
