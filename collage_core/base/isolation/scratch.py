@@ -6,6 +6,8 @@ import os
 import shutil
 import tempfile
 import threading
+import weakref
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -38,6 +40,27 @@ def scratch_folder() -> Path:
     except OSError as error:
         hint = "make room on the disk, or set COLLAGE_HOME to another folder"
         raise CollageError(f"cannot keep files in {str(scratch)!r}: {error.strerror or error}", hint, "unwritable") from error
+
+
+class ScratchFolder:
+    """A folder of an object's own: it is created when it is first asked for, and goes with `remove`, or with the object."""
+
+    def __init__(self) -> None:
+        self._path: Path | None = None
+        self._remove: Callable[[], object] = lambda: None
+
+    @property
+    def path(self) -> Path:
+        """The folder. Raises CollageError where it cannot be created."""
+        if self._path is None:
+            self._path = scratch_folder()
+            self._remove = weakref.finalize(self, shutil.rmtree, self._path, ignore_errors=True)
+        return self._path
+
+    def remove(self) -> None:
+        """Remove the folder, if there is one; it is created again where it is asked for later."""
+        self._remove()
+        self._path = None
 
 
 def _is_left_behind(folder: Path) -> bool:

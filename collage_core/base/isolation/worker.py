@@ -6,10 +6,8 @@ The child starts with the first call, and again after it has ended. It runs one 
 from __future__ import annotations
 
 import pickle
-import shutil
 import threading
 import time
-import weakref
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -19,7 +17,7 @@ from ...errors import Cancelled
 from .channel import ChannelClosed, Garbled
 from .errors import PackedError, WorkerDied, WorkerTimeout, by_name, last_line
 from .process import ChildProcess, ending
-from .scratch import scratch_folder
+from .scratch import ScratchFolder
 
 START_TIMEOUT_S = 60.0
 _MEMORY_CHECK_S = 0.2
@@ -141,16 +139,12 @@ class Pool:
         self._memory_bytes = memory_bytes
         self._should_stop = should_stop
         self._workers: dict[str, Worker] = {}
-        self._folder: Path | None = None
-        self._remove: Callable[[], object] = lambda: None
+        self._scratch = ScratchFolder()
 
     @property
     def folder(self) -> Path:
         """A folder for what the workers share, until `remove_folder`. Raises CollageError where it cannot be created."""
-        if self._folder is None:
-            self._folder = scratch_folder()
-            self._remove = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
-        return self._folder
+        return self._scratch.path
 
     def worker(self, name: str) -> Worker:
         """Return the worker called `name`, which is created at the first call."""
@@ -165,8 +159,7 @@ class Pool:
 
     def remove_folder(self) -> None:
         """Remove the folder, if there is one; else it goes with this object."""
-        self._remove()
-        self._folder = None
+        self._scratch.remove()
 
     def __enter__(self) -> Self:
         return self

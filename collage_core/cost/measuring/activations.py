@@ -6,16 +6,13 @@ them in memory at once. The folder is removed with the store.
 
 from __future__ import annotations
 
-import shutil
-import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ...base.isolation.scratch import scratch_folder
+from ...base.isolation.scratch import ScratchFolder
 from ...errors import CollageError
 from ...graph.dataflow_graph import Tensor
 from ...model.base import Arrays, Model
@@ -32,8 +29,7 @@ class ActivationStore:
         self._model = model
         self._inputs = inputs
         self._files: dict[str, ArrayFile] = {}
-        self._folder: Path | None = None
-        self._remove: Callable[[], object] = lambda: None
+        self._scratch = ScratchFolder()
 
     def fetch(self, names: Iterable[str]) -> None:
         """Write files of the named tensors, where there are none yet.
@@ -55,8 +51,7 @@ class ActivationStore:
     def close(self) -> None:
         """Remove the files."""
         self._files.clear()
-        self._remove()
-        self._folder = None
+        self._scratch.remove()
 
     def _chunks(self, names: list[str]) -> Iterator[list[str]]:
         chunk: list[str] = []
@@ -74,10 +69,7 @@ class ActivationStore:
         known = self._model.graph.types[name]
         array = _boxed(value) if known.is_opaque else np.ascontiguousarray(value).reshape(value.shape)
         try:
-            if self._folder is None:
-                self._folder = scratch_folder()
-                self._remove = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
-            path = self._folder / f"{len(self._files)}.npy"
+            path = self._scratch.path / f"{len(self._files)}.npy"
             np.save(path, array, allow_pickle=known.is_opaque)
         except OSError as error:
             raise CollageError(
