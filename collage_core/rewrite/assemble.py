@@ -27,7 +27,7 @@ from ..model.dtypes import array_type
 from ..rules.spec import HOST_TARGET
 from ..toolchains import registry
 from ..toolchains.base import Toolchain, ToolchainError, check_boundary
-from ..toolchains.built_packages import BuiltPackages, build_package
+from ..toolchains.built_packages import BuiltPackages, package_of
 from ..toolchains.library_functions import LibraryToolchain
 from ..toolchains.reasons import one_line
 from .forms import form_for
@@ -240,7 +240,7 @@ def _with_package(entry: PartitionEntry, partition: PartitionModel, index: int, 
         written = write_piece(entry, model, tool, task.folder, name, task.threads, task.is_alone)
     if written is not None:
         return replace(written, symbol=_symbol(partition, index, (task.folder / written.package).read_bytes()))
-    package = (task.packages.built if task.packages else build_package)(tool, model, task.threads)
+    package = package_of(tool, model, task.threads, task.packages)
     path = f"{PARTITIONS}/{name}.bin"
     (task.folder / path).write_bytes(package)
     return replace(entry, symbol=_symbol(partition, index, package), package=path)

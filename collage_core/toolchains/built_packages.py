@@ -47,6 +47,11 @@ class BuiltPackages:
         return package
 
 
+def package_of(toolchain: Toolchain, model: SubModel, threads: int, packages: BuiltPackages | None) -> bytes:
+    """Return the package of `model`, one of `packages` where these are given. Raises ToolchainError as `BuiltPackages.built`."""
+    return build_package(toolchain, model, threads) if packages is None else packages.built(toolchain, model, threads)
+
+
 def build_package(toolchain: Toolchain, model: SubModel, threads: int) -> bytes:
     """Return the package of `model`. Raises ToolchainError as `Toolchain.build`, or since what it built is no package."""
     package = toolchain.build(model, threads)

@@ -20,7 +20,7 @@ from ...model.base import SubModel
 from ...toolchains.base import AllocatingKernel, Kernel, Toolchain, ToolchainError, check_boundary, outputs_of
 from ...toolchains.blocked_layout import is_blocked, to_blocked, to_plain
 from ...toolchains.buffers import aligned_empty, buffer_dtype
-from ...toolchains.built_packages import BuiltPackages, build_package
+from ...toolchains.built_packages import BuiltPackages, package_of
 from .core_latency import CoreLatencyProbe
 from .noise_filter import Speed
 from .sampling import NoiseSigns
@@ -140,7 +140,7 @@ def build(get_toolchain: GetToolchain, target: str, model: SubModel, threads: in
     release()
     toolchain = get_toolchain(target)
     check_boundary(toolchain, model)
-    package = (packages.built if packages else build_package)(toolchain, model, threads)
+    package = package_of(toolchain, model, threads, packages)
     global _trial
     kernel = toolchain.load(package, model.inputs, model.outputs, threads)
     if not all(callable(getattr(kernel, method, None)) for method in ("bind", "run")):
