@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from ..base.counted import counted
 from .run_options import RUN_MODEL_HELP
 from .say import say
 
@@ -25,7 +26,6 @@ def session(named: str, out: Path, without_model: bool, model: str | None) -> No
 
     save_session = import_module("collage_server.session_file").save_session
     contents = save_session(named, out, with_model=not without_model, run_model=model)
-    count = len(contents.runs)
-    runs = f"{count} run{'' if count == 1 else 's'}"
+    runs = counted(len(contents.runs), "run")
     model = "the model" if contents.files else f"no model, but its hash {contents.model.id[:12]}"
     say(f"wrote {out}: {runs} and {model}; open it with `collage explore {out}`", err=True)

@@ -64,7 +64,7 @@ def _answers(shapes: Mapping[str, Any]) -> Iterator[str]:
             yield f"{words}: none ({why})"
             continue
         measured = "" if answer["measured_s"] is None else f", measured {milliseconds(answer['measured_s'])}"
-        ranges = "" if name == "one_plan" else f" in {len(answer['ranges'])} range{'' if len(answer['ranges']) == 1 else 's'}"
+        ranges = "" if name == "one_plan" else f" in {counted(len(answer['ranges']), 'range')}"
         said = f"predicted {milliseconds(answer['total_s'])}{measured} over all shapes{ranges}"
         named = f" ({answer['name']})" if answer.get("name") not in (None, ALL_SHAPES) else ""
         yield f"{words}{named}: {said} ({mark}, by the {shapes['decided_by']})"

@@ -80,7 +80,7 @@ def priority_note(planned: Planned) -> str:
 def within_noise(count: int, above_s: float, noise: float) -> str:
     """Return the note that priority decided because measuring could not."""
     return (
-        f"tie broken by priority for {count} partition{'' if count == 1 else 's'}: the plan is {above_s * 1e6:.3g} µs above the best one, "
+        f"tie broken by priority for {counted(count, 'partition')}: the plan is {above_s * 1e6:.3g} µs above the best one, "
         f"and its total is known to {noise * 1e6:.3g} µs"
     )
 
