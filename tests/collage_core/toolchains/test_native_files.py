@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from collage_core.base import processor
 from collage_core.model.base import SubModel
 from collage_core.toolchains.base import ToolchainError
 from collage_core.toolchains.native_files import NativeFiles, is_quantised
@@ -83,7 +84,8 @@ def test_openvino_hands_an_input_on_in_memory_of_its_own(is_alone: bool, tmp_pat
 def test_the_settings_of_a_plan_of_several_partitions_are_others():
     model = MODELS["matmul"]()
     alone, among = made("onnxruntime", model, True, 2), made("onnxruntime", model, False, 2)
-    assert (alone.settings["threads"], alone.settings["entries"]) == (2, {})
+    exact = {"session.x64quantprecision": "1"} if processor.products_saturate() else {}
+    assert (alone.settings["threads"], alone.settings["entries"]) == (2, exact)
     assert among.settings["entries"]["session.intra_op.spin_duration_us"] == "50"
     assert "intra_op_num_threads, options.inter_op_num_threads = 2, 1" in alone.loader
 
