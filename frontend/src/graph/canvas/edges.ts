@@ -115,9 +115,11 @@ export function drawEdgeLabels(drawing: Drawing, edges: readonly PlacedEdge[], d
   context.fillStyle = frame.theme.text;
   for (const { edge, label } of edges) {
     if (!label) continue;
-    context.fillText(edge.label, label.x, label.y);
     const crossing = frame.crossings.get(edge);
-    if (crossing) fillBelow(context, crossing.label, edge.label, label);
+    // Two lines that lead into a partition stand around the place of the one: its badge begins close below.
+    const y = crossing && frame.scene.graph.boxes[edge.to]?.kind !== "output" ? label.y - LINE_PX / 2 : label.y;
+    context.fillText(edge.label, label.x, y);
+    if (crossing) fillBelow(context, crossing.label, edge.label, { x: label.x, y });
   }
   context.globalAlpha = 1;
 }
