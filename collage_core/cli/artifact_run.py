@@ -13,7 +13,7 @@ from ..base.isolation.worker import Worker
 from ..errors import CollageError
 from ..pipeline.inside_times import profile_document
 from ..rewrite.runtime.arrays_file import read_arrays, write_arrays
-from ..rewrite.runtime.artifact_calls import describe_artifact, notes_of, profile_artifact, run_artifact, time_artifact
+from ..rewrite.runtime.artifact_calls import RUNS_ONLY, describe_artifact, notes_of, profile_artifact, run_artifact, time_artifact
 from ..rewrite.runtime.shaped_manifest import read_manifests
 
 RUN_TIMEOUT_S = 600.0
@@ -24,7 +24,7 @@ def run_folder(
 ) -> dict[str, Any]:
     """Return the document of `collage run`. The artifact runs in a worker process, since its toolchains may crash."""
     found = None
-    with Worker() as worker:
+    with Worker(environment=RUNS_ONLY) as worker:
         try:
             arrays = (
                 read_arrays(inputs) if inputs is not None else worker.call(describe_artifact, folder, timeout_s=RUN_TIMEOUT_S)["seeded"]

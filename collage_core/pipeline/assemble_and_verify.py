@@ -35,7 +35,7 @@ from ..rewrite.assemble import assemble
 from ..rewrite.partition_models import PartitionModel, run_order
 from ..rewrite.plan import PlacedPartition, Plan
 from ..rewrite.runtime.artifact import Profile
-from ..rewrite.runtime.artifact_calls import bind_artifact, profile_artifact, run_artifact, run_loader
+from ..rewrite.runtime.artifact_calls import RUNS_ONLY, bind_artifact, profile_artifact, run_artifact, run_loader
 from ..rewrite.runtime.manifest import MODULE, WEIGHTS
 from ..toolchains.base import ToolchainError
 from ..toolchains.built_packages import BuiltPackages
@@ -183,7 +183,7 @@ def errors_of(built: Built, name: str, folder: Path, timeout_s: float = RUN_TIME
         CollageError: a run failed.
     """
     given = folder, dict(built.inputs)
-    runs = [in_worker(built.pool, name, run_artifact, *given, timeout_s=timeout_s, what="running the artifact") for _ in range(2)]
+    runs = [run_in_worker(built.pool, name, run_artifact, *given, timeout_s=timeout_s) for _ in range(2)]
     first, second = (output_errors(got, built.reference) for got in runs)
     return {output: max(error, second[output]) for output, error in first.items()}
 
@@ -232,12 +232,14 @@ def time_plan(pool: Pool, name: str, folder: Path, inputs: Mapping[str, np.ndarr
     Raises:
         CollageError: one of them failed.
     """
-    return in_worker(pool, name, time_undisturbed, folder, dict(inputs), timeout_s=RUN_TIMEOUT_S, what="timing the artifact")
+    seconds: list[float] = run_in_worker(pool, name, time_undisturbed, folder, dict(inputs), what="timing the artifact")
+    return seconds
 
 
 def profile_plan(pool: Pool, name: str, folder: Path, inputs: Mapping[str, np.ndarray]) -> Profile:
     """Return where the time of an inference goes, in the process that already holds the artifact. Raises as `time_plan`."""
-    return in_worker(pool, name, profile_artifact, folder, dict(inputs), timeout_s=RUN_TIMEOUT_S, what="timing the artifact")
+    profile: Profile = run_in_worker(pool, name, profile_artifact, folder, dict(inputs), what="timing the artifact")
+    return profile
 
 
 FEWEST_IN_TURN = 3
@@ -254,10 +256,29 @@ def time_undisturbed(folder: Path, arrays: Mapping[str, np.ndarray]) -> list[flo
     return list(time_runs(run, TimingLimits(fewest=FEWEST_IN_TURN, interval=0.01, longest_s=ROUND_S)).result().seconds)
 
 
-def in_worker(pool: Pool, name: str, function: Any, *arguments: Any, timeout_s: float, what: str) -> Any:
-    """Call `function` in the worker of that name. Raises CollageError where it fails, or takes too long."""
+def run_in_worker(
+    pool: Pool, name: str, function: Any, *arguments: Any, timeout_s: float = RUN_TIMEOUT_S, what: str = "running the artifact"
+) -> Any:
+    """Call one of `artifact_calls` as `in_worker` does, in a worker that builds nothing."""
+    return in_worker(pool, name, function, *arguments, timeout_s=timeout_s, what=what, environment=RUNS_ONLY)
+
+
+def in_worker(
+    pool: Pool,
+    name: str,
+    function: Any,
+    *arguments: Any,
+    timeout_s: float,
+    what: str,
+    environment: Mapping[str, str] | None = None,
+) -> Any:
+    """Call `function` in the worker of that name, which begins with `environment`.
+
+    Raises:
+        CollageError: it failed, or took too long.
+    """
     try:
-        return pool.worker(name).call(function, *arguments, timeout_s=timeout_s)
+        return pool.worker(name, environment).call(function, *arguments, timeout_s=timeout_s)
     except (WorkerError, ToolchainError) as error:
         hint = "veto the target that fails, or leave it out of --targets"
         raise CollageError(f"{what} failed: {one_line(error)}", hint, "toolchain") from error

@@ -19,7 +19,7 @@ from ..rewrite.assemble import assemble
 from ..rewrite.partition_models import PartitionModel
 from ..rewrite.runtime.artifact_calls import run_artifact
 from ..rules.spec import HOST_TARGET
-from .assemble_and_verify import BUILD_TIMEOUT_S, RUN_TIMEOUT_S, Built, in_worker, pieces_of
+from .assemble_and_verify import BUILD_TIMEOUT_S, Built, in_worker, pieces_of, run_in_worker
 
 FOLDER = "each"
 """Name of the folder of the plan that returns every boundary."""
@@ -108,7 +108,7 @@ def _run(built: Built, pieces: Sequence[PartitionModel], boundaries: Sequence[st
     arguments = (pieces, model.graph.inputs, tuple(boundaries), folder, threads, about)
     in_worker(built.pool, ASSEMBLES, assemble, *arguments, timeout_s=BUILD_TIMEOUT_S, what="assembling the plan with its boundaries")
     what = "running the plan with its boundaries"
-    made: dict[str, np.ndarray] = in_worker(built.pool, RUNS, run_artifact, folder, dict(built.inputs), timeout_s=RUN_TIMEOUT_S, what=what)
+    made: dict[str, np.ndarray] = run_in_worker(built.pool, RUNS, run_artifact, folder, dict(built.inputs), what=what)
     return made
 
 

@@ -44,7 +44,8 @@ ROUNDS = 5
 MOST_ROUNDS = 15
 """With those that do not count, because the core-to-core latency was high."""
 RENEWED = (2, 4)
-"""After so many rounds those that are near each other go on in new processes: one may be several per cent faster than the next."""
+"""After so many rounds those that are near each other, and in whose order not all processes agree, go on in new ones: one may be several
+per cent faster than the next."""
 FEWEST_ROUNDS = 2
 """So many there are, however little time is left."""
 LONGEST_S, MOST_S = 10.0, 40.0
@@ -321,6 +322,7 @@ class Turns:
         self._began = clock()
         self._most_s = min(MOST_S, limit_s)
         self._rounds: list[Round] = []
+        self._began_anew: dict[int, list[int]] = {}
         self._open = [index for index, one in enumerate(finalists) if not one.reason]
 
     @property
@@ -338,7 +340,10 @@ class Turns:
 
     def one_round(self) -> Round:
         if self.done in RENEWED:
-            self._renew([self._finalists[index] for index in near(self._rounds, self._open)])
+            new = near(self._rounds, self._open, self._began_anew)
+            self._renew([self._finalists[index] for index in new])
+            for index in new:
+                self._began_anew.setdefault(index, []).append(self.done)
         seconds = {}
         for index in self._open:
             try:

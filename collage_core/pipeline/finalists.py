@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -101,14 +102,25 @@ def undecided(rounds: Sequence[Round], may_ship: Sequence[bool]) -> list[int]:
     return [index for index in present if index == ahead or not is_apart(index)]
 
 
-def near(rounds: Sequence[Round], among: Sequence[int]) -> list[int]:
-    """Return the fastest of some finalists and those `NEAR` it; none where there is only one such."""
+def near(rounds: Sequence[Round], among: Sequence[int], began: Mapping[int, Sequence[int]]) -> list[int]:
+    """Return the fastest of some finalists and those `NEAR` it that new processes may bring ahead; none where there is none such.
+
+    Args:
+        began: Finalist → the later rounds with which a new process of it began; one that lost in several is left out.
+    """
     timed = [index for index in among if _seconds(rounds, index)]
     if not timed:
         return []
     ahead = fastest(rounds, timed)
-    found = [index for index in timed if index == ahead or median(_ratios(rounds, index, ahead) or [math.inf]) <= 1 + NEAR]
-    return found if len(found) > 1 else []
+
+    def may_win(index: int) -> bool:
+        starts = sorted({0, *began.get(ahead, ()), *began.get(index, ())})
+        parts = [rounds[first:last] for first, last in pairwise([*starts, len(rounds)])]
+        has_lost = len(parts) > 1 and all(_slower(part, index, ahead) > 1 + TIE for part in parts)
+        return _slower(rounds, index, ahead) <= 1 + NEAR and not has_lost
+
+    found = [index for index in timed if index != ahead and may_win(index)]
+    return sorted([ahead, *found]) if found else []
 
 
 def winner(rounds: Sequence[Round], finalists: Sequence[Finalist]) -> int:

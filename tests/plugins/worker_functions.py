@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 from collage_core.base.isolation.report import report
 from collage_core.base.isolation.worker import Worker
@@ -72,6 +73,16 @@ def ask_outside() -> list[str]:
 
 def environment(name: str) -> str | None:
     return os.environ.get(name)
+
+
+def run_and_name_tvms_libraries(folder: str, arrays: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Run an artifact; return its outputs, and which of TVM's libraries this process has loaded by then."""
+    from collage_core.rewrite.runtime.artifact_calls import run_artifact
+
+    made = run_artifact(Path(folder), arrays)
+    import tvm.base
+
+    return made, sorted(tvm.base._LOADED_LIBS)
 
 
 def open_descriptors() -> list[str]:

@@ -146,10 +146,10 @@ class Pool:
         """A folder for what the workers share, until `remove_folder`. Raises CollageError where it cannot be created."""
         return self._scratch.path
 
-    def worker(self, name: str) -> Worker:
-        """Return the worker called `name`, which is created at the first call."""
+    def worker(self, name: str, environment: Mapping[str, str] | None = None) -> Worker:
+        """Return the worker called `name`, which is created at the first call, with this `environment` (as `Worker` takes it)."""
         if name not in self._workers:
-            self._workers[name] = Worker(memory_bytes=self._memory_bytes, should_stop=self._should_stop)
+            self._workers[name] = Worker(memory_bytes=self._memory_bytes, environment=environment, should_stop=self._should_stop)
         return self._workers[name]
 
     def close(self) -> None:

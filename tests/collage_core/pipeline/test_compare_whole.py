@@ -80,9 +80,12 @@ def test_those_far_behind_are_left_out_and_the_leaders_go_on_until_they_are_apar
 
 
 def test_those_that_are_near_each_other_go_on_in_new_processes() -> None:
-    timed = Timed(search=10.0, a=10.5, b=12.0)
+    timed = Timed(search=10.0, a=10.05, b=12.0)
     timed.rounds(three())
     assert timed.renewed == [["search", "a"], ["search", "a"]]
+    timed = Timed(search=10.0, a=10.5, b=12.0)
+    timed.rounds(three())
+    assert timed.renewed == [["search", "a"], []], "it lost in both processes"
     timed = Timed(search=10.0, a=12.0, b=20.0)
     timed.rounds(three())
     assert timed.renewed == [[], []], "nothing is near the fastest"

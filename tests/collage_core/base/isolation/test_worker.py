@@ -269,6 +269,8 @@ def test_pool_keeps_one_worker_for_each_name_and_closes_them_all() -> None:
     with Pool() as pool:
         pids = [pool.worker(name).call(functions.pid, timeout_s=LONG_S) for name in ("a", "b", "a")]
         assert pids[0] == pids[2] != pids[1]
+        assert pool.worker("c", {"WORD": "new"}).call(functions.environment, "WORD", timeout_s=LONG_S) == "new"
+        assert pool.worker("a").call(functions.environment, "WORD", timeout_s=LONG_S) is None
     assert not any(map(psutil.pid_exists, pids))
     assert not [child for child in psutil.Process().children() if child.pid in pids]
 
