@@ -35,10 +35,13 @@ import { startPrintableTexts } from "./ui/printable_texts";
 import "./style/base.css";
 import "./style/layout.css";
 import "./style/widgets.css";
+import "./style/cards.css";
 import "./style/menu.css";
 import "./style/panels.css";
+import "./style/drawer.css";
 import "./style/netron.css";
 import "./style/replay.css";
+import "./style/overlays.css";
 import "./style/tables.css";
 
 declare global {
