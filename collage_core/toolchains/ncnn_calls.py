@@ -14,8 +14,9 @@ import numpy as np
 from onnx import TensorProto, numpy_helper
 
 from ..graph.dataflow_graph import DataflowGraph
+from .ncnn_mats import usual_shape
 from .ncnn_network import MatShape, Network, Parameter, Value
-from .ncnn_operators import Call, refusal, usual_shape
+from .ncnn_operators import Call, refusal
 
 LARGEST = 3.402823466e38
 """The largest float32, for no bound."""

@@ -8,8 +8,8 @@ from math import prod
 import numpy as np
 
 from .ncnn_calls import Emitter, ImportCall, bounds
+from .ncnn_mats import broadcast, broadcast_shape
 from .ncnn_network import Value, plain
-from .ncnn_operators import broadcast, broadcast_shape
 
 UNARY = {
     "Abs": 0, "Neg": 1, "Floor": 2, "Ceil": 3, "Sqrt": 5, "Exp": 7, "Log": 8, "Sin": 9, "Cos": 10, "Tan": 11, "Asin": 12, "Acos": 13,

@@ -17,8 +17,9 @@ from . import ncnn_elementwise, ncnn_norms, ncnn_products, ncnn_shapes, ncnn_win
 from .base import ToolchainError
 from .ncnn_calls import Conversion, Emitter, ImportCall
 from .ncnn_fusions import fused
+from .ncnn_mats import usual_shape
 from .ncnn_network import FinishedNetwork, MatShape
-from .ncnn_operators import refusal, usual_shape
+from .ncnn_operators import refusal
 from .sub_model_graph import graph_of
 
 _EMITTERS: Mapping[str, Emitter] = {

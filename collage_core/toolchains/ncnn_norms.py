@@ -9,8 +9,9 @@ import numpy as np
 
 from .ncnn_calls import Emitter, ImportCall
 from .ncnn_elementwise import SUB, UNARY
+from .ncnn_mats import fold, groups_of, image
 from .ncnn_network import Parameter, Value, plain
-from .ncnn_operators import fold, groups_of, image, reduced_axes
+from .ncnn_operators import reduced_axes
 
 
 def _softmax(call: ImportCall) -> list[Value]:

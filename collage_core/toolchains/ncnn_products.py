@@ -9,8 +9,8 @@ import numpy as np
 
 from .ncnn_calls import Emitter, ImportCall
 from .ncnn_elementwise import ADD, MUL
+from .ncnn_mats import broadcast, product_shapes
 from .ncnn_network import Value, marked, plain
-from .ncnn_operators import broadcast, product_shapes
 from .ncnn_shapes import permuted
 
 

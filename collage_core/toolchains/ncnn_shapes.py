@@ -9,8 +9,9 @@ import numpy as np
 
 from .base import ToolchainError
 from .ncnn_calls import Emitter, ImportCall
+from .ncnn_mats import fold, image, merged_permutation
 from .ncnn_network import MatShape, Value
-from .ncnn_operators import PAD_TYPES, fold, image, merged_permutation, pad_amounts
+from .ncnn_operators import PAD_TYPES, pad_amounts
 
 
 def _concat(call: ImportCall) -> list[Value]:

@@ -8,8 +8,9 @@ from math import prod
 import numpy as np
 
 from .ncnn_calls import Emitter, ImportCall
+from .ncnn_mats import image
 from .ncnn_network import Parameter, Value, marked, plain
-from .ncnn_operators import image, pads_of, window
+from .ncnn_operators import pads_of, window
 
 
 def _window_parameters(call: ImportCall, kernel: Sequence[int]) -> dict[int, Parameter]:
