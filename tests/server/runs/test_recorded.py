@@ -16,7 +16,8 @@ from collage_server.config import ServerConfig
 from collage_server.process_pool import ProcessPool
 from collage_server.runs import recorded
 from collage_server.runs import store as run_store
-from fake_engine import FakeEngine, document_plan
+from fake_engine import FakeEngine
+from fake_runs import document_plan
 from flask.testing import FlaskClient
 
 from tests.helpers.live import until

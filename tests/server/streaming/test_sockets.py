@@ -8,7 +8,7 @@ import pytest
 from collage_server.base.thinning import BATCH_THINNABLE, is_thinnable
 from collage_server.runs import store as run_store
 from collage_server.streaming import stream
-from fake_engine import BURST, PLAN_EVERY
+from fake_runs import BURST, PLAN_EVERY
 
 from tests.helpers.live import Listener, Live, until
 
