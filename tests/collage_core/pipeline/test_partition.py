@@ -10,49 +10,28 @@ import signal
 import sqlite3
 import subprocess
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import onnx
 import pytest
 from brief_runs import shorten
 from misbehaviours import plug_in_names
-from onnx import TensorProto, helper
 
 from collage_core.cost.database.database import CostDatabase
-from collage_core.errors import AccuracyError, CollageError
-from collage_core.events import CandidateCosted, Event, Note, PlanDecided, ignore
-from collage_core.graph.index_set import IndexSet
+from collage_core.events import ignore
 from collage_core.model.accuracy import largest_error
 from collage_core.model.onnx_model import load_model
 from collage_core.model.samples.registry import resolve
 from collage_core.options import Options
-from collage_core.pipeline import choose_finalists, compare_whole, run_estimator, searched_run
-from collage_core.pipeline import run as pipeline_run
-from collage_core.pipeline.budget import Budget
-from collage_core.pipeline.compare_whole import NO_TIME, Comparison
 from collage_core.pipeline.cost_table import NOT_MEASURED
-from collage_core.pipeline.deadline import ComparingDeadlines, Deadline
 from collage_core.pipeline.discover import load_as_planned
-from collage_core.pipeline.finalists import SEARCHED, Finalist, WholeTime
-from collage_core.pipeline.record import CostedCandidate, RunRecord, read_record
-from collage_core.pipeline.run import MOST_EXCLUSIONS, Run, _built, partition
+from collage_core.pipeline.finalists import SEARCHED
+from collage_core.pipeline.record import read_record
+from collage_core.pipeline.run import Run
 from collage_core.rewrite.plan import read_plan
-from collage_core.rewrite.runtime.artifact import Profile
-from collage_core.rules.baseline_names import GREEDY
 from collage_core.rules.spec import HOST_TARGET
-from collage_core.search.problem import SearchProblem
-from collage_core.search.searcher import SearchResult
-from collage_core.search.solve import solve
 from collage_core.toolchains.registry import get
-from collage_core.what_if.search_again import search_again
-from collage_core.what_if.terms import Terms
-from tests.collage_core.pipeline.test_choose_finalists import COSTS, plan_of, planned
-from tests.collage_core.pipeline.test_choose_finalists import made as made_finalists
 from tests.helpers.command import COLLAGE, brief_collage, collage, document, environment
 from tests.helpers.detectors import detector, pictures
 from tests.helpers.models import rated_model, write
@@ -308,254 +287,6 @@ def _measured(database: Path) -> int:
             return int(connection.execute("SELECT count(*) FROM measurements").fetchone()[0])
         except sqlite3.OperationalError:
             return 0
-
-
-def chain_of_relus(path: Path) -> Path:
-    """Three Relus with an Abs after each: errors of the Relus add up."""
-    ops = ["Relu", "Abs"] * 3
-    nodes = [helper.make_node(op, [f"t{k}"], [f"t{k + 1}"], f"{op.lower()}{k}") for k, op in enumerate(ops)]
-    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 64]) for name in ("t0", f"t{len(ops)}")]
-    onnx.save(helper.make_model(helper.make_graph(nodes, "chain", ends[:1], ends[1:]), opset_imports=[helper.make_opsetid("", 17)]), path)
-    return path
-
-
-@pytest.mark.long
-def test_where_the_whole_plan_errs_too_much_the_search_goes_on_without_the_worst(tmp_path: Path) -> None:
-    """Each drifting Relu errs by 6e-4, of at most 1e-3 that may be: two of the three must go to the slow one that is right."""
-    (tmp_path / "constraints.json").write_text(json.dumps({"constraints": [{"kind": "veto", "op": "Relu", "target": "onnxruntime"}]}))
-    done = brief_collage(
-        tmp_path / "home", "partition", chain_of_relus(tmp_path / "chain.onnx"), "--targets", "onnxruntime,drifts,sleepy", "--no-fold",
-        "--constraints", tmp_path / "constraints.json", "--out", tmp_path / "out", "--json",
-        COLLAGE_TOOLCHAINS="erring_toolchains:Drifts,collage_test_toolchains:Sleepy",
-    )  # fmt: skip
-    found = document(done)
-    of_relus = sorted(p["target"] for p in found["plan"]["partitions"] if "Relu" in p["ops"])
-    assert of_relus == ["drifts", "sleepy", "sleepy"], done.stderr
-    assert 3e-4 < found["verify"]["max_rel_error"] <= 1e-3
-    node = next(p["nodes"][0] for p in found["plan"]["partitions"] if p["target"] == "sleepy")
-    why = document(brief_collage(tmp_path / "home", "explain", tmp_path / "out", "--node", node, "--json"))
-    said = [item["reason"] for item in why["nodes"][0]["rejections"] if item["target"] == "drifts"]
-    assert any(reason.startswith("the whole plan erred by") for reason in said), said
-
-
-def decided_whole(
-    patch: pytest.MonkeyPatch, tmp_path: Path, times: Callable[[Finalist], float], *more: str, **options: Any
-) -> tuple[RunRecord, list[Event]]:
-    """Run in this process: toolchains are real, and the times of whole plans are those that are given."""
-    patch.setenv("COLLAGE_HOME", str(tmp_path / "home"))
-    shorten(patch.setattr)
-    for rounds in ("ROUNDS", "MOST_ROUNDS"):
-        patch.setattr(compare_whole, rounds, 5)
-    patch.setattr(compare_whole, "_time", lambda built, one: times(one))
-    events: list[Event] = []
-    given = Options(("onnxruntime", "openvino", *more), threads=1, out=tmp_path / "out", fold=False, **options)
-    return partition(chain_of_relus(tmp_path / "chain.onnx"), given, events.append), events
-
-
-@pytest.mark.long
-def test_the_plan_is_the_fastest_measured_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The search's plan takes 2 ms whole, the others 1 ms: the artifact, the plan file, the record and what explains it are of another."""
-    record, events = decided_whole(monkeypatch, tmp_path, lambda one: 2e-3 if "search" in one.names else 1e-3)
-    found, searched = record.document, next(row for row in record.document["alternatives"] if row["name"] == "search")
-    assert (found["decided_by"], found["verify"]["measured_s"], searched["measured_s"]) == ("whole", 1e-3, 2e-3)
-    assert (found["verify"]["interval_s"], found["verify"]["rounds"]) == (0.0, 5)
-    assert found["plan"]["total_s"] >= searched["total_s"]
-    ids = {part["id"] for part in found["plan"]["partitions"]}
-    assert ids != {part["id"] for part in searched["partitions"]}
-    assert {part["decided_by"] for part in found["plan"]["partitions"] if part["id"] not in {p["id"] for p in searched["partitions"]}} == {
-        "whole"
-    }
-    assert sorted(node for part in found["plan"]["partitions"] for node in part["nodes"]) == list(range(6))
-    kept = RunRecord.load(tmp_path / "out")
-    assert (kept.document, kept.plan) == (found, record.plan)
-    assert {part.id for part in read_plan(tmp_path / "out").partitions} == ids
-    manifest = json.loads((tmp_path / "out" / "artifact.json").read_text())
-    assert {entry["id"] for entry in manifest["partitions"]} == ids
-    assert found["search"]["final"]["optimal"] is False
-    assert found["search"]["final"]["lower_bound_s"] <= searched["total_s"]
-    chosen = [row for row in kept.node_candidates(0)["candidates"] if row["chosen"]]
-    assert len(chosen) == 1
-    assert chosen[0]["regret_s"] >= 0
-    (told,) = [event for event in events if isinstance(event, PlanDecided)]
-    assert (told.decided_by, told.measured_s, len(told.alternatives)) == ("whole", 1e-3, len(found["alternatives"]))
-    assert any(isinstance(event, Note) and event.text.startswith("measuring the whole decided") for event in events)
-    again = search_again(kept, Terms())
-    assert (again.document["decided_by"], again.document["alternatives"]) == ("sum", [])
-    assert {part.id for part in again.plan.partitions} == {part["id"] for part in searched["partitions"]}
-
-
-@pytest.mark.long
-def test_a_plan_that_was_not_measured_alone_is_before_it_becomes_the_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of two halves that nobody measured, since they lose by any bound, the plan that is made is said to be the fastest as a whole."""
-    splits = [(target, IndexSet(range(at)), IndexSet(range(at, 6))) for target in ("openvino", "onnxruntime") for at in range(1, 6)]
-    taken: list[tuple[str, IndexSet, IndexSet]] = []
-
-    def of_halves(name: str, problem: SearchProblem, costed: Sequence[CostedCandidate], *given: object) -> SearchResult | None:
-        unknown = {(item.target, item.inside) for item in costed if item.cost.reason == NOT_MEASURED}
-        index = {(candidate.target, candidate.inside): at for at, candidate in enumerate(problem.candidates)}
-        made = [one for one in splits if all((one[0], half) in index for half in one[1:])]
-        taken.append(taken[0] if taken else next(one for one in made if unknown.intersection((one[0], half) for half in one[1:])))
-        chosen = tuple(index[taken[0][0], half] for half in taken[0][1:])
-        return replace(solve(problem, (), GREEDY), chosen=chosen) if name == GREEDY else None
-
-    monkeypatch.setattr(searched_run, "baseline", of_halves)
-    monkeypatch.setattr(choose_finalists, "MOST_RIVALS", 0)
-    record, events = decided_whole(monkeypatch, tmp_path, lambda one: 1e-3 if GREEDY in one.names else 2e-3)
-    assert [part["nodes"] for part in record.document["plan"]["partitions"]] == [list(half) for half in taken[0][1:]]
-    assert {part["source"] for part in record.document["plan"]["partitions"]} == {"measured"}
-    assert any(isinstance(event, Note) and "were not measured alone" in event.text for event in events)
-
-
-@pytest.mark.long
-def test_where_the_whole_takes_longer_than_its_parts_their_costs_are_corrected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The partitions of the first plan, which takes 1 s, have equal shares. Other plans take 2 s, and the one found with these costs 0.5 s.
-
-    There are no baselines: else the second plan could be one, which was timed before.
-    """
-    first: list[frozenset[str]] = []
-
-    def times(one: Finalist) -> float:
-        ids = frozenset(part.id for part in one.plan.partitions)
-        first.append(ids)
-        return 1.0 if ids == first[0] else 0.5 if "search" in one.names else 2.0
-
-    def profile(pool: Any, name: str, folder: Path, inputs: Any) -> Profile:
-        ids = [entry["id"] for entry in json.loads((folder / "artifact.json").read_text())["partitions"]]
-        return Profile(2.0, dict.fromkeys(ids, 2.0 / len(ids)), 0.0)
-
-    monkeypatch.setattr(compare_whole, "profile_plan", profile)
-    monkeypatch.setattr(choose_finalists, "MOST_RIVALS", 0)
-    monkeypatch.setattr(searched_run, "baseline", lambda *given: None)
-    vetoes: Any = tuple(
-        {"kind": "veto", "node": node, "target": target} for node, target in (("abs5", "openvino"), ("relu0", "onnxruntime"))
-    )
-    record, events = decided_whole(monkeypatch, tmp_path, times, constraints=vetoes)
-    found = record.document
-    assert {part["id"] for part in found["plan"]["partitions"]}.isdisjoint(first[0])
-    assert (found["decided_by"], found["verify"]["measured_s"]) == ("sum", 0.5)
-    before = next(row for row in found["alternatives"] if row["name"] == "before correction")
-    with_transitions = pytest.approx(1.0, rel=1e-3)
-    assert (before["kind"], before["measured_s"], before["total_s"]) == ("rival", pytest.approx(1.0), with_transitions)
-    told = [event for event in events if isinstance(event, CandidateCosted) and not event.from_cache]
-    assert sum(target["measured"] for target in found["targets"]) == len(told), "those of the second search count too"
-    assert any(isinstance(event, Note) and "were corrected to what they take inside the whole" in event.text for event in events)
-    kept = RunRecord.load(tmp_path / "out")
-    corrected = [item.cost for item in kept.candidates if item.id in first[0]]
-    assert {cost.reason.split(";")[0] for cost in corrected} == {"inside the whole plan"}
-    assert [cost.seconds for cost in corrected] == [pytest.approx(1.0 / len(first[0]))] * len(first[0])
-    manifest = json.loads((tmp_path / "out" / "artifact.json").read_text())
-    assert {entry["id"] for entry in manifest["partitions"]} == {part.id for part in kept.plan.partitions}
-    again = search_again(kept, Terms(vetoes))
-    assert {part.id for part in again.plan.partitions} == {part.id for part in kept.plan.partitions}
-
-
-@pytest.mark.long
-def test_a_target_of_less_precision_takes_what_the_accuracy_leaves_room_for(tmp_path: Path) -> None:
-    """Each coarse Relu errs by 6e-4, of 1e-3 that all may err by: the first plan that is built has one of them."""
-    (tmp_path / "constraints.json").write_text(json.dumps({"constraints": [{"kind": "veto", "op": "Relu", "target": "onnxruntime"}]}))
-    done = brief_collage(
-        tmp_path / "home", "partition", chain_of_relus(tmp_path / "chain.onnx"), "--no-fold",
-        "--targets", "onnxruntime,numpy@coarse,sleepy", "--constraints", tmp_path / "constraints.json", "--out", tmp_path / "out", "--json",
-        COLLAGE_TOOLCHAINS="erring_toolchains:Coarse,collage_test_toolchains:Sleepy",
-    )  # fmt: skip
-    found = document(done)
-    assert sorted(p["target"] for p in found["plan"]["partitions"] if "Relu" in p["ops"]) == ["numpy@coarse", "sleepy", "sleepy"]
-    assert found["verify"]["estimated_error"] == pytest.approx(6e-4, rel=0.01)
-    assert found["verify"]["max_rel_error"] <= 1e-3
-    assert "the search goes on" not in done.stderr
-    node = next(p["nodes"][0] for p in found["plan"]["partitions"] if p["target"] == "sleepy")
-    why = document(brief_collage(tmp_path / "home", "explain", tmp_path / "out", "--node", node, "--json"))
-    coarse = next(row for row in why["nodes"][0]["candidates"] if row["target"] == "numpy@coarse" and len(row["nodes"]) == 1)
-    assert coarse["over_budget"] == (
-        "its error of 0.0006 is too large: of the 0.001 that errors may add up to the rest of the plan has used 0.0006"
-    )
-
-
-def test_a_plan_of_corrected_costs_for_which_no_time_is_left_is_not_compared_and_says_so() -> None:
-    before, newer = planned(), planned({("b", (1, 2)): 0.2, **COSTS})
-    listed, taken = made_finalists(before), list[tuple[int, ...]]()
-    loop = SimpleNamespace(with_costs=lambda planned, costs: newer, undecided=lambda planned: [])
-    run: Any = SimpleNamespace(planned=before, budget=Budget(), loop=loop, _plan_of=plan_of, _take=taken.append)
-    run._decide = lambda found: run.__dict__.update(planned=found, searched=found)
-    built: Any = SimpleNamespace(took_s=5.0, verify={"measured_s": 1.0})
-    outcome = Comparison(0, [WholeTime(1.0, None, 5)] * len(listed))
-    carried, got = Run._over_other_costs(run, {}, built, listed, outcome, ComparingDeadlines(last=Deadline(4.0)))
-    assert (list(carried[-1].names), carried[-1].reason) == ([SEARCHED], NO_TIME)
-    assert (got.winner, got.times) == (0, [*outcome.times, WholeTime()])
-    assert taken == [carried[0].chosen]
-
-
-@pytest.mark.long
-def test_plans_that_there_was_no_time_to_compare_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipeline_run, "comparing_deadlines", lambda *given: ComparingDeadlines(Deadline(0.0), Deadline(0.0)))
-    record, events = decided_whole(monkeypatch, tmp_path, lambda one: 1e-3)
-    late = [row["name"] for row in record.document["alternatives"] if row["reason"] == NO_TIME]
-    assert late
-    assert all(row["measured_s"] is None for row in record.document["alternatives"] if row["name"] in late)
-    assert any(
-        isinstance(event, Note) and event.text.startswith(f"no time was left to measure these plans whole: {late[0]}") for event in events
-    )
-    assert all(row["reason"] == NO_TIME for row in record.document["baselines"] if row["name"] in late)
-
-
-class ErringRun:
-    """Its plan errs until `least` partitions are excluded. What takes the place of one has the same index in the problem without it."""
-
-    def __init__(self, least: int, falls_back: bool = False, late_after: int = 1000):
-        self._falls_back, self._late_after = falls_back, late_after
-        self.planned = SimpleNamespace(final=SimpleNamespace(chosen=(0,)))
-        self._least = least
-        self._excluded = 0
-
-    def record(self) -> Any:
-        return SimpleNamespace(document={"verify": {"max_rel_error": 0.1}}, excluded=self._excluded)
-
-    def build(self, record: Any) -> bool:
-        return record.excluded >= self._least
-
-    def correct_budget(self, correction: Any, error: float) -> bool:
-        return False
-
-    def is_late(self) -> bool:
-        return self._excluded >= self._late_after
-
-    def exclude_worst(self, error: float) -> bool:
-        self._excluded += 1
-        return True
-
-    def fall_back(self, error: float) -> bool:
-        self._excluded += 100 * self._falls_back
-        return self._falls_back
-
-
-def test_partitions_are_excluded_until_the_plan_is_right_or_there_were_enough() -> None:
-    for least in (0, 1, 2, MOST_EXCLUSIONS, MOST_EXCLUSIONS + 1):
-        run: Any = ErringRun(least)
-        assert _built(run, run.record()).excluded == min(least, MOST_EXCLUSIONS)
-    run = ErringRun(MOST_EXCLUSIONS + 1, falls_back=True)
-    assert _built(run, run.record()).excluded == MOST_EXCLUSIONS + 100, "at last a baseline takes the place of the plan"
-    run = ErringRun(MOST_EXCLUSIONS, falls_back=True, late_after=3)
-    assert _built(run, run.record()).excluded == 3 + 100, "it does so at once where the run is late"
-
-
-@pytest.mark.long
-def test_no_baseline_against_the_constraints_takes_the_place_of_a_wrong_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each drifting Relu errs by 6e-4, of at most 1e-3 that may be, and nobody else may take it."""
-    monkeypatch.setenv("COLLAGE_TOOLCHAINS", "erring_toolchains:Drifts")
-    monkeypatch.setattr(pipeline_run, "MOST_EXCLUSIONS", 0)
-    pins: Any = ({"kind": "veto", "op": "Relu", "target": "onnxruntime"}, {"kind": "veto", "op": "Relu", "target": "openvino"})
-    with pytest.raises(AccuracyError):
-        decided_whole(monkeypatch, tmp_path, lambda one: 1e-3, "drifts", constraints=pins)
-
-
-def test_a_fleet_is_let_go_where_costs_cannot_be_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    closed = []
-    fleet = SimpleNamespace(close=lambda: closed.append("the fleet"))
-    monkeypatch.setenv("COLLAGE_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(run_estimator, "_backend", lambda *given: fleet)
-    with pytest.raises(CollageError, match="costs cannot be kept in a database of the kind 'mysql'"):
-        Run("mini_mnist", Options(("onnxruntime",), costs_db="mysql://costs"), ignore)
-    assert closed == ["the fleet"]
 
 
 @pytest.mark.long
