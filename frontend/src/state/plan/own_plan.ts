@@ -2,9 +2,10 @@
 // the page.
 
 import { signal } from "@preact/signals";
-import { api, asApiError } from "../../data/api";
+import { api } from "../../data/api";
 import { parseDevices } from "../../data/plan/own_plan";
-import type { Against, ApiError } from "../../data/protocol";
+import type { Against } from "../../data/protocol";
+import { Asking } from "../asking";
 import { run } from "../run/run";
 
 export const OWN = "own:";
@@ -16,8 +17,8 @@ export interface OwnPlan {
 }
 
 export const ownPlans = signal<readonly OwnPlan[]>([]);
-export const isCosting = signal(false);
-export const ownPlanError = signal<ApiError | null>(null);
+const asking = new Asking();
+export const { isBusy: isCosting, error: ownPlanError } = asking;
 
 let count = 0;
 
@@ -31,19 +32,11 @@ export async function giveOwnPlan(text: string, name: string, devicesText: strin
     ownPlanError.value = { code: "own_plan", message, hint: "mistake" in read ? "such as CPU=openvino" : "paste one, or choose a file" };
     return null;
   }
-  isCosting.value = true;
-  ownPlanError.value = null;
-  try {
-    const answer = await api.against(current.id, { text, name, devices: read.devices });
-    const ref = `${OWN}${++count}`;
-    ownPlans.value = [...ownPlans.peek(), { ref, answer }];
-    return ref;
-  } catch (error) {
-    ownPlanError.value = asApiError(error);
-    return null;
-  } finally {
-    isCosting.value = false;
-  }
+  const answer = await asking.ask(() => api.against(current.id, { text, name, devices: read.devices }));
+  if (answer === null) return null;
+  const ref = `${OWN}${++count}`;
+  ownPlans.value = [...ownPlans.peek(), { ref, answer }];
+  return ref;
 }
 
 /** The given plan of a reference; undefined where the page has none, such as after it was loaded again. */

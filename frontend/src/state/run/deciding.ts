@@ -3,17 +3,18 @@
 import { computed, signal } from "@preact/signals";
 import { signedDuration } from "../../base/format";
 import { api, asApiError } from "../../data/api";
-import type { ApiError, RunSnapshot, RunUndecided } from "../../data/protocol";
+import type { RunSnapshot, RunUndecided } from "../../data/protocol";
+import { Asking } from "../asking";
 import { goOnFrom } from "../plan/decisions";
 import { cancelOnceStarted, ended, run } from "./run";
 
 const found = signal<RunUndecided | null>(null);
 /** The undecided choices of the shown run; null until the user asked. */
 export const undecided = computed(() => (found.value?.run === run.value?.id ? found.value : null));
-export const isLookingUp = signal(false);
+const asking = new Asking();
+export const { isBusy: isLookingUp, error: decidingError } = asking;
 /** The run that measures on, and its phase; null while none does. */
 export const measuringOn = signal<{ requested: Promise<RunSnapshot>; phase: string } | null>(null);
-export const decidingError = signal<ApiError | null>(null);
 const last = signal({ run: "", text: "" });
 /** The outcome of the last measuring in words, where its run is shown; else empty. */
 export const decidedText = computed(() => (last.value.run === run.value?.id ? last.value.text : ""));
@@ -21,16 +22,8 @@ export const decidedText = computed(() => (last.value.run === run.value?.id ? la
 /** Ask what is undecided in the shown run. */
 export async function askUndecided(): Promise<void> {
   const current = run.peek();
-  if (!current?.plan || isLookingUp.peek()) return;
-  isLookingUp.value = true;
-  decidingError.value = null;
-  try {
-    found.value = await api.undecided(current.id);
-  } catch (error) {
-    decidingError.value = asApiError(error);
-  } finally {
-    isLookingUp.value = false;
-  }
+  if (!current?.plan) return;
+  found.value = (await asking.ask(() => api.undecided(current.id))) ?? found.peek();
 }
 
 /** Measure what is undecided in the shown run for some seconds, and show the plan that is best then. */

@@ -1,13 +1,14 @@
 // How long the partitions of the shown run take inside the whole, measured when the user asks.
 
 import { computed, signal } from "@preact/signals";
-import { api, asApiError } from "../../data/api";
-import type { ApiError, InsideTime, InsideTimes } from "../../data/protocol";
+import { api } from "../../data/api";
+import type { InsideTime, InsideTimes } from "../../data/protocol";
+import { Asking } from "../asking";
 import { keptRun, run, whatIf } from "../run/run";
 
 const found = signal<InsideTimes | null>(null);
-export const isProfiling = signal(false);
-export const profileError = signal<ApiError | null>(null);
+const asking = new Asking();
+export const { isBusy: isProfiling, error: profileError } = asking;
 
 /** The times inside the whole of the plan that is shown; null where they were not measured, or a what-if is shown. */
 export const inside = computed(() => (whatIf.value === null && found.value?.run === keptRun.value?.id ? found.value : null));
@@ -21,14 +22,6 @@ export const whyNoProfile = computed(() => (whatIf.value ? "a what-if is open: k
 /** Run the artifact of the shown run, and keep how long its partitions take. */
 export async function profileRun(): Promise<void> {
   const current = run.peek();
-  if (!current || isProfiling.peek() || whyNoProfile.peek() !== "") return;
-  isProfiling.value = true;
-  profileError.value = null;
-  try {
-    found.value = await api.profile(current.id);
-  } catch (error) {
-    profileError.value = asApiError(error);
-  } finally {
-    isProfiling.value = false;
-  }
+  if (!current || whyNoProfile.peek() !== "") return;
+  found.value = (await asking.ask(() => api.profile(current.id))) ?? found.peek();
 }

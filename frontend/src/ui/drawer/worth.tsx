@@ -3,10 +3,12 @@
 
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
 import { duration } from "../../base/format";
-import { api, asApiError } from "../../data/api";
+import { api } from "../../data/api";
 import { stepText, worthText } from "../../data/plan/worth";
-import type { ApiError, RunSnapshot, TargetSet, Worth } from "../../data/protocol";
+import type { RunSnapshot, TargetSet, Worth } from "../../data/protocol";
+import { Asking } from "../../state/asking";
 import { styleOf } from "../../state/model/catalogue";
 import { Badge } from "../widgets/badge";
 import { Bar } from "../widgets/bar";
@@ -21,27 +23,17 @@ export function WorthSection({ run }: { run: RunSnapshot }): JSX.Element {
 
 function Section({ id }: { id: string }): JSX.Element {
   const found = useSignal<Worth | null>(null);
-  const error = useSignal<ApiError | null>(null);
-  const isAsked = useSignal(false);
-  const ask = async (): Promise<void> => {
-    isAsked.value = true;
-    error.value = null;
-    try {
-      found.value = await api.worth(id);
-    } catch (thrown) {
-      error.value = asApiError(thrown);
-    } finally {
-      isAsked.value = false;
-    }
-  };
+  const asking = useMemo(() => new Asking(), []);
+  const ask = async (): Promise<void> => void (found.value = await asking.ask(() => api.worth(id)));
+  const isAsked = asking.isBusy.value;
   return (
     <section class="worth" aria-label="Which toolchains are worth having">
       {!found.value && (
-        <button type="button" disabled={isAsked.value} title="The best plan over each set of targets, on the costs that are known; nothing is measured" onClick={() => void ask()}>
-          {isAsked.value ? "Searching over each set of targets…" : "Which toolchains are worth having?"}
+        <button type="button" disabled={isAsked} title="The best plan over each set of targets, on the costs that are known; nothing is measured" onClick={() => void ask()}>
+          {isAsked ? "Searching over each set of targets…" : "Which toolchains are worth having?"}
         </button>
       )}
-      {error.value && <ErrorCard error={error.value} />}
+      {asking.error.value && <ErrorCard error={asking.error.value} />}
       {found.value && <Answer found={found.value} />}
     </section>
   );
