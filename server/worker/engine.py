@@ -100,6 +100,9 @@ class Engine(Protocol[R]):
     def outcome(self, record: R) -> Outcome:
         """Return what the server needs to know of `record`."""
 
+    def plan(self, record: R) -> Json:
+        """Return the plan of `record`, as its plan file holds it."""
+
     def graph(self, record: R) -> Json:
         """Return the model's graph, as `DataflowGraph.to_json` gives it."""
 
@@ -231,6 +234,9 @@ class CollageEngine(Engine["RunRecord"]):
             constraints=[dict(item) for item in plan.constraints],
             created=record.created,
         )
+
+    def plan(self, record: RunRecord) -> Json:
+        return record.plan.to_json()
 
     def graph(self, record: RunRecord) -> Json:
         return record.graph.to_json()

@@ -7,7 +7,6 @@ model leave.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from collage_core.base.user_file import read_file, unpack
+from collage_core.base.user_file import read_file
 from collage_core.errors import CollageError
 
 from ..base.run_files import RECORD
@@ -63,23 +62,23 @@ def read_run(engine: Engine[R], path: str, runs: str) -> FoundRun:
         raise damaged(error.message.partition(": ")[2] or error.message) from error
     run = f"{_time(engine.outcome(record).created)}-{digest[:12]}"
     outcome = keep_record(engine, record, unnamed.rename(unnamed.with_name(run)))
-    plan = json.loads(unpack(data, Path(path)))["plan"]
+    plan = engine.plan(record)
     model = _model(plan, engine.graph(record))
-    return FoundRun(run, digest, outcome, model, bool(plan.get("options", {}).get("fold", True)))
+    return FoundRun(run, digest, outcome, model, bool(plan["options"].get("fold", True)))
 
 
 def _model(plan: Mapping[str, Any], graph: Mapping[str, Any]) -> Json:
     from collage_core.model.onnx_model import quantises
 
-    options, model = plan.get("options", {}), plan["model"]
+    options, model = plan["options"], plan["model"]
     return {
         "id": model["hash"],
         "name": model["name"],
         "shapes": {name: list(shape) for name, shape in options.get("shapes", {}).items()},
-        "values": {name: _text(value) for name, value in model.get("fixed", {}).items()},
+        "values": {name: _text(value) for name, value in model["fixed"].items()},
         "region": options.get("region"),
         "quantised": any(quantises(node["op"]) for node in graph["nodes"]),
-        "accuracy": plan.get("accuracy", 1e-3),
+        "accuracy": plan["accuracy"],
     }
 
 

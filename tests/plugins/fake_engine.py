@@ -130,6 +130,9 @@ class FakeEngine(Engine[FakeRecord]):
             created="2026-01-02T03:04:05+00:00",
         )
 
+    def plan(self, record: FakeRecord) -> Json:
+        return fake_runs.plan_file(record)
+
     def graph(self, record: FakeRecord) -> Json:
         return {"nodes": [{"name": "a", "op": "Conv"}, {"name": "b", "op": "Relu"}]}
 

@@ -263,8 +263,13 @@ def save_record(record: FakeRecord, folder: Path) -> None:
     """Write the record and the plan of a run into `folder`."""
     with gzip.open(folder / "run.json.gz", "wt") as file:
         json.dump(vars(record), file)
+    (folder / "plan.json").write_text(json.dumps(plan_file(record)))
+
+
+def plan_file(record: FakeRecord) -> Json:
+    """Return what the plan file of `record` holds."""
     targets = [{"name": target, "version": "1.0"} for target in record.targets]
-    (folder / "plan.json").write_text(json.dumps({"schema": 1, "targets": targets, "constraints": record.constraints}))
+    return {"schema": 1, "targets": targets, "constraints": record.constraints}
 
 
 def _record(run: Run) -> FakeRecord:
