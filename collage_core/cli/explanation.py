@@ -6,7 +6,6 @@ They are about candidates (`what_if.explanation`), or the best plan over each se
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -25,19 +24,14 @@ def explain_run(path: Path, node: str | None, candidate: str | None) -> dict[str
     """Return the explanation (`explanation.explain`) of a node, of a candidate, or of every partition.
 
     Args:
-        path: A plan file or the folder of a run; the run must be in the folder of the plan.
+        path: A run, as `record_path` takes it.
     """
-    return explain(record_at(path), node, candidate)
-
-
-def record_at(path: Path) -> RunRecord:
-    """Return the run of a plan file, in a folder, or in a file of its own (``run.json.gz``)."""
-    return RunRecord.load(path if os.path.isdir(path) or path.name.endswith(".gz") else path.parent)
+    return explain(RunRecord.load(path), node, candidate)
 
 
 def explain_targets(path: Path) -> dict[str, Any]:
     """Return the best plan over each set of the run's targets (`worth`); `path` as in `explain_run`."""
-    return worth(record_at(path))
+    return worth(RunRecord.load(path))
 
 
 _SHOWN_SETS = 16

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from ..errors import CollageError
-from .explanation import record_at
+from ..pipeline.record import RunRecord, record_path
 from .json_output import print_json
 from .say import say
 from .watched import watched
@@ -36,8 +36,8 @@ def export(run: Path, formats: str, model: str | None, out: Path | None, as_json
 
     asked = [one.strip() for one in formats.split(",")]
     check_formats(asked, (*FORMATS, *SERVED))
-    record = record_at(run)
-    folder = out or (run if run.is_dir() else run.parent)
+    record = RunRecord.load(run)
+    folder = out or record_path(run).parent
     plain = [one for one in asked if one not in SERVED]
     written = export_run(record, plain, folder, model) if plain else []
     if len(plain) < len(asked):
@@ -51,7 +51,7 @@ def export(run: Path, formats: str, model: str | None, out: Path | None, as_json
 
 def _served(run: Path, asked: Sequence[str], folder: Path, model: str | None) -> Iterator[Path]:
     """Write those of the formats `asked` that the server makes."""
-    named = str(run if run.is_dir() or run.name.endswith(".gz") else run.parent)
+    named = str(run if run.name.endswith(".gz") else record_path(run).parent)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -9,8 +9,8 @@ import click
 from ..drawings.charts import write_html
 from ..drawings.layouts import draw as draw_layout
 from ..errors import CollageError
+from ..pipeline.record import RunRecord
 from ..rewrite.export.dot import dot_text, plan_drawing
-from .explanation import record_at
 from .say import say
 
 
@@ -20,7 +20,7 @@ def make_pictures(path: Path, as_dot: bool, draw: Path | None, charts: Path | No
     Raises:
         CollageError: there is no such run, a package is not installed, or a file cannot be written.
     """
-    record = record_at(path)
+    record = RunRecord.load(path)
     if as_dot:
         click.echo(dot_text(record.graph, plan_drawing(record.plan)), nl=False)
     for file, make in ((draw, draw_layout), (charts, write_html)):

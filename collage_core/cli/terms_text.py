@@ -10,9 +10,9 @@ from typing import Any
 from ..base.counted import counted
 from ..events import Emit, ignore
 from ..pipeline.differences import region_text
+from ..pipeline.record import RunRecord
 from ..what_if.other_terms import other_terms
 from ..what_if.terms import Terms
-from .explanation import record_at
 from .say import milliseconds, say, signed
 
 NO_COSTS: Mapping[str, float] = {}
@@ -35,7 +35,7 @@ def explain_terms(
         costs: Candidate id → seconds that are typed in.
         model: Measures candidates that are accurate enough now and were not timed.
     """
-    return other_terms(record_at(path), Terms(constraints, accuracy, costs=costs), model, emit)
+    return other_terms(RunRecord.load(path), Terms(constraints, accuracy, costs=costs), model, emit)
 
 
 def show_terms(document: dict[str, Any]) -> None:

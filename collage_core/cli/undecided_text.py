@@ -9,8 +9,8 @@ from typing import Any
 from ..base.counted import counted
 from ..events import Emit
 from ..pipeline.differences import region_text
+from ..pipeline.record import RunRecord
 from ..what_if.undecided import STABLE, decide, undecided_here
-from .explanation import record_at
 from .say import milliseconds, say, signed
 
 SHOWN = 8
@@ -18,7 +18,7 @@ SHOWN = 8
 
 def explain_undecided(path: Path) -> dict[str, Any]:
     """Return what is undecided in the run at `path`, with what the user's cost database knows of its trials."""
-    return undecided_here(record_at(path))
+    return undecided_here(RunRecord.load(path))
 
 
 def decide_run(path: Path, model: str, limit_s: float | None, emit: Emit) -> dict[str, Any]:
@@ -27,7 +27,7 @@ def decide_run(path: Path, model: str, limit_s: float | None, emit: Emit) -> dic
     Args:
         limit_s: Seconds of measuring; as long as it needs unless given.
     """
-    return decide(record_at(path), model, limit_s, emit)
+    return decide(RunRecord.load(path), model, limit_s, emit)
 
 
 def show_undecided(document: Mapping[str, Any]) -> None:

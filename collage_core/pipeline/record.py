@@ -149,12 +149,12 @@ class RunRecord:
 
     @classmethod
     def load(cls, path: Path) -> RunRecord:
-        """Read the file `path`, or the one in the folder `path`.
+        """Read the run that `path` names, as `record_path` says.
 
         Raises:
             CollageError: there is none, it is damaged, or it is of another schema.
         """
-        return read_record(path / FILE_NAME if os.path.isdir(path) else path)
+        return read_record(record_path(path))
 
     @cached_property
     def _by_node(self) -> dict[int, list[CostedCandidate]]:
@@ -386,6 +386,13 @@ def _to_json(record: RunRecord) -> dict[str, Any]:
         "rules": record.rules,
         **({"bodies": bodies} if bodies else {}),
     }
+
+
+def record_path(named: Path) -> Path:
+    """Return the file of a run's record: `named` itself (``….gz``), or the one in the folder `named`, or beside the plan file `named`."""
+    if os.path.isdir(named):
+        return named / FILE_NAME
+    return named if named.name.endswith(".gz") else named.with_name(FILE_NAME)
 
 
 def read_record(path: Path) -> RunRecord:

@@ -105,4 +105,4 @@ def open_run(path: str | Path, model: Source = None) -> Result:
     path = Path(path)
     if path.suffix not in (".gz", ".json") and not os.path.isdir(path):
         raise CollageError(f"there is no run in {str(path)!r}", "give the folder that --out or save() wrote", "no_run")
-    return result_of(RunRecord.load(path.parent if path.suffix == ".json" else path), model)
+    return result_of(RunRecord.load(path), model)

@@ -20,7 +20,7 @@ from ..graph.computation import Computations
 from ..graph.index_set import IndexSet
 from ..pipeline.differences import swapped_saves_s
 from ..pipeline.finalists import measured_beside
-from ..pipeline.record import FILE_NAME, CostedCandidate, RunRecord
+from ..pipeline.record import FILE_NAME, CostedCandidate, RunRecord, record_path
 from ..rewrite.plan import PlacedPartition, Plan, read_plan
 from ..rules.spec import HOST_TARGET
 from .compare_costs import compare_costs, is_database
@@ -141,11 +141,11 @@ def side_of(given: str | Path | RunRecord, loaded: dict[Path, RunRecord] | None 
 
 def _at(path: Path, loaded: dict[Path, RunRecord]) -> Side:
     """Return the run at `path`; the plan alone where a file of one is given that is not the plan of the run beside it."""
-    if os.path.isdir(path) and not os.path.exists(path / FILE_NAME):
+    if os.path.isdir(path) and not os.path.exists(record_path(path)):
         return Side(str(path), read_plan(path))
     if os.path.isdir(path) or path.name.endswith(".gz"):
-        return _of_run(str(path), _loaded(path / FILE_NAME if os.path.isdir(path) else path, loaded))
-    plan, beside = read_plan(path), path.parent / FILE_NAME
+        return _of_run(str(path), _loaded(record_path(path), loaded))
+    plan, beside = read_plan(path), record_path(path)
     if os.path.exists(beside) and _loaded(beside, loaded).plan == plan:
         return _of_run(str(path), _loaded(beside, loaded))
     return Side(str(path), plan)

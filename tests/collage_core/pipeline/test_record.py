@@ -1,13 +1,14 @@
-"""Questions to a recorded run: the regret of a candidate is the same wherever it is asked for, and an estimate is no measured time."""
+"""A recorded run: what names it, a regret that is the same wherever it is asked for, and an estimate that is no measured time."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from collage_core.pipeline import record
-from collage_core.pipeline.record import RunRecord, read_record
+from collage_core.pipeline.record import RunRecord, read_record, record_path
 from collage_core.search.alternatives import regret
 from tests.helpers.paths import RECORDED
 
@@ -16,6 +17,12 @@ SAID = ("regret_s", "regret_at_least_s")
 
 def crnn() -> RunRecord:
     return read_record(RECORDED / "crnn.json.gz")
+
+
+def test_a_run_is_named_by_its_folder_its_plan_or_its_record(tmp_path: Path) -> None:
+    record = tmp_path / "run.json.gz"
+    assert {record_path(named) for named in (tmp_path, tmp_path / "plan.json", record)} == {record}
+    assert record_path(tmp_path / "crnn.json.gz") == tmp_path / "crnn.json.gz", "a record may have any name"
 
 
 @pytest.mark.parametrize(("edges", "ranked"), [(record.REGRET_EDGES, regret.RANKED_STATES), (0, regret.RANKED_STATES), (0, 8)])
