@@ -15,7 +15,7 @@ from ..what_if.compare import side_of
 from ..what_if.explanation import explain_node, node_index
 from .compare import show_plans
 from .explanation import show_explanation
-from .say import milliseconds, say
+from .say import duration, say
 
 SHOWN = 6
 SHOWN_NODES = 40
@@ -69,7 +69,7 @@ def show_against(document: Mapping[str, Any]) -> None:
     if loss_s is not None:
         estimate = " (an estimate: not all of its costs were measured to their end)" if document["unknown"] else ""
         faster, share = ("faster" if loss_s <= 0 else "slower"), abs(loss_s)
-        say(f"the plan is {milliseconds(share)} {faster} than yours by the sums of the costs{estimate}")
+        say(f"the plan is {duration(share)} {faster} than yours by the sums of the costs{estimate}")
     show_plans(document, 0 if "node" in document else SHOWN_NODES, "--json has all")
     for row in document["unknown"][:SHOWN]:
         say(f"not known: {counted(len(row['nodes']), 'node')} from {row['names'][0]!r} on {row['target']}: {row['reason']}")

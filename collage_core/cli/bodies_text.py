@@ -10,7 +10,7 @@ from typing import Any
 
 from ..base.counted import counted
 from ..rules.spec import HOST_TARGET
-from .say import milliseconds
+from .say import duration
 
 _SHOWN_OPS, _SHOWN_NODES = 60, 12
 
@@ -33,20 +33,20 @@ def _who(node: Mapping[str, Any]) -> str:
     if cost["seconds"] is None:
         host = cost["reason"]
     else:
-        parts = "" if node["predicted_s"] is None else f", its bodies {milliseconds(node['predicted_s'])} of it by their costs"
-        host = f"the host takes {milliseconds(cost['seconds'])} ({cost['source']}{parts})"
+        parts = "" if node["predicted_s"] is None else f", its bodies {duration(node['predicted_s'])} of it by their costs"
+        host = f"the host takes {duration(cost['seconds'])} ({cost['source']}{parts})"
     runs_on = node["runs_on"]
     return f"is run by the host, body by body: {host}" if runs_on == HOST_TARGET else f"is run as a whole by {runs_on}; {host}"
 
 
 def _body_lines(body: Mapping[str, Any], node: Mapping[str, Any], indent: str) -> list[str]:
     plan = "would be" if node["runs_on"] != HOST_TARGET else "is"
-    total = f"one run {plan} {milliseconds(body['total_s'])} in {counted(len(body['partitions']), 'partition')}"
+    total = f"one run {plan} {duration(body['total_s'])} in {counted(len(body['partitions']), 'partition')}"
     lines = [f"{indent}{body['attribute']} of {node['name']}, {_ran(body['runs'])}: {total}, {counted(body['nodes'], 'node')}"]
     for part in body["partitions"]:
         ops = "+".join(part["ops"])
         label = ops if len(ops) <= _SHOWN_OPS else ops[: _SHOWN_OPS - 3] + "…"
-        lines.append(f"{indent}  {part['target']:<14} {milliseconds(part['cost_s']):>10}  {label}")
+        lines.append(f"{indent}  {part['target']:<14} {duration(part['cost_s']):>10}  {label}")
     return lines + bodies_text(body["bodies"], f"{indent}  ")
 
 

@@ -10,7 +10,7 @@ import click
 
 from ..errors import CollageError
 from .json_output import print_json
-from .say import milliseconds, say
+from .say import duration, say
 from .watched import watched
 
 
@@ -31,8 +31,8 @@ def check(model: str, plan: Path, slower_than: str | None, as_json: bool) -> Non
     if as_json:
         print_json(found.to_json())
         return
-    took = f", {milliseconds(found.measured_s)}" if found.measured_s is not None else ""
-    before = f" ({milliseconds(found.expected_s)} {found.basis} when it was made)" if found.expected_s is not None else ""
+    took = f", {duration(found.measured_s)}" if found.measured_s is not None else ""
+    before = f" ({duration(found.expected_s)} {found.basis} when it was made)" if found.expected_s is not None else ""
     say(f"the plan holds: largest relative error {found.max_rel_error:.2g}{took}{before}")
 
 

@@ -10,7 +10,7 @@ import click
 from ..base.counted import counted
 from ..pipeline.differences import region_text
 from .json_output import print_json
-from .say import milliseconds, say, signed
+from .say import duration, say, signed
 
 SIDES = ("first", "second")
 SHOWN = 20
@@ -50,7 +50,7 @@ def show_plans(document: Mapping[str, Any], most_nodes: int = 0, others: str = "
             continue
         sides = " and ".join(_known(side[seconds], side[interval]) for side in (first, second))
         say(f"{word} {sides}{_difference(document[word])}")
-    transitions = [milliseconds(side["transitions_s"]) for side in (first, second)]
+    transitions = [duration(side["transitions_s"]) for side in (first, second)]
     say(f"of that, transitions {' and '.join(transitions)}; {first['partitions']} and {counted(second['partitions'], 'partition')}")
     for side in (first, second):
         taken = ", ".join(f"{counted(count, 'node')} on {target}" for target, count in side["targets"].items())
@@ -89,7 +89,7 @@ KINDS = {"same": "costs otherwise", "recut": "cut otherwise", "moved": "another 
 def _known(seconds: float | None, interval_s: float | None) -> str:
     if seconds is None:
         return "not known"
-    return milliseconds(seconds) + ("" if interval_s is None else f" ± {milliseconds(interval_s)}")
+    return duration(seconds) + ("" if interval_s is None else f" ± {duration(interval_s)}")
 
 
 def _difference(change: Mapping[str, Any]) -> str:
@@ -102,7 +102,7 @@ def _noise(change: Mapping[str, Any]) -> str:
     """Return by how much a difference may be off, and whether it is more than that; empty where nobody knows."""
     if change["is_clear"] is None:
         return ""
-    return f" ± {milliseconds(change['interval_s'])}" + ("" if change["is_clear"] else ", within noise")
+    return f" ± {duration(change['interval_s'])}" + ("" if change["is_clear"] else ", within noise")
 
 
 def _machine(side: Mapping[str, str]) -> str:
@@ -126,7 +126,7 @@ def show_costs(document: Mapping[str, Any]) -> None:
     for row in document["failures"][:SHOWN]:
         say(f"  {row['toolchain']} {row['computation'][:16]} fails on the {row['fails_on']} alone: {row['stage']}: {row['reason']}")
     for row in document["transitions"]:
-        sides = [f"{milliseconds(row[f'{one}_fixed_s'])} and {row[f'{one}_per_byte_s'] * 1e12:.3g} ps a byte" for one in SIDES]
+        sides = [f"{duration(row[f'{one}_fixed_s'])} and {row[f'{one}_per_byte_s'] * 1e12:.3g} ps a byte" for one in SIDES]
         say(f"  from {row['maker']} to {row['reader']}: {sides[0]}, in the second {sides[1]}")
 
 

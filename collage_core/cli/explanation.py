@@ -17,7 +17,7 @@ from ..pipeline.record import RunRecord
 from ..what_if.explanation import explain
 from ..what_if.worth import worth
 from .bodies_text import bodies_text
-from .say import milliseconds, say
+from .say import duration, say
 
 
 def explain_run(path: Path, node: str | None, candidate: str | None) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def show_targets(document: Mapping[str, Any]) -> None:
     if len(as_good) == 1:
         say(f"one target alone is as good here: {as_good[0]}")
     for step in steps:
-        brings = "" if step["gain_s"] is None else f", {milliseconds(step['gain_s'])} less than with one target fewer"
+        brings = "" if step["gain_s"] is None else f", {duration(step['gain_s'])} less than with one target fewer"
         say(f"{len(step['targets'])}: {' + '.join(step['targets'])}, predicted {_predicted(step)}{brings}")
     say("the best plan over each set of targets:")
     for one in document["sets"][:_SHOWN_SETS]:
@@ -59,7 +59,7 @@ def show_targets(document: Mapping[str, Any]) -> None:
 def _predicted(one: Mapping[str, Any]) -> str:
     if one["total_s"] is None:
         return "no plan"
-    return milliseconds(one["total_s"]) + ("" if one["is_known"] else " (an estimate)")
+    return duration(one["total_s"]) + ("" if one["is_known"] else " (an estimate)")
 
 
 _SHOWN_GROUPS = 6
@@ -76,15 +76,15 @@ def _show_time(item: Mapping[str, Any], times: Mapping[str, Any] | None) -> None
     if time["share"] is None or times is None:
         return
     more = f" with {len(time['nodes']) - 1} more in one kernel" if len(time["nodes"]) > 1 else ""
-    alone = "".join(f", alone on {target} {milliseconds(seconds)}" for target, seconds in time["alone_s"].items())
-    say(f"   takes {time['share']:.1%} of its partition{more}: {milliseconds(time['seconds'])}{alone}")
+    alone = "".join(f", alone on {target} {duration(seconds)}" for target, seconds in time["alone_s"].items())
+    say(f"   takes {time['share']:.1%} of its partition{more}: {duration(time['seconds'])}{alone}")
     if len(times["groups"]) < 2:
         return
     when = f" ({times['reason']})" if times["source"] == PROFILER and times["reason"] else ""
     say(f"   the partition's time, {_SAID[times['source']]}{when}:")
     for group in sorted(times["groups"], key=lambda group: -group["share"])[:_SHOWN_GROUPS]:
         nodes = ", ".join(map(str, group["nodes"][:6])) + (" …" if len(group["nodes"]) > 6 else "")
-        say(f"     {group['share']:6.1%} {milliseconds(group['seconds']):>10}  {group['kernel'] or 'node'} ({nodes})")
+        say(f"     {group['share']:6.1%} {duration(group['seconds']):>10}  {group['kernel'] or 'node'} ({nodes})")
 
 
 _SHOWN_REGIONS = 8
@@ -92,15 +92,15 @@ _SHOWN_REGIONS = 8
 
 def _show_difference(one: Mapping[str, Any]) -> None:
     """Print how the plan differs from a partitioning that came from elsewhere."""
-    measured = f", measured {milliseconds(one['measured_s'])}" if one["measured_s"] is not None else ""
+    measured = f", measured {duration(one['measured_s'])}" if one["measured_s"] is not None else ""
     estimate = ", an estimate" if one["is_estimate"] else ""
     say(f"{one['name']}: {counted(one['partitions'], 'partition')}, the plan has {one['plan_partitions']}")
     loss_s, by = one["apparent_loss_s"], "measured" if one["is_measured"] else "by the sums of the costs"
-    loss = "" if loss_s is None else f"; apparent loss of the plan {'-' if loss_s < 0 else ''}{milliseconds(abs(loss_s))} ({by})"
-    say(f"   predicted {milliseconds(one['total_s'])}{estimate}{measured}{loss}")
+    loss = "" if loss_s is None else f"; apparent loss of the plan {'-' if loss_s < 0 else ''}{duration(abs(loss_s))} ({by})"
+    say(f"   predicted {duration(one['total_s'])}{estimate}{measured}{loss}")
     for region in one["regions"][:_SHOWN_REGIONS]:
         saves_s = region["saves_s"]
-        saved = milliseconds(saves_s) if saves_s is None or saves_s >= 0 else f"-{milliseconds(-saves_s)}"
+        saved = duration(saves_s) if saves_s is None or saves_s >= 0 else f"-{duration(-saves_s)}"
         say(f"   saves {saved:>10}  {region_text(region)}")
     if len(one["regions"]) > _SHOWN_REGIONS:
         say(f"   and {counted(len(one['regions']) - _SHOWN_REGIONS, 'region')} more")
@@ -118,13 +118,13 @@ def show_explanation(document: dict[str, Any]) -> None:
         for row in item["candidates"]:
             mark = "*" if row["chosen"] else " "
             bound = "≥ " if row["regret_s"] is None else ""
-            regret = "" if row["regret_at_least_s"] is None else f"  regret {bound}{milliseconds(row['regret_at_least_s'])}"
+            regret = "" if row["regret_at_least_s"] is None else f"  regret {bound}{duration(row['regret_at_least_s'])}"
             label = row["label"] + {"estimate": " (an estimate)", "typed": " (typed in)"}.get(row["cost"]["source"], "")
-            below = f", enters below {milliseconds(row['enters_below_s'])}" if row["enters_below_s"] else ""
-            say(f" {mark} {row['target']:<14} {milliseconds(row['cost']['seconds']):>10}  {label}  [{row['id']}]{regret}{below}")
+            below = f", enters below {duration(row['enters_below_s'])}" if row["enters_below_s"] else ""
+            say(f" {mark} {row['target']:<14} {duration(row['cost']['seconds']):>10}  {label}  [{row['id']}]{regret}{below}")
             if tuned := row["cost"].get("tuned"):
                 took = f"tuned for {tuned['spent_s']:.0f} s ({tuned['trials']} schedules)"
-                say(f"   {'':<14} {took}: {milliseconds(tuned['untuned_s'])} with the default schedule")
+                say(f"   {'':<14} {took}: {duration(tuned['untuned_s'])} with the default schedule")
             if row["over_budget"]:
                 say(f"   {'':<14} {row['over_budget']}")
         for rejection in item["rejections"][:12]:

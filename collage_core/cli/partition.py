@@ -26,7 +26,7 @@ from .run_options import (
     options_of,
     run_options,
 )
-from .say import milliseconds, say
+from .say import duration, say
 from .watched import watched
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def partition(model: str, as_json: bool, save_problem: Path | None, dry_run: boo
         for line in shapes_lines(one.document):
             say(line)
     for folder, verify in verified.items():
-        took = f", {milliseconds(verify['measured_s'])}" if verify["measured_s"] is not None else ""
+        took = f", {duration(verify['measured_s'])}" if verify["measured_s"] is not None else ""
         say(f"{folder}: largest relative error {verify['max_rel_error']:.2g}{took}")
 
 

@@ -10,10 +10,11 @@ from typing import Any
 import click
 
 from ..base.counted import counted
+from ..base.milliseconds import milliseconds
 from .each_text import each_told, show_each
 from .json_output import print_json
 from .run_options import FORM_HELP, FORMS, OBJECTIVE_HELP, SEARCHERS_HELP
-from .say import milliseconds, say, signed
+from .say import duration, say, signed
 from .watched import watched
 
 OTHER_VERSIONS_HELP = "Run it although a toolchain has another version than the one that it was built with."
@@ -147,7 +148,7 @@ def run(artifact: Path, as_json: bool, **given: Any) -> None:
     for name, item in document["outputs"].items():
         say(f"{name}: {item['dtype']} {'x'.join(map(str, item['shape'])) or 'scalar'}{_mean(item)}")
     if document["bench"] is not None:
-        say(f"median {document['bench']['median_s'] * 1e3:.4g} ms over {document['bench']['samples']} runs")
+        say(f"median {milliseconds(document['bench']['median_s'])} over {document['bench']['samples']} runs")
     if document["profile"] is not None:
         _print_profile(document["profile"])
 
@@ -177,8 +178,8 @@ def _print_profile(profile: Mapping[str, Any]) -> None:
 
 
 def _profile_line(seconds: float, whole_s: float, has_plan: bool, predicted_s: float | None, off_s: float | None, name: str) -> str:
-    line = f"{milliseconds(seconds):>12} {seconds / whole_s:>6.1%}"
+    line = f"{duration(seconds):>12} {seconds / whole_s:>6.1%}"
     if has_plan:
-        told = milliseconds(predicted_s) + ("" if off_s is None else f" ± {milliseconds(off_s)}")
+        told = duration(predicted_s) + ("" if off_s is None else f" ± {duration(off_s)}")
         line += f"  {told:>20}  {signed(None if predicted_s is None else seconds - predicted_s):>10}"
     return f"{line}  {name}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .say import milliseconds
+from .say import duration
 
 _NOTHING_S = 0.5e-12
 """Less than this apart two totals are equal: costs are rounded to femtoseconds."""
@@ -29,6 +29,6 @@ def proof_text(document: Mapping[str, Any]) -> str:
         return "not proven to be the best"
     reason, interval_s = "" if final["optimal"] else "stopped early", plan.get("total_interval_s")
     if interval_s is None or above_s > interval_s:
-        return ": ".join(filter(None, (reason, f"at most {milliseconds(above_s)} above the best")))
+        return ": ".join(filter(None, (reason, f"at most {duration(above_s)} above the best")))
     is_tie = any(part.get("decided_by") == "priority" and part["cost_s"] is not None for part in plan["partitions"])
-    return ", ".join(filter(None, ("tie broken by priority" if is_tie else reason, f"within noise (+{milliseconds(above_s)})")))
+    return ", ".join(filter(None, ("tie broken by priority" if is_tie else reason, f"within noise (+{duration(above_s)})")))

@@ -12,7 +12,7 @@ def say(text: str, *, err: bool = False) -> None:
     click.echo(printable(text), err=err)
 
 
-def milliseconds(seconds: float | None) -> str:
+def duration(seconds: float | None) -> str:
     """Return `seconds` as text with four significant digits and a unit, or a dash."""
     if seconds is None:
         return "-"
@@ -24,4 +24,4 @@ def milliseconds(seconds: float | None) -> str:
 
 def signed(seconds: float | None) -> str:
     """Return a difference as text, with its sign."""
-    return "not known" if seconds is None else f"{'-' if seconds < 0 else '+'}{milliseconds(abs(seconds))}"
+    return "not known" if seconds is None else f"{'-' if seconds < 0 else '+'}{duration(abs(seconds))}"

@@ -11,7 +11,7 @@ from typing import Any
 from ..base.counted import counted
 from ..rules.baseline_names import ALL_SHAPES
 from ..rules.spec import HOST_TARGET
-from .say import milliseconds
+from .say import duration
 
 ANSWERS = {"one_plan": "one plan for all shapes", "by_range": "one plan for each range"}
 
@@ -39,8 +39,8 @@ def _main(document: Mapping[str, Any], planned: Sequence[Mapping[str, Any]]) -> 
 def _rows(planned: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     width = max(len(row["name"]) for row in planned)
     for row in planned:
-        measured = "" if row["measured_s"] is None else f", measured {milliseconds(row['measured_s'])}"
-        said = f"predicted {milliseconds(row['total_s'])}{measured}  {targets(row['partitions'])}"
+        measured = "" if row["measured_s"] is None else f", measured {duration(row['measured_s'])}"
+        said = f"predicted {duration(row['total_s'])}{measured}  {targets(row['partitions'])}"
         yield f"{row['name']:<{width}}  {row['weight']:4.0%}  {said}"
 
 
@@ -63,9 +63,9 @@ def _answers(shapes: Mapping[str, Any]) -> Iterator[str]:
             why = answer.get("reason") or "a cost is not known"
             yield f"{words}: none ({why})"
             continue
-        measured = "" if answer["measured_s"] is None else f", measured {milliseconds(answer['measured_s'])}"
+        measured = "" if answer["measured_s"] is None else f", measured {duration(answer['measured_s'])}"
         ranges = "" if name == "one_plan" else f" in {counted(len(answer['ranges']), 'range')}"
-        said = f"predicted {milliseconds(answer['total_s'])}{measured} over all shapes{ranges}"
+        said = f"predicted {duration(answer['total_s'])}{measured} over all shapes{ranges}"
         named = f" ({answer['name']})" if answer.get("name") not in (None, ALL_SHAPES) else ""
         yield f"{words}{named}: {said} ({mark}, by the {shapes['decided_by']})"
 
@@ -84,6 +84,6 @@ def _losses(shapes: Mapping[str, Any]) -> Iterator[str]:
         if not best_at:
             continue
         lost = [(row["name"], seconds) for row, seconds in zip(planned, plan["loses_s"], strict=True) if row["best"] != index]
-        said = [f"{name} {'not to be had' if seconds is None else '+' + milliseconds(seconds)}" for name, seconds in lost if seconds != 0]
+        said = [f"{name} {'not to be had' if seconds is None else '+' + duration(seconds)}" for name, seconds in lost if seconds != 0]
         if said:
             yield f"fixing the shape {' or '.join(best_at)} loses at {'; '.join(said)}"

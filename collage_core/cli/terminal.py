@@ -38,7 +38,7 @@ from ..rewrite.plan import PlacedPartition
 from ..rules.baseline_names import is_alone
 from .bodies_text import bodies_text
 from .proof_text import proof_text
-from .say import milliseconds
+from .say import duration
 from .undecided_text import stability_lines
 
 PHRASES = {
@@ -121,7 +121,7 @@ class Progress:
             self._invalid += event.cost["seconds"] is None
             left = f"  about {event.left_s:.0f} s left" if (event.left_s or 0) >= 1 else ""
             failed = f"  ({self._invalid} cannot be taken)" if self._invalid else ""
-            took = milliseconds(event.cost["seconds"])
+            took = duration(event.cost["seconds"])
             return f"{self._phase} {event.done}/{event.total}  {event.target} {event.label} {took}{failed}{left}"
         if isinstance(event, SearchingBody):
             known = f", {event.done}/{event.total}" if event.total else ""
@@ -131,7 +131,7 @@ class Progress:
             doing = f"building {event.name}" if event.doing == "build" else f"timing {event.name or 'whole plans'} in turns"
             return f"{self._phase}, {doing}, {event.done + 1}/{event.total}  about {event.left_s:.0f} s left"
         if isinstance(event, SearchProgress):
-            bound = "" if event.lower_bound_s is None else f", bound {milliseconds(event.lower_bound_s)}"
+            bound = "" if event.lower_bound_s is None else f", bound {duration(event.lower_bound_s)}"
             return f"{self._phase} … {counted(event.states, 'state')}{bound}"
         return ""
 
@@ -143,16 +143,16 @@ class Progress:
             return f"{event.target}: {counted(event.candidates, 'candidate')} ({event.unique} distinct), {event.rejected} rejected"
         if isinstance(event, PlanImproved) and (self._best is None or event.total_s < self._best):
             self._best = event.total_s
-            return f"best plan: predicted {milliseconds(event.total_s)} in {counted(len(event.partitions), 'partition')}"
+            return f"best plan: predicted {duration(event.total_s)} in {counted(len(event.partitions), 'partition')}"
         if isinstance(event, Verified):
             error = math.inf if event.max_rel_error is None else event.max_rel_error
             said = "verified" if error <= event.accuracy else "wrong"
             return f"{said}: largest relative error {error:.2g} (at most {event.accuracy:g})"
         if isinstance(event, BaselineMeasured):
             reason = f" ({event.reason})" if event.reason else ""
-            return f"{_alone(event.name)}: measured {milliseconds(event.measured_s)}, predicted {milliseconds(event.total_s)}{reason}"
+            return f"{_alone(event.name)}: measured {duration(event.measured_s)}, predicted {duration(event.total_s)}{reason}"
         if isinstance(event, PlanDecided):
-            return f"decided by the {event.decided_by}: {event.name}, measured {milliseconds(event.measured_s)}"
+            return f"decided by the {event.decided_by}: {event.name}, measured {duration(event.measured_s)}"
         if isinstance(event, PhaseEnded) and event.seconds > 1 and self._live is None:
             return f"{PHRASES[event.phase]}: {event.seconds:.1f} s"
         return ""
@@ -171,8 +171,8 @@ def show_plan(document: dict[str, Any]) -> None:
     for part in map(PlacedPartition.model_validate, document["plan"]["partitions"]):
         ops = "+".join(part.ops)
         label = ops if len(ops) <= 60 else ops[:57] + "…"
-        off = "" if part.interval_s is None else milliseconds(part.interval_s)
-        shown = part.target, str(len(part.nodes)), label, milliseconds(part.cost_s), off, part.source + _tuned(part)
+        off = "" if part.interval_s is None else duration(part.interval_s)
+        shown = part.target, str(len(part.nodes)), label, duration(part.cost_s), off, part.source + _tuned(part)
         table.add_row(*(Text(printable(cell)) for cell in shown))
     console.print(table)
     plan, verify = document["plan"], document["verify"]
@@ -180,8 +180,8 @@ def show_plan(document: dict[str, Any]) -> None:
     unknown = sum(part["source"] == "unknown" for part in plan["partitions"])
     if unknown:
         proven = f"without {unknown} of unknown cost; {proven}"
-    off = "" if plan["total_interval_s"] is None else f" ± {milliseconds(plan['total_interval_s'])}"
-    console.print(f"predicted {milliseconds(plan['total_s'])}{off} in {counted(len(plan['partitions']), 'partition')} ({proven})")
+    off = "" if plan["total_interval_s"] is None else f" ± {duration(plan['total_interval_s'])}"
+    console.print(f"predicted {duration(plan['total_s'])}{off} in {counted(len(plan['partitions']), 'partition')} ({proven})")
     if verify["measured_s"] is not None:
         console.print(
             f"measured {_with_interval(verify['measured_s'], verify.get('interval_s'))}, "
@@ -194,7 +194,7 @@ def show_plan(document: dict[str, Any]) -> None:
         why = f"  ({row['reason']})" if row["reason"] else ""
         measured = _with_interval(row["measured_s"], row.get("interval_s"))
         same = ", the plan itself" if row.get("is_plan") else ""
-        line = f"  {row['label']}: predicted {milliseconds(row['total_s'])}, measured {measured}{same}{why}"
+        line = f"  {row['label']}: predicted {duration(row['total_s'])}, measured {measured}{same}{why}"
         console.print(printable(line), markup=False, soft_wrap=True)
     for line in bodies_text(document.get("bodies") or []):
         console.print(printable(line), markup=False, soft_wrap=True)
@@ -210,7 +210,7 @@ def _tuned(part: PlacedPartition) -> str:
 
 
 def _with_interval(seconds: float | None, interval_s: float | None) -> str:
-    return milliseconds(seconds) if interval_s is None else f"{milliseconds(seconds)} ± {milliseconds(interval_s)}"
+    return duration(seconds) if interval_s is None else f"{duration(seconds)} ± {duration(interval_s)}"
 
 
 def _others(document: dict[str, Any]) -> list[dict[str, Any]]:
@@ -235,7 +235,7 @@ def _undecided(document: dict[str, Any]) -> list[str]:
         nodes, first = sum(len(part["nodes"]) for part in mine), mine[0]["names"][0] if mine else ""
         gain_s = rival["could_gain_s"]
         is_less = gain_s < plan["total_s"]  # What is known this badly may gain more than the plan seems to take.
-        gain = f"{milliseconds(gain_s)} faster" + (f", {gain_s / plan['total_s']:.0%}" if is_less else "")
+        gain = f"{duration(gain_s)} faster" + (f", {gain_s / plan['total_s']:.0%}" if is_less else "")
         where = f"{counted(nodes, 'node')} from {first!r}"
         said.append(f"  {_targets(mine)} or {_targets(rival['instead'])} for {where}: the second could be {gain}")
     return [*said, "`collage explain RUN --undecided` says how long each decision would take to measure"]

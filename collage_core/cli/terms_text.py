@@ -13,7 +13,7 @@ from ..pipeline.differences import region_text
 from ..pipeline.record import RunRecord
 from ..what_if.other_terms import other_terms
 from ..what_if.terms import Terms
-from .say import milliseconds, say, signed
+from .say import duration, say, signed
 
 NO_COSTS: Mapping[str, float] = {}
 SHOWN_REGIONS = 8
@@ -41,16 +41,16 @@ def explain_terms(
 def show_terms(document: dict[str, Any]) -> None:
     """Print the document of `explain_terms` as text."""
     difference_s = document["difference_s"]
-    total = milliseconds(document["plan"]["total_s"])
+    total = duration(document["plan"]["total_s"])
     basis = ", with costs typed in" if document["typed"] else ""
     say(f"predicted {total}, {signed(difference_s)}, {counted(len(document['plan']['partitions']), 'partition')}{basis}")
     for row in document["typed"]:
         before = row["before"]
-        was = milliseconds(before["seconds"]) if before["seconds"] is not None else before["reason"]
+        was = duration(before["seconds"]) if before["seconds"] is not None else before["reason"]
         equal = f", and so do {row['equal'] - 1} equal ones" if row["equal"] > 1 else ""
-        say(f"  typed in: {row['label']} on {row['target']} takes {milliseconds(row['seconds'])}{equal} ({before['source']} before: {was})")
+        say(f"  typed in: {row['label']} on {row['target']} takes {duration(row['seconds'])}{equal} ({before['source']} before: {was})")
     if document["typed"] and document["kept_s"] is not None:
-        say(f"  the plan of the run would take {milliseconds(document['kept_s'])} with these costs")
+        say(f"  the plan of the run would take {duration(document['kept_s'])} with these costs")
     _show_effects(document)
     _show_other_targets(document)
     for region in document["regions"][:SHOWN_REGIONS]:
@@ -65,7 +65,7 @@ def _show_other_targets(document: Mapping[str, Any]) -> None:
     """Print the targets that come in or leave, and what each that comes in brings."""
     for row in document["targets"]:
         if row["nodes"] and not row["nodes_before"]:
-            brings = "" if row["brings_s"] is None else f", {milliseconds(row['brings_s'])} less than without it"
+            brings = "" if row["brings_s"] is None else f", {duration(row['brings_s'])} less than without it"
             say(f"  {row['target']} comes in with {counted(row['nodes'], 'node')}{brings}")
         elif row["nodes_before"] and not row["nodes"]:
             say(f"  {row['target']} is out: it had {row['nodes_before']} nodes")
@@ -77,9 +77,7 @@ def _show_effects(document: Mapping[str, Any]) -> None:
     """Print what each constraint costs alone, and what taking it back saves."""
     for constraint, effect in zip(document["constraints"], document["effects"], strict=False):
         alone, saves = effect["alone_s"], effect["saves_s"]
-        text = (
-            "cannot hold, even alone" if alone is None else f"costs {milliseconds(alone)} alone, taking it back saves {milliseconds(saves)}"
-        )
+        text = "cannot hold, even alone" if alone is None else f"costs {duration(alone)} alone, taking it back saves {duration(saves)}"
         if not alone and not saves and alone is not None:
             text = "has no effect"
         say(f"  {json.dumps(constraint)}: {text}")

@@ -11,7 +11,7 @@ from ..events import Emit
 from ..pipeline.differences import region_text
 from ..pipeline.record import RunRecord
 from ..what_if.undecided import STABLE, decide, undecided_here
-from .say import milliseconds, say, signed
+from .say import duration, say, signed
 
 SHOWN = 8
 
@@ -32,8 +32,8 @@ def decide_run(path: Path, model: str, limit_s: float | None, emit: Emit) -> dic
 
 def show_undecided(document: Mapping[str, Any]) -> None:
     """Print the document of `explain_undecided` as text."""
-    off = "" if document["total_interval_s"] is None else f" ± {milliseconds(document['total_interval_s'])}"
-    say(f"predicted {milliseconds(document['total_s'])}{off}")
+    off = "" if document["total_interval_s"] is None else f" ± {duration(document['total_interval_s'])}"
+    say(f"predicted {duration(document['total_s'])}{off}")
     known = [part for part in document["partitions"] if part["stability"] is not None]
     for line in stability_lines(known):
         say(line)
@@ -46,7 +46,7 @@ def show_undecided(document: Mapping[str, Any]) -> None:
         return
     say("undecided; what would decide it:")
     for rival in rivals[:SHOWN]:
-        gain = f"could be {milliseconds(rival['could_gain_s'])} faster"
+        gain = f"could be {duration(rival['could_gain_s'])} faster"
         say(f"  {region_text(rival)}: the second {gain}, {needs_text(rival['needs'])}")
     if len(rivals) > SHOWN:
         say(f"  and {len(rivals) - SHOWN} more (--json has all)")
@@ -74,21 +74,21 @@ def stability_lines(partitions: Sequence[Mapping[str, Any]]) -> list[str]:
     lines = [f"toss-ups: {len(open_ones)} of {counted(len(known), 'partition')} ({share}):"]
     for part in open_ones[:SHOWN]:
         ops = "+".join(part["ops"][:6]) + ("+…" if len(part["ops"]) > 6 else "")
-        off = "" if part["interval_s"] is None else f" ± {milliseconds(part['interval_s'])}"
-        lines.append(f"  {part['stability']:>4.0%}  {ops} on {part['target']}, {milliseconds(part['cost_s'])}{off}")
+        off = "" if part["interval_s"] is None else f" ± {duration(part['interval_s'])}"
+        lines.append(f"  {part['stability']:>4.0%}  {ops} on {part['target']}, {duration(part['cost_s'])}{off}")
     return [*lines, f"  and {len(open_ones) - SHOWN} more"] if len(open_ones) > SHOWN else lines
 
 
 def show_decided(document: Mapping[str, Any]) -> None:
     """Print the document of `decide_run` as text."""
     for row in document["repeated"]:
-        sides = [f"{milliseconds(row[side]['seconds'])} ± {milliseconds(row[side]['interval_s'])}" for side in ("before", "after")]
+        sides = [f"{duration(row[side]['seconds'])} ± {duration(row[side]['interval_s'])}" for side in ("before", "after")]
         say(f"  {row['id']}: {sides[0]} before, {sides[1]} now")
     before, after = (len(document[side]["rivals"]) for side in ("before", "after"))
     say(f"{before} undecided before, {after} now")
     if document["is_same_plan"]:
-        say(f"the plan stays: predicted {milliseconds(document['total_s'])}")
+        say(f"the plan stays: predicted {duration(document['total_s'])}")
     else:
         gain = signed(document["difference_s"])
-        say(f"another plan is best now: predicted {milliseconds(document['total_s'])}, {gain} beside that of the run")
+        say(f"another plan is best now: predicted {duration(document['total_s'])}, {gain} beside that of the run")
         say("`collage partition` with the same options makes it: what was measured is known")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from html import escape
 
 from ..base.counted import counted
+from ..base.milliseconds import milliseconds
 from ..graph.dataflow_graph import HOST
 from ..graph.topological_order import topological_order
 from ..pipeline.record import RunRecord
@@ -118,7 +119,7 @@ def _title(record: RunRecord) -> str:
 
 
 def _cost(seconds: float | None) -> str:
-    return "of unknown cost" if seconds is None else f"{seconds * 1e3:.3g} ms"
+    return "of unknown cost" if seconds is None else milliseconds(seconds, 3)
 
 
 def _edge(start: tuple[int, int], end: tuple[int, int]) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ..base.milliseconds import milliseconds
 from ..cost.cost import Cost
 from ..rewrite.plan import Plan
 from ..rewrite.runtime.artifact import Profile
@@ -43,13 +44,13 @@ def additive_error_text(plan: Plan, measured_s: float, profile: Profile) -> str:
             gaps[partition.id] = profile.partitions[partition.id] - (partition.cost_s or 0.0)
     most = max(gaps, key=lambda id: gaps[id] if share > 0 else -gaps[id])
     if not most:
-        took = f"calls, and what no kernel computes, take {profile.rest_s * 1e3:.4g} ms, {between_s * 1e3:.4g} ms were counted"
+        took = f"calls, and what no kernel computes, take {milliseconds(profile.rest_s)}, {milliseconds(between_s)} were counted"
         return f"{said}: mostly between its partitions ({took})"
     partition = next(one for one in plan.partitions if one.id == most)
     inside_s = profile.partitions[most]
     where = f"the partition on {partition.target} that begins with {partition.names[0]!r}"
     return (
-        f"{said}: mostly {where}, which takes {inside_s * 1e3:.4g} ms inside the whole and {(partition.cost_s or 0.0) * 1e3:.4g} ms alone"
+        f"{said}: mostly {where}, which takes {milliseconds(inside_s)} inside the whole and {milliseconds(partition.cost_s or 0.0)} alone"
     )
 
 
@@ -62,6 +63,6 @@ def costs_inside(planned: Planned, profile: Profile) -> dict[int, Cost]:
     for index, item in zip(planned.indices, planned.partitions, strict=True):
         inside_s = profile.partitions.get(item.id)
         if inside_s is not None and item.cost.source == "measured":
-            reason = f"{INSIDE}; alone it takes {(item.cost.seconds or 0.0) * 1e3:.4g} ms"
+            reason = f"{INSIDE}; alone it takes {milliseconds(item.cost.seconds or 0.0)}"
             corrected[index] = replace(item.cost, seconds=inside_s, reason=reason)
     return corrected

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from ..base.milliseconds import milliseconds
 from ..cost.database.records import machine_id
 from ..errors import CollageError
 from ..events import Emit, ignore
@@ -116,6 +117,6 @@ def _slower(verify: Mapping[str, Any], expected: _Expected, slower_than: float) 
     above_s = measured_s - expected.seconds * (1 + slower_than)
     if above_s <= math.hypot(expected.interval_s, verify.get("interval_s") or 0.0):
         return ""
-    now, before = (f"{seconds * 1e3:.4g} ms" for seconds in (measured_s, expected.seconds))
+    now, before = (milliseconds(seconds) for seconds in (measured_s, expected.seconds))
     longer = f"{measured_s / expected.seconds - 1:.0%} longer"
     return f"the plan takes {now}, {longer} than the {before} {expected.basis} when it was made; {slower_than:.0%} is allowed"

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from ..base.counted import counted
+from ..base.milliseconds import milliseconds
 from ..graph.dataflow_graph import DataflowGraph
 from ..graph.sub_graph import SubGraph
 from ..rewrite.plan import PlacedPartition, PlacedTransition, PlacedTuning, Plan
@@ -195,7 +196,7 @@ def _planned_text(name: str, planned: PlannedNode) -> str:
     counts = {attribute: planned.runs.bodies[attribute].runs for attribute in planned.records} | planned.runs.passing
     ran = [f"{attribute} of {name!r} {_ran(count)}" for attribute, count in counts.items()] if planned.records else []
     cost = planned.cost
-    said = cost.reason if cost.seconds is None else f"on the host it takes {cost.seconds * 1e3:.4g} ms ({cost.source})"
+    said = cost.reason if cost.seconds is None else f"on the host it takes {milliseconds(cost.seconds)} ({cost.source})"
     return f"{', '.join(ran)}: {said}" if ran else f"{name!r}: {said}"
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..base.cores import usable_cores
+from ..base.milliseconds import milliseconds
 from ..cost.database.records import machine_id
 from ..cost.measuring.other_load import OtherLoad, busy_text
 from ..rewrite.plan import Plan
@@ -51,7 +52,7 @@ def timing_gap(plan: Plan, verify: Mapping[str, Any], around: Surroundings) -> s
         return ""
     plus_minus = f" ± {plan.total_interval_s * 1e3:.2g}" if plan.total_interval_s else ""
     return (
-        f"measured whole, the plan takes {measured_s * 1e3:.4g} ms; {plan.total_s * 1e3:.4g}{plus_minus} ms were predicted. "
+        f"measured whole, the plan takes {milliseconds(measured_s)}; {plan.total_s * 1e3:.4g}{plus_minus} ms were predicted. "
         f"Likely reason: {_reason(plan, around)}"
     )
 

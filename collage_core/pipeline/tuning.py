@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 
+from ..base.milliseconds import milliseconds
 from ..cost.cost import Cost
 from ..cost.estimator import TunedCosts
 from ..errors import Cancelled, CollageError
@@ -100,8 +101,8 @@ class TuningStep:
         tuned = sum(item.cost.tuned is not None for item in planned.partitions)
         tried = f"{self.trials} schedules were tried for {len(self._slices)} computations"
         after_s = planned.final.total / FEMTOSECONDS
-        said = f"{tuned} of {len(planned.partitions)} partitions are tuned, the plan is predicted {before_s * 1e3:.4g} ms before"
-        return f"{tried}: {said} and {after_s * 1e3:.4g} ms after"
+        said = f"{tuned} of {len(planned.partitions)} partitions are tuned, the plan is predicted {milliseconds(before_s)} before"
+        return f"{tried}: {said} and {milliseconds(after_s)} after"
 
 
 def check_tunes(toolchains: Mapping[str, Toolchain], tune_s: float | None) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ..base.milliseconds import milliseconds
 from ..pipeline.record import RunRecord
 from ..rules.spec import HOST_TARGET
 
@@ -27,7 +28,7 @@ class NodeRegret:
     @property
     def text(self) -> str:
         """The regret in words."""
-        return "in no plan" if self.seconds is None else f"{'' if self.is_exact else '≥ '}{self.seconds * 1e3:.4g} ms"
+        return "in no plan" if self.seconds is None else f"{'' if self.is_exact else '≥ '}{milliseconds(self.seconds)}"
 
 
 Regrets = Mapping[str, NodeRegret]

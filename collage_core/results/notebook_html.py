@@ -11,6 +11,7 @@ from html import escape
 from typing import Any
 
 from ..base.counted import counted
+from ..base.milliseconds import milliseconds
 from ..drawings.layers import nodes_svg, partitions_svg
 from ..errors import printable, shortened
 from ..pipeline.finalists import decision_text, measured_beside
@@ -91,7 +92,7 @@ def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _ms(seconds: float | None) -> str:
-    return "unknown" if seconds is None else f"{seconds * 1e3:.4g} ms"
+    return "unknown" if seconds is None else milliseconds(seconds)
 
 
 def _text(text: str) -> str:

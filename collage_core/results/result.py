@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..base.counted import counted
+from ..base.milliseconds import milliseconds
 from ..errors import CollageError
 from ..pipeline.record import RunRecord
 from ..what_if.compare import compare
@@ -77,7 +78,7 @@ class Result(RunRecord):
 
     def __repr__(self) -> str:
         plan = self.plan
-        total = f"predicted {plan.total_s * 1e3:.4g} ms"
+        total = f"predicted {milliseconds(plan.total_s)}"
         return f"<Result of {plan.model.name!r}: {total}, {counted(len(plan.partitions), 'partition')} on {', '.join(plan.used_targets)}>"
 
     def _repr_html_(self) -> str:

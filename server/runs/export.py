@@ -7,6 +7,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from collage_core.base.milliseconds import milliseconds
 from collage_core.results.formats import FILES
 
 from ..base.run_files import ARTIFACT, PLAN, RECORD, record_file
@@ -73,7 +74,7 @@ def contents(folder: Path, snapshot: RunSnapshot) -> ExportInfo:
 
 def readme(folder: Path, snapshot: RunSnapshot) -> str:
     """Write the contents as the zip's own README."""
-    total = f"{snapshot.best_s * 1e3:.3f} ms" if snapshot.best_s is not None else "not known"
+    total = milliseconds(snapshot.best_s) if snapshot.best_s is not None else "not known"
     inside = contents(folder, snapshot)
     used = list(dict.fromkeys(part.target for part in snapshot.plan.partitions)) if snapshot.plan else []
     lines = [

@@ -18,6 +18,7 @@ import psutil
 
 from ...base.isolation.errors import WorkerDied, WorkerError, WorkerTimeout
 from ...base.isolation.worker import Pool, Worker
+from ...base.milliseconds import milliseconds
 from ...errors import Cancelled, CollageError
 from ...model.base import SubModel
 from ...toolchains.base import ToolchainError
@@ -232,7 +233,8 @@ class TrialRunner:
         except _Failed as failed:
             if task.budget_s is None or limit >= self.limits.run_s or not isinstance(failed.cause, WorkerTimeout):
                 raise
-            reason = f"ended after {limit:g} s in its first run: sure to lose, it would have to take less than {task.budget_s * 1e3:.3g} ms"
+            below = milliseconds(task.budget_s, 3)
+            reason = f"ended after {limit:g} s in its first run: sure to lose, it would have to take less than {below}"
             raise _Failed(Record(stage="run", reason=reason, limit_s=limit), failed.cause) from None
 
     def _refusal(self, check: Check) -> Record | None:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, MutableSequence
 
 from onnx import ModelProto, StringStringEntryProto, TensorProto
 
+from ...base.milliseconds import milliseconds
 from ...graph.dataflow_graph import HOST
 from ...graph.index_set import IndexSet
 from ...model.base import Model
@@ -91,7 +92,7 @@ def _empty(tensor: TensorProto) -> None:
 
 def _totals(plan: Plan) -> dict[str, str]:
     targets = dict.fromkeys(partition.target for partition in plan.partitions)
-    totals = {"predicted": _milliseconds(plan.total_s), "partitions": str(len(plan.partitions)), "targets": ", ".join(targets)}
+    totals = {"predicted": milliseconds(plan.total_s), "partitions": str(len(plan.partitions)), "targets": ", ".join(targets)}
     return {**totals, "measured on": plan.machine}
 
 
@@ -111,10 +112,6 @@ def _facts(number: int, partition: PlacedPartition) -> dict[str, str]:
         return {**facts, "cost": "unknown"}
     interval = f" ± {partition.interval_s * 1e3:.4g}" if partition.interval_s is not None else ""
     return {**facts, "cost": f"{partition.cost_s * 1e3:.4g}{interval} ms for the partition", "cost from": partition.source}
-
-
-def _milliseconds(seconds: float) -> str:
-    return f"{seconds * 1e3:.4g} ms"
 
 
 def _describe(entries: MutableSequence[StringStringEntryProto], facts: Mapping[str, str]) -> None:

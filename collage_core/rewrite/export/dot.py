@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ...base.milliseconds import milliseconds
 from ...graph.dataflow_graph import HOST, DataflowGraph, TensorType
 
 if TYPE_CHECKING:
@@ -59,14 +60,14 @@ def plan_drawing(plan: Plan) -> Drawing:
     """Return the drawing of a plan: each partition is a cluster with its cost, in the colour of its target."""
     clusters = []
     for partition in plan.partitions:
-        cost = "" if partition.cost_s is None else f" {partition.cost_s * 1e3:.3g} ms"
+        cost = "" if partition.cost_s is None else f" {milliseconds(partition.cost_s, 3)}"
         if partition.source == "estimate":
             cost += " (an estimate)"
         elif partition.source == "typed":
             cost += " (typed in)"
         clusters.append(Cluster(f"{partition.target}{cost}", colour_of(partition.target), partition.nodes))
     fills = {node: cluster.colour for cluster in clusters for node in cluster.nodes}
-    return Drawing(f"{plan.model.name}: predicted {plan.total_s * 1e3:.4g} ms", clusters, fills)
+    return Drawing(f"{plan.model.name}: predicted {milliseconds(plan.total_s)}", clusters, fills)
 
 
 def colour_of(target: str) -> str:
