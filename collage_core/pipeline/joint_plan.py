@@ -105,7 +105,7 @@ def _search_over(runs: Sequence[ShapeRun]) -> PlanSearch:
     def pairs(wanted: object) -> Mapping[tuple[str, str], Any]:
         known: dict[tuple[str, str], Any] = {}
         for one in runs:
-            known.update(one.run._transition_pairs(()))
+            known.update(one.run.transition_pairs(()))
         return known
 
     options, found = first.options, first.found

@@ -135,7 +135,7 @@ class SearchedRun:
         self.estimator = estimator or make(self._workers)
         settings = SearchSettings(options.search, parse_objective(options.objective), self._must_search_end, options.time_limit_s)
         errors = ErrorBudget.of(self.found.accuracy(), self.found.toolchains)
-        self.plans = PlanSearch(self.found.graph, self.found.toolchains, self._transition_pairs, options.constraints, settings, errors)
+        self.plans = PlanSearch(self.found.graph, self.found.toolchains, self.transition_pairs, options.constraints, settings, errors)
         self.loop = self._loop()
         self.lowest_core_latency_s = math.inf
 
@@ -297,7 +297,7 @@ class SearchedRun:
         with suppress(Cancelled):
             yield from self.progress.follow(known, asked)
 
-    def _transition_pairs(self, wanted: Collection[tuple[str, str]]) -> Mapping[tuple[str, str], Any]:
+    def transition_pairs(self, wanted: Collection[tuple[str, str]]) -> Mapping[tuple[str, str], Any]:
         """Return the costs of transitions in seconds: all that are known, and those that are `wanted` if the budget allows it."""
         estimator, targets = self.estimator, self.options.targets
         if not isinstance(estimator, LazyEstimator):
