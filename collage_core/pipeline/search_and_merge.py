@@ -262,14 +262,14 @@ def refused_by_constraints(
 
 
 def search_first(problem: SearchProblem, constraints: Sequence[Constraint], settings: SearchSettings, emit: Emit) -> SearchResult:
-    """A search that tells how it goes, and its plan, as events."""
+    """Return the result of a search whose progress and plan are told as events."""
     result = searched(problem, constraints, settings, emit)
     emit(plan_event(problem, result, 0))
     return result
 
 
 def searched(problem: SearchProblem, constraints: Sequence[Constraint], settings: SearchSettings, emit: Emit) -> SearchResult:
-    """A search that tells how it goes as events."""
+    """Return the result of a search whose progress is told as events."""
     return solve_for(problem, settings.objective, constraints, settings.search, settings.run(_Teller(emit, problem)))
 
 
