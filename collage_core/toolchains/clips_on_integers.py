@@ -7,12 +7,11 @@ Weights, and the ends of the model, never change.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
-from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
+from onnx import ModelProto, NodeProto, helper
 
-from ..model.naming import FreeNames, opset_versions
+from ..model.naming import opset_versions
+from .model_rewriting import ModelRewriting
 from .unsigned_activations import PRODUCTS
 
 _LEAST_OPSET = 12
@@ -34,49 +33,43 @@ class _Moving:
     """
 
     def __init__(self, model: ModelProto):
-        self._graph = model.graph
-        self._free = FreeNames(model)
-        self._constants: Mapping[str, TensorProto] = {tensor.name: tensor for tensor in model.graph.initializer}
-        self._makers = {name: node for node in model.graph.node for name in node.output}
-        self._uses: dict[str, int] = {value.name: 1 for value in model.graph.output}
-        for node in model.graph.node:
-            for name in node.input:
-                self._uses[name] = self._uses.get(name, 0) + 1
+        self._model = ModelRewriting(model)
 
     def run(self) -> None:
-        moved: dict[int, NodeProto] = {}
+        moved: dict[int, list[NodeProto]] = {}
         left_out: set[int] = set()
-        for node in self._graph.node:
+        for node in self._model.nodes:
             clip = self._clip_before(node)
             limits = None if clip is None else self._limits(clip, node)
             if clip is None or limits is None:
                 continue
             node.input[0] = clip.input[0]
-            made, node.output[0] = node.output[0], self._free(f"{node.output[0]}_unclipped")
-            bounds = [self._constant(f"{made}_{word}", value) for word, value in zip(("least", "most"), limits, strict=True)]
-            moved[id(node)] = helper.make_node("Clip", [node.output[0], *bounds], [made], name=self._free(f"{clip.name}_on_integers"))
+            made, node.output[0] = node.output[0], self._model.free(f"{node.output[0]}_unclipped")
+            least, most = (np.asarray(limit, np.uint8) for limit in limits)
+            bounds = [self._model.add_constant(f"{made}_least", least), self._model.add_constant(f"{made}_most", most)]
+            name = self._model.free(f"{clip.name}_on_integers")
+            moved[id(node)] = [helper.make_node("Clip", [node.output[0], *bounds], [made], name=name)]
             left_out.add(id(clip))
-        kept = [node for node in self._graph.node if id(node) not in left_out]
-        nodes = [one for node in kept for one in (node, moved.get(id(node))) if one is not None]
-        del self._graph.node[:]
-        self._graph.node.extend(nodes)
+        self._model.put_nodes({}, moved, left_out)
 
     def _clip_before(self, node: NodeProto) -> NodeProto | None:
         """Return the Relu or Clip that a QuantizeLinear alone reads, of a product that nothing else reads."""
-        clip = self._makers.get(node.input[0]) if node.op_type == "QuantizeLinear" else None
-        if clip is None or clip.op_type not in ("Relu", "Clip") or self._uses[clip.output[0]] != 1 or self._uses[clip.input[0]] != 1:
+        clip = self._model.maker(node.input[0]) if node.op_type == "QuantizeLinear" else None
+        if clip is None or clip.op_type not in ("Relu", "Clip"):
             return None
-        maker = self._makers.get(clip.input[0])
+        if not self._model.has_one_reader(clip.output[0]) or not self._model.has_one_reader(clip.input[0]):
+            return None
+        maker = self._model.maker(clip.input[0])
         return clip if maker is not None and maker.op_type in PRODUCTS else None
 
     def _limits(self, clip: NodeProto, quantiser: NodeProto) -> tuple[int, int] | None:
         """Return the limits of `clip` as integers of `quantiser`; None where they are not known, or nothing need be moved."""
-        scale, zero = self._scalar(quantiser, 1), self._scalar(quantiser, 2)
+        scale, zero = self._model.scalar(quantiser, 1), self._model.scalar(quantiser, 2)
         if scale is None or zero is None or zero.dtype != np.uint8:
             return None
         codes = [0, _LARGEST]
         for index in (0, 1):
-            bound = self._scalar(clip, index + 1)
+            bound = self._model.scalar(clip, index + 1)
             if bound is None and _reads(clip, index + 1):
                 return None
             if clip.op_type == "Relu" and index == 0:
@@ -85,17 +78,6 @@ class _Moving:
                 codes[index] = int(np.clip(np.rint(bound / scale) + zero, 0, _LARGEST))
         low, high = codes
         return None if (low, high) == (0, _LARGEST) or low > high else (low, high)
-
-    def _scalar(self, node: NodeProto, index: int) -> np.ndarray | None:
-        """Return the constant of one element that `node` reads there; None where it reads none."""
-        constant = self._constants.get(node.input[index]) if _reads(node, index) else None
-        values = None if constant is None else numpy_helper.to_array(constant)
-        return values.reshape(()) if values is not None and values.size == 1 else None
-
-    def _constant(self, name: str, value: int) -> str:
-        free = self._free(name)
-        self._graph.initializer.append(numpy_helper.from_array(np.asarray(value, np.uint8), free))
-        return free
 
 
 def _reads(node: NodeProto, index: int) -> bool:

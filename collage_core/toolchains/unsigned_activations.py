@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
-from ..model.naming import FreeNames
+from .model_rewriting import ModelRewriting
 
 PRODUCTS = frozenset({"Conv", "Gemm", "MatMul"})
 """Operators that are much faster on integers, so that quantising once more at a boundary is worth it."""
@@ -32,39 +32,29 @@ class _Rewriting:
     """
 
     def __init__(self, model: ModelProto):
-        self._graph = model.graph
-        self._constants = {tensor.name: tensor for tensor in model.graph.initializer}
-        self._makers = {name: node for node in model.graph.node for name in node.output}
-        self._outputs = {value.name for value in model.graph.output}
-        self._free = FreeNames(model)
-        self._readers_of: dict[str, list[NodeProto]] = {}
-        for node in model.graph.node:
-            for name in dict.fromkeys(node.input):
-                self._readers_of.setdefault(name, []).append(node)
+        self._model = ModelRewriting(model)
+        self._inputs = [value.name for value in model.graph.input]
         self._added_before: dict[int, list[NodeProto]] = {}
         self._added_after: dict[int, list[NodeProto]] = {}
 
     def run(self) -> None:
-        nodes = list(self._graph.node)
-        for node in nodes:
+        for node in self._model.nodes:
             if node.op_type == "QuantizeLinear" and self._is_signed(node):
                 self._quantise(node)
-        for value in self._graph.input:
-            readers = self._readers(value.name)
-            if readers and all(self._dequantises(reader, value.name) for reader in readers):
+        for name in self._inputs:
+            readers = self._model.readers(name)
+            if readers and all(self._dequantises(reader, name) for reader in readers):
                 for reader in readers:
                     self._dequantise_input(reader)
-        del self._graph.node[:]
-        for node in nodes:
-            self._graph.node.extend([*self._added_before.get(id(node), ()), node, *self._added_after.get(id(node), ())])
+        self._model.put_nodes(self._added_before, self._added_after)
 
     def _quantise(self, node: NodeProto) -> None:
         """Make the output of a QuantizeLinear unsigned; where it leaves the model, quantise before, and that unsigned."""
         name = node.output[0]
-        readers = self._readers(name)
+        readers = self._model.readers(name)
         if not all(self._dequantises(reader, name) for reader in readers):
             return
-        if name not in self._outputs:
+        if name not in self._model.outputs:
             for one in (node, *readers):
                 one.input[2] = self._unsigned(one.input[2])
         elif self._comes_from_product(node.input[0]):
@@ -77,43 +67,37 @@ class _Rewriting:
     def _dequantise_input(self, node: NodeProto) -> None:
         """Quantise what a DequantizeLinear makes of an input once more, unsigned, where a product reads it."""
         made = node.output[0]
-        if made in self._outputs or not any(reader.op_type in PRODUCTS for reader in self._readers(made)):
+        if made in self._model.outputs or not any(reader.op_type in PRODUCTS for reader in self._model.readers(made)):
             return
-        node.output[0] = self._free(f"{made}_signed")
+        node.output[0] = self._model.free(f"{made}_signed")
         pair = self._pair(node.output[0], node)
         pair[1].output[0] = made
         self._added_after[id(node)] = pair
 
     def _pair(self, name: str, like: NodeProto) -> list[NodeProto]:
         """Return nodes that quantise the tensor `name` as `like` does, but unsigned, and dequantise it."""
-        quantised, value = self._free(f"{name}_unsigned"), self._free(f"{name}_value")
+        quantised, value = self._model.free(f"{name}_unsigned"), self._model.free(f"{name}_value")
         parameters = [like.input[1], self._unsigned(like.input[2])]
         return [
-            helper.make_node("QuantizeLinear", [name, *parameters], [quantised], name=self._free(f"{like.name}_to_unsigned")),
-            helper.make_node("DequantizeLinear", [quantised, *parameters], [value], name=self._free(f"{like.name}_from_unsigned")),
+            helper.make_node("QuantizeLinear", [name, *parameters], [quantised], name=self._model.free(f"{like.name}_to_unsigned")),
+            helper.make_node("DequantizeLinear", [quantised, *parameters], [value], name=self._model.free(f"{like.name}_from_unsigned")),
         ]
 
     def _comes_from_product(self, name: str) -> bool:
-        maker = self._makers.get(name)
+        maker = self._model.maker(name)
         while maker is not None and maker.op_type in _ABSORBED:
-            maker = self._makers.get(maker.input[0])
+            maker = self._model.maker(maker.input[0])
         return maker is not None and maker.op_type in PRODUCTS
-
-    def _readers(self, name: str) -> list[NodeProto]:
-        """Return the nodes that read a tensor of the model, as it was given."""
-        return self._readers_of.get(name, [])
 
     def _dequantises(self, node: NodeProto, name: str) -> bool:
         return node.op_type == "DequantizeLinear" and node.input[0] == name and self._is_signed(node)
 
     def _is_signed(self, node: NodeProto) -> bool:
         """Return whether a QuantizeLinear or DequantizeLinear of ONNX has one constant zero point, of int8."""
-        zero = self._constants.get(node.input[2]) if len(node.input) > 2 and node.domain in ("", "ai.onnx") else None
+        zero = self._model.constants.get(node.input[2]) if len(node.input) > 2 and node.domain in ("", "ai.onnx") else None
         return zero is not None and zero.data_type == TensorProto.INT8 and int(np.prod(list(zero.dims))) == 1
 
     def _unsigned(self, zero_point: str) -> str:
         """Return the name of the unsigned form of the constant `zero_point`."""
-        values = numpy_helper.to_array(self._constants[zero_point]).astype(np.int16) + _SHIFT
-        name = self._free(f"{zero_point}_unsigned")
-        self._graph.initializer.append(numpy_helper.from_array(values.astype(np.uint8), name))
-        return name
+        values = numpy_helper.to_array(self._model.constants[zero_point]).astype(np.int16) + _SHIFT
+        return self._model.add_constant(f"{zero_point}_unsigned", values.astype(np.uint8))
