@@ -33,7 +33,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON doc
 
 @click.group()
 def costs() -> None:
-    """The cost database: show, export, import, prune."""
+    """Show, export, import and remove what the cost database holds."""
 
 
 def _which(*more: str) -> Callable[[F], F]:
@@ -54,11 +54,11 @@ def _which(*more: str) -> Callable[[F], F]:
     return add
 
 
-@costs.command(short_help="How many costs there are.")
+@costs.command(short_help="Count the costs.")
 @_which("toolchain", "machine", "computation")
 @_JSON
 def show(db: str | None, as_json: bool, **given: str) -> None:
-    """How many costs there are, by machine, toolchain, version, threads and options."""
+    """Count the costs by machine, toolchain, version, threads and options."""
     from ..cost.database.maintenance import groups, records, selected_transitions, selected_tunings
 
     selection = _selection(**given)

@@ -47,7 +47,7 @@ _UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @watched
 def explain(plan: Path, as_dot: bool, draw: Path | None, charts: Path | None, as_json: bool, **asked: Any) -> None:
-    """Why the PLAN of a run is as it is: all alternatives for a node or candidate; or the plan under other terms, or beside your own."""
+    """Explain the PLAN of a run: by all alternatives for a node or candidate, by the plan under other terms, or beside a plan of yours."""
     from .pictures import make_pictures
 
     if as_dot or draw or charts:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.option("--inspect", nargs=2, metavar="NAME MODEL", help="Build a model's engines with tensorrt_rtx or tensorrt; show their layers.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def toolchains(rules: bool, describe: str | None, inspect: tuple[str, str] | None, as_json: bool) -> None:
-    """Which toolchains are usable here, their versions, or the reason why not."""
+    """List the toolchains: their versions, or the reason why one is not usable here."""
     if describe:
         click.echo(_description(describe), nl=False)
         return
@@ -88,7 +88,7 @@ def _tree(toolchain: Toolchain) -> dict[str, Any] | None:
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def models(as_json: bool) -> None:
-    """The bundled sample models; their names are accepted wherever MODEL is."""
+    """List the bundled sample models, whose names may stand wherever MODEL does."""
     from ..model.samples.registry import SAMPLES
 
     listed = [{"name": s.name, "title": s.title, "description": s.description} for s in SAMPLES.values()]

@@ -35,7 +35,7 @@ from .worker import worker
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="collage")
 def collage() -> None:
-    """Finds, shows and explains the fastest way to run a neural network over several toolchains at once."""
+    """Find, show and explain the fastest way to run a neural network over several toolchains at once."""
 
 
 @collage.command(cls=ShapesCommand)

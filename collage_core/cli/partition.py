@@ -136,7 +136,7 @@ def _show_dry_run(document: dict[str, Any]) -> None:
 @run_options
 @watched
 def candidates(model: str, as_json: bool, **given: Any) -> None:
-    """Phases 1 and 2 alone: the graph of MODEL, every candidate, and everything rejected and why."""
+    """List the graph of MODEL, every candidate, and everything rejected with the reason (phases 1 and 2)."""
     from ..pipeline.each_shape import find_at_shapes
 
     with mistakes_located(given["constraints_file"]), prints_to_stderr():

@@ -34,7 +34,7 @@ MODULE_S = 600.0
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of randomised searchers.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def search(problem: Path, as_json: bool, **given: Any) -> None:
-    """Phase 3 alone, on a PROBLEM given as plain data."""
+    """Find the best plan of a PROBLEM that is given as plain data (phase 3)."""
     from .problem_search import SearchRequest, solve_file
 
     document = solve_file(problem, SearchRequest(**given))
@@ -74,7 +74,7 @@ def _show_search(document: dict[str, Any]) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @watched
 def apply(plan: Path, model: str, out: Path, inputs: Path | None, form: str, checks_each: bool, with_module: bool, as_json: bool) -> None:
-    """Phase 4 alone: build what PLAN says of MODEL, and verify it."""
+    """Build MODEL as PLAN says, and verify it (phase 4)."""
     from ..pipeline.apply import check_has_module
     from ..pipeline.apply_shapes import apply as build
     from ..pipeline.regions import plans_beside
