@@ -3,7 +3,7 @@ import { Asking } from "./asking";
 
 test("one request at a time is made, and it is busy until the answer is there", async () => {
   const asking = new Asking();
-  let answer = (_: number): void => undefined;
+  let answer: (value: number) => void = () => undefined;
   const first = asking.ask(() => new Promise<number>((resolve) => (answer = resolve)));
   expect([asking.isBusy.value, await asking.ask(() => Promise.resolve(2))]).toEqual([true, null]);
   answer(1);

@@ -1,4 +1,4 @@
-"""A run after its search: a plan that errs is searched again without its worst partition, and the fastest of the plans that were timed
+"""A run after its search: a plan that errs gives way to one without its worst partition, and the fastest of the plans that were timed
 whole is the plan. Toolchains are real where one is built; the times of whole plans are given."""
 
 from __future__ import annotations
