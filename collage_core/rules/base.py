@@ -156,7 +156,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
     if callable(value):
-        return f"{value.__module__.rpartition('.')[2]}.{value.__qualname__}"
+        return f"{value.__module__.rpartition('.')[2]}.{getattr(value, '__qualname__', type(value).__name__)}"
     return value
 
 

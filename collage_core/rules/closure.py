@@ -6,7 +6,7 @@ The first sets, the combiners and the bounds enter; `ClosureMember`s leave, each
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 
@@ -19,6 +19,10 @@ from .combiners import ClosureMember, ClosureView, Combiner, GroupCombiner, Hori
 from .cones import cone
 
 _I = OpPatternKind.INJECTIVE
+
+Grows = Callable[[DataflowGraph, Sequence[IndexSet]], bool]
+"""Returns whether sets of nodes that a combiner would join are joined: of two of which one reads the other, the one that is read comes
+first."""
 
 
 class ClosurePruner:
@@ -73,6 +77,7 @@ class Closure(ClosureView):
         max_depth: Bound on the sum of the depths of the sets that join.
         limit: Most members; those of `base` are always kept.
         pruner: Says which sets need not be kept; None keeps all.
+        grows: Asked about each group of sets that would make a new one; None joins them all.
 
     Attributes:
         members: The sets so far, those of `base` first.
@@ -88,6 +93,7 @@ class Closure(ClosureView):
         max_depth: int | None,
         limit: int,
         pruner: ClosurePruner | None = None,
+        grows: Grows | None = None,
     ):
         self.graph = graph
         self.members: list[ClosureMember] = []
@@ -98,6 +104,7 @@ class Closure(ClosureView):
         self._max_depth = max_depth
         self._limit = limit
         self._pruner = pruner
+        self._grows = grows
         self._seen: set[IndexSet] = set()
         self._holding: dict[int, dict[int, list[ClosureMember]]] = defaultdict(partial(defaultdict, list))
         self._reading: dict[int, dict[int, list[ClosureMember]]] = defaultdict(partial(defaultdict, list))
@@ -157,14 +164,14 @@ class Closure(ClosureView):
             self._add(group)
 
     def _add(self, group: Sequence[ClosureMember]) -> None:
-        """Add the union of `group`, unless it is there already, is not convex, or need not be kept."""
+        """Add the union of `group`, unless it is there already, is not convex, may not grow so, or need not be kept."""
         inside = group[0].inside
         for member in group[1:]:
             inside |= member.inside
         if inside in self._seen:
             return
         readers = self._outside(inside, group)
-        if readers is None:
+        if readers is None or (self._grows is not None and not self._grows(self.graph, [member.inside for member in group])):
             return
         found = _joined(inside, [member.found for member in group])
         if self._pruner is not None and not self._pruner.keeps(inside):

@@ -19,7 +19,7 @@ from ..graph.index_set import IndexSet
 from ..graph.op_pattern_kind import OpPatternKind
 from ..graph.sub_graph import CONSTANT, SubGraph, SubGraphConfig, Violation
 from .base import PartitionRule, Reject, RuleContext, RuleMatch
-from .closure import Closure, ClosurePruner, joined_provenance
+from .closure import Closure, ClosurePruner, Grows, joined_provenance
 from .combiners import Combiner, Constants, Kinds, TupleProjection, Vertical, parse_combiner
 from .cones import Joinable, OneExitSets, deeper_set
 
@@ -41,6 +41,7 @@ class Combine(PartitionRule):
         combiners: Names of combiners (`combiners.parse_combiner`).
         max_depth: Bound on the sum of the depths of two sets that join; None for no bound.
         limit: Most sets that are made; the matches of the sub-rule are always kept.
+        grows: A function of the user's that has a say in every join, after the combiners. A rule with one cannot be written in a file.
     """
 
     name: ClassVar[str] = "combine"
@@ -48,20 +49,22 @@ class Combine(PartitionRule):
     combiners: tuple[str, ...] = CLASSIC
     max_depth: int | None = None
     limit: int = DEFAULT_LIMIT
+    grows: Grows | None = None
 
     def find(self, context: RuleContext) -> Iterator[RuleMatch]:
-        closure = Closure(context.graph, self._base(context).values(), self._combiners, self.max_depth, self.limit)
+        closure = Closure(context.graph, self._base(context).values(), self._combiners, self.max_depth, self.limit, grows=self.grows)
         yield from self._closed(context, closure)
 
     def find_valid(self, context: RuleContext, config: SubGraphConfig, reject: Reject) -> Iterator[RuleMatch]:
         """Yield the valid sets of the closure; of the others only some are made and rejected, and one rejection stands for the rest."""
         base = self._base(context)
-        if config.max_exits == 1 and all(len(inside) == 1 for inside in base) and _join_anything(self._combiners):
+        is_free = self.grows is None and _join_anything(self._combiners)
+        if is_free and config.max_exits == 1 and all(len(inside) == 1 for inside in base):
             yield from self._one_exit(context, config, base, reject)
             return
         held = frozenset(index for inside in base for index in inside)
         pruner = ClosurePruner(context.graph, held, config, self.max_depth)
-        closure = Closure(context.graph, base.values(), self._combiners, self.max_depth, self.limit, pruner)
+        closure = Closure(context.graph, base.values(), self._combiners, self.max_depth, self.limit, pruner, self.grows)
         for found in self._closed(context, closure):
             violation = SubGraph(context.graph, found.inside).violation(config)
             if violation is None:

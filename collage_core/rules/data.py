@@ -86,7 +86,7 @@ def rule_from_json(data: Any, path: str) -> PartitionRule:
 
 def _rule(kind: type[PartitionRule], options: dict[str, Any], path: str) -> PartitionRule:
     """Return the rule of class `kind` with `options`, each of which is checked."""
-    known = {kind.words.get(spec.name, spec.name): spec for spec in fields(kind)}  # type: ignore[arg-type]
+    known = {kind.words.get(spec.name, spec.name): spec for spec in fields(kind) if spec.name in _READ}  # type: ignore[arg-type]
     for key in options:
         if key not in known:
             raise _mistake(f"{path}.{key}", options[key], f"left out: {kind.name} has the options {', '.join(known) or 'none'}")

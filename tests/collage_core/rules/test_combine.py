@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -21,7 +22,9 @@ from collage_core.rules.candidate import RejectionLog
 from collage_core.rules.combinators import Composite, OnlyValid, Union
 from collage_core.rules.combine import ANYTHING, CLASSIC, Combine
 from collage_core.rules.combiners import VARIADIC, parse_combiner
+from collage_core.rules.data import rule_from_json
 from tests.helpers.examples import examples
+from tests.helpers.paths import ROOT
 
 KINDS = {
     "Conv": "A",
@@ -405,3 +408,32 @@ def test_an_unknown_combiner_is_one_clear_line(text: str) -> None:
         parse_combiner(text)
     assert caught.value.code == "bad_rule"
     assert caught.value.hint.startswith("the combiners are tuple_arg, tuple_proj, constant, vertical, horizontal, and kind:X-Y")
+
+
+def test_a_function_of_the_users_says_what_may_grow() -> None:
+    """That of docs/rules.md: a convolution takes in what reads it, up to three calls."""
+    on = graph("a: Conv <- x", "b: Relu <- a", "c: Relu <- b", "d: Conv <- c", "e: Relu <- d")
+    defined: dict[str, Callable[[DataflowGraph, Sequence[IndexSet]], bool]] = {}
+    code = re.search(r"```python\n(def may_grow.*?)```", (ROOT / "docs" / "rules.md").read_text(), re.S)
+    assert code
+    exec(code[1], {"__name__": "docs"}, defined)
+    rule = Combine(OpCallByKind(), ANYTHING, 4, grows=defined["may_grow"])
+    grown = {(0, 1), (0, 1, 2), (3, 4)}
+    for one in (rule, OnlyValid(rule)):
+        assert {nodes for nodes in found(one, on) if len(nodes) > 1} == grown
+    assert "grows='docs.may_grow'" in str(rule), "it is printed by its name"
+
+
+@given(on=graphs(6), depth=DEPTHS)
+@examples(50, deadline=None)
+def test_a_function_that_permits_everything_changes_nothing(on: DataflowGraph, depth: int | None) -> None:
+    for rule in (Combine(OpCallByKind(), ANYTHING, depth), Combine(OpCallByKind(), CLASSIC, depth)):
+        free = replace(rule, grows=lambda graph, parts: True)
+        assert found(free, on) == found(rule, on)
+        assert found(OnlyValid(free), on) == found(OnlyValid(rule), on)
+        assert found(replace(rule, grows=lambda graph, parts: False), on) == found(OpCallByKind(), on)
+
+
+def test_it_cannot_be_written_in_a_file() -> None:
+    with pytest.raises(CollageError, match=r"^rule\.grows is 'may_grow', it must be left out"):
+        rule_from_json({"rule": "combine", "grows": "may_grow", "of": {"rule": "op_call_by_kind"}}, "rule")
