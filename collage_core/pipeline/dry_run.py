@@ -22,7 +22,6 @@ from ..events import Emit, ignore
 from ..options import Options
 from ..rules.candidate import CandidatePartition
 from ..rules.spec import HOST_TARGET
-from ..toolchains.described import DescribedToolchain
 from .assemble_and_verify import ROUND_S
 from .budget import MOST_FOR_INFERENCES_S, budget_s
 from .choose_finalists import MOST_RIVALS
@@ -113,7 +112,7 @@ def _targets(found: CandidateSet, estimator: CostEstimator) -> list[_Target]:
     made = []
     for name in options.targets:
         to_measure = len(keys[name] - known[name]) if options.is_measured else 0
-        is_measured = options.is_measured and not isinstance(found.toolchains[name], DescribedToolchain)
+        is_measured = options.is_measured and not found.toolchains[name].has_costs
         candidates, unique = len(found.by_target[name]), found.unique[name]
         made.append(_Target(name, candidates, unique, unique - len(asked[name]), len(known[name]), to_measure, is_measured))
     return made

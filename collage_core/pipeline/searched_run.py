@@ -35,7 +35,6 @@ from ..search.objectives import parse_objective
 from ..search.problem import FEMTOSECONDS
 from ..search.searcher import SearchResult, never
 from ..toolchains.built_packages import BuiltPackages
-from ..toolchains.described import DescribedToolchain
 from .baselines import baseline
 from .body_search import KEPT_AWAY, BodySearch, bodies_s
 from .budget import Budget, budget_s
@@ -127,7 +126,7 @@ class SearchedRun:
         self.inputs = self.found.model.seeded_inputs() if self.found.given is None else self.found.given
         if self.found.given is None and options.builds and self.found.model.inputs_note:
             emit(Note(f"{self.found.model.inputs_note} (--inputs FILE.npz brings your own)"))
-        here = [name for name, found in self.found.toolchains.items() if options.is_measured and not isinstance(found, DescribedToolchain)]
+        here = [name for name, found in self.found.toolchains.items() if options.is_measured and not found.has_costs]
         self.progress = CostProgress(options.targets, here, emit, lambda: self.loop.policy.likely(self.loop.table), self.budget)
         self._own_workers = trial_workers(TrialLimits.from_environment()) if options.is_measured and workers is None else None
         self._workers = workers or self._own_workers

@@ -27,6 +27,7 @@ from .reasons import one_line
 if TYPE_CHECKING:
     import tvm
 
+    from ..rules.candidate import CandidatePartition
     from .native_files import NativeFiles
     from .profiling import NodeTime
     from .tuning import Tuning, Workload
@@ -122,6 +123,7 @@ class Toolchain(ABC):
         layout: Layout of the images that its kernels read and make: empty for plain, or ``nchw16c`` (`blocked_layout`).
         plain: Of a target with a layout, the one that runs a sub-graph alike where no tensor at its ends has the layout: they share a cost.
         tunes: Whether it can look for faster schedules (`tune`).
+        has_costs: Whether it says itself what its candidates cost (`cost_s`); then they are not measured one by one.
         partition_for: The ``partition_for_<toolchain>`` of TVM's whose partitioning is a baseline beside it; that of its name unless given.
         takes_external_data: Whether `SubModel.onnx` may name files that hold weights; else these are read into it first (`package`).
         takes_open_shapes: Whether its kernels read inputs and make outputs (`AllocatingKernel`) whose shapes differ from call to call.
@@ -141,6 +143,7 @@ class Toolchain(ABC):
     takes_opaque: bool = False
     has_native_files: bool = False
     tunes: bool = False
+    has_costs: bool = False
     partition_for: str = ""
     layout: str = ""
     plain: str = ""
@@ -151,7 +154,7 @@ class Toolchain(ABC):
         if "availability" in vars(cls):
             cls.availability = _checked_availability(cls.availability)  # type: ignore[assignment, method-assign]
         if "rule" in vars(cls):
-            cls.rule = _checked_rule(cls.rule)  # type: ignore[assignment, method-assign]
+            cls.rule = checked_rule(cls.rule)  # type: ignore[assignment, method-assign]
         for name in (*_ON_MODELS, "load", "load_alone", "open_native", "with_weights_in_files"):
             if name in vars(cls):
                 setattr(cls, name, _uncancelled(vars(cls)[name]))
@@ -248,6 +251,13 @@ class Toolchain(ABC):
             ToolchainError: at stage ``import`` or ``build``.
         """
         raise ToolchainError("build", f"{self.name} does not tune")
+
+    def cost_s(self, candidate: CandidatePartition) -> float | None:
+        """Return the seconds of one run of `candidate`, None where they are not known; only where `has_costs` is set.
+
+        It is shown as an estimate. An exception makes the candidate invalid, with its words.
+        """
+        return None
 
     def relax_module(self, model: SubModel) -> tvm.IRModule | None:
         """Return `model` as Relax functions; None for a toolchain whose result is a package, which Relax functions call.
@@ -358,7 +368,7 @@ def _checked_availability(availability: Callable[[Any], Availability]) -> Callab
     return answered
 
 
-def _checked_rule(rule: Callable[[Any, RuleOptions], PartitionRule]) -> Callable[[Any, RuleOptions], PartitionRule]:
+def checked_rule(rule: Callable[[Any, RuleOptions], PartitionRule]) -> Callable[[Any, RuleOptions], PartitionRule]:
     """Return `rule` with every exception or wrong answer turned into a CollageError of one line."""
 
     @wraps(rule)

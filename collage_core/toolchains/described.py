@@ -68,6 +68,8 @@ class DescribedToolchain(Toolchain):
         RuleError: a rule is not valid.
     """
 
+    has_costs = True
+
     def __init__(self, data: Mapping[str, Any], source: str, text: str):
         self.name = data["name"]
         self.source = source

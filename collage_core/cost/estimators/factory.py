@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -63,7 +63,8 @@ def make_estimator(
     """The estimator that `costs` names: ``measure``, ``roofline``, ``mock:FILE``, ``replay:DB`` or the address of a cost server.
 
     Args:
-        toolchains: The targets; each must be known to a mock file. With ``measure``, the described ones are estimated.
+        toolchains: The targets; each must be known to a mock file. With ``measure``, the described ones are estimated, and those that have
+            costs of their own (`Toolchain.cost_s`) are asked for them.
         emit: Gets `CandidateBuilding` before each trial, and notes.
         should_stop: Asked often while something is measured; True ends the work with `Cancelled`.
         function: Gives the costs, whatever `costs` says.
@@ -99,14 +100,13 @@ def make_estimator(
 
         return RooflineEstimator(toolchains, threads, emit)
     if costs == "measure":
-        described = {name: found for name, found in toolchains.items() if isinstance(found, DescribedToolchain)}
-        if not described:
-            return _measure(model, inputs, threads, accuracy, emit, should_stop, measuring)
         from .mixed import MixedEstimator
-        from .roofline import RooflineEstimator
 
-        estimated = RooflineEstimator(described, threads, emit)
-        return MixedEstimator(_measure(model, inputs, threads, accuracy, emit, should_stop, measuring), estimated, described)
+        estimated = list(_estimated(toolchains, threads, emit, should_stop))
+        made = _measure(model, inputs, threads, accuracy, emit, should_stop, measuring)
+        for estimator, targets in estimated:
+            made = MixedEstimator(made, estimator, targets)
+        return made
     raise CollageError(f"unknown costs {costs!r}", "choose measure, roofline, mock:FILE, replay:DB or http://HOST:PORT", "bad_option")
 
 
@@ -116,6 +116,24 @@ def _mock(path: Path, toolchains: Mapping[str, Toolchain]) -> CostEstimator:
     estimator = MockEstimator(path)
     estimator.transitions(tuple(toolchains))
     return estimator
+
+
+def _estimated(
+    toolchains: Mapping[str, Toolchain], threads: int, emit: Emit, should_stop: Callable[[], bool] | None
+) -> Iterator[tuple[CostEstimator, Collection[str]]]:
+    """Yield estimators, each with its targets: for those that are only described, and for those that say what they cost themselves."""
+    from .roofline import RooflineEstimator
+
+    described = {name: found for name, found in toolchains.items() if isinstance(found, DescribedToolchain)}
+    if described:
+        yield RooflineEstimator(described, threads, emit), described
+    own = {name: found for name, found in toolchains.items() if found.has_costs and name not in described}
+    if own:
+
+        def cost_s(candidate: CandidatePartition) -> float | None:
+            return own[candidate.target].cost_s(candidate)
+
+        yield FunctionEstimator(cost_s, emit, should_stop, f"cost of {' and '.join(own)}"), own
 
 
 def _measure(

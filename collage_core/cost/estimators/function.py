@@ -46,16 +46,18 @@ class FunctionEstimator:
     Args:
         emit: Gets a `Note` that these are estimates, and one about the first candidate for which the function raises.
         should_stop: Asked before each call; True ends the work with `Cancelled`.
+        what: The costs that the function gives, for the `Note`.
     """
 
     machine = ""
 
-    def __init__(self, function: CostFunction, emit: Emit = ignore, should_stop: Callable[[], bool] | None = None):
+    def __init__(self, function: CostFunction, emit: Emit = ignore, should_stop: Callable[[], bool] | None = None, what: str = "cost"):
         self._function = function
         self._words = f"the function {function_name(function)!r}"
         self.name = f"{KIND}{function_name(function)}"
         self._emit = emit
         self._should_stop = should_stop
+        self._what = what
         self._told: set[str] = set()
         self._known: dict[tuple[str, int], Cost] = {}
 
@@ -79,7 +81,7 @@ class FunctionEstimator:
 
     def transitions(self, targets: Sequence[str]) -> TransitionModel:
         """Return free transitions, since the function says nothing of them; a `Note` says so."""
-        self._tell("costs", f"every cost is an estimate by {self._words}; transitions are free")
+        self._tell("costs", f"every {self._what} is an estimate by {self._words}; transitions are free")
         return TransitionModel()
 
     def transition(self, maker: str, reader: str, size: int, dtype: str) -> float:

@@ -1,4 +1,4 @@
-"""`MixedEstimator`: measured costs for the toolchains that are here, estimates for those that are only described.
+"""`MixedEstimator`: measured costs for most toolchains, estimates for those that are only described or say what they cost themselves.
 
 "What would an accelerator bring that takes Conv and Relu at 4 TFLOP/s?" Each cost keeps its source: ``measured`` or
 ``estimate``. Estimates count as known from the start: they are never asked for, and never among what is measured.
@@ -15,7 +15,10 @@ from ..transition import TransitionModel
 
 
 class MixedEstimator:
-    """Costs of the targets `described` from `estimated`, all others from `measured`; both are closed with it."""
+    """Costs of the targets `described` from `estimated`, all others from `measured`; both are closed with it.
+
+    Targets that say themselves what they cost count as described, too.
+    """
 
     def __init__(self, measured: TuningEstimator, estimated: CostEstimator, described: Collection[str]):
         self.name = measured.name

@@ -217,6 +217,26 @@ def test_one_without_cost_cannot_be_measured(tmp_path: Path, chain: Path) -> Non
     assert caught.value.hint == "use mock costs, or give its file a [cost] for an estimate"
 
 
+def test_a_toolchain_that_says_what_it_costs_is_asked_and_not_measured(
+    tmp_path: Path, chain: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(registry.EXTRA, "collage_test_toolchains:Numpy,collage_test_toolchains:Priced")
+    events: list[Event] = []
+    run = Run(chain, Options(("numpy", "priced"), fold=False), events.append)
+    try:
+        run.cost()
+        run.search()
+    finally:
+        run.close()
+    costs = {tuple(item.inside): item.cost for item in run.record().candidates if item.target == "priced"}
+    assert (costs[0,].seconds, costs[0,].source, costs[0,].reason) == (1e-9, "estimate", "by the function 'cost_s'")
+    assert (costs[1,].source, costs[1,].reason) == ("invalid", "the function 'cost_s' raised ValueError: no price for an Add")
+    assert {event.target for event in events if isinstance(event, CandidateBuilding)} == {"numpy"}
+    assert Note("every cost of priced is an estimate by the function 'cost_s'; transitions are free") in events
+    rows = {row["name"]: row for row in run.record().document["targets"]}
+    assert (rows["priced"]["measured"], rows["numpy"]["measured"] > 0) == (0, True)
+
+
 def test_measure_is_mixed_only_where_something_is_described(tmp_path: Path, chain: Path) -> None:
     model = loaded(tmp_path, CHAIN, CONSTANTS, fold=False)
     numpy, described = registry.get("numpy"), read_description(hook(tmp_path))
