@@ -1,29 +1,35 @@
 """Finds the toolchains: the entry points of the group ``collage.toolchains``, and those that ``COLLAGE_TOOLCHAINS`` names.
 
-`Toolchain` objects leave, by name. A plug-in that cannot be imported becomes an unusable toolchain with the reason, and does not affect
-the others. No toolchain's library is imported.
+`Toolchain` objects leave, by name; the group ``collage.rules`` and ``COLLAGE_RULES`` add rules to them. A plug-in that cannot be imported
+becomes an unusable toolchain with the reason, and does not affect the others. No toolchain's library is imported.
 """
 
 from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from importlib import metadata
+from typing import Any
 
 from ..errors import CollageError
 from ..graph.dataflow_graph import Tensor
 from ..model.base import SubModel
 from ..rules.base import PartitionRule, RuleOptions
 from ..rules.base_rules import Explicit
-from .base import Availability, Kernel, Toolchain, ToolchainError
+from ..rules.combinators import Union
+from .base import Availability, Kernel, Toolchain, ToolchainError, checked_rule
 from .described import DescribedToolchain
 from .reasons import one_line
 
 GROUP = "collage.toolchains"
 EXTRA = "COLLAGE_TOOLCHAINS"
 """Environment variable that names further toolchains, as ``module:Class,module:Class``; worker processes inherit it."""
+
+RULES_GROUP = "collage.rules"
+EXTRA_RULES = "COLLAGE_RULES"
+"""Environment variable that names rules to add, as ``tvm=module:function,…``: a function of `RuleOptions` that returns a rule."""
 
 
 class BrokenToolchain(Toolchain):
@@ -50,7 +56,7 @@ class BrokenToolchain(Toolchain):
 
 def all_toolchains() -> tuple[Toolchain, ...]:
     """Return every toolchain that is installed or named in ``COLLAGE_TOOLCHAINS``, usable or not, sorted by name."""
-    return _found(os.environ.get(EXTRA, ""))
+    return _found(os.environ.get(EXTRA, ""), os.environ.get(EXTRA_RULES, ""))
 
 
 def names() -> tuple[str, ...]:
@@ -77,12 +83,17 @@ def check_name_is_free(described: DescribedToolchain) -> None:
 
 
 @cache
-def _found(extra: str) -> tuple[Toolchain, ...]:
+def _found(extra: str, extra_rules: str) -> tuple[Toolchain, ...]:
     made: dict[str, Toolchain] = {}
     for name, reference in _references(extra):
         toolchain = _load(name, reference)
         if isinstance(made.setdefault(toolchain.name, toolchain), BrokenToolchain):
             made[toolchain.name] = toolchain
+    for name, reference in _rule_references(extra_rules):
+        if name in made:
+            _add_rule(made[name], reference)
+        else:
+            made[name] = BrokenToolchain(name, reference, "it adds rules to a toolchain that is not there")
     return tuple(made[name] for name in sorted(made))
 
 
@@ -94,10 +105,35 @@ def _references(extra: str) -> Iterator[tuple[str, str]]:
         yield point.name, point.value
 
 
-def _load(name: str, reference: str) -> Toolchain:
+def _rule_references(extra: str) -> Iterator[tuple[str, str]]:
+    """Yield (toolchain, ``module:function``) of each rule that is added."""
+    for part in filter(None, (part.strip() for part in extra.split(","))):
+        name, _, reference = part.rpartition("=")
+        yield name or reference, reference
+    for point in metadata.entry_points(group=RULES_GROUP):
+        yield point.name, point.value
+
+
+def _add_rule(toolchain: Toolchain, reference: str) -> None:
+    """Have `toolchain` find what the rule of the function `reference` finds, too. Where that fails, the toolchain has no rule."""
+    own = toolchain.rule
+
+    def rule(toolchain: Toolchain, options: RuleOptions) -> PartitionRule:
+        return Union((own(options), _named(reference)(options)))
+
+    toolchain.rule = checked_rule(rule).__get__(toolchain)  # type: ignore[method-assign]
+
+
+def _named(reference: str) -> Callable[..., Any]:
+    """Return the class or function that ``module:name`` names."""
     module, _, attribute = reference.partition(":")
+    found: Callable[..., Any] = getattr(importlib.import_module(module), attribute)
+    return found
+
+
+def _load(name: str, reference: str) -> Toolchain:
     try:
-        toolchain = getattr(importlib.import_module(module), attribute)()
+        toolchain = _named(reference)()
     except Exception as error:  # noqa: BLE001 - a plug-in may fail in any way; the reason is kept and shown
         return BrokenToolchain(name, reference, one_line(f"{type(error).__name__}: {error}"))
     if not isinstance(toolchain, Toolchain):

@@ -10,7 +10,7 @@ from collage_core.base.home import home
 from collage_core.graph.dataflow_graph import Tensor
 from collage_core.model.base import SubModel
 from collage_core.rules.base import PartitionRule, RuleOptions
-from collage_core.rules.base_rules import OpPredicate
+from collage_core.rules.base_rules import DFPattern, OpPredicate
 from collage_core.toolchains.base import Availability, Kernel, Toolchain, ToolchainError
 from collage_core.toolchains.onnxruntime import OnnxRuntimeToolchain
 
@@ -30,6 +30,11 @@ class Dummy(Toolchain):
 
     def load(self, package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int) -> Kernel:
         raise ToolchainError("build", "a dummy cannot run")
+
+
+def relu_pairs(options: RuleOptions) -> PartitionRule:
+    """A rule that others add to a toolchain."""
+    return DFPattern("Relu(Relu)", label="relus")
 
 
 class Nameless(Dummy):

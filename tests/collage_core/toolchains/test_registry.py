@@ -9,9 +9,11 @@ import sys
 import pytest
 
 from collage_core.errors import CollageError
-from collage_core.rules.base import RuleOptions
-from collage_core.toolchains.base import ToolchainError
+from collage_core.rules.base import RuleContext, RuleOptions
+from collage_core.rules.candidate import RejectionLog
+from collage_core.toolchains.base import ToolchainError, shown_rules
 from collage_core.toolchains.registry import all_toolchains, get, names
+from tests.helpers.graphs import graph
 from tests.helpers.small_models import matmul
 
 HERE = "tests.helpers.plug_ins"
@@ -61,6 +63,23 @@ def test_more_are_added_by_the_environment(extra):
     extra(f"{HERE}:Dummy, {HERE}:RunFails")
     assert {"dummy", "runfails", "tvm"} <= set(names())
     assert get("dummy").availability().usable
+
+
+def test_rules_are_added_to_a_toolchain_that_is_there_and_listed(extra, monkeypatch: pytest.MonkeyPatch):
+    extra(f"{HERE}:Dummy")
+    on = graph(["a: Relu <- x", "b: Relu <- a", "c: Add <- b"])
+
+    def found() -> set[tuple[int, ...]]:
+        return {tuple(item.inside) for item in get("dummy").rule(RuleOptions()).find(RuleContext(on, "dummy", RejectionLog()))}
+
+    assert found() == {(0,), (1,), (2,)}
+    monkeypatch.setenv("COLLAGE_RULES", f"dummy={HERE}:relu_pairs")
+    assert found() == {(0,), (1,), (2,), (0, 1)}
+    assert shown_rules(get("dummy")).splitlines() == ["union", "  op_predicate", "  df_pattern(match='Relu(Relu)', label='relus')"]
+    monkeypatch.setenv("COLLAGE_RULES", f"dummy={HERE}:missing, absent={HERE}:relu_pairs")
+    with pytest.raises(CollageError, match="the target 'dummy' has no rule to find candidates by: AttributeError: "):
+        get("dummy").rule(RuleOptions())
+    assert get("absent").availability().reason.endswith("cannot be loaded: it adds rules to a toolchain that is not there")
 
 
 @pytest.mark.parametrize(
