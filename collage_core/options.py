@@ -13,7 +13,7 @@ from .errors import CollageError
 from .rules.base import RuleOptions
 from .rules.trees import FUSION_STYLES
 from .search.objectives import parse_objective
-from .search.solve import DEFAULT, SEARCHERS
+from .search.solve import DEFAULT, searcher_of
 
 MOST_THREADS = 1024
 IRS = ("onnx", "relax")
@@ -30,7 +30,7 @@ class Options:
     Attributes:
         targets: Names of toolchains, the preferred one first.
         costs: ``measure``, ``roofline``, ``mock:FILE``, ``replay:DB`` or ``http://HOST:PORT``; from Python also ``function:NAME``.
-        search: Name of a searcher.
+        search: Name of a searcher, with its settings where it has some (`search.solve.searcher_of`).
         objective: Quantity that plans are chosen by: ``time``, or another that `search.objectives.parse_objective` reads.
         constraints: Pins, vetoes and cuts, as in a constraints file.
         shapes: Name of an input → its dimensions. One that may have several sizes is a range or a set of them (`base.sizes`), and the
@@ -102,8 +102,7 @@ class Options:
             raise CollageError(f"the target {twice!r} was given twice", "name each target once", "bad_option")
         self._check_numbers()
         self._check_shapes()
-        if self.search not in SEARCHERS:
-            raise CollageError(f"unknown search {self.search!r}", f"choose one of {', '.join(SEARCHERS)}", "unknown_search")
+        searcher_of(self.search)
         if self.ir not in (None, *IRS):
             raise CollageError(f"unknown kind of model {self.ir!r}", f"choose one of {', '.join(IRS)}", "bad_option")
         parse_objective(self.objective)

@@ -20,26 +20,31 @@ FORMS = ("module", "pieces", "native", "auto")
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-SEARCHERS_HELP = "astar, dijkstra or milp (exact); op_dp, evolutionary, greedy or random."
+SEARCHERS_HELP = (
+    "astar, dijkstra or milp (exact); op_dp, evolutionary, greedy or random. The effort of evolutionary may be given: "
+    "evolutionary:population=100,plans=50000."
+)
 BUDGET_HELP = (
-    "Time for measuring: 60, 60s or 2m; unless given, 15 s and 0.1 s for each node, at most 45 s, and the time of 75 runs of the model, "
-    "at most 45 s. A run again goes on from there. Several regions share it."
+    "Time for measuring: 60, 60s or 2m. Unless given, it is 15 s and 0.1 s for each node (at most 45 s), and the time of 75 runs of the "
+    "model (at most 45 s more). The next run goes on where this one ended. Several regions share it."
 )
 TUNE_HELP = (
-    "Time for tuning kernels, on top of the budget: 60s or 2m. It goes first to what could gain most; what it finds is kept. Several "
-    "regions share it."
+    "Time for tuning kernels, on top of the budget: 60s or 2m. Kernels that could gain most come first, and schedules that are found are "
+    "kept. Several regions share it."
 )
 _SECONDS_OF = {"s": 1.0, "m": 60.0}
-SHAPE_HELP = "An input's shape; a dimension may have several sizes, which are all planned for: 1,{16,64} or 1..8,3. Repeatable."
-SHAPES_FROM_HELP = "Files of inputs whose shapes are planned for, each as often as it comes: inputs/*.npz. Repeatable."
+SHAPE_HELP = "An input's shape. A dimension may have several sizes, and all are planned for: 1,{16,64} or 1..8,3. Repeatable."
+SHAPES_FROM_HELP = "Files of inputs, inputs/*.npz, whose shapes are planned for; a shape of more files counts for more. Repeatable."
 OTHER_SHAPES_HELP = "What the artifact for several shapes does with another: an error, or the whole model on ONNX Runtime."
 FORM_HELP = (
     "Form of the artifact: module (compiled by TVM), pieces (a file for each partition, without TVM), native (the whole model in the files "
     "of its only toolchain, with a loader), auto (the last of these that the plan can have)."
 )
-RUN_MODEL_HELP = "The file of the model of a run in a folder; unless given, a model that is open, a sample, or the hash alone."
+RUN_MODEL_HELP = (
+    "The model's file, for a run in a folder. Unless given, a model that was opened before, or a sample, stands in if it is the same."
+)
 VALUE_HELP = "Fix a small input's value (a sample rate): it becomes a constant and is folded. Repeatable."
-REGION_HELP = "One region of a Relax module, such as main.0, its first of the function main; all, each in a run of its own, unless given."
+REGION_HELP = "Plan one region of a Relax module: main.0 is the first of its function main. Unless given, each has a run of its own."
 OBJECTIVE_HELP = "time, bytes, partitions, memory: one after another (bytes,time) or as a sum (time+2e-10*bytes)."
 
 

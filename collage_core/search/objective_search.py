@@ -29,7 +29,7 @@ from .problem import FREE, HOST_NAME, SearchCandidate, SearchProblem, Transition
 from .searcher import QUIET, Newest, SearchReporter, SearchResult, SearchRun, nothing
 from .searchers.linear_program import Measure, bytes_measure, partitions_measure, priority_measure, time_measure, unknown_measures
 from .searchers.milp import Program
-from .solve import DEFAULT, SEARCHERS, infeasible, solve
+from .solve import DEFAULT, infeasible, searcher_of, solve
 
 MOST_PLANS = 100_000
 """Plans that are enumerated at most when the objective holds memory."""
@@ -51,7 +51,8 @@ def solve_for(
         CollageError: `search` names no searcher.
         InfeasibleError: there is no plan, or none was found; the message says which.
     """
-    if objective.is_time or search not in SEARCHERS:
+    searcher_of(search)
+    if objective.is_time:
         return _solved(problem, constraints, search, run)
     usable = allowed_indices(problem, constraints)
     if not objective.is_additive:

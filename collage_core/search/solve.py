@@ -1,12 +1,13 @@
 """`solve`: search a problem under constraints for the fastest plan, or say why there is none.
 
-`SEARCHERS` lists the searchers; the file of each says what it is for.
+`SEARCHERS` lists the searchers; the file of each says what it is for. `searcher_of` reads the one that a user names.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from ..errors import CollageError, InfeasibleError
 from .constraints.conflict import Feasibility, find_conflict
@@ -14,7 +15,7 @@ from .constraints.constraint_text import constraint_text
 from .constraints.constraints import Constraint, allowed_indices, uncovered, violations
 from .problem import HOST_NAME, SearchProblem
 from .searcher import QUIET, Searcher, SearchResult, SearchRun
-from .searchers.evolutionary import evolutionary
+from .searchers.evolutionary import evolutionary, evolve, parse_evolution
 from .searchers.exact import astar, dijkstra
 from .searchers.greedy import greedy
 from .searchers.milp import milp
@@ -36,6 +37,22 @@ CONFLICTS_NAMED = 6
 """How many of the constraints that collide a message names in words."""
 
 
+def searcher_of(text: str) -> Searcher:
+    """Return the searcher that `text` names; that of ``evolutionary:population=100,plans=50000`` has these settings (`parse_evolution`).
+
+    Raises:
+        CollageError: there is no such searcher, or it has no such setting.
+    """
+    name, colon, settings = text.partition(":")
+    if name not in SEARCHERS:
+        raise CollageError(f"unknown search {text!r}", f"choose one of {', '.join(SEARCHERS)}", "unknown_search")
+    if not colon:
+        return SEARCHERS[name]
+    if name != "evolutionary":
+        raise CollageError(f"the search {name!r} has no settings, and {text!r} gives some", "evolutionary has some", "unknown_search")
+    return partial(evolve, settings=parse_evolution(settings))
+
+
 def solve(
     problem: SearchProblem,
     constraints: Sequence[Constraint] = (),
@@ -45,14 +62,13 @@ def solve(
     """Return a plan for `problem` that holds every constraint; with an exact searcher, a best one.
 
     Raises:
-        CollageError: `search` names no searcher.
+        CollageError: `search` names no searcher (`searcher_of`).
         InfeasibleError: there is no plan, or none was found; the message says which. When there is none, the error has a minimal
             set of colliding constraints, or the nodes that no candidate covers.
     """
-    if search not in SEARCHERS:
-        raise CollageError(f"unknown search {search!r}", f"choose one of {', '.join(SEARCHERS)}", "unknown_search")
+    searcher = searcher_of(search)
     allowed = _of_known_cost(problem, allowed_indices(problem, constraints))
-    result = SEARCHERS[search](problem, allowed, run)
+    result = searcher(problem, allowed, run)
     if result.is_feasible:
         return result
     fallback = _quick(problem, allowed) if result.stopped else None

@@ -13,8 +13,9 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from ...errors import CollageError
 from ..problem import SearchProblem
 from ..searcher import QUIET, SearchResult, SearchRun
 from .candidate_pool import CandidatePool, Value
@@ -42,6 +43,26 @@ class Evolution:
     population: int = 50
     most_plans: int = 20_000
     patience: int = 2_000
+
+
+_SETTINGS = {"population": "population", "plans": "most_plans", "patience": "patience"}
+"""Word of a user → field."""
+
+
+def parse_evolution(text: str) -> Evolution:
+    """Return the settings that `text` gives, such as ``population=100,plans=50000,patience=5000``; the others are the usual ones.
+
+    Raises:
+        CollageError: a setting is not known, or its value is no whole number from 1 on.
+    """
+    given = {}
+    for part in text.split(","):
+        word, _, number = part.partition("=")
+        if word not in _SETTINGS or not number.isdecimal() or int(number) < 1:
+            hint = f"the settings are {', '.join(_SETTINGS)}, such as evolutionary:population=100,plans=50000"
+            raise CollageError(f"{part!r} is no setting of the search 'evolutionary'", hint, "unknown_search")
+        given[_SETTINGS[word]] = int(number)
+    return replace(Evolution(), **given)
 
 
 def evolutionary(problem: SearchProblem, usable: Sequence[int], run: SearchRun = QUIET) -> SearchResult:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from collage_core.errors import CollageError
 from collage_core.graph.index_set import IndexSet
 from collage_core.search.constraints.constraints import Constraint, allowed_indices
 from collage_core.search.plan_properties import plan_total
@@ -18,11 +19,12 @@ from collage_core.search.searchers import op_dp as op_dp_module
 from collage_core.search.searchers import random_plan
 from collage_core.search.searchers.candidate_pool import CandidatePool
 from collage_core.search.searchers.contraction import Contraction
-from collage_core.search.searchers.evolutionary import Evolution, evolutionary, evolve
+from collage_core.search.searchers.evolutionary import Evolution, evolutionary, evolve, parse_evolution
 from collage_core.search.searchers.exact import astar
 from collage_core.search.searchers.greedy import greedy
 from collage_core.search.searchers.op_dp import op_dp
 from collage_core.search.searchers.random_plan import random_plans
+from collage_core.search.solve import solve
 from tests.helpers.tiny_problems import (
     CROSSED,
     allowed_plans,
@@ -263,3 +265,28 @@ def test_a_pool_values_plans_as_the_definition_does(problem: SearchProblem, data
     for plan in plans[:10]:
         assert pool.value(plan) == worth(problem, plan)
         assert pool.complete(data.draw(st.permutations(plan)), lambda fitting: fitting[0]) == plan, "a plan is complete as it is"
+
+
+@pytest.mark.parametrize(
+    ("text", "effort"),
+    [
+        ("population=7", Evolution(population=7)),
+        ("population=100,plans=50000,patience=9", Evolution(population=100, most_plans=50_000, patience=9)),
+    ],
+)
+def test_the_effort_of_evolution_is_read(text: str, effort: Evolution) -> None:
+    assert parse_evolution(text) == effort
+
+
+@pytest.mark.parametrize("text", ["population", "population=0", "population=-1", "plans=1e3", "mothers=2", "population=3,,", ""])
+def test_what_is_no_effort_of_evolution_is_refused(text: str) -> None:
+    with pytest.raises(CollageError, match="is no setting of the search 'evolutionary'"):
+        solve(CROSSED, (), f"evolutionary:{text}")
+
+
+def test_a_search_tries_as_many_plans_as_its_user_says() -> None:
+    problem = grid()
+    assert solve(problem, (), "evolutionary:plans=300,patience=300").states == 300
+    assert solve(problem, (), "evolutionary:plans=40,population=3").states == 40
+    with pytest.raises(CollageError, match="the search 'astar' has no settings"):
+        solve(problem, (), "astar:plans=3")
