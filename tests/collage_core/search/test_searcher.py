@@ -8,12 +8,14 @@ import pytest
 from hypothesis import given
 
 from collage_core.search.constraints.constraints import allowed_indices
-from collage_core.search.problem import SearchProblem
+from collage_core.search.problem import SearchProblem, Transition
 from collage_core.search.searcher import REASONS, Newest, SearchReporter, SearchResult, SearchRun, nothing
 from collage_core.search.searchers import best_first
 from collage_core.search.searchers.exact import astar, dijkstra
+from collage_core.search.weights import Weights
 from tests.helpers.examples import examples
 from tests.helpers.problems import problems
+from tests.helpers.tiny_problems import small
 
 
 class Trace(SearchReporter):
@@ -82,6 +84,33 @@ def test_a_trace_is_the_search(problem: SearchProblem) -> None:
         assert (quiet.chosen, quiet.total, quiet.optimal) == (result.chosen, result.total, result.optimal)
         totals = [total for _, total in trace.plans]
         assert all(total >= result.total for total in totals)
+
+
+def test_what_is_found_again_at_less_is_improved_where_it_waits() -> None:
+    """The first node is free on b, and then the second takes 5 and a transition of 10; on a it takes 3, and the second 5."""
+
+    class Queue(SearchReporter):
+        traces = True
+
+        def __init__(self) -> None:
+            self.told: list[tuple[str, int, int]] = []
+
+        def pushed(self, state: int, parent: int, candidate: int, weight: int) -> None:
+            self.told.append(("found", state, weight // shift))
+
+        def improved(self, state: int, parent: int, candidate: int, weight: int) -> None:
+            self.told.append(("improved", state, weight // shift))
+
+        def popped(self, state: int, covered: int, weight: int) -> None:
+            self.told.append(("taken", state, weight // shift))
+
+    sets: list[tuple[tuple[int, ...], str, int | None]] = [((0,), "a", 3), ((0,), "b", 0), ((1,), "a", 5)]
+    problem = small([(0, (1,), 1), (1, (), 1)], sets, transitions={("b", "a"): Transition(10)})
+    shift = 1 << Weights(problem, range(3)).total_shift
+    queue = Queue()
+    assert dijkstra(problem, range(3), SearchRun(queue)).chosen == (0, 2)
+    (state,) = {state for kind, state, _ in queue.told if kind == "improved"}
+    assert [(kind, weight) for kind, one, weight in queue.told if one == state] == [("found", 15), ("improved", 8), ("taken", 8)]
 
 
 @examples(100)

@@ -36,6 +36,22 @@ def test_steps_add_up_to_the_plan_and_none_is_negative(problem: SearchProblem) -
         assert cover.weights.total(cover.bound + found[chosen]) == plan_total(problem, chosen)
 
 
+@examples(100)
+@given(problems(5))
+def test_a_state_is_left_by_candidates_whose_first_node_is_its_first_uncovered_one(problem: SearchProblem) -> None:
+    cover = Cover(problem, range(len(problem.candidates)))
+    if cover.bound is None:
+        return
+    waiting, met = [cover.start], {cover.start}
+    while waiting:
+        state = waiting.pop()
+        for move, _, after in moves_from(cover, state):
+            assert problem.candidates[move.index].inside.first() == state[0]
+            if after != cover.end and after not in met:
+                met.add(after)
+                waiting.append(after)
+
+
 @examples(200)
 @given(problems(5, unknown=True))
 def test_plans_come_in_order_and_all_of_them(problem: SearchProblem) -> None:
