@@ -254,9 +254,10 @@ HOLD = "COLLAGE_TEST_HOLD"
 
 
 class Holds(Numpy):
-    """Right; stops at a build or run while the test's folder has a file of that name, and says with which process it does.
+    """Right; stops at a build, as an artifact is assembled, or at a run, and says with which process it does.
 
-    The file holds the least number of nodes that a model must have to be held.
+    It does so while the test's folder has the file ``build``, ``assemble`` or ``run``, which holds the least number of nodes that a model
+    must have to be held.
     """
 
     name = "holds"
@@ -264,6 +265,10 @@ class Holds(Numpy):
     def build(self, model: SubModel, threads: int) -> bytes:
         hold("build", len(onnx.load_from_string(model.onnx).graph.node))
         return super().build(model, threads)
+
+    def relax_module(self, model: SubModel) -> None:
+        """Give none: its package becomes part of the artifact."""
+        hold("assemble", len(onnx.load_from_string(model.onnx).graph.node))
 
     def load(self, package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int) -> Kernel:
         return HoldingKernel(package)

@@ -2,9 +2,9 @@
 
 A moment is ``PHASE`` (it begins), ``PHASE:N`` (its N-th trial is about to begin), ``costed:N`` (the N-th cost has come) or
 ``repetition:N`` (a trial that was made N times already is about to begin). The action is ``die`` (by SIGKILL), or the stage at which
-the toolchain `Holds` stops: ``build`` or ``run``. ``over=ACTION`` ends the budget as soon as that toolchain has stopped there,
-and not before; ``brief=yes`` has the run measure briefly (`brief_runs`). The label of each first trial that begins is appended to the
-file ``trials`` in the folder that `HOLD` names.
+the toolchain `Holds` stops: ``build``, ``assemble`` or ``run``. ``over=ACTION`` ends the budget as soon as that toolchain has stopped
+there, and not before; ``brief=yes`` has the run measure briefly (`brief_runs`). The label of each first trial that begins is appended
+to the file ``trials`` in the folder that `HOLD` names.
 """
 
 from __future__ import annotations
