@@ -111,7 +111,8 @@ def _with_users_nodes(model: ModelProto, folded: ModelProto) -> tuple[list[NodeP
         if not name or name in given or name in made:
             continue
         node, user = maker[name], users.get(name)
-        if user is not None and not has_inner_graph(user):
+        # An output that folding gave the name of an identity behind it is one that the user's node does not make.
+        if user is not None and not has_inner_graph(user) and set(user.output).issuperset(node.output):
             reads = [same.get(name, name) for name in user.input]
             if available.issuperset(filter(None, reads)):
                 as_saved = as_saved and user.op_type == node.op_type and reads == node.input

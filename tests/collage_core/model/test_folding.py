@@ -86,6 +86,15 @@ def test_an_identity_that_only_names_an_output_is_left_to_the_host(tmp_path):
     assert is_right(model)
 
 
+def test_a_node_stays_one_where_an_identity_names_only_one_of_its_outputs(tmp_path):
+    text = """g (float[1,4] x) => (float[1,2] y, float[1,2] z) { [split] a, b = Split<axis = 1, num_outputs = 2>(x) [out] y = Identity(a)
+        [relu] z = Relu(b) }"""
+    model = loaded(tmp_path, text, opset=18)
+    assert names(model) == ["split", "relu"]
+    assert gone(model) == {"out": None}
+    assert is_right(model)
+
+
 def test_twins_become_one(tmp_path):
     text = """g (float[1,4] x) => (float[1,4] y) { [one] a = Relu(x) [two] b = Relu(x) [ta] c = Tanh(a) [exp] d = Exp(b)
         [add] y = Add(c, d) }"""
