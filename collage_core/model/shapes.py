@@ -6,6 +6,7 @@ A model and the user's shapes by input name enter; in the same model every dimen
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -25,6 +26,11 @@ _NOT_A_NAME = {"", "?", "*", "-1", "None", "none"}
 
 CLASSIFIER_SIDE, DETECTOR_SIDE = 224, 640
 """Likely widths of a picture, for an example. Detectors join features of several strides, up to 32 and more: their pictures are larger."""
+
+LENGTH = 128
+"""A likely size of any other dynamic dimension."""
+MOST_EXAMPLES = 6
+"""The most options that an example shows."""
 
 _OF_DETECTORS = {"NonMaxSuppression", "Resize", "Upsample"}
 
@@ -62,7 +68,9 @@ def fix_shapes(model: ModelProto, said: Mapping[str, Sequence[int]], brought: Ma
     for value in inputs.values():
         _bind_batch(value, symbols)
     side = DETECTOR_SIDE if any(node.op_type in _OF_DETECTORS for node in model.graph.node) else CLASSIFIER_SIDE
-    return {name: tuple(given[name]) if name in given else _close(value, symbols, side) for name, value in inputs.items()}
+    rest = [value for name, value in inputs.items() if name not in given]
+    closed = {value.name: _close(value, rest[position:], symbols, side) for position, value in enumerate(rest)}
+    return {name: tuple(given[name]) if name in given else closed[name] for name in inputs}
 
 
 def _is_container(value: ValueInfoProto) -> bool:
@@ -160,35 +168,59 @@ def _is_batch(dim: TensorShapeProto.Dimension, index: int) -> bool:
     return bool(_BATCH.search(symbol)) or (index == 0 and not _LENGTH.search(symbol))
 
 
-def _close(value: ValueInfoProto, symbols: Mapping[str, int], side: int) -> Shape:
-    """Fix the dimensions of `value` that are still dynamic, and return its shape; `side` is the likely width of a picture."""
+def _close(value: ValueInfoProto, rest: Sequence[ValueInfoProto], symbols: Mapping[str, int], side: int) -> Shape:
+    """Fix the dimensions of `value` that are still dynamic, and return its shape.
+
+    Args:
+        rest: `value`, and the inputs behind it that are to be fixed.
+        side: The likely width of a picture.
+    """
     if not value.type.tensor_type.HasField("shape"):
         raise CollageError(
-            f"input {value.name!r} has no shape", f"give it one, such as --shape {value.name}=1,3,{side},{side}", "open_shape"
+            f"input {value.name!r} has no shape", f"give it one, such as {_option(value.name, (1, 3, side, side))}", "open_shape"
         )
     shape = []
     for index, dim in enumerate(_dims(value)):
-        symbol = _symbol(dim)
-        if _is_fixed(dim):
-            shape.append(dim.dim_value)
-        elif symbol in symbols:
-            shape.append(symbols[symbol])
-        elif _is_batch(dim, index):
-            shape.append(1)
-        else:
-            raise _open(value, index, symbols, side)
+        size = _size(dim, index, symbols)
+        if size is None:
+            raise _open(value, index, rest, symbols, side)
+        shape.append(size)
     set_shape(value, tuple(shape))
     return tuple(shape)
 
 
-def _open(value: ValueInfoProto, index: int, symbols: Mapping[str, int], side: int) -> CollageError:
-    """Return the error for the dynamic dimension `index`, with an example of the option: likely sizes for the dynamic dimensions."""
-    dims = _dims(value)
-    likely = side if len(dims) == 4 else 128
-    example = ",".join(
-        str(dim.dim_value if _is_fixed(dim) else symbols.get(_symbol(dim), 1 if _is_batch(dim, position) else likely))
-        for position, dim in enumerate(dims)
-    )
-    called = f" ({_symbol(dims[index])!r})" if _symbol(dims[index]) else ""
+def _size(dim: TensorShapeProto.Dimension, index: int, symbols: Mapping[str, int]) -> int | None:
+    """Return the size of the dimension `index` of an input, 1 where it is the batch; None where it is dynamic."""
+    if _is_fixed(dim):
+        return dim.dim_value
+    return symbols.get(_symbol(dim), 1 if _is_batch(dim, index) else None)
+
+
+def _open(value: ValueInfoProto, index: int, rest: Sequence[ValueInfoProto], symbols: Mapping[str, int], side: int) -> CollageError:
+    """Return the error for the dynamic dimension `index` of `value`, with an example of the options for all of `rest` that need one."""
+    likely = dict(symbols)
+    options = [option for option in (_example(other, likely, side) for other in rest) if option]
+    shown = " ".join(options[:MOST_EXAMPLES]) + (" …" if len(options) > MOST_EXAMPLES else "")
+    what = "its shape" if len(options) == 1 else "the shapes of the inputs"
+    called = f" ({_symbol(_dims(value)[index])!r})" if _symbol(_dims(value)[index]) else ""
     message = f"input {value.name!r} {_written(value)} has the dynamic dimension {index}{called}"
-    return CollageError(message, f"say its shape, such as --shape {value.name}={example}", "open_shape")
+    return CollageError(message, f"say {what}, such as {shown}", "open_shape")
+
+
+def _example(value: ValueInfoProto, symbols: dict[str, int], side: int) -> str:
+    """Return the option that fixes `value`, with likely sizes, which its symbols get in `symbols`; empty where none is needed."""
+    dims = _dims(value)
+    if not value.type.tensor_type.HasField("shape") or None not in [_size(dim, index, symbols) for index, dim in enumerate(dims)]:
+        return ""
+    sizes = []
+    for index, dim in enumerate(dims):
+        sizes.append(_size(dim, index, symbols) or (side if len(dims) == 4 else LENGTH))
+        if _symbol(dim):
+            symbols.setdefault(_symbol(dim), sizes[-1])
+    return _option(value.name, sizes)
+
+
+def _option(name: str, shape: Sequence[int]) -> str:
+    """Return ``--shape`` for an input, as a shell reads it."""
+    sizes = ",".join(map(str, shape))
+    return f"--shape {shlex.quote(f'{name}={sizes}')}"

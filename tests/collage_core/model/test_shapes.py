@@ -1,5 +1,7 @@
 """Fixing input shapes: what is given, what a symbol implies, a batch of one, and everything else an error."""
 
+import shlex
+
 import pytest
 
 from collage_core.errors import CollageError
@@ -55,6 +57,12 @@ def test_shapes(tmp_path, inputs, given, shapes):
             "input 'm' [N, t] has the dynamic dimension 1 ('t')",
             "say its shape, such as --shape m=5,128",
         ),
+        (
+            "float[N,seq] ids; float[N,seq] mask; float[N,past] kept; float[N,2,?] rest",
+            None,
+            "input 'ids' [N, seq] has the dynamic dimension 1 ('seq')",
+            "say the shapes of the inputs, such as --shape ids=1,128 --shape kept=1,128 --shape rest=1,2,128",
+        ),
         ("float[N,4] x", {"z": (1, 4)}, "the model has no input 'z'", "its inputs are x [N, 4]"),
         ("float[N,4] x", {"x": (1, 4, 1)}, "the shape '1,4,1' of input 'x' has 3 dimensions, not 2", "its inputs are x [N, 4]"),
         (
@@ -71,6 +79,22 @@ def test_shapes_that_do_not_fit(tmp_path, inputs, given, message, hint):
     with pytest.raises(CollageError) as caught:
         shapes_of(tmp_path, inputs, given)
     assert (caught.value.message, caught.value.hint) == (message, hint)
+
+
+def test_an_example_can_be_pasted_into_a_shell(tmp_path):
+    proto = model_of("g (float[N,h] x) => (float[N,h] y) { y = Relu(x) }")
+    proto.graph.input[0].name = proto.graph.node[0].input[0] = name = "Bild 'A'; $HOME"
+    with pytest.raises(CollageError) as caught:
+        load_model(write(tmp_path, proto))
+    assert shlex.split(caught.value.hint.partition("such as ")[2]) == ["--shape", f"{name}=1,128"]
+
+
+def test_an_example_ends_somewhere(tmp_path):
+    inputs = "; ".join(f"float[N,?] x{index}" for index in range(8))
+    with pytest.raises(CollageError) as caught:
+        shapes_of(tmp_path, inputs)
+    shown = " ".join(f"--shape x{index}=1,128" for index in range(6))
+    assert caught.value.hint == f"say the shapes of the inputs, such as {shown} …"
 
 
 def test_a_detector_is_likely_to_take_larger_pictures(tmp_path):

@@ -22,6 +22,18 @@ test("the form has a field for each dimension, by its symbol, with a likely size
   expect(asked("the file is damaged", "")).toBeNull();
 });
 
+test("an input may have any name, and other inputs may be dynamic, too", () => {
+  const hint = `say the shapes of the inputs, such as --shape 'in [a] "b" '"'"'c'"'"'=d=1,128' --shape m=1,128`;
+  expect(asked(`input "in [a] \\"b\\" 'c'=d" [N, t] has the dynamic dimension 1 ('t')`, hint)).toEqual({
+    input: `in [a] "b" 'c'=d`,
+    isRankKnown: true,
+    dimensions: [
+      { label: "N", guess: "1", isFixed: false },
+      { label: "t", guess: "128", isFixed: false },
+    ],
+  });
+});
+
 test("a size that is none says why", () => {
   expect(["", " ", "two", "1.5", "0", "-3", "16"].map(sizeMistake)).toEqual([
     "a size is missing",

@@ -19,18 +19,24 @@ export interface WantedShape {
 
 /**
  * The input whose shape the server asks for; null where it asks for none. Its message has the input's dimensions in brackets where
- * the model has any, its hint an example: `--shape x=1,3,224,224`.
+ * the model has any, its hint an example for a shell: `--shape x=1,3,224,224`. Examples for other inputs may follow.
  */
 export function wantedShape({ message, hint }: ApiError): WantedShape | null {
-  const example = /--shape (\S+)=([\d,]+)/.exec(hint);
+  const word = /--shape ((?:'[^']*'|"[^"]*"|[^\s'"])+)/.exec(hint)?.[1] ?? "";
+  const example = /^(.*)=([\d,]+)$/s.exec(unquoted(word));
   const [input, sizes] = [example?.[1], example?.[2]?.split(",")];
   if (input === undefined || sizes === undefined) return null;
-  const written = /\[([^\]]*)\] has the dynamic dimension \d/.exec(message)?.[1]?.split(", ");
+  const written = /\[([^[\]]*)\] has the dynamic dimension \d/.exec(message)?.[1]?.split(", ");
   return {
     input,
     isRankKnown: written !== undefined,
     dimensions: sizes.map((guess, i) => dimension(written?.length === sizes.length ? (written[i] ?? "?") : "?", guess)),
   };
+}
+
+/** A word as a shell reads it. */
+function unquoted(word: string): string {
+  return word.replace(/'([^']*)'|"([^"]*)"/g, (_, single: string | undefined, double: string | undefined) => single ?? double ?? "");
 }
 
 function dimension(label: string, guess: string): Dimension {
