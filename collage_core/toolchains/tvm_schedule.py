@@ -101,7 +101,7 @@ def _schedule_block(schedule: Schedule, block: SBlockRV) -> None:
         return
     name = _packed_name(schedule, block)
     if "R" not in kinds:
-        _spatial(schedule, loops)
+        _spatial(schedule, loops, is_vector=not _keeps_truth_values(schedule, block))
     elif name == PACKED_CONV:
         _packed(schedule, block, loops, rows=3, outs=1)
     elif name == PACKED_MATMUL:
@@ -140,7 +140,17 @@ def _parallel(schedule: Schedule, loops: list[LoopRV], work: int) -> None:
         schedule.parallel(schedule.fuse(*loops))
 
 
-def _spatial(schedule: Schedule, loops: list[LoopRV]) -> None:
+def _keeps_truth_values(schedule: Schedule, block: SBlockRV) -> bool:
+    """Return whether `block` reads or writes booleans that the function holds for itself.
+
+    Vectors of these are of bits in TVM, those of a parameter's are of bytes: an ``And`` of both is no valid code.
+    """
+    kept = [buffer for buffer in schedule.get(schedule.get_sblock("root")).alloc_buffers if buffer.dtype == "bool"]
+    body = schedule.get(block)
+    return any(region.buffer.same_as(buffer) for region in (*body.reads, *body.writes) for buffer in kept)
+
+
+def _spatial(schedule: Schedule, loops: list[LoopRV], is_vector: bool) -> None:
     extents = _extents(schedule, loops)
     inner = loops[-1]
     width = _divisor(extents[-1], 2048)
@@ -151,7 +161,8 @@ def _spatial(schedule: Schedule, loops: list[LoopRV]) -> None:
     lanes = _lanes(width)
     if lanes < width:
         _, inner = schedule.split(inner, [None, lanes])
-    schedule.vectorize(inner)
+    if is_vector:
+        schedule.vectorize(inner)
 
 
 def _packed_name(schedule: Schedule, block: SBlockRV) -> str:

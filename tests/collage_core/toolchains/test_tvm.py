@@ -48,6 +48,18 @@ def test_computes_what_the_model_says(name: str):
 
 
 @needs_tvm
+def test_joins_a_mask_that_it_computes_with_one_that_it_is_given():
+    nodes = [node("Cast", "a", "c", to=onnx.TensorProto.BOOL), node("And", "b c", "m"), node("Where", "m x z", "y")]
+    given = [tensor("a", (1, 20), "int64"), tensor("b", (4, 20), "bool"), tensor("x", (4, 20)), tensor("z", (4, 20))]
+    model = sub_model(nodes, given, [tensor("y", (4, 20))])
+    inputs, outputs = drawn(model.inputs), buffers(model)
+    kernel = make(get("tvm"), model)
+    kernel.bind(inputs, outputs)
+    kernel.run()
+    assert_close(outputs, reference(model, inputs))
+
+
+@needs_tvm
 def test_keeps_nan_and_infinity():
     ops = ("Exp", "Tanh", "Erf", "Sigmoid")
     nodes = [node(op, "x", op.lower()) for op in ops]
