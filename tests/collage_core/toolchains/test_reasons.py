@@ -12,6 +12,8 @@ from collage_core.toolchains.reasons import LONGEST, one_line
     [
         (ValueError("plain"), "plain"),
         (ValueError("first\nsecond"), "first"),
+        (RuntimeError("failed with these errors: \n\n  and <20 x i1>\n  third"), "failed with these errors: and <20 x i1>"),
+        (RuntimeError("nothing follows:"), "nothing follows"),
         (RuntimeError("\n\n   indented\n"), "indented"),
         (RuntimeError(""), "RuntimeError"),
         (KeyError("axes"), "KeyError: 'axes'"),
