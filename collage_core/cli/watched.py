@@ -39,9 +39,13 @@ def watched(command: F) -> F:
 
     @wraps(command)
     def run(*args: Any, **given: Any) -> Any:
+        model = str(given.get("model") or "")
         if click.get_current_context().find_root().obj == OWN_PROCESS:
-            _fork(str(given.get("model") or ""))
-        return command(*args, **given)
+            _fork(model)
+        try:
+            return command(*args, **given)
+        except MemoryError as error:
+            raise _too_large(model) from error
 
     return run  # type: ignore[return-value]
 
@@ -61,7 +65,7 @@ def _fork(model: str) -> None:
     status, is_too_large, interrupts = _wait(child)
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
     if is_too_large:
-        raise CollageError(f"{model!r} takes more memory than this machine has to spare", "try a smaller model", "model_kills")
+        raise _too_large(model)
     if interrupts > 1 and status == -signal.SIGKILL:
         raise KeyboardInterrupt
     if -status in _PASSED_ON:
@@ -103,6 +107,10 @@ def _own_bytes(process: int) -> int:
     except (OSError, ValueError):
         return 0
     return (int(resident) - int(shared)) * os.sysconf("SC_PAGE_SIZE")
+
+
+def _too_large(model: str) -> CollageError:
+    return CollageError(f"{model!r} takes more memory than this machine has to spare", "try a smaller model", "model_kills")
 
 
 def _crash(model: str, number: int) -> CollageError:

@@ -6,6 +6,7 @@ integers are small, not negative, and such that the model accepts them. Inputs t
 
 from __future__ import annotations
 
+import os
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -47,9 +48,23 @@ _CLEAR_CHANGE, _SMALL_NOISE = 10, 0.05
 
 
 def draw(inputs: Sequence[Tensor], recipe: Recipe, seed: int, settings: Arrays | None = None) -> dict[str, Any]:
-    """Return values for `inputs`: the `settings` by name, and for the others what depends on the seed, on name and type of the input."""
+    """Return values for `inputs`: the `settings` by name, and for the others what depends on the seed, on name and type of the input.
+
+    Raises:
+        CollageError: an input of that type cannot be drawn, or the inputs are larger than the machine's memory.
+    """
+    _check_size(inputs)
     settings = settings or {}
     return {tensor.name: settings[tensor.name] if tensor.name in settings else _draw_one(tensor, recipe, seed) for tensor in inputs}
+
+
+def _check_size(inputs: Sequence[Tensor]) -> None:
+    needed, memory = sum(tensor.type.bytes for tensor in inputs), os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if needed > memory:
+        largest = max(inputs, key=lambda tensor: tensor.type.bytes)
+        found = f"the inputs take {needed / 2**30:.3g} GiB, more than the {memory / 2**30:.3g} GiB of this machine's memory"
+        hint = f"the largest is {largest.name} {_shown(largest)}: say or export a smaller shape"
+        raise CollageError(found, hint, "too_big")
 
 
 def _draw_one(tensor: Tensor, recipe: Recipe, seed: int) -> Any:

@@ -6,10 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper, save
 
+from collage_core.cli.watched import watched
+from collage_core.errors import CollageError
 from tests.helpers.command import collage
 
 
@@ -29,6 +32,18 @@ def test_a_model_that_ends_onnx_runtime_by_a_signal(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.splitlines()[0] == f"error: a library crashed with SIGFPE while it read or ran {str(path)!r}"
     assert len(done.stderr.splitlines()) == 2
+
+
+def test_a_model_that_a_library_has_no_memory_for() -> None:
+    @click.command()
+    @click.argument("model")
+    @watched
+    def allocate(model: str) -> None:
+        raise MemoryError
+
+    with pytest.raises(CollageError) as caught:
+        allocate.main(["big.onnx"], standalone_mode=False)
+    assert caught.value.message == "'big.onnx' takes more memory than this machine has to spare"
 
 
 FRESH = """

@@ -125,6 +125,15 @@ def test_inputs_that_change_little_are_said(tmp_path):
     assert model.inputs_note.startswith("inputs change the outputs by a relative ")
 
 
+def test_inputs_that_no_memory_holds(tmp_path, monkeypatch):
+    monkeypatch.setattr("os.sysconf", {"SC_PHYS_PAGES": 2**22, "SC_PAGE_SIZE": 4096}.__getitem__)
+    model = loaded(tmp_path, "g (float[2] s, float[4,1099511627776] x) => (float[4,1099511627776] y) { y = Relu(x) }")
+    with pytest.raises(CollageError) as caught:
+        model.seeded_inputs()
+    assert caught.value.message == "the inputs take 1.64e+04 GiB, more than the 16 GiB of this machine's memory"
+    assert caught.value.hint == "the largest is x float32[4, 1099511627776]: say or export a smaller shape"
+
+
 def test_the_users_inputs_are_checked(tmp_path):
     model = loaded(tmp_path, "g (float[N,4] x, int64[2] i) => (float[N,4] y, int64[2] j) { y = Relu(x) j = Neg(i) }")
     good = {"i": np.array([1, 2]), "x": np.ones((1, 4), np.float32, order="F")}
