@@ -41,7 +41,7 @@ from .provenance import Provenance, find_provenance
 from .refusals import refused
 from .scopes import all_nodes, has_inner_graph, read_by
 from .settings import settings_of
-from .shapes import fix_shapes, shapes_of
+from .shapes import dynamic_inputs, fix_shapes, shapes_of, sizes_hint
 from .type_names import element_shape, type_name
 from .values import Number, Value, check_not_fixed, fix_values, implied_shapes
 from .widening import types_of, unrounded, widened
@@ -74,10 +74,17 @@ def load_model(
     user, gone = normalise(file.model)
     user = with_known_opset(user)
     values = values or {}
+    dynamic = dynamic_inputs(user)
     sizes = fix_shapes(user, {**implied_shapes(user, values), **(shapes or {})}, shapes_of(user, inputs or {}))
     fixed = fix_values(user, values)
     identity = [file.digest, sorted(sizes.items()), fold, *([sorted(fixed.items())] if fixed else [])]
-    return OnnxModel(name or path.stem, hashlib.sha256(json.dumps(identity).encode()).hexdigest(), user, gone, fold, fixed, inputs)
+    digest = hashlib.sha256(json.dumps(identity).encode()).hexdigest()
+    try:
+        return OnnxModel(name or path.stem, digest, user, gone, fold, fixed, inputs)
+    except CollageError as error:
+        if error.code != "broken_model" or not dynamic:
+            raise
+        raise CollageError(error.message, sizes_hint({name: sizes[name] for name in dynamic}), error.code) from error
 
 
 class OnnxModel:

@@ -106,6 +106,20 @@ def input_dimensions(model: ModelProto) -> dict[str, list[str]]:
     return {value.name: [str(dim.dim_value) if _is_fixed(dim) else (_symbol(dim) or "?") for dim in _dims(value)] for value in shaped}
 
 
+def dynamic_inputs(model: ModelProto) -> list[str]:
+    """Return the names of the inputs of `model` of which a shape can be said: a dimension is dynamic, or the rank is not known."""
+    tensors = [value for value in model.graph.input if value.type.WhichOneof("value") == "tensor_type"]
+    has_shape = {value.name: value.type.tensor_type.HasField("shape") for value in tensors}
+    return [value.name for value in tensors if not has_shape[value.name] or not all(map(_is_fixed, _dims(value)))]
+
+
+def sizes_hint(sizes: Mapping[str, Sequence[int]]) -> str:
+    """Return the hint for a model that is refused with these shapes of its dynamic inputs."""
+    options = [_option(name, shape) for name, shape in sizes.items()]
+    shown = " ".join(options[:MOST_EXAMPLES]) + (" …" if len(options) > MOST_EXAMPLES else "")
+    return f"the sizes of its inputs may not fit each other, say others: {shown}; else check the model with `onnx.checker`"
+
+
 def _written(value: ValueInfoProto) -> str:
     """Return the shape of `value` as text, such as ``[N, 3, ?, 224]``."""
     if not value.type.tensor_type.HasField("shape"):

@@ -89,6 +89,17 @@ def test_an_example_can_be_pasted_into_a_shell(tmp_path):
     assert shlex.split(caught.value.hint.partition("such as ")[2]) == ["--shape", f"{name}=1,128"]
 
 
+def test_sizes_that_do_not_fit_each_other_are_named(tmp_path):
+    text = "g (float[a,4] x, float[b,4] z, float[4] w) => (float[c,4] y) { s = Add(x, z) y = Add(s, w) }"
+    with pytest.raises(CollageError) as caught:
+        load_model(write(tmp_path, model_of(text)), {"x": (3, 4), "z": (5, 4)})
+    assert caught.value.message.startswith("ONNX Runtime does not take the model: ")
+    said = (
+        "the sizes of its inputs may not fit each other, say others: --shape x=3,4 --shape z=5,4; else check the model with `onnx.checker`"
+    )
+    assert caught.value.hint == said
+
+
 def test_an_example_ends_somewhere(tmp_path):
     inputs = "; ".join(f"float[N,?] x{index}" for index in range(8))
     with pytest.raises(CollageError) as caught:
