@@ -5,8 +5,9 @@ The first bytes of a file and its path enter; a description and advice leave.
 
 from __future__ import annotations
 
+import re
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,6 +42,29 @@ _SIGNATURES: tuple[tuple[int, bytes, Foreign], ...] = (
 )
 _PICKLE = Foreign("a Python pickle (PyTorch saves such files): it holds no graph, and reading one may run any code", _FROM_PYTORCH)
 _OTHER = "export the model to ONNX first"
+_FROZEN = Foreign(
+    "a frozen graph of TensorFlow",
+    "convert it: `python -m tf2onnx.convert --graphdef FILE --inputs IN:0 --outputs OUT:0 --output model.onnx`",
+)
+
+_ENDINGS: Mapping[str, Foreign] = {
+    ".pt": _PICKLE,
+    ".pth": _PICKLE,
+    ".ckpt": _PICKLE,
+    ".pkl": _PICKLE,
+    ".bin": Foreign("a file of weights without a graph", _FROM_FOLDER),
+    ".msgpack": Foreign("a file of weights, as Flax saves them", _FROM_FOLDER),
+    ".mlmodel": Foreign("a Core ML model", _ORIGINAL),
+    ".caffemodel": Foreign("weights of Caffe", _ORIGINAL),
+    ".prototxt": Foreign("a network of Caffe as text", _ORIGINAL),
+    ".pdmodel": Foreign("a program of Paddle", "convert it: `paddle2onnx --model_dir FOLDER --save_file model.onnx`"),
+    ".engine": Foreign("an engine of TensorRT", _ORIGINAL),
+    ".mnn": Foreign("a model of MNN", _ORIGINAL),
+}
+"""Ending of a file whose content tells nothing → what files that are called so usually are."""
+
+_GRAPH_DEF = re.compile(rb"\n[\x80-\xff]{0,4}[\x00-\x7f]\n([\x01-\x7f])")
+"""A TensorFlow graph begins with a node, and that with its name. No ONNX model does: its first field is a number."""
 
 
 def recognise(head: bytes, path: Path) -> Foreign | None:
@@ -49,6 +73,11 @@ def recognise(head: bytes, path: Path) -> Foreign | None:
         if head[at : at + len(mark)] == mark:
             return known
     return next((found for check in _CHECKS if (found := check(head, path)) is not None), None)
+
+
+def recognise_ending(path: Path) -> Foreign | None:
+    """Return what files that are called like the one at `path`, which is no ONNX model, usually are; None where that says nothing."""
+    return _ENDINGS.get(path.suffix.lower())
 
 
 def _zip(head: bytes, path: Path) -> Foreign | None:
@@ -99,4 +128,12 @@ def _saved_model(head: bytes, path: Path) -> Foreign | None:
     return Foreign("a SavedModel of TensorFlow", "convert it: `python -m tf2onnx.convert --saved-model FOLDER --output model.onnx`")
 
 
-_CHECKS: tuple[Callable[[bytes, Path], Foreign | None], ...] = (_zip, _pickle, _safetensors, _text, _tflite, _saved_model)
+def _graph_def(head: bytes, path: Path) -> Foreign | None:
+    found = _GRAPH_DEF.match(head)
+    if found is None:
+        return None
+    end = found.end() + found[1][0]
+    return _FROZEN if head[end : end + 1] == b"\x12" and head[found.end() : end].isascii() else None
+
+
+_CHECKS: tuple[Callable[[bytes, Path], Foreign | None], ...] = (_zip, _pickle, _safetensors, _text, _tflite, _saved_model, _graph_def)

@@ -23,7 +23,7 @@ from ..errors import CollageError
 from .external_data import external_slices, read_slice, tensors_of
 from .external_weights import MOST_BYTES, may_stay, point_to
 from .file_digests import file_digest
-from .foreign_files import recognise
+from .foreign_files import recognise, recognise_ending
 from .local_functions import check_size
 from .scopes import all_nodes
 
@@ -108,6 +108,10 @@ def _parse(path: Path, data: bytes) -> ModelProto:
     try:
         model = ModelProto.FromString(data)
     except DecodeError as error:
+        usual = recognise_ending(path)
+        if usual is not None:
+            found = f"{name!r} is not an ONNX model; a file with this ending is usually {usual.what}"
+            raise CollageError(found, usual.hint, "not_onnx") from error
         # Almost every ONNX file begins with its IR version (field 1); a file that does is probably one that was cut off.
         begins_like_onnx = data[0] == 0x08 and len(data) > 1 and data[1] < 0x40
         what = "is cut off or damaged: it begins like an ONNX model" if begins_like_onnx else "is not an ONNX model"

@@ -12,6 +12,7 @@ import pytest
 
 from collage_core.errors import CollageError
 from collage_core.model.relax.load import load
+from tests.helpers.models import model_of, write
 
 IR = b'<?xml version="1.0"?>\n<net name="Model0" version="11">\n\t<layers>\n\t\t<layer id="0" name="x" type="Parameter" version="opset1">'
 
@@ -27,6 +28,12 @@ def zipped(*names: str) -> bytes:
 def safetensors() -> bytes:
     header = json.dumps({"w": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}).encode()
     return len(header).to_bytes(8, "little") + header + bytes(8)
+
+
+def frozen_graph() -> bytes:
+    """Return a graph of TensorFlow: a node with its name and its operator."""
+    node = b"\n\x05input\x12\x0bPlaceholder" + b"*\x10" + bytes(16)
+    return b"\n" + bytes([len(node)]) + node
 
 
 @pytest.mark.parametrize(
@@ -47,6 +54,7 @@ def safetensors() -> bytes:
         (b"<html><body>404</body></html>", "text (XML or HTML)", "export the model"),
         (b'{"architectures": ["Bert"]}', "text (JSON)", "export the model"),
         (bytes([28, 0, 0, 0]) + b"ORTM" + bytes(100), "ONNX Runtime's own format (.ort)", "the ONNX model that it was made from"),
+        (frozen_graph(), "a frozen graph of TensorFlow", "tf2onnx.convert --graphdef"),
         (b"version https://git-lfs.github.com/spec/v1\n", "a Git LFS pointer", "git lfs pull"),
     ],
 )
@@ -77,3 +85,28 @@ def test_a_program_that_is_none_is_told_by_its_content(tmp_path: Path):
     path.write_bytes(pickle.dumps([1], protocol=4))
     with pytest.raises(CollageError, match=r"is a Python pickle .*, not an ONNX model$"):
         load(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "what", "hint"),
+    [
+        ("old.pth", "a Python pickle (PyTorch saves such files)", "torch.onnx.export"),
+        ("flax_model.msgpack", "a file of weights, as Flax saves them", "optimum-cli export onnx"),
+        ("net.MLMODEL", "a Core ML model", "the ONNX model that it was made from"),
+        ("inference.pdmodel", "a program of Paddle", "paddle2onnx"),
+    ],
+)
+def test_where_the_content_tells_nothing_the_ending_does(tmp_path: Path, name: str, what: str, hint: str):
+    path = tmp_path / name
+    path.write_bytes(b"\xffnothing that is known")
+    with pytest.raises(CollageError) as caught:
+        load(path)
+    assert caught.value.message.startswith(f"'{path}' is not an ONNX model; a file with this ending is usually {what}")
+    assert hint in caught.value.hint
+    assert caught.value.code == "not_onnx"
+
+
+def test_an_onnx_model_opens_whatever_it_is_called(tmp_path: Path):
+    for name in ("model.pb", "model.pth", "model.bin"):
+        model = load(write(tmp_path, model_of("g (float[2] x) => (float[2] y) { [a] y = Relu(x) }")).rename(tmp_path / name))
+        assert [node.name for node in model.graph.nodes] == ["a"]
