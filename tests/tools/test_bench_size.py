@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import bench_size
 import pytest
+from bench_opening import NotOpened
 
 from tests.helpers.large_models import Sizes, write_transformer
 
@@ -46,7 +48,8 @@ def test_a_command_that_fails_ends_the_benchmark(tmp_path: Path):
 def figures(**changed: float) -> dict[str, dict[str, float]]:
     opened = {"seconds": 3.0, "nodes": 2000, "own_bytes": 1e8}
     whole = {"seconds": 60.0, "own_bytes": 2e8, "worker_bytes": 3.3e9, "together_bytes": 1e10, "disk_bytes": 1e8}
-    return {"first": opened, "again": opened, "partition": {**whole, "artifact_bytes": 3e9, "costs_bytes": 1e6, **changed}}
+    page = {"weight_bytes": 4e9, "first_s": 3.0, "again_s": 2.0, "own_bytes": 2e8, **changed}
+    return {"first": opened, "again": opened, "page": page, "partition": {**whole, "artifact_bytes": 3e9, "costs_bytes": 1e6, **changed}}
 
 
 @pytest.mark.parametrize(
@@ -55,6 +58,7 @@ def figures(**changed: float) -> dict[str, dict[str, float]]:
         ({}, []),
         ({"worker_bytes": 4.5e9}, ["no worker takes more than 1.3 times the weights"]),
         ({"own_bytes": 3e9}, ["the process that plans holds no weights"]),
+        ({"first_s": 6.0}, ["opens in the page within 5 s"]),
         ({"costs_bytes": 3e9, "artifact_bytes": 6e9}, ["no weights in the cost database", "the artifact holds each weight once"]),
     ],
 )
@@ -68,4 +72,26 @@ def test_a_budget_that_is_not_kept_is_named(changed: dict[str, float], failed: l
 
 def test_a_machine_without_the_memory_is_told(tmp_path: Path):
     with pytest.raises(SystemExit, match=r"GB of memory are needed, .* take a smaller model \(--gigabytes\)"):
-        bench_size.check_room(bench_size.sizes_of(10_000, 2000, is_dense=False), tmp_path, is_dense=False)
+        bench_size.check_room(bench_size.sizes_of(10_000, 2000, is_dense=False), Sizes(), tmp_path, is_dense=False)
+
+
+def test_a_browser_opens_a_small_model_and_a_refusal_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """It runs in a thread of its own: where other tests of this process hold a browser, this thread has an event loop already."""
+
+    def in_thread(name: str) -> dict[str, float]:
+        with ThreadPoolExecutor(1) as threads:
+            return threads.submit(bench_size.opened_in_page, tmp_path / name, Sizes(random_values=4)).result()
+
+    found = in_thread("right")
+    assert found["first_s"] > 0
+    assert found["again_s"] > 0
+    assert found["weight_bytes"] == (tmp_path / "right" / "transformer.onnx.data").stat().st_size
+    assert found["own_bytes"] > 10 << 20
+    monkeypatch.setattr(bench_size, "write_transformer", empty_file)
+    with pytest.raises(NotOpened, match=r"model\.onnx' is empty"):
+        in_thread("wrong")
+
+
+def empty_file(folder: Path, sizes: Sizes) -> Path:
+    (folder / "model.onnx").touch()
+    return folder / "model.onnx"
