@@ -17,7 +17,7 @@ from onnx import ModelProto, NodeProto
 from .external_weights import external_tensors, make_paths_absolute, with_relative_paths, without_external
 from .naming import domain_of, opset_versions
 from .ort_session import OrtSession, RuntimeRefusal
-from .scopes import all_nodes, has_inner_graph, read_by
+from .scopes import all_nodes, captured, has_inner_graph, inner_graphs, read_by
 
 _LEFT_OUT = (
     # These rearrange the graph for ONNX Runtime's own kernels, under generated tensor names.
@@ -103,6 +103,7 @@ def _with_users_nodes(model: ModelProto, folded: ModelProto) -> tuple[list[NodeP
         _restore_casts(model, maker, given)
     available = given | maker.keys()
     same = _dropped_identities(model, available)
+    constants = {tensor.name: tensor for tensor in model.graph.initializer}
     kept: dict[int, NodeProto] = {}
     made: set[str] = set()
     waiting = [value.name for value in folded.graph.output]
@@ -110,17 +111,30 @@ def _with_users_nodes(model: ModelProto, folded: ModelProto) -> tuple[list[NodeP
         name = waiting.pop()
         if not name or name in given or name in made:
             continue
+        if name not in maker:  # ONNX Runtime has folded its own cast of this constant.
+            folded.graph.initializer.append(constants[name])
+            given.add(name)
+            continue
         node, user = maker[name], users.get(name)
-        # An output that folding gave the name of an identity behind it is one that the user's node does not make.
-        if user is not None and not has_inner_graph(user) and set(user.output).issuperset(node.output):
+        if user is not None and _may_stay(user, node, available):
             reads = [same.get(name, name) for name in user.input]
             if available.issuperset(filter(None, reads)):
-                as_saved = as_saved and user.op_type == node.op_type and reads == node.input
+                as_saved = as_saved and user.op_type == node.op_type and reads == node.input and not has_inner_graph(user)
                 node = _reading(user, reads)
         kept[id(node)] = node
         made.update(node.output)
         waiting.extend(read_by(node))
     return list(kept.values()), as_saved
+
+
+def _may_stay(user: NodeProto, node: NodeProto, available: Container[str]) -> bool:
+    """Return whether `user` can take the place of `node`, as ONNX Runtime optimised it: inner graphs do where they got casts."""
+    if not set(user.output).issuperset(node.output):  # Folding gave an output the name of an identity behind it.
+        return False
+    if not has_inner_graph(user):
+        return True
+    inside = (name for graph in inner_graphs(node) for inner in all_nodes(graph) for name in inner.output)
+    return any(name.startswith(_CAST_MARK) for name in inside) and all(name in available for name in captured(user))
 
 
 def _restore_constants(model: ModelProto, folded: ModelProto, maker: dict[str, NodeProto]) -> None:

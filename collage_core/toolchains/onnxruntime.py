@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from .profiling import NodeTime
 
 DEFAULT_DEPTH = 3
-PRODUCTS_VERSION = "+collage.1"
+PRODUCTS_VERSION = "+collage.2"
 """Version of what `_exact_session` does to quantised models, which the version of every toolchain here ends with. Count up when it makes
 other models, so that their costs are measured again."""
 REWRITE_VERSION = ".int8.1"
@@ -343,16 +343,22 @@ def _session(model: bytes, options: Any) -> Any:
 
 
 _EXACT = "session.x64quantprecision"
+_FLOAT_BY_4_BITS = {"session.qdq_matmulnbits_accuracy_level": "1"}
+"""Products of floats by weights of few bits stay in float32. ONNX Runtime would quantise the floats to int8 and err by a hundredth."""
 
 
 def _exact_session(model: bytes, options: Any) -> tuple[Any, bytes, dict[str, str]]:
-    """Return a session whose products of uint8 by int8 are right on this processor too, its model, and the entries that it added.
+    """Return a session whose products of quantised weights are right on this processor too, its model, and the entries that it added.
 
     ONNX Runtime can make weights uint8 that it quantises with (``QDQS8ToU8Transformer``), but fails where nodes share them.
     """
-    model = _with_integer_products(model)
+    model, entries = _with_integer_products(model), {}
+    if b"DequantizeLinear" in model:
+        entries = _FLOAT_BY_4_BITS
+        for name, value in entries.items():
+            options.add_session_config_entry(name, value)
     if not processor.products_saturate():
-        return _session(model, options), model, {}
+        return _session(model, options), model, {**entries}
     from onnx import load_model_from_string
 
     from ..model.unsigned_weights import with_unsigned_weights
@@ -360,10 +366,10 @@ def _exact_session(model: bytes, options: Any) -> tuple[Any, bytes, dict[str, st
     exact = with_unsigned_weights(load_model_from_string(model)).SerializeToString()
     options.add_session_config_entry(_EXACT, "1")
     try:
-        return _session(exact, options), exact, {_EXACT: "1"}
+        return _session(exact, options), exact, {**entries, _EXACT: "1"}
     except Exception:  # noqa: BLE001 - whatever it is, it is raised below where the option is not the reason
         options.add_session_config_entry(_EXACT, "0")
-        return _session(exact, options), exact, {_EXACT: "0"}
+        return _session(exact, options), exact, {**entries, _EXACT: "0"}
 
 
 def _with_integer_products(model: bytes) -> bytes:

@@ -9,6 +9,7 @@ from onnx import TensorProto, helper
 
 from collage_core.model import folding
 from collage_core.model.accuracy import largest_error
+from collage_core.model.body_runs import count_body_runs
 from collage_core.model.onnx_model import OnnxModel, load_model
 from tests.helpers.models import loaded, model_of, weights, write
 
@@ -137,6 +138,32 @@ def test_half_precision_stays_half_precision(tmp_path):
         ("mul", "Mul", "float16"),
     ]
     assert gone(model) == {"conv": "norm", "id": None}
+    inputs = model.seeded_inputs()
+    assert largest_error(model.activations(inputs, ["y"]), model.reference(inputs)) < 2e-3
+
+
+def test_half_precision_in_branches_stays_as_it_is(tmp_path):
+    text = """g (float16[4,8] x, bool c) => (float16[4,8] y) {
+        [if] r = If(c) <
+            then_branch = t () => (float16[4,8] a) { [dense] m = MatMul(x, w) [relu] a = Relu(m) },
+            else_branch = e () => (float16[4,8] b) { [bend] b = Sigmoid(x) }
+        >
+        [last] y = Tanh(r) }"""
+    model = loaded(tmp_path, text, {"w": (weights(8, 8) / 4).astype(np.float16)})
+    inputs = {**model.seeded_inputs(), "c": np.array(True)}
+    (node,) = count_body_runs(model, inputs).values()
+    assert node.reason == ""
+    assert [one.name for one in node.bodies["then_branch"].model.graph.nodes] == ["dense", "relu"]
+    assert largest_error(model.activations(inputs, ["y"]), model.reference(inputs)) < 2e-3
+
+
+def test_a_model_that_onnx_runtime_gave_its_own_casts(tmp_path):
+    """Somebody saved it optimised: folding computes the cast of the weight, and the product in half precision reads the weight itself."""
+    text = """g (float16[4,8] x) => (float16[4,8] y) {
+        InsertedPrecisionFreeCast_w = Cast<to = 1>(w) InsertedPrecisionFreeCast_x = Cast<to = 1>(x)
+        [dense] InsertedPrecisionFreeCast_y = MatMul(InsertedPrecisionFreeCast_x, InsertedPrecisionFreeCast_w)
+        y = Cast<to = 10>(InsertedPrecisionFreeCast_y) }"""
+    model = loaded(tmp_path, text, {"w": (weights(8, 8) / 4).astype(np.float16)})
     inputs = model.seeded_inputs()
     assert largest_error(model.activations(inputs, ["y"]), model.reference(inputs)) < 2e-3
 

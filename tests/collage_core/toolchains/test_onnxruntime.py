@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import onnx
 import pytest
@@ -12,7 +13,7 @@ from collage_core.toolchains import onnxruntime as onnxruntime_toolchain
 from collage_core.toolchains.base import ToolchainError
 from collage_core.toolchains.buffers import aligned_empty
 from collage_core.toolchains.registry import get
-from tests.helpers.small_models import conv_relu, drawn, node, reference, sub_model, tensor
+from tests.helpers.small_models import conv_relu, drawn, node, normal, reference, sub_model, tensor
 
 from .test_conformance import buffers, make
 
@@ -35,6 +36,21 @@ def test_floats_of_eight_bits_pass_its_ends(dtype):
         kernel.bind([given], [made])
         kernel.run()
     assert packed.astype(np.float32).tolist() == read.tolist() == values.tolist()
+
+
+def test_weights_of_four_bits_are_multiplied_in_float():
+    """ONNX Runtime makes one kernel of both nodes, which quantises the activations unless it is told not to."""
+    weights = {"w": normal(32, 16, scale=3).round().clip(-8, 7).astype(ml_dtypes.int4), "s": np.abs(normal(2, 16)) + np.float32(0.1)}
+    nodes = [node("DequantizeLinear", "w s", "f", axis=0, block_size=16), node("MatMul", "x f", "y")]
+    model = sub_model(nodes, [tensor("x", (3, 32))], [tensor("y", (3, 16))], weights, opset=21)
+    kernel, (given,) = make(get("onnxruntime"), model), drawn(model.inputs)
+    made = aligned_empty(model.outputs[0].type)
+    kernel.bind([given], [made])
+    kernel.run()
+    (wanted,) = reference(model, [given])
+    assert np.abs(made - wanted).max() < 1e-5 * np.abs(wanted).max()
+    package = onnx.load_model_from_string(get("onnxruntime").build(model, 1))
+    assert [one.op_type for one in package.graph.node] == ["MatMulNBits"]
 
 
 def test_a_missing_kernel_is_a_matter_of_the_build():

@@ -1,0 +1,75 @@
+"""From a file with open dimensions to an artifact, which computes what ONNX Runtime does on 50 random inputs, of planned sizes and others.
+
+The encoder of `test_for_shapes.py` is another such model.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+import pytest
+
+from collage_core.api import partition
+from collage_core.model.accuracy import largest_error
+from collage_core.rewrite.runtime.shaped_artifact import DynamicModel, ShapedArtifact, open_artifact
+from collage_core.rules.candidate import CandidatePartition
+from collage_core.toolchains.registry import get
+from tests.helpers.models import write
+from tests.helpers.open_models import OPEN
+
+TARGETS = ("onnxruntime", "openvino")
+pytestmark = pytest.mark.skipif(not get("openvino").availability().usable, reason=get("openvino").availability().reason)
+
+
+def mixed(candidate: CandidatePartition) -> float:
+    """Products and convolutions are faster on the second toolchain, all others on the first, which takes no node with bodies."""
+    nodes = [candidate.graph.nodes[index] for index in candidate.inside]
+    if any(node.op in ("If", "Loop") for node in nodes):
+        return 1e3
+    heavy = ("MatMul", "Conv") if candidate.target == TARGETS[1] else ()
+    return 0.01 + sum(1.0 if (node.op in heavy) == (candidate.target == TARGETS[1]) else 9.0 for node in nodes)
+
+
+Arrays = dict[str, np.ndarray]
+
+
+def targets_in(folder: Path) -> set[str]:
+    """Return the targets of all partitions of the artifacts in `folder`, those of bodies included."""
+    return {entry["target"] for file in folder.rglob("artifact.json") for entry in json.loads(file.read_text())["partitions"]}
+
+
+def whole(path: Path) -> Callable[[Arrays], Arrays]:
+    """Return the whole model in ONNX Runtime, at any shape."""
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    names = [output.name for output in session.get_outputs()]
+    return lambda inputs: dict(zip(names, session.run(names, inputs), strict=True))
+
+
+def in_order(outputs: Arrays) -> Arrays:
+    """Return boxes in an order of their own: that of nearly equal scores is a matter of rounding."""
+    return {name: array[np.lexsort(np.round(array, 2).T)] if name == "found" else array for name, array in outputs.items()}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", OPEN)
+def test_50_inputs_of_several_shapes_are_right(name: str, tmp_path: Path) -> None:
+    model, out = OPEN[name], tmp_path / "out"
+    path = write(tmp_path, model.make())
+    partition(path, targets=TARGETS, costs=mixed, shapes=model.shapes, other_shapes="onnxruntime", out=out)
+    assert {*TARGETS} <= targets_in(out / "shapes")
+    artifact, wanted = open_artifact(out), whole(path)
+    assert isinstance(artifact, ShapedArtifact)
+    shapes, served = set(), set()
+    for seed in range(50):
+        inputs = model.any_inputs(model.sizes[seed % len(model.sizes)], seed)
+        got, want = artifact.run(inputs), wanted(inputs)
+        assert {key: array.shape for key, array in got.items()} == {key: array.shape for key, array in want.items()}, seed
+        assert largest_error(in_order(got), in_order(want)) < 1e-4, seed
+        shapes.add(tuple(array.shape for array in (*inputs.values(), *want.values())))
+        served.add(isinstance(artifact.serving(inputs), DynamicModel))
+    assert len(shapes) >= len(model.sizes)
+    assert served == {True, False}
