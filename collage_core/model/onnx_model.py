@@ -38,6 +38,7 @@ from .open_axes import names_after_data
 from .opsets import with_known_opset
 from .ort_session import OrtSession, RuntimeRefusal, error_text
 from .provenance import Provenance, find_provenance
+from .randomness import random_notes
 from .refusals import refused
 from .scopes import all_nodes, has_inner_graph, read_by
 from .settings import settings_of
@@ -119,6 +120,7 @@ class OnnxModel:
     ):
         self.name = name
         self.hash = digest
+        self.notes = random_notes(user)
         self.fixed = dict(fixed or {})
         self._user = user
         self._folds = fold

@@ -75,7 +75,7 @@ def _raised(model: ModelProto) -> ModelProto:
         OrtSession(model)
     except RuntimeRefusal:
         try:
-            made = _converted(model, RAISED_TO)
+            made = _converted(with_aligned_operands(model), RAISED_TO)
             OrtSession(made)
         except (CollageError, WorkerError, RuntimeRefusal):
             return model  # what ONNX Runtime says of the user's own model is the better message
@@ -115,8 +115,35 @@ def _converted(model: ModelProto, version: int) -> ModelProto:
     return normalise(made)[0]
 
 
+def with_aligned_operands(model: ModelProto) -> ModelProto:
+    """Return `model` with the second operands of old broadcasts aligned at the end, where today's begin: the converter mistakes their axis.
+
+    Up to opset 6 the attribute ``axis`` says which dimension of the first operand is the first of the second one.
+    """
+    made = ModelProto()
+    made.CopyFrom(model)
+    ranks = {tensor.name: len(tensor.dims) for tensor in made.graph.initializer}
+    ranks |= {name: len(kind.shape) for name, kind in infer(made).types.items()}
+    ranks |= {value.name: len(value.type.tensor_type.shape.dim) for value in made.graph.input if value.name not in ranks}
+    nodes: list[NodeProto] = []
+    for node in made.graph.node:
+        axis = next((one for one in node.attribute if one.name == "axis"), None)
+        if axis is not None and any(one.name == "broadcast" and one.i for one in node.attribute) and ranks.keys() >= {*node.input}:
+            first, second = (ranks[name] for name in node.input)
+            missing = first - axis.i % max(first, 1) - second
+            if missing > 0:
+                aligned = f"{node.output[0]}/aligned"
+                nodes.append(helper.make_node("Unsqueeze", [node.input[1]], [aligned], axes=[*range(second, second + missing)]))
+                node.input[1] = aligned
+            node.attribute.remove(axis)
+        nodes.append(node)
+    del made.graph.node[:]
+    made.graph.node.extend(nodes)
+    return made
+
+
 def _check_outputs(model: ModelProto, made: ModelProto) -> None:
-    """Check that the outputs of `made` have the shapes that `model` declares: the converter mistakes the axis of very old broadcasts.
+    """Check that the outputs of `made` have the shapes that `model` declares.
 
     Raises:
         CollageError: they have not.

@@ -25,6 +25,12 @@ def refused(model: ModelProto, reason: str) -> CollageError:
         name = next((node.name for node in all_nodes(model.graph) if node.op_type == unregistered[2]), "")
         message = f"node {name!r} is a {unregistered[2]!r} of the domain {unregistered[1]!r}, which ONNX Runtime does not know"
         return CollageError(message, "export the model with standard operators", "unknown_operator")
+    locale = re.search(r"construct locale with name:([\w.@-]+?):", reason)
+    if locale:
+        name = next((node.name for node in all_nodes(model.graph) if node.op_type == "StringNormalizer"), "")
+        message = f"node {name!r} compares text by the rules of the locale {locale[1]!r}, which this machine does not have"
+        hint = f"install it (`locale-gen {locale[1]}`), or give the node the attribute locale 'C', which compares bytes"
+        return CollageError(message, hint, "unsupported")
     missing = re.search(r"Could not find an implementation for (\S+?)\(\d+\) node with name '(.*?)'", reason)
     if missing:
         message = f"ONNX Runtime cannot run node {missing[2]!r}: it has no {missing[1]!r} for these element types on the CPU"

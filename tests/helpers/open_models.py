@@ -1,4 +1,4 @@
-"""Models with dimensions that their files leave open: a detector of any picture, a decoder step over any past, loops and branches over any rows.
+"""Models with open dimensions: a detector of any picture, a decoder step over any past, a loop and branches over any rows.
 
 Each has the inputs of any size that fit it: `any_inputs`.
 """
@@ -48,7 +48,7 @@ _BOXES = """g (float[1,3,h,w] image) => (float[k,4] found) {
 
 
 def open_detector() -> ModelProto:
-    """Return a detector of pictures of any height and width; it returns as many boxes [?, 4] as there are, at most 10 of each of 2 classes."""
+    """Return a detector of pictures of any height and width; it gives as many boxes [?, 4] as there are, at most 10 of each class."""
     constants = {
         "w1": weights(8, 3, 3, 3, seed=1) / 3,
         "w2": weights(8, 8, 3, 3, seed=2) / 5,

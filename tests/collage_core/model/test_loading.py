@@ -13,6 +13,7 @@ from collage_core.errors import CollageError
 from collage_core.model import loading, local_functions, onnx_model, ort_session
 from collage_core.model.onnx_model import load_model
 from collage_core.model.ort_session import error_text
+from collage_core.model.refusals import refused
 from tests.helpers.models import model_of, weights, write
 
 RELU = "g (float[1,4] x) => (float[1,4] y) { [relu] y = Relu(x) }"
@@ -308,3 +309,11 @@ def test_a_loop_of_very_many_turns_is_ended_where_its_shape_is_only_known_when_i
     given = {"turns": np.array(2**62), "go": np.array(True), "four": np.array([4])}
     error = refusal(write(tmp_path, model_of(text, given)))
     assert "is only known when it runs, and the model was still running after 0.2 s" in error.message
+
+
+def test_a_locale_that_is_missing_is_named_with_the_node_that_needs_it() -> None:
+    model = model_of('g (string[2] x) => (string[2] y) { [norm] y = StringNormalizer<case_change_action = "LOWER">(x) }')
+    said = "Exception during initialization: Failed to construct locale with name:en_US.UTF-8:locale::facet::_S_create_c_locale"
+    error = refused(model, said)
+    assert error.message.startswith("node 'norm' compares text by the rules of the locale 'en_US.UTF-8'")
+    assert "`locale-gen en_US.UTF-8`" in error.hint

@@ -65,7 +65,19 @@ def test_an_old_model_is_raised_where_onnx_runtime_does_not_read_it(tmp_path: Pa
     assert model.graph.nodes[-1].name == "a"
 
 
-def test_what_the_converter_mistakes_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("opset", "axis"), [(1, 1), (6, 1), (6, -2), (6, 2), (6, 0)])
+def test_the_axis_of_an_old_broadcast_holds(tmp_path: Path, opset: int, axis: int) -> None:
+    x, size = np.zeros((2, 3, 4), np.float32), (2, 3, 4)[axis]
+    text = f"g (float[2,3,4] x, float[{size}] b) => (float[2,3,4] y) {{ [a] y = Sub<broadcast = 1, axis = {axis}>(x, b) }}"
+    model = load_model(write(tmp_path, model_of(text, opset=opset)))
+    b = np.arange(1, 1 + size, dtype=np.float32)
+    wanted = -np.broadcast_to(b.reshape([size if at == axis % 3 else 1 for at in range(3)]), x.shape)
+    np.testing.assert_array_equal(model.reference({"x": x, "b": b})["y"], wanted)
+    assert "a" in [node.name for node in model.graph.nodes]
+
+
+def test_what_the_converter_cannot_raise_is_refused_in_onnx_runtimes_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opsets, "LONGEST_S", 0.0)
     text = "g (float[1,3,4] x, float[3] b) => (float[1,3,4] y) { [a] y = Add<broadcast = 1, axis = 1>(x, b) }"
     with pytest.raises(CollageError) as caught:
         load_model(write(tmp_path, model_of(text, opset=1)))

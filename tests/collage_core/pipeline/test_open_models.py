@@ -30,8 +30,7 @@ def mixed(candidate: CandidatePartition) -> float:
     nodes = [candidate.graph.nodes[index] for index in candidate.inside]
     if any(node.op in ("If", "Loop") for node in nodes):
         return 1e3
-    heavy = ("MatMul", "Conv") if candidate.target == TARGETS[1] else ()
-    return 0.01 + sum(1.0 if (node.op in heavy) == (candidate.target == TARGETS[1]) else 9.0 for node in nodes)
+    return 0.01 + sum(1.0 if (node.op in ("MatMul", "Conv")) == (candidate.target == TARGETS[1]) else 9.0 for node in nodes)
 
 
 Arrays = dict[str, np.ndarray]
