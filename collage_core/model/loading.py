@@ -108,16 +108,14 @@ def _parse(path: Path, data: bytes) -> ModelProto:
     try:
         model = ModelProto.FromString(data)
     except DecodeError as error:
-        usual = recognise_ending(path)
-        if usual is not None:
-            found = f"{name!r} is not an ONNX model; a file with this ending is usually {usual.what}"
-            raise CollageError(found, usual.hint, "not_onnx") from error
+        _check_ending(path)
         # Almost every ONNX file begins with its IR version (field 1); a file that does is probably one that was cut off.
         begins_like_onnx = data[0] == 0x08 and len(data) > 1 and data[1] < 0x40
         what = "is cut off or damaged: it begins like an ONNX model" if begins_like_onnx else "is not an ONNX model"
         hint = "download or save it again" if begins_like_onnx else "name an .onnx file or a sample model (see `collage models`)"
         raise CollageError(f"{name!r} {what}", hint, "not_onnx") from error
     if not model.HasField("graph"):
+        _check_ending(path)
         raise CollageError(f"{name!r} is not an ONNX model: it holds no graph", "name an .onnx file or a sample model", "not_onnx")
     check_size(len(model.graph.node))
     for word in _words(model):
@@ -127,6 +125,14 @@ def _parse(path: Path, data: bytes) -> ModelProto:
             found = f"{name!r} holds a name of {len(word)} characters, {word[:40]!r}…: at most {LONGEST_NAME} are read"
             raise CollageError(found, "export the model with shorter names", "long_name")
     return model
+
+
+def _check_ending(path: Path) -> None:
+    """Raise CollageError where the ending of the file at `path`, which is no ONNX model, says what it usually is."""
+    usual = recognise_ending(path)
+    if usual is not None:
+        found = f"{str(path)!r} is not an ONNX model; a file with this ending is usually {usual.what}"
+        raise CollageError(found, usual.hint, "not_onnx")
 
 
 def _words(model: ModelProto) -> Iterator[str]:

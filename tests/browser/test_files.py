@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -60,6 +61,29 @@ def test_external_data_that_is_missing_is_named(start: Watched, tmp_path: Path) 
     choose(start, write_model(tmp_path, external=True)[:1])
     expect(start.page.get_by_role("alert")).to_contain_text("tiny.data")
     expect(start.page.get_by_role("alert")).to_contain_text("choose both files together")
+
+
+OTHERS = {
+    "net.tflite": (b"\x1c\0\0\0TFL3" + bytes(64), "TensorFlow Lite", "pip install collage-explorer[tflite]"),
+    "weights.safetensors": ((20).to_bytes(8, "little") + b'{"w": {"dtype": "F32"}}', "weights without a graph", "optimum-cli export onnx"),
+    "net.pt": (b"\x80\x02}q\0.", "a Python pickle", "torch.onnx.export"),
+    "net.pth": (b"no pickle of today", "usually a Python pickle", "torch.onnx.export"),
+    "net.h5": (b"\x89HDF\r\n\x1a\n" + bytes(64), "an HDF5 file", "format='onnx'"),
+    "net.pb": (b"\n\x14\n\x05input\x12\x0bPlaceholder", "a frozen graph of TensorFlow", "tf2onnx.convert --graphdef"),
+}
+"""Name of a file → its content, what the page says that it is, and what it says to do."""
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_file_of_another_kind_says_what_it_is_and_what_to_do(start: Watched, tmp_path: Path, name: str) -> None:
+    if name == "net.tflite" and find_spec("tflite"):
+        pytest.skip("tflite is installed, so such files open")
+    content, what, hint = OTHERS[name]
+    (tmp_path / name).write_bytes(content)
+    choose(start, [tmp_path / name])
+    alert = start.page.get_by_role("alert")
+    expect(alert).to_contain_text(what)
+    expect(alert).to_contain_text(hint)
 
 
 def test_a_folder_with_several_models_is_a_choice(start: Watched, tmp_path: Path) -> None:

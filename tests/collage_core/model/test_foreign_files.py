@@ -96,9 +96,10 @@ def test_a_program_that_is_none_is_told_by_its_content(tmp_path: Path):
         ("inference.pdmodel", "a program of Paddle", "paddle2onnx"),
     ],
 )
-def test_where_the_content_tells_nothing_the_ending_does(tmp_path: Path, name: str, what: str, hint: str):
+@pytest.mark.parametrize("data", [b"\xffnothing that is known", b"\x08\x04"], ids=["damaged", "empty message"])
+def test_where_the_content_tells_nothing_the_ending_does(tmp_path: Path, data: bytes, name: str, what: str, hint: str):
     path = tmp_path / name
-    path.write_bytes(b"\xffnothing that is known")
+    path.write_bytes(data)
     with pytest.raises(CollageError) as caught:
         load(path)
     assert caught.value.message.startswith(f"'{path}' is not an ONNX model; a file with this ending is usually {what}")
