@@ -143,6 +143,38 @@ def open_branches() -> ModelProto:
     return model_of(_BRANCHES, constants, opset=18)
 
 
+_GROWING = f"""g (float[2,{WIDTH}] x, int64 turns) => (float[m,{WIDTH}] y, float[k] sums) {{
+    [bend] bent = Tanh(x)
+    [loop] all, sums = Loop(turns, , bent) <
+        body = b (int64 i, bool goes, float[p,{WIDTH}] rows) => (bool on, float[q,{WIDTH}] more, float sum) {{
+            on = Identity(goes) more = Concat<axis = 0>(rows, bent) sum = ReduceSum<keepdims = 0>(more)
+        }}
+    >
+    [y] y = MatMul(all, w)
+}}"""
+
+
+def growing_loop() -> ModelProto:
+    """Return a `Loop` whose state has two rows more after each turn."""
+    return model_of(_GROWING, {"w": weights(WIDTH, WIDTH)}, opset=18)
+
+
+_COLLECTING = f"""g (float[5,{WIDTH}] x, int64 turns) => (float[m,{WIDTH}] y) {{
+    [empty] none = SequenceEmpty<dtype = 1>()
+    [loop] all = Loop(turns, , none) <
+        body = b (int64 i, bool goes, seq(float[{WIDTH}]) rows) => (bool on, seq(float[{WIDTH}]) more) {{
+            on = Identity(goes) row = Gather<axis = 0>(x, i) made = MatMul(row, w) more = SequenceInsert(rows, made)
+        }}
+    >
+    [y] y = ConcatFromSequence<axis = 0, new_axis = 1>(all)
+}}"""
+
+
+def collecting_loop() -> ModelProto:
+    """Return a `Loop` whose state is a sequence that gets a row at each turn."""
+    return model_of(_COLLECTING, {"w": weights(WIDTH, WIDTH)}, opset=18)
+
+
 OPEN: Mapping[str, OpenModel] = {
     "detector": OpenModel(open_detector, {"image": "1,3,{16,40},32"}, _picture, (16, 40, 24, 52, 64)),
     "decoder": OpenModel(open_decoder, {"old_keys": "1,2,{1,9},8"}, _step, (1, 9, *range(10, 30))),

@@ -1,6 +1,6 @@
 """From a file with open dimensions to an artifact, which computes what ONNX Runtime does on 50 random inputs, of planned sizes and others.
 
-The encoder of `test_for_shapes.py` is another such model.
+The encoder of `test_for_shapes.py` is another such model. Loops that the host cannot run go to a toolchain as a whole.
 """
 
 from __future__ import annotations
@@ -12,14 +12,16 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 import pytest
+from onnx import ModelProto
 
 from collage_core.api import partition
 from collage_core.model.accuracy import largest_error
+from collage_core.rewrite.runtime.artifact import Artifact
 from collage_core.rewrite.runtime.shaped_artifact import DynamicModel, ShapedArtifact, open_artifact
 from collage_core.rules.candidate import CandidatePartition
 from collage_core.toolchains.registry import get
-from tests.helpers.models import write
-from tests.helpers.open_models import OPEN
+from tests.helpers.models import weights, write
+from tests.helpers.open_models import OPEN, WIDTH, collecting_loop, growing_loop
 
 TARGETS = ("onnxruntime", "openvino")
 pytestmark = pytest.mark.skipif(not get("openvino").availability().usable, reason=get("openvino").availability().reason)
@@ -72,3 +74,24 @@ def test_50_inputs_of_several_shapes_are_right(name: str, tmp_path: Path) -> Non
         served.add(isinstance(artifact.serving(inputs), DynamicModel))
     assert len(shapes) >= len(model.sizes)
     assert served == {True, False}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("make", "least", "reason"),
+    [(growing_loop, 0, "'rows' changes its shape from turn to turn"), (collecting_loop, 1, "'rows' is no tensor of numbers")],
+)
+def test_a_loop_whose_body_cannot_be_planned_runs_as_a_whole(
+    make: Callable[[], ModelProto], least: int, reason: str, tmp_path: Path
+) -> None:
+    path, out = write(tmp_path, make()), tmp_path / "out"
+    record = partition(path, targets=TARGETS, costs=lambda candidate: 1.0, out=out)
+    (row,) = record.document["bodies"]
+    assert row["runs_on"] == TARGETS[0]
+    assert reason in row["host"]["reason"]
+    artifact, wanted = Artifact.open(out), whole(path)
+    for seed in range(50):
+        inputs = {"x": weights(5 if least else 2, WIDTH, seed=seed), "turns": np.array(least + seed % 5)}
+        got, want = artifact.run(inputs), wanted(inputs)
+        assert {key: array.shape for key, array in got.items()} == {key: array.shape for key, array in want.items()}, seed
+        assert largest_error(got, want) < 1e-5, seed
