@@ -9,29 +9,23 @@ how to read the tables.
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from datetime import date
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from e2e_report import MODEL_ACCURACY, Goal, Job, Result, Results, goals, report
 from fresh_process import ALONE, FEWEST_ROUNDS, LESS_PRECISE, MIX, MOST_ROUNDS, Rounds, in_turns, until_apart
 from partitioned import Subject, facts_of, partition, prepare, targets_of, toolchain_rows
+from result_file import ResultFile, add_options, this_machine
 from suite import Case, named, suite
 
-from collage_core.cost.database.records import machine_id
 from collage_core.errors import CollageError
 
-SCHEMA = 1
 LESS_ACCURATE = "1e-2"
-
-Jsonable = dict[str, Any]
 
 
 def jobs(cases: Sequence[Case], threads: Sequence[str], accuracies: Sequence[str]) -> list[Job]:
@@ -77,59 +71,11 @@ def measured(job: Job, subject: Subject, targets: Sequence[str], folder: Path, f
     return Result(facts, rounds, subject.errors(outputs), accuracy, seconds, reason)
 
 
-def to_json(result: Result) -> Jsonable:
-    return asdict(result)
-
-
 def from_json(data: Mapping[str, Any]) -> Result:
     return Result(**{**data, "rounds": Rounds(**data["rounds"])})
 
 
-class ResultFile:
-    """Keeps the results of all jobs in a JSON file, which is written after each.
-
-    Args:
-        path: None to keep nothing.
-        machine: What the results hold for.
-    """
-
-    def __init__(self, path: Path | None, machine: str):
-        self.path = path
-        self.machine = machine
-        self.results: dict[str, Result] = {}
-
-    def resume(self) -> None:
-        """Read the results of an interrupted run, if there are any; those that failed are left out, so that they are measured again.
-
-        Raises:
-            ValueError: the file holds no such results, or those of another machine.
-        """
-        if self.path is None:
-            raise ValueError("--resume needs --json FILE, the file to go on with")
-        if not self.path.exists():
-            return
-        try:
-            data = json.loads(self.path.read_text())
-            schema, machine, kept = data["schema"], data["machine"], data["results"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise ValueError(f"{str(self.path)!r} cannot be read as results of this benchmark: {error}") from error
-        if (schema, machine) != (SCHEMA, self.machine):
-            raise ValueError(f"{str(self.path)!r} holds results of {machine!r}, schema {schema}; this is {self.machine!r}, schema {SCHEMA}")
-        found = {key: from_json(value) for key, value in kept.items()}
-        self.results = {key: result for key, result in found.items() if not result.failure}
-
-    def add(self, key: str, result: Result) -> None:
-        """Add a result, and write the file anew."""
-        self.results[key] = result
-        if self.path is None:
-            return
-        data = {"schema": SCHEMA, "machine": self.machine, "results": {key: to_json(result) for key, result in self.results.items()}}
-        beside = self.path.with_name(f".{self.path.name}.new")
-        beside.write_text(json.dumps(data, indent=1) + "\n")
-        beside.replace(self.path)
-
-
-def run(wanted: Sequence[Job], file: ResultFile, fewest: int, most: int) -> None:
+def run(wanted: Sequence[Job], file: ResultFile[Result], fewest: int, most: int) -> None:
     """Measure the jobs that have no result yet."""
     subjects: dict[str, Subject] = {}
     rows = toolchain_rows()
@@ -147,12 +93,6 @@ def run(wanted: Sequence[Job], file: ResultFile, fewest: int, most: int) -> None
             shutil.rmtree(folder, ignore_errors=True)
             file.add(job.key, result)
             print(f"{job.key}: {result.failure or f'{result.ratio} to {result.best} alone'}, {result.seconds:.0f} s", file=sys.stderr)
-
-
-def this_machine() -> str:
-    """Return the machine and the versions that results hold for."""
-    versions = ", ".join(f"{name} {metadata.version(name)}" for name in ("ncnn", "onnxruntime", "openvino"))
-    return f"{machine_id()}, {versions}"
 
 
 def judge(results: Results, machine: str, markdown: Path | None) -> int:
@@ -174,9 +114,7 @@ def parser() -> argparse.ArgumentParser:
         "--accuracy", metavar="VALUES", default=f"{MODEL_ACCURACY},{LESS_ACCURATE}", help="model, or a number; both unless given"
     )
     made.add_argument("--rounds", metavar="N", type=int, default=FEWEST_ROUNDS, help=f"rounds at least; {FEWEST_ROUNDS} unless given")
-    made.add_argument("--json", metavar="FILE", type=Path, help="keep every result there as soon as it is known")
-    made.add_argument("--resume", action="store_true", help="go on with the results in the file of --json")
-    made.add_argument("--markdown", metavar="FILE", type=Path, help="write the tables and goals there too")
+    add_options(made)
     return made
 
 
@@ -188,13 +126,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print, judge."""
     options = parser()
     given = options.parse_args(arguments)
-    file = ResultFile(given.json, this_machine())
+    file = ResultFile(given.json, this_machine(("ncnn", "onnxruntime", "openvino")), from_json)
     try:
         wanted = jobs(named(suite(), parts_of(given.only)), parts_of(given.threads), parts_of(given.accuracy))
-        if given.resume:
-            file.resume()
-        elif given.json is not None and given.json.exists():
-            raise ValueError(f"{str(given.json)!r} is there already: add --resume to go on with it, or remove it")
+        file.begin(given.resume)
     except ValueError as error:
         options.error(str(error))
     run(wanted, file, given.rounds, max(given.rounds, MOST_ROUNDS))

@@ -1,7 +1,8 @@
 """`make bench-tvm`: TVM by itself, with its own fusions, with those that the search chose, tuned, and with libraries; prints a table.
 
-The artifacts of the five plans are timed in turns. TVM as it is, its importer and its default pipeline, is timed by itself: it takes so
-much longer that turns would take minutes.
+It takes `--only`, `--budget`, `--tune`, `--rounds`, `--json`, `--resume` and `--markdown`. For each sample it makes five plans. Their
+artifacts, and what TVM's importer and default pipeline make of the model, are measured in turns, each time in a fresh process
+(`fresh_process`). It fails where fusion mode is behind `FuseOps`. docs/benchmarks.md says how to read the table.
 """
 
 from __future__ import annotations
@@ -10,14 +11,19 @@ import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from functools import partial
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import numpy as np
+from bench import table
+from fresh_process import FEWEST_ROUNDS, MIX, MOST_ROUNDS, TVM, Ratio, Rounds, in_turns, measure
+from result_file import ResultFile, add_options, this_machine
 
+from collage_core.errors import CollageError
 from collage_core.events import ignore
 from collage_core.graph.index_set import IndexSet
 from collage_core.model.base import SubModel
@@ -25,142 +31,212 @@ from collage_core.model.onnx_model import load_model
 from collage_core.model.samples.registry import resolve
 from collage_core.options import Options
 from collage_core.pipeline.differences import differences, region_text
+from collage_core.pipeline.record import RunRecord
 from collage_core.pipeline.run import partition
-from collage_core.rewrite.runtime.artifact import Artifact
 
 SAMPLES = ("mini_mnist", "mnist", "squeezenet", "inception", "gpt2", "bert")
 LIBRARIES = ("onednn", "blas")
+AS_IT_IS, FUSE_OPS, FUSION = "as it is", "fuse_ops", "fusion"
 PLANS = {
-    "fuse_ops": (("tvm",), False),
-    "fusion": (("tvm@fusion",), False),
+    FUSE_OPS: (("tvm",), False),
+    FUSION: (("tvm@fusion",), False),
     "tuned": (("tvm@fusion",), True),
     "libraries": (("tvm@fusion", "tvm", *LIBRARIES), False),
     "all": (("tvm@fusion", "tvm", *LIBRARIES), True),
 }
 """Each plan: its targets, and whether their kernels are tuned. Tuned kernels are shared, so the last begins with those of the third."""
-ROUNDS, REPEATS = 9, 10
+TITLES = {FUSION: "fusion mode", "tuned": "tuned", "libraries": "with onednn and blas", "all": "all of it"}
+COLUMNS = [cell for title in TITLES.values() for cell in (title, "×")]
+HEADER = ("sample", "TVM as it is", "FuseOps", *COLUMNS, "kernels", "tuned", "nodes in libraries", "took s")
+TIE = 0.99
+"""Fusion mode is behind where it is surely less than so many times as fast as `FuseOps`."""
 MOST_REGIONS = 6
 """Most regions of a sample that are printed."""
+THREADS = 1
 
 
 @dataclass(frozen=True)
-class Row:
-    """One sample.
+class Result:
+    """Findings of one sample.
 
     Attributes:
-        plain_s: Seconds of TVM as it is.
-        seconds: Of each plan of `PLANS`: `FuseOps` and our schedule, fusion mode, and so on.
+        rounds: Of TVM as it is, and of each plan of `PLANS`.
         kernels: Number of kernels of `FuseOps`, and of fusion mode.
-        differs: The regions in which the two differ, with what the plan saves in each, in seconds; those that save most first.
+        differs: The regions in which the two differ, with what fusion mode saves in each, in seconds; those that save most first.
+        tuned: Number of tuned partitions of fusion mode tuned, and of all its partitions.
         share: Part of the nodes that the libraries compute, without tuning.
+        seconds: How long making and measuring the plans took.
+        reason: Why there is no figure; empty where there is one.
     """
 
-    name: str
-    plain_s: float
-    seconds: Mapping[str, float]
-    kernels: tuple[int, int]
-    differs: tuple[tuple[str, float], ...]
-    share: float
+    rounds: Rounds = field(default_factory=Rounds)
+    kernels: Sequence[int] = (0, 0)
+    differs: Sequence[tuple[str, float]] = ()
+    tuned: Sequence[int] = (0, 0)
+    share: float = 0.0
+    seconds: float = 0.0
+    reason: str = ""
+
+    @property
+    def failure(self) -> str:
+        missing = [f"{name}: {why}" for name, why in self.rounds.reasons.items()]
+        return self.reason or "; ".join(missing)
+
+    def times(self, plan: str) -> Ratio | None:
+        """Return how many times as fast as `FuseOps` a plan is."""
+        return self.rounds.ratio(FUSE_OPS, plan)
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether fusion mode is surely slower than `FuseOps`, by more than a tie; it is where one of them did not run."""
+        found = self.times(FUSION)
+        return found is None or found.high < TIE
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", default=",".join(SAMPLES), help="these samples: a,b,…")
-    parser.add_argument("--budget", type=float, default=120.0, help="seconds of measuring for each run")
-    parser.add_argument("--tune", type=float, default=60.0, help="seconds of tuning for each run that tunes")
-    given = parser.parse_args()
-    columns = "fusion mode, ms | × | tuned, ms | × | with onednn and blas, ms | × | all of it, ms | ×"
-    print(f"| sample | TVM as it is, ms | FuseOps, ms | {columns} | kernels | nodes in libraries |")
-    print("|" + " --- |" * 13)
-    notes, behind = [], []
-    for name in given.only.split(","):
-        row = measured(name, given.budget, given.tune)
-        print(text(row), flush=True)
-        notes.append(difference(row))
-        if row.seconds["fusion"] > 1.01 * row.seconds["fuse_ops"]:
-            behind.append(name)
-    print("\n" + "\n".join(notes))
-    verdict = f"FAIL: {', '.join(behind)}" if behind else "PASS"
-    print(f"\nfusion mode is never behind FuseOps by more than 1 %: {verdict}")
-    return 1 if behind else 0
+def from_json(data: Mapping[str, Any]) -> Result:
+    return Result(**{**data, "rounds": Rounds(**data["rounds"])})
 
 
-def measured(name: str, budget_s: float, tune_s: float) -> Row:
-    """Make the plans, and time their artifacts in turns."""
+def measured(name: str, options: Options, tune_s: float, fewest: int, folder: Path) -> Result:
+    """Make the plans of a sample, and measure them in turns, with the files in `folder`."""
+    began = time.monotonic()
     model = load_model(resolve(name))
-    whole, arrays = model.cut(IndexSet(range(len(model.graph)))), model.seeded_inputs()
-    with tempfile.TemporaryDirectory() as scratch:
-        made = {}
-        for plan, (targets, tunes) in PLANS.items():
-            out, database = Path(scratch) / plan, str(Path(scratch) / "costs.sqlite3")
-            options = Options(targets, threads=1, costs_db=database, budget_s=budget_s, tune_s=tune_s if tunes else None, out=out)
-            made[plan] = (partition(name, options, ignore), Artifact.open(out))
-        seconds = dict(zip(PLANS, times_in_turns([artifact for _, artifact in made.values()], arrays), strict=True))
-    fused, libraries = made["fusion"][0], made["libraries"][0]
-    placed = [len(part.nodes) for part in libraries.plan.partitions if part.target in LIBRARIES]
-    told: dict[str, Any] = next(iter(differences(fused)), {"regions": []})
-    differs = tuple((region_text(region), float(region["saves_s"] or 0.0)) for region in told["regions"])
-    kernels = (len(fused_names(whole)), sum(part.target == "tvm@fusion" for part in fused.plan.partitions))
-    plain_s = plain_seconds(whole, list(arrays.values()))
-    return Row(name, plain_s, seconds, kernels, differs, sum(placed) / len(model.graph))
+    whole, arrays, inputs = model.cut(IndexSet(range(len(model.graph)))), model.seeded_inputs(), folder / "inputs.npz"
+    np.savez(inputs, **{tensor.name: arrays[tensor.name] for tensor in whole.inputs})  # type: ignore[arg-type]
+    library = folder / "as_it_is.so"
+    compile_as_it_is(whole, library)
+    made, contenders = dict[str, RunRecord](), {AS_IT_IS: partial(measure, TVM, library, THREADS, inputs)}
+    for plan, (targets, tunes) in PLANS.items():
+        out = folder / plan
+        own = replace(options, targets=targets, costs_db=str(folder / "costs.sqlite3"), tune_s=tune_s if tunes else None, out=out)
+        made[plan] = partition(name, own, ignore)
+        contenders[plan] = partial(measure, MIX, out, THREADS, inputs)
+    rounds = in_turns(contenders, is_decided, fewest, max(fewest, MOST_ROUNDS))
+    tuned = made["tuned"].plan.partitions
+    return Result(
+        rounds,
+        (len(fused_names(whole)), len(made[FUSION].plan.partitions)),
+        differing(made[FUSION]),
+        (sum(part.tuned is not None for part in tuned), len(tuned)),
+        sum(len(part.nodes) for part in made["libraries"].plan.partitions if part.target in LIBRARIES) / len(model.graph),
+        time.monotonic() - began,
+    )
 
 
-def times_in_turns(artifacts: list[Artifact], arrays: dict[str, np.ndarray]) -> list[float]:
-    """Return the seconds of each: that of the first, and of the others its multiple by the median ratio in the rounds."""
-    rounds = [[median(one.time(arrays, REPEATS)) for one in artifacts] for _ in range(ROUNDS)]
-    first_s = median(row[0] for row in rounds)
-    return [first_s * median(row[at] / row[0] for row in rounds) for at in range(len(artifacts))]
+def is_decided(rounds: Rounds) -> bool:
+    """Return whether it is sure on which side of a tie fusion mode and `FuseOps` are."""
+    ratio = rounds.ratio(FUSE_OPS, FUSION)
+    return ratio is None or ratio.is_apart_from(TIE)
+
+
+def differing(record: RunRecord) -> tuple[tuple[str, float], ...]:
+    """Return the regions in which a plan differs from the kernels of `FuseOps`, with the seconds that it saves in each."""
+    told: dict[str, Any] = next(iter(differences(record)), {"regions": []})
+    return tuple((region_text(region), float(region["saves_s"] or 0.0)) for region in told["regions"])
 
 
 def fused_names(model: SubModel) -> list[str]:
     """Return the names of the kernels that `FuseOps` makes of a model, in the order of their calls."""
     from collage_core.toolchains.tvm_build import lowered
 
-    main = lowered(model, 1)["main"]
+    main = lowered(model, THREADS)["main"]
     values = [binding.value for block in main.body.blocks for binding in block.bindings]
     return [str(value.args[0].name_hint) for value in values if getattr(getattr(value, "op", None), "name", "") == "relax.call_tir"]
 
 
-def plain_seconds(model: SubModel, arrays: list[np.ndarray]) -> float:
-    """Return the seconds of a run of what TVM's importer and default pipeline make of a model."""
+def compile_as_it_is(model: SubModel, path: Path) -> None:
+    """Write what TVM's importer and default pipeline make of a model as the library `path`."""
     import tvm
-    from tvm import relax
 
     from collage_core.toolchains.tvm_build import cpu_target
     from collage_core.toolchains.tvm_import import import_onnx
 
-    machine = relax.VirtualMachine(tvm.compile(import_onnx(model), cpu_target(1)), tvm.cpu())
-    given = [tvm.runtime.tensor(np.require(array, requirements="C")) for array in arrays]
-    machine["main"](*given)
-    samples: list[float] = []
-    until = time.perf_counter() + 3.0
-    while len(samples) < 3 or time.perf_counter() < until:
-        began = time.perf_counter()
-        machine["main"](*given)
-        samples.append(time.perf_counter() - began)
-    return median(samples)
+    tvm.compile(import_onnx(model), cpu_target(THREADS)).export_library(str(path))
 
 
-def text(row: Row) -> str:
-    """Return the row of the table."""
-    kernels = f"{row.kernels[0]} / {row.kernels[1]}"
-    base = row.seconds["fuse_ops"]
-    cells = [cell for plan in list(PLANS)[1:] for cell in (ms(row.seconds[plan]), times(base, row.seconds[plan]))]
-    return "| " + " | ".join([row.name, ms(row.plain_s), ms(base), *cells, kernels, f"{row.share:.0%}"]) + " |"
+def run(names: Sequence[str], options: Options, tune_s: float, fewest: int, file: ResultFile[Result]) -> None:
+    """Measure the samples that have no result yet."""
+    for name in names:
+        if name in file.results:
+            continue
+        with tempfile.TemporaryDirectory(prefix="collage-bench-") as folder:
+            try:
+                result = measured(name, options, tune_s, fewest, Path(folder))
+            except CollageError as error:
+                result = Result(reason=error.message)
+        file.add(name, result)
+        print(f"{name}: {result.failure or result.times(FUSION)}, {result.seconds:.0f} s", file=sys.stderr, flush=True)
 
 
-def ms(seconds: float) -> str:
-    return f"{seconds * 1e3:.3g}"
+def row(name: str, result: Result) -> list[str]:
+    """Return the cells of a sample's row."""
+    seconds = result.rounds.median_s
+    cells = [cell for plan in TITLES for cell in (ms(seconds(plan)), str(result.times(plan) or "-"))]
+    kernels, tuned = (" / ".join(map(str, pair)) for pair in (result.kernels, result.tuned))
+    own = [name, ms(seconds(AS_IT_IS)), ms(seconds(FUSE_OPS)), *cells]
+    return [*own, kernels, tuned, f"{result.share:.0%}", f"{result.seconds:.0f}"]
 
 
-def times(base: float, seconds: float) -> str:
-    return f"{base / seconds:.2f}"
+def ms(seconds: float | None) -> str:
+    return "-" if seconds is None else f"{seconds * 1e3:.3g}"
 
 
-def difference(row: Row) -> str:
-    """Return how the kernels of fusion mode differ from those of `FuseOps`: their numbers, and a line for each region that saves most."""
-    first = f"{row.name}: {row.kernels[0]} kernels by FuseOps, {row.kernels[1]} in fusion mode; they differ in {len(row.differs)} regions"
-    return "\n".join([first, *(f"  saves {ms(saves_s)} ms: {text}" for text, saves_s in row.differs[:MOST_REGIONS])])
+def difference(name: str, result: Result) -> str:
+    """Return how fusion mode differs from `FuseOps`: the numbers of kernels, the regions that save most, and all that lose."""
+    first = f"{name}: {result.kernels[0]} kernels by FuseOps, {result.kernels[1]} in fusion mode"
+    shown = [*result.differs[:MOST_REGIONS], *(one for one in result.differs[MOST_REGIONS:] if one[1] < 0)]
+    lines = [f"  {saving(saves_s)}: {text}" for text, saves_s in shown]
+    return "\n".join([f"{first}; they differ in {len(result.differs)} regions", *lines])
+
+
+def saving(saves_s: float) -> str:
+    return f"saves {ms(saves_s)} ms" if saves_s >= 0 else f"loses {ms(-saves_s)} ms"
+
+
+def verdict(results: Mapping[str, Result]) -> str:
+    """Return the lines that say for each sample whether fusion mode is behind `FuseOps`."""
+    lines = []
+    for name, result in results.items():
+        found = result.times(FUSION)
+        said = f"FuseOps / fusion mode {found} in {found.rounds} rounds" if found else f"no figure ({result.failure})"
+        lines.append(f"{'FAIL' if result.is_behind else 'PASS'}  {name}, fusion mode is not behind FuseOps: {said}, wanted at least {TIE}")
+    return "\n".join(lines)
+
+
+def report(results: Mapping[str, Result]) -> str:
+    """Return the table, what stands below it, and the verdict."""
+    rows = [row(name, result) for name, result in results.items()]
+    failed = "".join(f"\n- {name}: {result.failure}" for name, result in results.items() if result.failure)
+    notes = "\n".join(difference(name, result) for name, result in results.items() if not result.reason)
+    return f"{table(HEADER, rows)}\n{failed}\n```text\n{notes}\n\n{verdict(results)}\n```"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, print, judge."""
+    parser = argparse.ArgumentParser(description="Measures TVM by itself, with chosen fusions, tuned, and with libraries.")
+    parser.add_argument("--only", metavar="NAMES", default=",".join(SAMPLES), help=f"these samples: {','.join(SAMPLES)} unless given")
+    parser.add_argument("--budget", metavar="S", type=float, help="seconds of measuring for each plan; as the size suggests unless given")
+    parser.add_argument(
+        "--tune", metavar="S", type=float, default=60.0, help="seconds of tuning a plan, where that is done; 60 unless given"
+    )
+    parser.add_argument("--rounds", metavar="N", type=int, default=FEWEST_ROUNDS, help=f"rounds at least; {FEWEST_ROUNDS} unless given")
+    add_options(parser)
+    given = parser.parse_args(arguments)
+    names = [name.strip() for name in given.only.split(",") if name.strip()]
+    file = ResultFile(given.json, this_machine(("apache-tvm",)), from_json)
+    try:
+        for name in names:
+            resolve(name)
+        file.begin(given.resume)
+    except (ValueError, CollageError) as error:
+        parser.error(str(error))
+    run(names, Options(("tvm",), threads=THREADS, budget_s=given.budget), given.tune, given.rounds, file)
+    results = {name: file.results[name] for name in names}
+    text = f"{file.machine}, {date.today()}\n\n{report(results)}"
+    print(text)
+    if given.markdown is not None:
+        given.markdown.write_text(text + "\n")
+    return 1 if any(result.is_behind for result in results.values()) else 0
 
 
 if __name__ == "__main__":

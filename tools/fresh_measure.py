@@ -126,12 +126,29 @@ def ncnn(path: Path, threads: int, arrays: Arrays) -> Runnable:
     return Runnable(kernel.run, lambda: {tensor.name: array for tensor, array in zip(whole.outputs, made, strict=True)})
 
 
+def tvm(path: Path, threads: int, arrays: Arrays) -> Runnable:
+    """Load a library that TVM compiled of a whole model; it takes the arrays in their order. Its default pipeline uses one thread."""
+    import tvm
+    from tvm import relax
+
+    machine = relax.VirtualMachine(tvm.runtime.load_module(str(path)), tvm.cpu())
+    given = [tvm.runtime.tensor(np.require(array, requirements="C")) for array in arrays.values()]
+    run = partial(machine["main"], *given)
+
+    def outputs() -> Arrays:
+        made = run()
+        return {str(at): one.numpy() for at, one in enumerate([made] if isinstance(made, tvm.runtime.Tensor) else made)}
+
+    return Runnable(run, outputs)
+
+
 KINDS: Mapping[str, Callable[[Path, int, Arrays], Runnable]] = {
     "artifact": artifact,
     "onnxruntime": onnxruntime,
     "openvino": openvino,
     "openvino@bf16": partial(openvino, precision="bf16"),
     "ncnn": ncnn,
+    "tvm": tvm,
 }
 
 

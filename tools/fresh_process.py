@@ -24,6 +24,8 @@ LIMIT_S = 300.0
 """After so long a process is ended."""
 
 MIX = "artifact"
+TVM = "tvm"
+"""A library that TVM's default pipeline made of a whole model."""
 ALONE = ("onnxruntime", "openvino", "ncnn")
 """The toolchains that are measured alone, in float32 (or in the model's own integers)."""
 LESS_PRECISE = ("openvino@bf16",)
@@ -98,11 +100,11 @@ class Rounds:
 
         return min((name for name in names if name in self.seconds), key=slowness, default=None)
 
-    def ratio(self, name: str | None) -> Ratio | None:
-        """Return how many times longer `name` takes than the mix; None where one of them did not run."""
-        if name not in self.seconds or MIX not in self.seconds:
+    def ratio(self, name: str | None, base: str = MIX) -> Ratio | None:
+        """Return how many times longer `name` takes than `base`, the mix unless given; None where one of them did not run."""
+        if name not in self.seconds or base not in self.seconds:
             return None
-        ratios = [alone / mix for alone, mix in zip(self.seconds[name], self.seconds[MIX], strict=True)]
+        ratios = [mine / other for mine, other in zip(self.seconds[name], self.seconds[base], strict=True)]
         return Ratio(statistics.median(ratios), *confidence_interval(ratios), len(ratios))
 
 

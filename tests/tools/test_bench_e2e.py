@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,11 +9,12 @@ from typing import Any
 import bench_e2e
 import onnx
 import pytest
-from bench_e2e import ResultFile, asked_accuracy, jobs, parts_of
+from bench_e2e import asked_accuracy, from_json, jobs, parts_of
 from e2e_report import HEADER, Goal, Job, Result, goals, report, row
 from fresh_process import MIX, Rounds
 from onnx import helper
 from partitioned import Subject, facts_of, targets_of
+from result_file import ResultFile
 from suite import NETWORKS, OTHERS, SLACK, Case, named, suite
 
 from collage_core.model.samples.registry import SAMPLES
@@ -202,31 +202,13 @@ def test_the_status_is_that_of_the_goals(capsys: pytest.CaptureFixture[str], tmp
     assert bench_e2e.judge({}, MACHINE, None) == 1
 
 
-def test_an_interrupted_run_goes_on_without_what_is_known(tmp_path: Path) -> None:
+def test_a_result_survives_its_file(tmp_path: Path) -> None:
     path = tmp_path / "e2e.json"
-    first = ResultFile(path, MACHINE)
-    first.add("good", result())
-    first.add("broken", Result(reason="it broke"))
-    second = ResultFile(path, MACHINE)
+    ResultFile(path, MACHINE, from_json).add("good", result())
+    second = ResultFile(path, MACHINE, from_json)
     second.resume()
-    assert second.results == {"good": result()}, "what failed is measured again"
+    assert second.results == {"good": result()}
     assert second.results["good"].ratio == result().ratio
-    second.add("other", result(mix_s=1.0))
-    assert set(json.loads(path.read_text())["results"]) == {"good", "other"}
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_results_of_another_machine_or_that_are_none_are_not_gone_on_with(tmp_path: Path) -> None:
-    path = tmp_path / "e2e.json"
-    ResultFile(path, MACHINE).resume()
-    ResultFile(path, MACHINE).add("good", result())
-    with pytest.raises(ValueError, match=r"holds results of 'a machine', schema 1; this is 'another', schema 1"):
-        ResultFile(path, "another").resume()
-    path.write_text("[]")
-    with pytest.raises(ValueError, match="cannot be read as results of this benchmark"):
-        ResultFile(path, MACHINE).resume()
-    with pytest.raises(ValueError, match="--resume needs --json FILE"):
-        ResultFile(None, MACHINE).resume()
 
 
 @pytest.mark.parametrize(

@@ -212,4 +212,4 @@ def test_what_ncnn_lacks_is_named(model: Path) -> None:
 
 
 def test_every_kind_that_is_asked_for_is_there() -> None:
-    assert {MIX, *ALONE, *fresh_process.LESS_PRECISE} == set(fresh_measure.KINDS)
+    assert {MIX, fresh_process.TVM, *ALONE, *fresh_process.LESS_PRECISE} == set(fresh_measure.KINDS)
