@@ -214,6 +214,11 @@ class MeasuringLoop:
         self._emit(Note(self._tuning.summary(before_s, planned)))
         return planned
 
+    @property
+    def tuned_s(self) -> float:
+        """Seconds that were spent of the time for tuning."""
+        return 0.0 if self._tuning is None else self._tuning.spent_s
+
     def undecided(self, planned: Planned) -> list[Rival]:
         """The rivals of a plan that could make it faster by more than anybody cares, those that could gain most first.
 

@@ -131,16 +131,18 @@ def not_verified(accuracy: float, estimated_error: float | None = None) -> dict[
     return {**nothing, "estimated_error": estimated_error, "accuracy": accuracy, "reason": ""}
 
 
-def budget_document(budget: Budget, first_plan_s: float | None, undecided: Sequence[Rival]) -> dict[str, Any]:
+def budget_document(budget: Budget, tuned_s: float, first_plan_s: float | None, undecided: Sequence[Rival]) -> dict[str, Any]:
     """The `budget` part of the `partition` document: what measuring took, and the partitions that it left undecided.
 
     Args:
+        tuned_s: Seconds of that for tuning.
         first_plan_s: Seconds from the start of the run to its first complete plan.
     """
     ids = dict.fromkeys(item.id for rival in undecided for item in rival.partitions)
     return {
         "limit_s": budget.limit_s if math.isfinite(budget.limit_s) else None,
         "spent_s": budget.spent_s,
+        "tuned_s": tuned_s,
         "first_plan_s": first_plan_s,
         "undecided": list(ids),
         "rivals": [rival.to_json() for rival in undecided],

@@ -1,12 +1,14 @@
-"""`options_by_region`: what the user allows for measuring and tuning a module, shared out to the runs of its regions.
+"""`RegionShares`: what the user allows for measuring and tuning a module, shared out to the runs of its regions, one after another.
 
-The options of all and a list of the regions enter; options for each region leave, and a text that says them. Nothing is measured here.
+The options of all and a list of the regions enter; options for the run of each region leave, and a text that says them. What a run
+leaves of its part, the runs after it share. Nothing is measured here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from ..base.module_regions import RegionSummary
 from ..options import Options
@@ -27,21 +29,42 @@ def _parts(amounts: Sequence[float]) -> list[float]:
     return [amount / total if total > 0 else 1 / len(amounts) for amount in amounts]
 
 
-def options_by_region(options: Options, regions: Sequence[RegionSummary]) -> dict[str, Options]:
-    """Return the options of the run of each region, by its name; limits that the user does not say stay open."""
-    return {
-        region.name: replace(options, budget_s=_part(options.budget_s, share), tune_s=_part(options.tune_s, share))
-        for region, share in zip(regions, shares(regions), strict=True)
-    }
+class RegionShares:
+    """The time for all regions, and what is left of it.
 
+    Args:
+        options: Those of all regions; limits that the user does not say stay open.
+        regions: All of them, in any order.
+    """
 
-def _part(seconds: float | None, share: float) -> float | None:
-    return None if seconds is None else seconds * share
+    def __init__(self, options: Options, regions: Sequence[RegionSummary]):
+        self._options = options
+        self._shares = dict(zip((region.name for region in regions), shares(regions), strict=True))
+        self._open = dict(self._shares)
+        self._left = {"budget_s": options.budget_s, "tune_s": options.tune_s}
 
+    def options_of(self, name: str) -> Options:
+        """Return the options of the run of the region `name`, if that is the next one."""
+        return replace(self._options, budget_s=self._part("budget_s", name), tune_s=self._part("tune_s", name))
 
-def progress_text(name: str, given: Mapping[str, Options], options: Options) -> str:
-    """Return the line that begins the run of the region `name`: which of how many it is, and its part of the time for all."""
-    number, own = list(given).index(name) + 1, given[name]
-    limits = [(own.budget_s, options.budget_s, "measuring"), (own.tune_s, options.tune_s, "tuning")]
-    parts = [f"{part:.3g} s of {whole:.3g} s for {what}" for part, whole, what in limits if part is not None and whole is not None]
-    return f"region {name}, {number} of {len(given)}" + (f": {', '.join(parts)}" if parts else "")
+    def ended(self, name: str, document: Mapping[str, Any]) -> None:
+        """Take what the run of the region `name` spent off what is left, by its document: no more than its part."""
+        spent = document.get("budget") or {}
+        tuned_s = float(spent.get("tuned_s", 0.0))
+        seconds = {"budget_s": float(spent.get("spent_s", 0.0)) - tuned_s, "tune_s": tuned_s}
+        for limit, left_s in self._left.items():
+            if left_s is not None:
+                self._left[limit] = left_s - min(seconds[limit], self._part(limit, name) or 0.0)
+        del self._open[name]
+
+    def _part(self, limit: str, name: str) -> float | None:
+        left_s = self._left[limit]
+        return None if left_s is None else left_s * self._open[name] / sum(self._open.values())
+
+    def progress_text(self, name: str) -> str:
+        """Return the line that begins the run of the region `name`: which of how many it is, and its part of the time for all."""
+        own, options = self.options_of(name), self._options
+        number = len(self._shares) - len(self._open) + 1
+        limits = [(own.budget_s, options.budget_s, "measuring"), (own.tune_s, options.tune_s, "tuning")]
+        parts = [f"{part:.3g} s of {whole:.3g} s for {what}" for part, whole, what in limits if part is not None and whole is not None]
+        return f"region {name}, {number} of {len(self._shares)}" + (f": {', '.join(parts)}" if parts else "")

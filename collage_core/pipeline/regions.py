@@ -24,7 +24,7 @@ from ..search.searcher import never
 from .dry_run import dry_run
 from .for_shapes import partition
 from .record import RunRecord
-from .region_shares import options_by_region, progress_text
+from .region_shares import RegionShares
 
 PLAN = "plan.json"
 
@@ -39,7 +39,7 @@ def partition_regions(
     """Run the pipeline for each region of the model `source`, and return the record of the region that is taken where none is named.
 
     The others are its `regions`. The first run writes into ``options.out``, each other one into a folder there that is called as its
-    region. The time that the options give for measuring and tuning is shared out (`region_shares`).
+    region. The time that the options give for measuring and tuning is shared out, and what one run leaves of it goes to those after it.
 
     Raises:
         CollageError: as `partition`; what the runs before it wrote is kept.
@@ -47,15 +47,16 @@ def partition_regions(
     regions = regions_of(source, options, emit)
     if len(regions) < 2:
         return partition(source, options, emit, function, should_stop)
-    given, names = options_by_region(options, regions), [region.name for region in regions]
+    shares, names = RegionShares(options, regions), [region.name for region in regions]
     records: dict[str, RunRecord] = {}
     for at, name in enumerate(names):
         if at and should_stop():
             emit(Note(f"cancelled: the regions {', '.join(names[at:])} have no plan"))
             break
-        emit(Note(progress_text(name, given, options)))
+        emit(Note(shares.progress_text(name)))
         out = options.out if options.out is None or at == 0 else options.out / name
-        records[name] = partition(source, replace(given[name], region=name, out=out), emit, function, should_stop)
+        records[name] = partition(source, replace(shares.options_of(name), region=name, out=out), emit, function, should_stop)
+        shares.ended(name, records[name].document)
     return replace(records.pop(names[0]), regions=records)
 
 
@@ -64,8 +65,8 @@ def dry_run_regions(source: str | Path, options: Options, emit: Emit = ignore) -
     regions = regions_of(source, options, emit)
     if len(regions) < 2:
         return dry_run(source, options, emit)
-    given = options_by_region(options, regions)
-    found = {name: dry_run(source, replace(own, region=name), emit) for name, own in given.items()}
+    shares, names = RegionShares(options, regions), [region.name for region in regions]
+    found = {name: dry_run(source, replace(shares.options_of(name), region=name), emit) for name in names}
     name = regions[0].name
     return {**found.pop(name), "region": name, "regions": found}
 

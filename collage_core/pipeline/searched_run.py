@@ -381,9 +381,9 @@ class SearchedRun:
         return {name: tuning.decode() for name, tuning in estimator.tunings.items() if name in used}
 
     def _document(self) -> dict[str, Any]:
-        targets = []
-        spared = self.loop.table.spared(self.options.targets)
-        for name in self.options.targets:
+        targets, options = [], self.options
+        spared = self.loop.table.spared(options.targets)
+        for name in options.targets:
             targets.append(
                 {
                     "name": name,
@@ -401,7 +401,7 @@ class SearchedRun:
             "targets": targets,
             "search": search_document(self.planned),
             "plan": plan_document(self.plan),
-            "budget": budget_document(self.budget, self.first_plan_s, self.undecided) if self.options.is_measured else None,
+            "budget": budget_document(self.budget, self.loop.tuned_s, self.first_plan_s, self.undecided) if options.is_measured else None,
             "decided_by": "sum" if self.planned is self.searched else "whole",
             "alternatives": [],
             "bodies": bodies_document(self.found.graph, self.bodies, self.plan),

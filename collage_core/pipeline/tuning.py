@@ -50,12 +50,19 @@ class TuningStep:
     emit: Emit
     trials: int = 0
     _slices: dict[Hashable, float] = field(default_factory=dict)
+    _began_s: float | None = None
     _until_s: float = 0.0
+
+    @property
+    def spent_s(self) -> float:
+        """Seconds of its time that were spent, repetitions of what it changed among them; 0 before it began."""
+        return 0.0 if self._began_s is None else min(self.budget.spent_s - self._began_s, self.seconds)
 
     def begin(self) -> None:
         """Add the time for tuning to the budget, and count it from now on."""
         self.budget.extend(self.seconds)
-        self._until_s = self.budget.spent_s + (1 - FOR_REPETITIONS) * self.seconds
+        self._began_s = self.budget.spent_s
+        self._until_s = self._began_s + (1 - FOR_REPETITIONS) * self.seconds
 
     def next(self, policy: MeasuringPolicy, table: CostTable, planned: Planned, search: SearchOver) -> CandidatePartition | None:
         """Return the candidate that is tuned next; None where the time is over, or nothing could gain much.

@@ -29,7 +29,7 @@ from ..model.relax.relax_model import load_relax
 from ..model.relax.span_names import with_names_of_spans
 from ..options import Options
 from ..pipeline.record import RunRecord
-from ..pipeline.region_shares import options_by_region, progress_text
+from ..pipeline.region_shares import RegionShares
 from ..pipeline.run import partition
 from ..rewrite.plan import PlacedPartition, Plan
 from ..rules.spec import HOST_TARGET
@@ -124,7 +124,7 @@ class CollagePartition:
         given: dict[str, ShapeOf] = {name: shape_from(shape, name) for name, shape in (shapes or {}).items()}
         self.shapes = replace(self.options, shapes=given).fixed_shapes
         self._tunings: list[bytes] = []
-        self._own: dict[str, Options] = {}
+        self._shares: RegionShares | None = None
 
     @carried
     def transform_module(self, mod: tvm.IRModule, _context: Any) -> tvm.IRModule:
@@ -133,7 +133,7 @@ class CollagePartition:
         names = self._names(mod)
         self._check_shapes(mod, names)
         self._tunings = [str((mod.attrs or {}).get(TUNING, "")).encode()]
-        self._own = self._shared(mod, names)
+        self._shares = self._shared(mod, names)
         for name in names:
             mod = self._function(mod, name)
         tuning = merged(self._tunings)
@@ -160,16 +160,16 @@ class CollagePartition:
             for var in found:
                 check_shape(var, shape)
 
-    def _shared(self, mod: tvm.IRModule, names: Sequence[str]) -> dict[str, Options]:
-        """Return the options of the run of each region, by its name, where there is time to share out among several."""
+    def _shared(self, mod: tvm.IRModule, names: Sequence[str]) -> RegionShares | None:
+        """Return the time for the run of each region, where there is time to share out among several."""
         if self.plans or (self.options.budget_s is None and self.options.tune_s is None):
-            return {}
+            return None
         regions = []
         for name in names:
             named = with_names_of_spans(mod, name)
             found = divided(prepared(named, name, self._sizes(named, name))[name]).regions
             regions += [region_summary(region, name, at) for at, region in enumerate(found)]
-        return options_by_region(self.options, regions) if len(regions) > 1 else {}
+        return RegionShares(self.options, regions) if len(regions) > 1 else None
 
     def _sizes(self, mod: tvm.IRModule, name: str) -> dict[str, Sequence[int]]:
         return {var.name: self.shapes[var.name] for var in mod[name].params if var.name in self.shapes}
@@ -234,14 +234,20 @@ class CollagePartition:
                 graph = load_relax(path, fold=bool(known.options.get("fold", True))).graph
                 known.check_covers(tuple(node.name for node in graph.nodes))
                 return known, graph
-            name = region_name(function, at)
-            if name in self._own:
-                self._emit(Note(progress_text(name, self._own, self.options)))
-            own = self._own.get(name, self.options)
-            options = replace(own, constraints=(*own.constraints, *self._vetoes(path, region, bound)))
-            record = partition(path, options, self._emit, self._cost_function)
+            record = self._run(path, region_name(function, at), self._vetoes(path, region, bound))
         self.report.regions.append(PlannedRegion(function, record))
         return record.plan, record.graph
+
+    def _run(self, path: Path, name: str, vetoes: Sequence[Mapping[str, str]]) -> RunRecord:
+        """Make the run of the region `name`, whose module is in the file `path`, within its part of the time for all."""
+        shares, own = self._shares, self.options
+        if shares is not None:
+            self._emit(Note(shares.progress_text(name)))
+            own = shares.options_of(name)
+        record = partition(path, replace(own, constraints=(*own.constraints, *vetoes)), self._emit, self._cost_function)
+        if shares is not None:
+            shares.ended(name, record.document)
+        return record
 
     def _vetoes(self, path: Path, region: Region, bound: Collection[str]) -> list[dict[str, str]]:
         """Return the vetoes that keep the nodes of the variables `bound`, which the user bound to the processor, from other devices."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +116,7 @@ def test_the_budget_is_shared_out_and_said(monkeypatch: pytest.MonkeyPatch) -> N
     found_regions = [RegionSummary("main.1", 2, 3, 24.0), RegionSummary("main.0", 0, 1, 8.0)]
     monkeypatch.setattr(regions, "regions_in", lambda _path, _shapes: (found_regions, []))
     record, given, notes = partition_regions("mini_mnist", OPTIONS), [], []
+    record = replace(record, document={**record.document, "budget": {"spent_s": 45.0, "tuned_s": 15.0}})
 
     def planned(_source: object, options: Options, *_others: object) -> RunRecord:
         given.append((options.region, options.budget_s, options.tune_s))
@@ -126,6 +128,10 @@ def test_the_budget_is_shared_out_and_said(monkeypatch: pytest.MonkeyPatch) -> N
     partition_regions("model.py", Options(("tvm",), tune_s=20))
     assert given == [("main.1", 30, None), ("main.0", 10, None), ("main.1", None, 15), ("main.0", None, 5)]
     assert notes == ["region main.1, 1 of 2: 30 s of 40 s for measuring", "region main.0, 2 of 2: 10 s of 40 s for measuring"]
+    given.clear()
+    record = replace(record, document={**record.document, "budget": {"spent_s": 17.0, "tuned_s": 5.0}})
+    partition_regions("model.py", replace(options, tune_s=20))
+    assert given == [("main.1", 30, 15), ("main.0", 28, 15)], "what the first run leaves goes to the next"
 
 
 def test_a_dry_run_tells_of_each_region(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -135,6 +135,8 @@ def test_the_time_for_tuning_is_kept_and_some_is_left_for_repetitions() -> None:
     made.run()
     assert len(made.tuned) == (1 - FOR_REPETITIONS) * 50.0 / 10.0
     assert made.budget.limit_s == 50.0
+    assert made.loop.tuned_s == 40.0
+    assert MadeUp().loop.tuned_s == 0.0, "it has not begun"
 
 
 def test_a_cancel_ends_tuning_and_what_was_tuned_is_kept() -> None:
