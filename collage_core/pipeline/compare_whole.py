@@ -22,7 +22,7 @@ from ..base.isolation.memory import available_bytes
 from ..errors import Cancelled, CollageError
 from ..events import ComparingPlans, Emit, Note
 from ..rewrite.runtime.artifact import Profile
-from ..rules.baseline_names import GREEDY
+from ..rules.baseline_names import GREEDY, is_partitioning
 from .additive_error import additive_error_text, is_large
 from .assemble_and_verify import (
     BUILD_TIMEOUT_S,
@@ -142,7 +142,8 @@ class Promise(NamedTuple):
     """Finalists by what comparing them promises, each list in the order in which they are built.
 
     Attributes:
-        needed: Baselines that may be as fast as the plan, which must not be slower, and the best target that is no mix of many.
+        needed: Partitionings, then baselines that may be as fast as the plan, which must not be slower, and the best target that is no
+            mix of many.
         wanted: Rivals, then baselines that are far behind.
     """
 
@@ -155,9 +156,13 @@ def by_promise(finalists: Sequence[Finalist], plan_s: float) -> Promise:
     listed = sorted(finalists, key=lambda one: math.inf if one.total_s is None else one.total_s)
     baselines = [one for one in listed if BASELINE in one.names.values()]
     targets = [one for one in baselines if any(kind == BASELINE and name != GREEDY for name, kind in one.names.items())]
-    near = [one for one in baselines if one in targets[:1] or _may_take(one) <= (1 + FAR[3]) * plan_s]
+    near = [one for one in baselines if _is_partitioning(one) or one in targets[:1] or _may_take(one) <= (1 + FAR[3]) * plan_s]
     rivals = [one for one in listed if one not in baselines]
-    return Promise(near, [*rivals, *(one for one in baselines if one not in near)])
+    return Promise(sorted(near, key=lambda one: not _is_partitioning(one)), [*rivals, *(one for one in baselines if one not in near)])
+
+
+def _is_partitioning(one: Finalist) -> bool:
+    return any(is_partitioning(name) for name in one.names)
 
 
 def _may_take(one: Finalist) -> float:

@@ -278,6 +278,14 @@ def test_the_best_target_and_what_may_be_as_fast_as_the_plan_must_be_compared_an
     assert names(rival("rival 1", 10.2), far, greedy) == [["greedy", "far"], ["rival 1"]]
 
 
+def test_a_partitioning_from_elsewhere_is_compared_first_however_far_behind_it_is() -> None:
+    """No plan of TVM's fusion mode is behind the kernels of `FuseOps`: they are built and timed even where no time is left."""
+    listed = [finalist("greedy", total_s=10.1), finalist("tvm@fusion:FuseOps", total_s=40.0), rival("rival 1", 10.2)]
+    needed, wanted = by_promise(listed, 10.0)
+    assert [next(iter(one.names)) for one in needed] == ["tvm@fusion:FuseOps", "greedy"]
+    assert [next(iter(one.names)) for one in wanted] == ["rival 1"]
+
+
 class Slow:
     """A clock that the building of each finalist turns on, and deadlines on it."""
 
