@@ -14,6 +14,7 @@ from tvm.relax.backend.cpu_generic import pipeline as cpu_generic
 
 from ..base.cores import usable_cores
 from ..errors import CollageError
+from ..toolchains.base import ToolchainError
 from ..toolchains.relax_attributes import TUNING
 from ..toolchains.tvm_build import cpu_target, kernel_passes
 from ..toolchains.tvm_schedule import finished
@@ -37,14 +38,21 @@ class ScheduleRest:
 
     @carried
     def transform_module(self, mod: tvm.IRModule, _context: Any) -> tvm.IRModule:
-        tuning = str((mod.attrs or {}).get(TUNING, "")).encode()
-        passes = [*kernel_passes(tuning), relax.transform.InlinePrivateFunctions(), relax.transform.DeadCodeElimination()]
+        passes = [*_kernel_passes(mod), relax.transform.InlinePrivateFunctions(), relax.transform.DeadCodeElimination()]
         with cpu_target(self._threads):
             made = tvm.transform.Sequential(passes)(mod)
         for var, function in made.functions_items():
             if isinstance(function, tvm.tirx.PrimFunc):
                 made.update_func(var, finished(function))
         return made
+
+
+def _kernel_passes(mod: tvm.IRModule) -> list[Any]:
+    try:
+        return kernel_passes(str((mod.attrs or {}).get(TUNING, "")).encode())
+    except ToolchainError as error:
+        hint = "partition it again where it is to run"
+        raise CollageError(f"the module's attribute {TUNING!r} cannot be used: {error.message}", hint, "toolchain") from error
 
 
 def cpu_pipeline(threads: int | None = None) -> Any:

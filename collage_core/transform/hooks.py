@@ -24,6 +24,7 @@ from ..toolchains.base import Toolchain, ToolchainError
 from ..toolchains.relax_attributes import EXTERNAL, THREADS, TUNING
 from ..toolchains.tvm_library_calls import linked
 from ..toolchains.tvm_schedule import finished
+from .codegens import refused, runtime_of
 from .encodings import CODEGEN, COMPOSITE, kernel_function, threads_of
 from .pass_errors import carried
 from .region_rewriter import names_of
@@ -44,8 +45,7 @@ class RunHooks:
             try:
                 builder.update_func(var, made.lowered(builder, helpers, runtime))
             except ToolchainError as error:
-                said = f"{target} cannot take the function {made.name!r}: {error}"
-                raise CollageError(said, "leave it to another toolchain", "toolchain") from error
+                raise refused(target, made.name, kernel_function(target, function), str(error)) from error
         return linked(builder.get(), runtime)
 
 
@@ -150,8 +150,6 @@ class _Lowering:
             return self._calls_tir(builder, module, inner, given)
         made = self.tool.relax_to_runtime(self._symbol, inner)
         if made is None:
-            from .codegens import runtime_of
-
             runtime.append(runtime_of(self.target, self.name, self._symbol, prepared, threads_of(self._function, usable_cores())))
             return self._calls_symbol(inner, [])
         runtime.append(made)

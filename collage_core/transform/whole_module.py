@@ -75,6 +75,6 @@ def write_partitioned(source: str, plans: Sequence[Plan], shapes: Mapping[str, t
         fixed = parameter_shapes(module, name, shapes)
         chosen: Any = CollagePartition(targets, functions=[name], plans=own, shapes=fixed)
         module = chosen(module)
-    made = module
-    (Path(out) / SAVED).write_text(tvm.ir.save_json(made))
-    (Path(out) / SCRIPT).write_text(made.script(show_meta=True))
+    saved, script = tvm.ir.save_json(module), module.script(show_meta=True)  # both are made before one is written
+    (Path(out) / SAVED).write_text(saved)
+    (Path(out) / SCRIPT).write_text(script)

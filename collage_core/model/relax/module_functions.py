@@ -86,7 +86,27 @@ def prepared(module: tvm.IRModule, name: str, sizes: Mapping[str, Sequence[int]]
         return _with_plain_shapes(made, name)
     except Exception as error:  # any exception of TVM is its reason
         reason = next((line.strip() for line in reversed(str(error).splitlines()) if line.strip()), type(error).__name__)
-        raise CollageError(f"the function {name!r} is not well-formed: {reason[:300]}", "mend the module", "not_relax") from error
+        raise CollageError(f"{_culprit(module, name)} is not well-formed: {reason[:300]}", "mend the module", "not_relax") from error
+
+
+def _culprit(module: tvm.IRModule, name: str) -> str:
+    """Return which function, and which of its bindings, makes a module not well-formed; the function `name` where that is not plain."""
+    functions = [(str(var.name_hint), one) for var, one in module.functions_items() if isinstance(one, relax.Function)]
+    for function, one in sorted(functions, key=lambda item: item[0] != name):
+        binding = _unsound_binding(one)
+        if binding:
+            return f"the function {function!r}, binding {binding!r},"
+    return f"the function {name!r}"
+
+
+def _unsound_binding(function: relax.Function) -> str:
+    """Return the first binding that reads what nothing before it binds, or binds a variable again; empty where there is none."""
+    known = set(function.params)
+    for binding in (binding for block in getattr(function.body, "blocks", ()) for binding in block.bindings):
+        if binding.var in known or not known.issuperset(relax.analysis.free_vars(binding.value)):
+            return str(binding.var.name)
+        known.add(binding.var)
+    return ""
 
 
 def _with_plain_shapes(module: tvm.IRModule, name: str) -> tvm.IRModule:

@@ -14,7 +14,8 @@ from tvm import relax  # noqa: E402
 from tvm.relax import dpl  # noqa: E402
 
 from collage_core.errors import CollageError  # noqa: E402
-from collage_core.transform import RunHooks  # noqa: E402
+from collage_core.transform import CollagePartition, RunHooks  # noqa: E402
+from collage_core.transform.codegens import _Codegen, register_codegens  # noqa: E402
 
 from .test_collage_partition import PICTURE, functions_of, picture_module, run  # noqa: E402
 
@@ -50,6 +51,27 @@ def test_they_build_what_others_have_partitioned(lower: Callable[[], Any], const
     assert np.allclose(run(made, PICTURE)[0], run(module, PICTURE)[0], atol=1e-5)
 
 
+@pytest.mark.long
+def test_a_codegen_of_tvms_own_goes_on_building_what_others_have_marked() -> None:
+    """As with TensorRT, where TVM was built with it: only what `CollagePartition` marked is ours."""
+    pins = ({"kind": "pin", "op": "Conv", "target": "onnxruntime"}, {"kind": "pin", "op": "Softmax", "target": "tvm"})
+    module = CollagePartition(["onnxruntime", "tvm"], costs="roofline", threads=1, constraints=pins)(picture_module())
+    (ours,), theirs = functions_of(module, "Codegen").values(), functions_of(merged(picture_module(), True), "Codegen").values()
+    asked: list[Any] = []
+
+    def before(functions: list[Any], options: Any, constants: Any) -> list[str]:
+        asked.append((functions, options, constants))
+        return ["theirs"]
+
+    made = _Codegen("onnxruntime", before)([*theirs, ours], {"threads": 1}, {})
+    assert asked == [([*theirs], {"threads": 1}, {})]
+    assert made[0] == "theirs"
+    assert len(made) == 2
+    known = tvm.get_global_func("relax.ext.onnxruntime")
+    register_codegens()
+    assert tvm.get_global_func("relax.ext.onnxruntime").same_as(known), "a second time changes nothing"
+
+
 def coded(target: str, compute: Callable[[Any, Any], Any]) -> Any:
     """A module whose ``main`` calls the function ``inner`` of the codegen `target`."""
     builder = relax.BlockBuilder()
@@ -75,7 +97,16 @@ def coded(target: str, compute: Callable[[Any, Any], Any]) -> Any:
             "the function 'inner', binding 'grown': .*cumprod",
         ),
         ("onnxruntime", lambda builder, x: x, "the function 'inner' calls no operator"),
-        ("ncnn", lambda builder, x: builder.emit(relax.op.argmax(x, axis=1), "grown"), "ncnn cannot take the function 'inner': .*ArgMax"),
+        (
+            "ncnn",
+            lambda builder, x: builder.emit(relax.op.argmax(builder.emit(relax.op.exp(x), "risen"), axis=1), "grown"),
+            "ncnn cannot take the function 'inner', binding 'grown': ncnn has no layer for ArgMax",
+        ),
+        (
+            "onednn",
+            lambda builder, x: builder.emit(relax.op.argmax(builder.emit(relax.op.exp(x), "risen"), axis=1), "grown"),
+            "onednn cannot take the function 'inner', binding 'risen', 'grown': no library function computes Exp, ArgMax in int64",
+        ),
     ],
 )
 def test_what_they_cannot_take_is_one_line(target: str, compute: Callable[[Any, Any], Any], message: str, lower: Callable[[], Any]) -> None:

@@ -344,7 +344,7 @@ def test_a_module_that_is_not_well_formed_is_one_line() -> None:
     total = relax.BlockBuilder().normalize(relax.op.add(x, lost))
     body = relax.SeqExpr([relax.BindingBlock([relax.VarBinding(out, total)])], out)
     function = relax.Function([x], body, kind).with_attr("global_symbol", "main")
-    with pytest.raises(CollageError, match="the function 'main' is not well-formed: Var lost is not defined") as raised:
+    with pytest.raises(CollageError, match="the function 'main', binding 'out', is not well-formed: Var lost is not defined") as raised:
         CollagePartition(["onnxruntime"], costs="roofline")(tvm.IRModule({"main": function}))
     assert "\n" not in raised.value.message
 
