@@ -18,6 +18,7 @@ from tvm.target.codegen import llvm_get_system_cpu
 from ..model.base import SubModel
 from .base import ToolchainError
 from .reasons import one_line
+from .tvm_fusion_guards import KeepProjections, KeepSymbolicKernels
 from .tvm_import import import_onnx, output_types
 from .tvm_packing import PackWeights
 from .tvm_replay import ScheduleTuned
@@ -81,7 +82,8 @@ def kernel_passes(tuning: bytes = b"") -> list[Any]:
 
 def _fusing_passes() -> list[Any]:
     transform = relax.transform
-    return [*before_fusion(), transform.FuseOps(), transform.FuseTIR(), transform.DeadCodeElimination()]
+    guarded = [KeepSymbolicKernels(), transform.FuseOps(), KeepProjections(), transform.FuseTIR()]
+    return [*before_fusion(), *guarded, transform.DeadCodeElimination()]
 
 
 def before_fusion() -> list[Any]:

@@ -37,6 +37,7 @@ from ..toolchains import registry
 from ..toolchains.base import PROCESSOR
 from ..toolchains.relax_attributes import TUNING
 from ..toolchains.tuning import merged
+from .branches import outline_branches
 from .cpu_pipeline import ScheduleRest
 from .encodings import Placement, as_byoc, as_primitive, is_planned
 from .grouping import HOST, Group, grouped
@@ -134,8 +135,11 @@ class CollagePartition:
         self._check_shapes(mod, names)
         self._tunings = [str((mod.attrs or {}).get(TUNING, "")).encode()]
         self._shares = self._shared(mod, names)
+        before = mod
         for name in names:
             mod = self._function(mod, name)
+        if not mod.same_as(before):
+            mod = outline_branches(mod)
         tuning = merged(self._tunings)
         if tuning:
             mod = mod.with_attr(TUNING, tuning.decode())

@@ -18,6 +18,7 @@ from ..toolchains.base import ToolchainError
 from ..toolchains.relax_attributes import TUNING
 from ..toolchains.tvm_build import cpu_target, kernel_passes
 from ..toolchains.tvm_schedule import finished
+from .branches import outline_branches
 from .hooks import builder_of, target_of
 from .pass_errors import carried
 
@@ -40,7 +41,7 @@ class ScheduleRest:
     def transform_module(self, mod: tvm.IRModule, _context: Any) -> tvm.IRModule:
         passes = [*_kernel_passes(mod), relax.transform.InlinePrivateFunctions(), relax.transform.DeadCodeElimination()]
         with cpu_target(self._threads):
-            made = tvm.transform.Sequential(passes)(mod)
+            made = outline_branches(tvm.transform.Sequential(passes)(mod))
         for var, function in made.functions_items():
             if isinstance(function, tvm.tirx.PrimFunc):
                 made.update_func(var, finished(function))

@@ -294,6 +294,7 @@ def test_symbols_stay_where_all_of_a_function_is_left_to_tvm() -> None:
         ({"targets": ["onnxruntime"], "colour": "red"}, "colour"),
         ({"targets": ["onnxruntime"], "shapes": {"x": (1, 2)}}, "the shape"),
         ({"targets": ["onnxruntime"], "shapes": {"other": (1, 2)}}, "a parameter .other."),
+        ({"targets": ["tvm"], "costs": "measure", "tune_s": 0.0}, "--tune is 0, it must be more than 0"),
     ],
 )
 def test_mistakes_are_one_line(options: dict[str, Any], message: str) -> None:

@@ -15,6 +15,9 @@ from tvm import relax  # noqa: E402
 
 import collage_core as collage  # noqa: E402
 from collage_core.errors import CollageError  # noqa: E402
+from collage_core.transform import CollagePartition  # noqa: E402
+from collage_core.transform.collage_partition import Report  # noqa: E402
+from collage_core.transform.whole_module import write_partitioned  # noqa: E402
 from tests.helpers.command import in_this_process  # noqa: E402
 
 from .test_collage_partition import PICTURE, PINS, Several, functions_of, picture_module, run  # noqa: E402
@@ -60,3 +63,17 @@ def test_a_plan_is_applied_and_the_module_written(tmp_path: Path, capsys: pytest
     status, _, err = in_this_process(capsys, "apply", tmp_path / "plan" / "plan.json", "mini_mnist", "--out", out, "--ir")
     assert status != 0
     assert "Traceback" not in err
+
+
+def test_of_a_module_that_cannot_be_written_nothing_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_given: Any, **_options: Any) -> str:
+        raise RuntimeError("it has no script")
+
+    saved, report = tmp_path / "picture.json", Report()
+    saved.write_text(tvm.ir.save_json(picture_module()))
+    CollagePartition(["onnxruntime", "tvm"], costs="roofline", threads=1, constraints=PINS, report=report)(picture_module())
+    monkeypatch.setattr(tvm.IRModule, "script", fails)
+    (tmp_path / "out").mkdir()
+    with pytest.raises(RuntimeError, match="it has no script"):
+        write_partitioned(str(saved), [report.regions[0].record.plan], {}, str(tmp_path / "out"))
+    assert list((tmp_path / "out").iterdir()) == []

@@ -1,0 +1,161 @@
+"""Modules as people write them: partitioned, built by codegens, compiled by TVM's default pipeline in a fresh process, and right.
+
+Two functions with tuples in tuples, a symbolic batch with a `match_cast` and a PrimFunc of the user's, and no dataflow block but an `If`.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+tvm = pytest.importorskip("tvm")
+
+from tvm import relax  # noqa: E402
+from tvm.script import ir as I  # noqa: E402
+from tvm.script import relax as R  # noqa: E402
+from tvm.script import tirx as T  # noqa: E402
+
+from collage_core.transform import CollagePartition  # noqa: E402
+from collage_core.transform.collage_partition import Report  # noqa: E402
+
+RANDOM = np.random.default_rng(0)
+
+
+@I.ir_module
+class Tuples:
+    """A private function that returns a tuple in a tuple, and one that reads fields of fields."""
+
+    @R.function(private=True)
+    def norm(x: R.Tensor((4, 16), "float32")) -> R.Tuple(
+        R.Tensor((4, 1), "float32"), R.Tuple(R.Tensor((4, 16), "float32"), R.Tensor((4, 16), "float32"))
+    ):
+        with R.dataflow():
+            mean = R.mean(x, axis=[1], keepdims=True)
+            shifted = R.subtract(x, mean)
+            spread = R.sqrt(R.mean(R.multiply(shifted, shifted), axis=[1], keepdims=True))
+            scaled = R.divide(shifted, spread)
+            R.output(mean, shifted, scaled)
+        return (mean, (shifted, scaled))
+
+    @R.function
+    def main(x: R.Tensor((4, 16), "float32"), w: R.Tensor((16, 16), "float32")):
+        cls = Tuples
+        with R.dataflow():
+            product = R.matmul(x, w)
+            parts = cls.norm(product)
+            inner = parts[1]
+            out = R.add(R.nn.gelu(inner[1]), parts[0])
+            R.output(out, parts)
+        return (out, parts)
+
+
+@I.ir_module
+class Symbolic:
+    """A symbolic batch, a PrimFunc of the user's in the middle, and a cast that says a shape."""
+
+    @T.prim_func(s_tir=True)
+    def triple(given: T.handle, made: T.handle):
+        n = T.int64()
+        a = T.match_buffer(given, (n, T.int64(32)), "float32")
+        b = T.match_buffer(made, (n, T.int64(32)), "float32")
+        for i, j in T.grid(n, T.int64(32)):
+            with T.sblock("triple"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                b[vi, vj] = a[vi, vj] * T.float32(3)
+
+    @R.function
+    def main(x: R.Tensor(("n", 32), "float32"), w: R.Tensor((32, 32), "float32")):
+        n = T.int64()
+        cls = Symbolic
+        with R.dataflow():
+            risen = R.nn.relu(R.matmul(x, w))
+            tripled = R.call_tir(cls.triple, (risen,), out_ty=R.Tensor((n, 32), "float32"))
+            heads = R.match_cast(R.reshape(tripled, R.shape([n, 4, 8])), R.Tensor((n, 4, 8), "float32"))
+            out = R.permute_dims(R.nn.softmax(heads, axis=-1), axes=[0, 2, 1])
+            R.output(out)
+        return out
+
+
+@I.ir_module
+class Branches:
+    """No dataflow block, and an `If` in the middle."""
+
+    @R.function
+    def main(x: R.Tensor((2, 8), "float32"), w: R.Tensor((8, 8), "float32"), flag: R.Tensor((), "bool")):
+        risen = R.nn.relu(R.matmul(x, w))
+        if flag:
+            inside = R.matmul(risen, w)
+            chosen = R.tanh(inside)
+        else:
+            bent = R.sigmoid(risen)
+            chosen = R.add(bent, risen)
+        return R.nn.softmax(R.matmul(chosen, w), axis=1)
+
+
+def values(*shapes: tuple[int, ...]) -> list[np.ndarray]:
+    return [RANDOM.standard_normal(shape).astype("float32") for shape in shapes]
+
+
+CASES: dict[str, tuple[Any, dict[str, Any], list[np.ndarray], int]] = {
+    "tuples": (Tuples, {}, values((4, 16), (16, 16)), 3),
+    "symbolic": (Symbolic, {}, values((3, 32), (32, 32)), 0),
+    "symbols fixed": (Symbolic, {"shapes": {"x": (3, 32)}}, values((3, 32), (32, 32)), 2),
+    "branches": (Branches, {}, [*values((2, 8), (8, 8)), np.array(True)], 2),
+}
+"""Case → a module, options, arrays, and how many regions are partitioned."""
+
+FRESH = """
+import sys, numpy as np, tvm
+import collage_core.transform
+from pathlib import Path
+from tvm import relax
+folder = Path(sys.argv[1])
+module = tvm.ir.load_json((folder / "module.json").read_text())
+entries = [name.name_hint for name, one in module.functions_items() if isinstance(one, relax.Function) and "Codegen" not in (one.attrs or {})]
+module = relax.transform.RunCodegen(entry_functions=entries)(module)
+with np.load(folder / "arrays.npz") as arrays:
+    given = [arrays[f"given{at}"] for at in range(sum(name.startswith("given") for name in arrays))]
+    expected = [arrays[f"expected{at}"] for at in range(sum(name.startswith("expected") for name in arrays))]
+def leaves(made):
+    return [made.numpy()] if hasattr(made, "numpy") else [leaf for part in made for leaf in leaves(part)]
+machine = relax.VirtualMachine(tvm.compile(module, tvm.target.Target({"kind": "llvm"})), tvm.cpu())
+for found, wanted in zip(leaves(machine["main"](*map(tvm.runtime.tensor, given))), expected, strict=True):
+    assert np.allclose(found, wanted, rtol=1e-5, atol=1e-5), np.abs(found - wanted).max()
+"""
+
+
+def leaves(made: Any) -> list[np.ndarray]:
+    return [made.numpy()] if hasattr(made, "numpy") else [leaf for part in made for leaf in leaves(part)]
+
+
+def computed(module: Any, arrays: list[np.ndarray]) -> list[np.ndarray]:
+    machine = relax.VirtualMachine(tvm.compile(module, tvm.target.Target({"kind": "llvm"})), tvm.cpu())
+    return leaves(machine["main"](*map(tvm.runtime.tensor, arrays)))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", CASES)
+def test_a_module_computes_what_it_computed(name: str, tmp_path: Path) -> None:
+    module, options, given, regions = CASES[name]
+    report, expected = Report(), computed(module, given)
+    made = CollagePartition(["onnxruntime"], costs="roofline", threads=1, report=report, **options)(module)
+    assert len(report.regions) == regions
+    (tmp_path / "module.json").write_text(tvm.ir.save_json(made))
+    arrays = {f"given{at}": one for at, one in enumerate(given)} | {f"expected{at}": one for at, one in enumerate(expected)}
+    np.savez(tmp_path / "arrays.npz", **arrays)  # type: ignore[arg-type]
+    done = subprocess.run([sys.executable, "-c", FRESH, str(tmp_path)], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.long
+def test_a_field_of_a_field_is_no_kernel() -> None:
+    """`FuseOps` makes a kernel of it in which nothing is called, and `FuseTIR` refuses that."""
+    module, _, given, _ = CASES["tuples"]
+    made = CollagePartition(["tvm@fusion", "tvm"], costs="roofline", threads=1, codegen=True)(module)
+    for found, wanted in zip(computed(made, given), computed(module, given), strict=True):
+        assert np.allclose(found, wanted, rtol=1e-5, atol=1e-5)
