@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 from bench import table
-from fresh_process import FEWEST_ROUNDS, MIX, MOST_ROUNDS, TVM, Ratio, Rounds, in_turns, measure
+from fresh_process import FEWEST_ROUNDS, MIX, TVM, Ratio, Rounds, in_turns, measure
 from result_file import ResultFile, add_options, this_machine
 
 from collage_core.errors import CollageError
@@ -52,6 +52,8 @@ TIE = 0.99
 """Fusion mode is behind where it is surely less than so many times as fast as `FuseOps`."""
 MOST_REGIONS = 6
 """Most regions of a sample that are printed."""
+MOST_ROUNDS = 7
+"""Rounds at most: TVM as it is takes seconds in each."""
 THREADS = 1
 
 

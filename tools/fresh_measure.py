@@ -26,7 +26,7 @@ from collage_core.toolchains.reasons import one_line
 WARM_UP_RUNS = 3
 WARM_UP_S = 0.2
 FEWEST_RUNS = 5
-LONG_ENOUGH_S = 1.0
+LONG_ENOUGH_S, LONGEST_S = 1.0, 5.0
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -40,7 +40,10 @@ class Runnable:
 
 
 def timed(run: Callable[[], Any], clock: Callable[[], float] = time.perf_counter) -> list[float]:
-    """Return the seconds of each run after the warm-up: `FEWEST_RUNS` at least, and for `LONG_ENOUGH_S` at least."""
+    """Return the seconds of each run after the warm-up: `FEWEST_RUNS` at least, and for `LONG_ENOUGH_S` at least.
+
+    Of a run that takes seconds fewer are enough: the warm-up ends after `LONGEST_S`, and so do the others.
+    """
 
     def one() -> float:
         begin = clock()
@@ -48,10 +51,10 @@ def timed(run: Callable[[], Any], clock: Callable[[], float] = time.perf_counter
         return clock() - begin
 
     warm_up: list[float] = []
-    while len(warm_up) < WARM_UP_RUNS or sum(warm_up) < WARM_UP_S:
+    while (len(warm_up) < WARM_UP_RUNS or sum(warm_up) < WARM_UP_S) and sum(warm_up) < LONGEST_S:
         warm_up.append(one())
     seconds: list[float] = []
-    while len(seconds) < FEWEST_RUNS or sum(seconds) < LONG_ENOUGH_S:
+    while (len(seconds) < FEWEST_RUNS or sum(seconds) < LONG_ENOUGH_S) and sum(seconds) < LONGEST_S:
         seconds.append(one())
     return seconds
 
