@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from importlib import import_module
 from pathlib import Path
 
 import click
 
-from ..errors import CollageError
 from ..pipeline.record import RunRecord, record_path
 from .json_output import print_json
 from .say import say
 from .watched import watched
-
-SERVED = {"report": "report.html", "session": "run.collage"}
-"""The formats that the explorer's server makes, which brings the run into its store for that → the file."""
 
 
 @click.command()
@@ -31,35 +25,15 @@ def export(run: Path, formats: str, model: str | None, out: Path | None, as_json
     onnx (your file with the plan in its metadata), dot, svg, csv, onnxruntime, html (charts), report (one HTML file that shows everything),
     session (a file for `collage explore`).
     """
-    from ..results.formats import FORMATS, check_formats
+    from ..results.formats import check_formats
     from ..results.formats import export as export_run
 
     asked = [one.strip() for one in formats.split(",")]
-    check_formats(asked, (*FORMATS, *SERVED))
-    record = RunRecord.load(run)
+    check_formats(asked)
     folder = out or record_path(run).parent
-    plain = [one for one in asked if one not in SERVED]
-    written = export_run(record, plain, folder, model) if plain else []
-    if len(plain) < len(asked):
-        written += _served(run, asked, folder, model)
+    written = export_run(RunRecord.load(run), asked, folder, model)
     if as_json:
         print_json({"schema": 1, "files": [str(path) for path in written]})
     else:
         for path in written:
             say(f"wrote {path}", err=True)
-
-
-def _served(run: Path, asked: Sequence[str], folder: Path, model: str | None) -> Iterator[Path]:
-    """Write those of the formats `asked` that the server makes."""
-    named = str(run if run.name.endswith(".gz") else record_path(run).parent)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise CollageError(f"cannot write {str(folder)!r}: {error.strerror}", "give another folder with --out", "unwritable") from error
-    for wanted in (one for one in SERVED if one in asked):
-        file = folder / SERVED[wanted]
-        if wanted == "report":
-            import_module("collage_server.report.write").write_report(named, file, model)
-        else:
-            import_module("collage_server.session_file").save_session(named, file, run_model=model)
-        yield file

@@ -22,5 +22,5 @@ def report(run: str, out: Path | None, model: str | None) -> None:
     then.
     """
     file = out or Path(f"{Path(run).resolve().name}.html")
-    import_module("collage_server.report.write").write_report(run, file, model)
+    import_module("collage_server.report.write").write_report(run, file, run_model=model)
     say(f"wrote {file}", err=True)

@@ -1,7 +1,7 @@
 """`FORMATS`: the files as which a run is exported, and `export`, which writes some of them. A further format is one row of the table.
 
 A run and, where a format holds it, the user's model enter; bytes leave. The page, the command line and Python read this table, so
-they give the same bytes.
+they offer the same files with the same content.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from ..errors import CollageError
 from ..pipeline.record import RunRecord
 from ..rewrite.export.dot import dot_text, plan_drawing
 from .ort_session import session_json
+from .served_files import write_served
 from .tables import nodes_csv, partitions_csv
 
 Source = str | Path | None
@@ -30,7 +31,7 @@ class ExportFile:
         format: The word of ``--as`` that asks for it.
         name: Its name in the folder.
         says: What is in it, for people.
-        make: Makes its content of a run and the user's model.
+        make: Makes its content of a run and the user's model; None where the explorer's server writes it (`write_served`).
         needs_model: Whether `make` asks for the model.
     """
 
@@ -38,7 +39,7 @@ class ExportFile:
     name: str
     says: str
     mimetype: str
-    make: Callable[[RunRecord, Source], bytes]
+    make: Callable[[RunRecord, Source], bytes] | None
     needs_model: bool = False
 
 
@@ -62,6 +63,9 @@ FILES = (
                "application/json", lambda record, _: session_json(record)),
     ExportFile("html", "charts.html", "charts of totals and of where the time goes (by plotly)", "text/html",
                lambda record, _: charts.html(record).encode()),
+    ExportFile("report", "report.html", "everything that the page shows of the run, to open from disk without a server", "text/html", None),
+    ExportFile("session", "run.collage", "the run with its model, to open with `collage explore` where no toolchain is", "application/zip",
+               None),
 )  # fmt: skip
 """Every file, in the order in which the page offers them."""
 
@@ -76,11 +80,11 @@ def file_named(name: str) -> ExportFile:
     raise CollageError(f"no export is called {name[:60]!r}", f"it is one of {', '.join(one.name for one in FILES)}", "unknown_export")
 
 
-def check_formats(formats: Sequence[str], known: Sequence[str] = FORMATS) -> None:
-    """Raise CollageError where one of `formats` is not among `known`, or there is none."""
-    unknown = next((one for one in formats if one not in known), None)
+def check_formats(formats: Sequence[str]) -> None:
+    """Raise CollageError where one of `formats` is not among `FORMATS`, or there is none."""
+    unknown = next((one for one in formats if one not in FORMATS), None)
     if unknown is not None or not formats:
-        raise CollageError(f"there is no format {unknown or ''!r}", f"give some of {', '.join(known)}", "bad_option")
+        raise CollageError(f"there is no format {unknown or ''!r}", f"give some of {', '.join(FORMATS)}", "bad_option")
 
 
 def export(record: RunRecord, formats: Sequence[str], folder: Path, model: Source = None) -> list[Path]:
@@ -93,11 +97,19 @@ def export(record: RunRecord, formats: Sequence[str], folder: Path, model: Sourc
     check_formats(formats)
     written = []
     for file in (one for one in FILES if one.format in formats):
-        content, path = file.make(record, model), folder / file.name
+        path = folder / file.name
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            write_whole(path, content)
+            _write(file, record, path, model)
         except OSError as error:
             raise CollageError(f"cannot write {str(path)!r}: {error.strerror}", "give another folder", "unwritable") from error
         written.append(path)
     return written
+
+
+def _write(file: ExportFile, record: RunRecord, path: Path, model: Source) -> None:
+    content = None if file.make is None else file.make(record, model)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if content is None:
+        write_served(file.format, record, path, model)
+    else:
+        write_whole(path, content)

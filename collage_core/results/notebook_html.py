@@ -1,12 +1,13 @@
-"""The HTML of a result in a notebook: a drawing of the plan with a table of its partitions, and the candidates for a node.
+"""The HTML of a result in a notebook: the page in a frame, a drawing of the plan, a table of its partitions; and the candidates for a node.
 
-A run, or an explanation of it, enters; HTML leaves that holds all it needs, runs no script and asks for nothing. Names come from models of
-strangers: each is escaped.
+A run with its report, or an explanation of it, enters; HTML leaves that holds all it needs and asks for nothing. Scripts run in the frame
+alone, which cannot reach the notebook. Names come from models of strangers: each is escaped.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from typing import Any
 
@@ -25,25 +26,46 @@ MOST_BOXES = 300
 MOST_ROWS = 100
 
 _BOX = 'style="max-height:30em;overflow:auto;border:1px solid #8888"'
+_FRAME = (
+    'title="The plan on the page of Collage Explorer, read only" sandbox="allow-scripts allow-downloads" '
+    'style="width:100%;height:44em;border:1px solid #8888"'
+)
 _OPEN = '<div style="font-family:sans-serif;font-size:13px">'
 
 
-def result_html(record: RunRecord) -> str:
-    """Return the plan of a run: totals, what decided it, a drawing, and its partitions."""
+@dataclass(frozen=True)
+class Page:
+    """The page that shows a run: its `report` as HTML, or the `reason` why there is none."""
+
+    report: str = ""
+    reason: str = ""
+
+
+def result_html(record: RunRecord, page: Page) -> str:
+    """Return the plan of a run: totals, what decided it, the page, a drawing, and its partitions."""
     plan, measured_s = record.plan, measured_beside(record.document)
     measured = "" if measured_s is None else f", measured {_ms(measured_s)}"
     totals = f"predicted {_ms(plan.total_s)}{measured}; {counted(len(plan.partitions), 'partition')} on {', '.join(plan.used_targets)}"
     lines = [_OPEN, f"<p><b>{_text(plan.model.name)}</b>: {_text(totals)}</p>"]
     if said := decision_text(record.document):
         lines.append(f"<p>{_text(said)}</p>")
+    lines += _page(page)
     if drawing := _drawing(record):
-        lines.append(f"<div {_BOX}>{drawing}</div>")
+        box = f"<div {_BOX}>{drawing}</div>"  # for viewers that leave frames out, as some that only read notebooks do
+        lines.append(f"<details><summary>the plan as a drawing</summary>{box}</details>" if page.report else box)
     regrets = regrets_by_node(record, bounds=False)
     rows = [_partition(number, part, regrets) for number, part in enumerate(plan.partitions[:MOST_ROWS], 1)]
     lines.append(_table(("", "target", "operators", "nodes", "cost", "cost from", "least regret elsewhere"), rows))
     if len(plan.partitions) > MOST_ROWS:
         lines.append(f"<p>and {len(plan.partitions) - MOST_ROWS} more: partitions_frame() has all</p>")
     return "\n".join([*lines, "</div>"])
+
+
+def _page(page: Page) -> list[str]:
+    """Return the page in a frame of its own origin, so that its scripts see nothing of the notebook; else why it is not there."""
+    if not page.report:
+        return [f"<p>without the interactive graph: {_text(page.reason)}</p>"] if page.reason else []
+    return [f'<iframe {_FRAME} srcdoc="{escape(page.report)}"></iframe>']
 
 
 def explanation_html(document: Mapping[str, Any]) -> str:

@@ -8,10 +8,12 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from ..base.counted import counted
+from ..base.isolation.errors import WorkerError
 from ..base.milliseconds import milliseconds
 from ..errors import CollageError
 from ..pipeline.record import RunRecord
@@ -20,8 +22,14 @@ from ..what_if.explanation import explain
 from . import formats
 from .formats import Source
 from .frames import frame
-from .notebook_html import explanation_html, result_html
+from .notebook_html import Page, explanation_html, result_html
+from .served_files import report_text
 from .tables import node_table, partition_table
+
+MOST_NODES = 1000
+"""A notebook shows the page of a run with no more nodes: that of a larger one takes minutes."""
+REPORT_S = 120.0
+"""Longest that the page for a notebook may take."""
 
 
 class Explanation(dict[str, Any]):
@@ -61,7 +69,7 @@ class Result(RunRecord):
         """Write the run into `folder` in some formats (`formats.FORMATS`), and return the files.
 
         Args:
-            model: The model, which ``onnx`` needs; the one that the run was made of unless given.
+            model: The model, which ``onnx`` needs and ``session`` holds; the one that the run was made of unless given.
 
         Raises:
             CollageError: as `formats.export`.
@@ -82,7 +90,19 @@ class Result(RunRecord):
         return f"<Result of {plan.model.name!r}: {total}, {counted(len(plan.partitions), 'partition')} on {', '.join(plan.used_targets)}>"
 
     def _repr_html_(self) -> str:
-        return result_html(self)
+        return result_html(self, self._page)
+
+    @cached_property
+    def _page(self) -> Page:
+        """The page with this run; made once, since that takes seconds."""
+        if len(self.graph) > MOST_NODES:
+            return Page(reason=f"the model has {len(self.graph)} nodes; export(folder, ['report']) writes it for a browser")
+        try:
+            return Page(report_text(self, REPORT_S))
+        except CollageError as error:
+            return Page(reason=error.message)
+        except WorkerError as error:
+            return Page(reason=f"the process that makes it {error.what}")
 
 
 def result_of(record: RunRecord, source: Source = None) -> Result:

@@ -21,11 +21,12 @@ from ..sessions.from_folder import is_run, open_run
 from .compose import report_of
 
 
-def write_report(run: str, target: Path, run_model: str | None = None) -> None:
+def write_report(run: str, target: Path, *, with_model: bool = True, run_model: str | None = None) -> None:
     """Write the report of `run`, a kept run, the folder of one or the sample of a recorded one, to the file `target`.
 
     Args:
-        run_model: The file of the model of a run in a folder.
+        with_model: Look for the model of a run in a folder, so that it is kept with the run; a report does not need it.
+        run_model: The file of that model.
 
     Raises:
         CollageError: as `report_of`, or the file cannot be written.
@@ -37,7 +38,7 @@ def write_report(run: str, target: Path, run_model: str | None = None) -> None:
     app, _ = create_app(ServerConfig())
     services: Services = app.extensions["collage"]
     try:
-        text = report_of(app, _known(services, run, run_model))
+        text = report_of(app, _known(services, run, with_model, run_model))
     finally:
         services.close()
     try:
@@ -46,9 +47,9 @@ def write_report(run: str, target: Path, run_model: str | None = None) -> None:
         raise CollageError(f"cannot write {str(target)!r}: {error.strerror}", "give another file with -o", "unwritable") from error
 
 
-def _known(services: Services, run: str, run_model: str | None) -> str:
+def _known(services: Services, run: str, with_model: bool, run_model: str | None) -> str:
     """Return the id of `run`; one in a folder is brought into the store."""
     kept = services.recorded.of_sample(run) or (run if is_id(run) and (runs_folder() / run / SNAPSHOT).exists() else None)
     if run_model is None and not is_run(run) and (kept or not os.path.exists(expanded(run))):
         return kept or run
-    return open_run(services.config, services.models, run, run_model).runs[0]
+    return open_run(services.config, services.models, run, run_model, looks_for_model=with_model).runs[0]

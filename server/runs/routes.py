@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
-from flask import Blueprint, Response, request, send_file
+from flask import Blueprint, Response, current_app, request, send_file
 
 from collage_core.results.formats import file_named
 
@@ -15,7 +17,10 @@ from ..http.asker import asker_left
 from ..http.file_names import plain_name
 from ..messages.requests import CheckOptions, RunRequest
 from ..messages.runs import ArtifactRequest, RunList, RunMarks
+from ..report.compose import report_of
 from ..services import services
+from ..sessions.save import contents_of_run, session_pieces
+from ..worker import queries
 from ..worker.export_files import write_export
 from . import journal
 from . import store as run_store
@@ -99,15 +104,14 @@ def build_artifact(run: str) -> Response:
 def export_run(run: str) -> Response:
     folder = services().runs.folder(run)
     snapshot = services().runs.get(run)
-    response = Response(archive(folder, snapshot), mimetype="application/zip")
-    response.headers.set("Content-Disposition", "attachment", filename=f"{plain_name(snapshot.model_name)}-{run}.zip")
-    return response
+    return _named(Response(archive(folder, snapshot), mimetype="application/zip"), f"{plain_name(snapshot.model_name)}-{run}.zip")
 
 
 @blueprint.get("/runs/<run>/export/contents")
 def export_contents(run: str) -> Response:
     folder = services().runs.folder(run)
-    return answer(contents(folder, services().runs.get(run)))
+    why_not = services().pool.call(queries.why_not_forms, services().config.engine, str(folder), should_stop=asker_left())
+    return answer(replace(contents(folder, services().runs.get(run)), why_not=why_not))
 
 
 @blueprint.get("/runs/<run>/exports/<name>")
@@ -116,10 +120,29 @@ def export_file(run: str, name: str) -> Response:
     file, record = file_named(name), record_file(services().runs.folder(run))
     assert record is not None
     snapshot = services().runs.get(run)
+    if file.make is None:
+        response = Response(_SERVED[file.format](run), mimetype=file.mimetype)
+        return _named(response, f"{plain_name(snapshot.model_name)}-{name}")
     model = str(services().models.file(snapshot.model)[0]) if file.needs_model else None
     made = Path(services().pool.call(write_export, str(record), model, name, timeout_s=EXPORT_TIMEOUT_S, should_stop=asker_left()))
     content = made.open("rb")
     made.unlink()
-    response = send_file(content, mimetype=file.mimetype)
-    response.headers.set("Content-Disposition", "attachment", filename=f"{plain_name(snapshot.model_name)}-{name}")
+    return _named(send_file(content, mimetype=file.mimetype), f"{plain_name(snapshot.model_name)}-{name}")
+
+
+def _report(run: str) -> str:
+    return report_of(current_app._get_current_object(), run)  # type: ignore[attr-defined]
+
+
+def _session(run: str) -> Iterator[bytes]:
+    return session_pieces(contents_of_run(services(), run))
+
+
+_SERVED: dict[str, Callable[[str], str | Iterator[bytes]]] = {"report": _report, "session": _session}
+"""Format that no worker process makes → what makes it of the run of an id."""
+
+
+def _named(response: Response, name: str) -> Response:
+    """Return `response` as a file to save under `name`."""
+    response.headers.set("Content-Disposition", "attachment", filename=name)
     return response

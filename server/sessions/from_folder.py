@@ -44,12 +44,15 @@ def is_run(named: str) -> bool:
     return (path / RECORD).is_file() if os.path.isdir(path) else os.path.isfile(path) and path.name.endswith(".json.gz")
 
 
-def open_run(config: ServerConfig, models: ModelStore, named: str, model: str | None = None) -> OpenedSession:
+def open_run(
+    config: ServerConfig, models: ModelStore, named: str, model: str | None = None, *, looks_for_model: bool = True
+) -> OpenedSession:
     """Open the run in the folder `named`, or the one that has the file `named`.
 
     Args:
         model: The file of its model, or a sample. Unless given, a model that is open or a sample serves that has its hash; else it is known
             by that alone.
+        looks_for_model: Where `model` is not given, read the sample that it is, if it is one.
 
     Raises:
         CollageError: there is none, it is damaged or of another version, or `model` is another one than its model.
@@ -60,7 +63,8 @@ def open_run(config: ServerConfig, models: ModelStore, named: str, model: str | 
         with opening(config, models) as session:
             found: FoundRun = session.call(read_run, config.engine, str(record), str(session.unpacked / "runs"))
             manifest = _manifest(session, found)
-            return session.bring_in(manifest, _model(session, models, manifest.model, found, model))
+            known = _model(session, models, manifest.model, found, model) if model or looks_for_model else _unread(models, manifest.model)
+            return session.bring_in(manifest, known)
     except CollageError as error:
         if error.code != form.BAD:
             raise
@@ -110,7 +114,7 @@ def _file(path: Path) -> dict[str, Any]:
 
 def _model(session: Opening, models: ModelStore, known: SessionModel, found: FoundRun, given: str | None) -> dict[str, Any]:
     """Read the model of the run, and return what is kept of it; without its file, of what the run says (`Opening.bring_in`)."""
-    without_file: dict[str, Any] = {"id": known.id, "is_known": models.has(known.id)}
+    without_file = _unread(models, known)
     if given is not None:
         return _given_model(session, models, known, found, given)
     sample = samples.find_sample(known.name)
@@ -123,6 +127,11 @@ def _model(session: Opening, models: ModelStore, known: SessionModel, found: Fou
     for name in (GRAPH, GROUPS):  # of another version of the sample, or of a user's model that is called like one
         (session.folder / name).unlink(missing_ok=True)
     return without_file
+
+
+def _unread(models: ModelStore, known: SessionModel) -> dict[str, Any]:
+    """Return what is kept of a model that is not read."""
+    return {"id": known.id, "is_known": models.has(known.id)}
 
 
 def _given_model(session: Opening, models: ModelStore, known: SessionModel, found: FoundRun, given: str) -> dict[str, Any]:

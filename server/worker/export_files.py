@@ -18,7 +18,8 @@ def write_export(record: str, model: str | None, name: str) -> str:
     Raises:
         CollageError: the model cannot be read or is another one, or a package is not installed.
     """
-    made = Path(record).with_name(f".{secrets.token_hex(8)}.export")
-    content = file_named(name).make(RunRecord.load(Path(record)), model)
+    made, make = Path(record).with_name(f".{secrets.token_hex(8)}.export"), file_named(name).make
+    assert make is not None, "the server writes the others itself"
+    content = make(RunRecord.load(Path(record)), model)
     made.write_bytes(content)
     return str(made)

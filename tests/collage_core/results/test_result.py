@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 import collage_core as collage
+from collage_core.base.isolation.errors import WorkerTimeout
 from collage_core.errors import CollageError
-from collage_core.results.formats import FILES, FORMATS
+from collage_core.results import result as results
+from collage_core.results.formats import FILES
 from collage_core.results.result import Result, open_run, result_of
 from tests.collage_core.results.conftest import HOSTILE, Kept
 from tests.helpers.command import document_of
@@ -20,7 +22,8 @@ def test_partition_returns_one_that_knows_its_model(kept: Kept, tmp_path: Path) 
     result = collage.partition(kept.model, targets=["onnxruntime", "tvm"], costs=costs, threads=1)
     assert isinstance(result, Result)
     assert result.plan == kept.record.plan
-    assert [path.name for path in result.export(tmp_path, FORMATS)] == [file.name for file in FILES]
+    ours = [file for file in FILES if file.make is not None]
+    assert [path.name for path in result.export(tmp_path, [file.format for file in ours])] == [file.name for file in ours]
     assert repr(result).startswith("<Result of 'model': predicted ")
 
 
@@ -60,6 +63,28 @@ def test_compare_is_what_the_command_prints(kept: Kept, tmp_path: Path, capsys: 
         document["first"].pop("name"), document["second"].pop("name"), document.pop("costs_of")
     assert found == told
     assert found["moved"]
+
+
+def test_a_notebook_shows_the_page_made_once_and_says_why_where_there_is_none(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[float] = []
+
+    def report(record: Result, timeout_s: float) -> str:
+        made.append(timeout_s)
+        return '<p id="page">&</p>'
+
+    monkeypatch.setattr(results, "report_text", report)
+    result = open_run(kept.folder)
+    assert result._repr_html_() == result._repr_html_()
+    assert 'srcdoc="&lt;p id=&quot;page&quot;&gt;&amp;&lt;/p&gt;"' in result._repr_html_()
+    assert made == [results.REPORT_S]
+
+    def broken(record: Result, timeout_s: float) -> str:
+        raise WorkerTimeout(120)
+
+    monkeypatch.setattr(results, "report_text", broken)
+    assert "without the interactive graph: the process that makes it gave no answer within 120 s" in open_run(kept.folder)._repr_html_()
+    monkeypatch.setattr(results, "MOST_NODES", 2)
+    assert "without the interactive graph: the model has 4 nodes" in open_run(kept.folder)._repr_html_()
 
 
 def test_its_regions_are_results_too(kept: Kept) -> None:

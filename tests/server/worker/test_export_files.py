@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 from collage_server.base.run_files import record_file
 from collage_server.config import ServerConfig
+from collage_server.runs import store as run_store
 from flask import Flask
 from flask.testing import FlaskClient
 
 from collage_core.pipeline.record import RunRecord
-from collage_core.results.formats import FILES, export
+from collage_core.results.formats import FILES, export, file_named
+from collage_core.results.result import open_run
 from tests.helpers.command import in_this_process
+from tests.helpers.report import answers_in
+from tests.helpers.sessions import entries_of
 
 
 @pytest.fixture(scope="module")
@@ -38,16 +43,44 @@ def test_the_page_the_command_and_python_give_equal_files(
     before = sorted(record.parent.iterdir())
     told = client.get(f"/api/v1/runs/{run}/export/contents").get_json()["exports"]
     assert [(one["name"], one["says"]) for one in told] == [(file.name, file.says) for file in FILES]
-    formats = list(dict.fromkeys(file.format for file in FILES))
+    ours = [file for file in FILES if file.make is not None]
+    formats = list(dict.fromkeys(file.format for file in ours))
     export(RunRecord.load(record), formats, tmp_path / "python", "mnist")
     assert in_this_process(capsys, "export", record, "--as", ",".join(formats), "--out", tmp_path / "command")[0] == 0
-    for file in FILES:
+    for file in ours:
         answer = client.get(f"/api/v1/runs/{run}/exports/{file.name}")
         assert (answer.status_code, answer.mimetype) == (200, file.mimetype), answer.text
         assert answer.headers["Content-Disposition"] == f"attachment; filename=mnist-{file.name}"
         assert answer.data == (tmp_path / "python" / file.name).read_bytes(), file.name
         assert answer.data == (tmp_path / "command" / file.name).read_bytes(), file.name
     assert sorted(record.parent.iterdir()) == before
+
+
+@pytest.mark.long
+def test_report_and_session_of_the_page_the_command_and_python_say_the_same(
+    recorded: tuple[FlaskClient, str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They differ in the time at which they were made, and in the id of the run, which of a sample's own is its name."""
+    client, run, record = recorded
+    made = {name: tmp_path / name for name in ("page", "command", "python")}
+    for name in ("report.html", "run.collage"):
+        answer = client.get(f"/api/v1/runs/{run}/exports/{name}")
+        assert (answer.status_code, answer.mimetype) == (200, file_named(name).mimetype)
+        assert answer.headers["Content-Disposition"] == f"attachment; filename=mnist-{name}"
+        made["page"].mkdir(exist_ok=True)
+        (made["page"] / name).write_bytes(answer.data)
+    assert in_this_process(capsys, "export", record, "--as", "report,session", "--model", "mnist", "--out", made["command"])[0] == 0
+    assert [path.name for path in open_run(record, "mnist").export(made["python"], ["session", "report"])] == ["report.html", "run.collage"]
+    kept, said = {row.id for row in run_store.summaries()}, set[str]()
+    for name, folder in made.items():
+        entries, answers = entries_of(folder / "run.collage"), answers_in((folder / "report.html").read_text())
+        [own] = [row["id"] for row in answers["GET runs"]["runs"]]
+        assert own in kept, name
+        assert entries[f"runs/{own}/run.json.gz"] == record.read_bytes()
+        assert [entry for entry in entries if entry.startswith("model/")] == ["model/mnist.onnx"]
+        said.add(json.dumps([answers[f"GET runs/{own}/{read}"] for read in ("candidates?node=*", "node-times", "log")]).replace(own, ""))
+    assert len(said) == 1
+    assert len(kept) == 2, "the run of the command and that of Python are one"
 
 
 def test_what_is_no_export_is_refused(recorded: tuple[FlaskClient, str, Path]) -> None:

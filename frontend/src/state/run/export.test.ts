@@ -2,7 +2,7 @@ import { beforeEach, expect, test, vi } from "vitest";
 import { runSnapshot } from "../../../test/runs";
 import { api } from "../../data/api";
 import * as download from "../download";
-import { chooseForm, chosenForm, exportRun, measurePlanAgain } from "./export";
+import { chooseForm, chosenForm, exportRun, FORMS, formText, measurePlanAgain } from "./export";
 import { keptRun, runError } from "./run";
 
 vi.mock("socket.io-client", () => ({ io: () => ({ on: () => undefined, emit: () => undefined }) }));
@@ -48,4 +48,14 @@ test("a form that the plan cannot have is told, and nothing is downloaded", asyn
   expect(runError.value).toMatchObject(error);
   expect(saved).not.toHaveBeenCalled();
   expect(keptRun.value?.artifact).toBe(true);
+});
+
+test("a form says what it needs, or why the plan cannot have it, and auto says which it is", () => {
+  const reason = "its plan has 2 partitions, and native files are of one toolchain for all";
+  const texts = FORMS.map((one) => formText(one, { native: reason }));
+  expect(texts[0]).toMatch(/, here pieces$/);
+  expect(texts[1]).toBe(`not of this plan, since ${reason}`);
+  expect(texts[2]).toBe("collage-runtime");
+  expect(formText({ form: "auto", needs: "little" }, {})).toBe("little, here native");
+  expect(formText({ form: "auto", needs: "little" }, { native: "a", pieces: "b" })).toBe("little, here module");
 });

@@ -28,6 +28,13 @@ export const FORMS: readonly { form: AskedForm; needs: string }[] = [
   { form: "module", needs: "TVM" },
 ];
 
+/** The needs of a form where the artifact runs; why this plan cannot have it, where it cannot; and which one `auto` is. */
+export function formText({ form, needs }: (typeof FORMS)[number], whyNot: Readonly<Record<string, string>>): string {
+  if (form === "auto") return `${needs}, here ${["native", "pieces"].find((one) => !(one in whyNot)) ?? "module"}`;
+  const reason = whyNot[form];
+  return reason === undefined ? needs : `not of this plan, since ${reason}`;
+}
+
 const chosen = signal<{ run: string; form: AskedForm } | null>(null);
 
 /** The form that the user chose for the artifact of the shown run; null where that was none. */

@@ -7,8 +7,8 @@ import { api } from "../../data/api";
 import { isReport } from "../../data/config";
 import type { ExportInfo, RunSnapshot, Shipped } from "../../data/protocol";
 import { hasEnded } from "../../data/run/reducer";
-import { type AskedForm, chooseForm, chosenForm, exporting, exportRun, FORMS } from "../../state/run/export";
-import { saveExport } from "../../state/run/exports";
+import { type AskedForm, chooseForm, chosenForm, exporting, exportRun, FORMS, formText } from "../../state/run/export";
+import { beingMade, saveExport } from "../../state/run/exports";
 import { isActive, whatIf } from "../../state/run/run";
 import { CopyButton } from "../widgets/copy_button";
 
@@ -33,7 +33,7 @@ export function ExportContents({ run: current }: { run: RunSnapshot }): JSX.Elem
   const shown = told.value.info;
   return (
     <section class="shipping" aria-label="Contents of the export">
-      <FormChoice built={shown.form} />
+      <FormChoice built={shown.form} whyNot={shown.why_not} />
       <p class="muted">Export gives</p>
       <dl>
         {shown.files.map(({ name, says }) => (
@@ -54,11 +54,11 @@ export function ExportContents({ run: current }: { run: RunSnapshot }): JSX.Elem
         {shown.exports.map(({ name, says }) => (
           <div key={name}>
             <dt>
-              <button type="button" onClick={() => void saveExport(current, name)}>
+              <button type="button" aria-disabled={beingMade.value !== null} onClick={() => void saveExport(current, name)}>
                 {name}
               </button>
             </dt>
-            <dd class="muted">{says}</dd>
+            <dd class="muted">{beingMade.value === name ? "is being made …" : says}</dd>
           </div>
         ))}
       </dl>
@@ -66,8 +66,8 @@ export function ExportContents({ run: current }: { run: RunSnapshot }): JSX.Elem
   );
 }
 
-/** The form of the artifact, with what each needs, and the button that builds it. */
-function FormChoice({ built }: { built: ExportInfo["form"] }): JSX.Element | null {
+/** The form of the artifact, with what each needs or why this plan cannot have it, and the button that builds it. */
+function FormChoice({ built, whyNot }: { built: ExportInfo["form"]; whyNot: ExportInfo["why_not"] }): JSX.Element | null {
   if (isReport) return null;
   const form = chosenForm.value ?? built ?? "module";
   const isOff = isActive.value || whatIf.value !== null;
@@ -78,7 +78,7 @@ function FormChoice({ built }: { built: ExportInfo["form"] }): JSX.Element | nul
         Form of the artifact{" "}
         <select value={form} disabled={isOff || isGoing} onChange={(event) => chooseForm(event.currentTarget.value as AskedForm)}>
           {FORMS.map((one) => (
-            <option key={one.form} value={one.form}>{`${one.form}: ${one.needs}`}</option>
+            <option key={one.form} value={one.form} disabled={one.form in whyNot}>{`${one.form}: ${formText(one, whyNot)}`}</option>
           ))}
         </select>
       </label>
