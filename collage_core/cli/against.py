@@ -13,6 +13,7 @@ from ..events import Emit
 from ..what_if.apparent_loss import loss_document, own_plan
 from ..what_if.compare import side_of
 from ..what_if.explanation import explain_node, node_index
+from ..what_if.timed_beside import timed_beside
 from .compare import show_plans
 from .explanation import show_explanation
 from .say import duration, say
@@ -28,7 +29,7 @@ class Question:
     Attributes:
         given: Its file.
         devices: Device or provider → target.
-        model: Measures what the run does not know; None measures nothing.
+        model: Measures what the run does not know, then both plans whole; None measures nothing.
         node: The node that is explained; None for all.
         save: File for the given plan as a plan file; None writes none.
     """
@@ -46,7 +47,8 @@ def explain_against(path: Path, question: Question, emit: Emit) -> dict[str, Any
     if side.record is None:
         raise CollageError(f"{side.name} is a plan without its run, which has the costs", "give the folder of a run", "no_run")
     own = own_plan(side.record, question.given, question.devices, question.model, emit)
-    document = loss_document(side, own)
+    timed = None if question.model is None else timed_beside(own.record, own.plan, own.name, question.model, emit)
+    document = loss_document(side, own, timed)
     if question.save is not None:
         _save(own.plan, question.save)
     if question.node is None:
@@ -75,8 +77,10 @@ def show_against(document: Mapping[str, Any]) -> None:
         say(f"not known: {counted(len(row['nodes']), 'node')} from {row['names'][0]!r} on {row['target']}: {row['reason']}")
     if len(document["unknown"]) > SHOWN:
         say(f"and {len(document['unknown']) - SHOWN} more that are not known (--json has all)")
-    if document["unknown"]:
-        say("--measure MODEL measures what is not known")
+    if document["not_measured"]:
+        say(f"your plan was not measured whole: {document['not_measured']}")
+    elif document["second"]["measured_s"] is None:
+        say("--measure MODEL measures what is not known, then both plans whole")
     if document["ignored"]:
         listed = ", ".join(map(repr, document["ignored"][:SHOWN])) + (" …" if len(document["ignored"]) > SHOWN else "")
         say(f"your plan has {counted(len(document['ignored']), 'name')} of no node of the model as it was planned: {listed}")

@@ -39,7 +39,12 @@ _UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
 @click.option("--against", type=click.Path(path_type=Path), metavar="FILE", help="Your own plan beside this one (docs/files.md).")
 @click.option("--as", "devices", multiple=True, metavar="DEVICE=TARGET", help="With --against: the target that a device of FILE is.")
 @click.option("--save", type=click.Path(path_type=Path), metavar="PLAN", help="With --against: write it as a plan file, for `apply`.")
-@click.option("--measure", "model", metavar="MODEL", help="With --against, --what-if accuracy=… or --undecided: measure what is missing.")
+@click.option(
+    "--measure",
+    "model",
+    metavar="MODEL",
+    help="With --against, --what-if accuracy=… or --undecided: measure what is missing; with --against, both plans whole as well.",
+)
 @click.option("--for", "seconds_text", metavar="20s", help="With --undecided --measure: measure for so long.")
 @click.option("--dot", "as_dot", is_flag=True, help="Print the graph with its partitions in Graphviz's language instead.")
 @click.option("--draw", type=click.Path(path_type=Path), metavar="FILE", help="Draw the same into FILE.svg, .png or .pdf (by graphviz).")

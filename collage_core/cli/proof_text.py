@@ -13,6 +13,9 @@ from .say import duration
 _NOTHING_S = 0.5e-12
 """Less than this apart two totals are equal: costs are rounded to femtoseconds."""
 
+_OTHERWISE = {"whole": "chosen by measuring the whole", "given": "given, not searched for"}
+"""How it is said that something else than the total decided, by ``decided_by``."""
+
 
 def proof_text(document: Mapping[str, Any]) -> str:
     """Return what is proven of the plan's total: that no plan has a lower one, or by how much it is above the least and why."""
@@ -23,8 +26,8 @@ def proof_text(document: Mapping[str, Any]) -> str:
     if final["optimal"] and above_s <= _NOTHING_S:
         has_unknown = any(part["cost_s"] is None for part in plan["partitions"])
         return "optimal for the known costs" if has_unknown else "optimal for these costs"
-    if document.get("decided_by") == "whole":
-        return "chosen by measuring the whole"
+    if document.get("decided_by") in _OTHERWISE:
+        return _OTHERWISE[document["decided_by"]]
     if above_s <= _NOTHING_S:
         return "not proven to be the best"
     reason, interval_s = "" if final["optimal"] else "stopped early", plan.get("total_interval_s")

@@ -32,6 +32,9 @@ ENOUGH_FOR_TIE = 9
 SEARCHED, RIVAL, BASELINE = "search", "rival", "baseline"
 """Kinds of finalists: the plan that the search found, others whose sum is nearly as good, and each target alone, or greedy."""
 
+GIVEN = "given"
+"""``decided_by`` of a plan that the user gave; of one that was searched for it is ``sum`` or ``whole``."""
+
 Round = Mapping[int, float]
 """Finalist → the median of its seconds in one round; a finalist that was not timed in it is missing."""
 
@@ -226,6 +229,10 @@ def decision_text(document: Mapping[str, Any]) -> str:
         best_s = min([plan_s, *(row["measured_s"] for row in rows if row["measured_s"] is not None)])
         fastest = _percent(best_s, plan_s, "slower", "faster")
         return f"this is the plan for {document['decided_for']}: measured whole, the fastest here is {fastest}"
+    if document["decided_by"] == GIVEN:
+        beside = next(row for row in rows if not row["is_plan"])
+        text = "the plan was given, and not searched for"
+        return f"{text}: measured whole, {beside['name']} is {_percent(beside['measured_s'], plan_s, 'slower', 'faster')}"
     if document["decided_by"] == "whole":
         searched = next(row for row in rows if row["kind"] == SEARCHED)
         sums = _percent(document["plan"]["total_s"], searched["total_s"], "above", "below")

@@ -1,7 +1,8 @@
 """`apparent_loss`: what a plan of the user's own costs beside the plan of a run, on the costs that the run knows.
 
-A run and a plan from elsewhere (`given_plan`) enter; plain data leaves. What the run does not know of the plan is measured where the
-model is given, and else said. The apparent loss is that of RFC 62 (Collage): the plan's time less that of the user's own.
+A run and a plan from elsewhere (`given_plan`) enter; plain data leaves. Where the model is given, what the run does not know of the plan
+is measured, and then both plans whole; else it is said. The apparent loss is that of RFC 62 (Collage): the plan's time less that of the
+user's own.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from ..rules.spec import HOST_TARGET
 from ..search.searcher import SearchResult
 from .compare import Side, compare_sides, side_of
 from .given_plan import Assignment, GivenPlan, assign, read_given
+from .timed_beside import Beside, timed_beside
 from .trial_setup import check_measurable, measuring, model_of
 from .what_if import plan_of_result
 
@@ -66,12 +68,14 @@ def apparent_loss(
         run: The run or its folder, as `compare` takes it.
         given: A file (`read_given` says of which forms), or a mapping from names of nodes to targets.
         devices: Device or provider, as the given plan names it → target.
-        model: The model's file or sample: what the run does not know of the given plan is measured. Nothing is measured unless given.
+        model: The model's file or sample: what the run does not know of the given plan is measured, then both plans are built and timed
+            whole in turns. Nothing is measured unless given.
 
     Returns:
         As `compare`: ``first`` is the run's plan, ``second`` the user's own; with ``apparent_loss_s``: the total of the first less that of
         the second; ``unknown``: the parts of the second whose costs are not known to their end, with the reason; ``ignored``: names in the
-        given plan that the model does not have.
+        given plan that the model does not have; ``not_measured``: why the second could not be timed whole, empty where it was or where
+        that was not asked for. Measured, the times of both are of this occasion.
 
     Raises:
         CollageError: the given plan cannot be read or does not fit the run, or the model cannot be measured here.
@@ -79,18 +83,24 @@ def apparent_loss(
     side = side_of(run)
     if side.record is None:
         raise CollageError(f"{side.name} is a plan without its run, which has the costs", "give the folder of a run", "no_run")
-    return loss_document(side, own_plan(side.record, given, devices or {}, model, emit))
+    own = own_plan(side.record, given, devices or {}, model, emit)
+    return loss_document(side, own, None if model is None else timed_beside(own.record, own.plan, own.name, model, emit))
 
 
-def loss_document(side: Side, own: OwnPlan) -> dict[str, Any]:
-    """Return the document of `apparent_loss`."""
-    document = compare_sides(replace(side, record=own.record), Side(own.name, own.plan, own.record))
+def loss_document(side: Side, own: OwnPlan, timed: Beside | None = None) -> dict[str, Any]:
+    """Return the document of `apparent_loss`; `timed` are both plans, measured whole."""
+    first, second = replace(side, record=own.record), Side(own.name, own.plan, own.record)
+    if timed is not None:
+        first = replace(first, measured_s=timed.plan.measured_s, interval_s=timed.plan.interval_s)
+        second = replace(second, measured_s=timed.other.measured_s, interval_s=timed.other.interval_s)
+    document = compare_sides(first, second)
     return {
         **document,
         "kind": "apparent loss",
         "apparent_loss_s": document["predicted"]["change_s"],
         "unknown": [_unknown_row(own.record.graph, item) for item in own.unknown],
         "ignored": list(own.ignored),
+        "not_measured": "" if timed is None else timed.reason,
     }
 
 

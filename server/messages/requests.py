@@ -73,6 +73,21 @@ class OptionProblems:
 
 
 @dataclass(frozen=True)
+class AgainstRequest:
+    """Body of ``POST /api/v1/runs/<id>/against``, answered with `Against`; and a part of `RunRequest`.
+
+    Attributes:
+        text: A plan of the user's own, in any form that ``collage explain --against`` takes.
+        name: The file that it is from, for messages.
+        devices: Device or provider, as the text names it → target.
+    """
+
+    text: str
+    name: str = "the given plan"
+    devices: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class RunRequest(RunOptions):
     """Body of ``POST /api/v1/runs``; answered with a `RunSnapshot`.
 
@@ -85,6 +100,7 @@ class RunRequest(RunOptions):
         base: Id of a run whose costs are used as they are: only the search runs, under the options of the base.
         measure: With `base`, id of a candidate of it that is measured afresh first; targets and constraints are those of the base.
         decide_s: With `base`, seconds for which what is undecided in it is measured further; targets and constraints are those of the base.
+        own_plan: With `base`, a plan of the user's own, which is measured whole beside that of the base, and is the plan of the new run.
         toolchain: With `base`, text of a described toolchain that is tried beside its costs; it need not be saved, nor be among `targets`.
     """
 
@@ -96,6 +112,7 @@ class RunRequest(RunOptions):
     base: str | None = None
     measure: str | None = None
     decide_s: float | None = None
+    own_plan: AgainstRequest | None = None
     toolchain: str | None = None
 
 
@@ -131,21 +148,6 @@ class DryRunAnswer:
 
     dry_run: DryRun | None
     reason: str = ""
-
-
-@dataclass(frozen=True)
-class AgainstRequest:
-    """Body of ``POST /api/v1/runs/<id>/against``; answered with `Against`.
-
-    Attributes:
-        text: A plan of the user's own, in any form that ``collage explain --against`` takes.
-        name: The file that it is from, for messages.
-        devices: Device or provider, as the text names it → target.
-    """
-
-    text: str
-    name: str = "the given plan"
-    devices: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

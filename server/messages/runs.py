@@ -265,7 +265,8 @@ class RunSnapshot:
         considered: While costs are measured, the plan that decides what is measured next.
         convergence: The course of best total and bound; thinned, so that it is never long.
         plan: The best plan so far (costs and transitions may be missing), or the final one.
-        decided_by: What decided that it is the plan, as in `PlanDecided`; None where nothing was measured whole.
+        decided_by: What decided that it is the plan, as in `PlanDecided`, or ``given``, of a plan of the user's own; None where nothing
+            was measured whole.
         alternatives: Baselines and other plans that were measured whole, as in `PlanDecided`.
         groups, costs: As in `RunRequest`.
         conflict: Indices in `constraints` of a minimal set that cannot hold together.
@@ -301,7 +302,7 @@ class RunSnapshot:
     optimal: bool | None = None
     plan: PlanInfo | None = None
     baselines: list[Baseline] = field(default_factory=list)
-    decided_by: Literal["sum", "whole"] | None = None
+    decided_by: Literal["sum", "whole", "given"] | None = None
     alternatives: list[MeasuredPlan] = field(default_factory=list)
     verify: VerifyInfo | None = None
     notes: list[str] = field(default_factory=list)
@@ -441,12 +442,14 @@ class ExportInfo:
     Attributes:
         form: The form of the artifact in it; None where it holds none.
         exports: The files that are made when they are asked for, by ``GET /api/v1/runs/<id>/exports/<name>``.
+        why_not: Form → why the artifact of this plan cannot have it, of the forms that it cannot have.
     """
 
     files: list[Shipped]
     commands: list[Shipped]
     form: Form | None = None
     exports: list[Shipped] = field(default_factory=list)
+    why_not: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

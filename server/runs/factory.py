@@ -1,7 +1,7 @@
 """`RunFactory`: makes a new run of a request (its folder, its snapshot and its task), or says why that cannot be.
 
-There are four kinds: to measure a model, to search on the known costs of a base, to measure a candidate of a base again, and to measure
-what is undecided in one.
+There are five kinds: to measure a model, to search on the known costs of a base, to measure a candidate of a base again, to measure
+what is undecided in one, and to measure a plan of the user's own beside that of one.
 """
 
 from __future__ import annotations
@@ -18,18 +18,22 @@ from collage_core.what_if.terms import Terms
 from ..config import ServerConfig
 from ..http.errors import Problem, not_found
 from ..http.request_checks import check_groups, check_positive, check_targets, switched_off
-from ..messages.requests import OptionProblem, OptionProblems, RunOptions, RunRequest
-from ..messages.runs import RunSnapshot, TargetCounts
+from ..messages.requests import AgainstRequest, OptionProblem, OptionProblems, RunOptions, RunRequest
+from ..messages.runs import RunMarks, RunSnapshot, TargetCounts
 from ..models.store import FixedInputs, ModelStore
 from ..process_pool import ProcessPool
 from ..toolchains import descriptions
 from ..worker import queries, tasks
 from . import store as run_store
 from .live_run import LiveRun
+from .marks import NAME_CHARACTERS, change_marks
 from .queue import RunQueue
 from .service import RunService
 from .state import Nodes
 from .task import RunTask
+
+MOST_NAME = 200
+"""Characters of the name of a file that is given; it is only shown."""
 
 
 class RunFactory:
@@ -65,6 +69,8 @@ class RunFactory:
         if request.costs and request.base is None:
             raise Problem(400, "invalid", "'costs' count in place of those of a base, and there is none", "give the 'base'")
         check_positive("decide_s", request.decide_s)
+        if request.own_plan is not None:
+            return self._measure_own(request, request.own_plan)
         if request.measure is not None or request.decide_s is not None:
             return self._measure_more(request)
         return self._search(request) if request.base is not None else self._partition(request)
@@ -148,6 +154,21 @@ class RunFactory:
             return RunTask(run, tasks.decide, engine, str(costs), str(path), request.decide_s or 0.0, terms, folder)
         return RunTask(run, tasks.measure_again, engine, str(costs), str(path), request.measure, terms, folder)
 
+    def _measure_own(self, request: RunRequest, given: AgainstRequest) -> RunTask:
+        """Make the task that measures a plan of the user's own beside that of the base. Constraints of the base do not bind it."""
+        if request.base is None:
+            raise Problem(400, "invalid", "'own_plan' is measured beside the plan of a base, and there is none", "give the 'base'")
+        base, name = self._runs.get(request.base), given.name[:MOST_NAME]
+        beside, (path, _) = str(self._runs.folder(base.id)), self.model_file(base.model, base.model_name)
+        asked = given.text, name, given.devices
+        self._pool.call(queries.against, self._config.engine, beside, *asked)  # refuses what is no plan before anything waits
+        self._queue.check_room()
+        same = replace(request, model=base.model, targets=base.targets, accuracy=base.accuracy, constraints=[], groups=[], costs={})
+        nodes = self._models.nodes(base.model)
+        run = self._new_run(same, base.model_name, base.machine, nodes, base.options, base.described, base=base, has_own_costs=True)
+        change_marks(run.folder, RunMarks(name=f"your own plan, {name}"[:NAME_CHARACTERS]))
+        return RunTask(run, tasks.measure_own, self._config.engine, beside, str(path), *asked, str(run.folder))
+
     def _check_options(self, request: RunRequest) -> None:
         """Refuse options that the engine would not take. Accuracy and times were checked already."""
         unchecked = replace(request, accuracy=None, budget_s=None, tune_s=None, time_limit_s=None)
@@ -180,7 +201,7 @@ class RunFactory:
             created=datetime.now(UTC).isoformat(timespec="milliseconds"),
             base=request.base,
             machine=machine,
-            counts=_counts(targets, base if request.measure is None and request.decide_s is None else None),
+            counts=_counts(targets, base if request.measure is None and request.decide_s is None and request.own_plan is None else None),
             remeasured=request.measure,
             recorded=base is not None and base.recorded,
             accuracy=request.accuracy,

@@ -45,13 +45,12 @@ from ..messages.undecided import RunUndecided
 from ..services import services
 from ..worker import queries
 from ..worker.engine import Engine
+from .factory import MOST_NAME
 from .state import plan_info
 
 blueprint = Blueprint("run_queries", __name__)
 
 MOST_REGRETS = 200
-MOST_NAME = 200
-"""Characters of the name of a file that is given; it is only shown."""
 
 T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")

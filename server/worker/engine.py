@@ -72,6 +72,9 @@ class Engine(Protocol[R]):
     def measure_again(self, record: R, model: Path, candidate: str, terms: Terms, emit: Emit) -> R:
         """Measure one candidate afresh, and search on the costs that are known then."""
 
+    def own_run(self, record: R, model: Path, text: str, name: str, devices: Mapping[str, str], emit: Emit) -> R:
+        """Measure a plan of the user's own, and return a run that has it as its plan; arguments as those of `against`."""
+
     def decided(self, record: R, model: Path, limit_s: float, terms: Terms, emit: Emit) -> R:
         """Measure for some seconds what is undecided, and search on the costs that are known then."""
 
@@ -132,6 +135,9 @@ class Engine(Protocol[R]):
 
     def specs(self, record: R) -> list[Json]:
         """Return the `RunSpec` of every rule tree."""
+
+    def why_not_forms(self, record: R) -> dict[str, str]:
+        """Return form of an artifact → why the plan cannot have it, of the forms that it cannot have."""
 
     def baseline_plan(self, record: R, name: str) -> Json:
         """Return the plan of the target `name` alone, or the greedy one, as the ``plan`` part of a document."""
@@ -194,6 +200,12 @@ class CollageEngine(Engine["RunRecord"]):
         from collage_core.what_if.remeasure import measure_again
 
         return measure_again(record, model, candidate, emit, terms)
+
+    def own_run(self, record: RunRecord, model: Path, text: str, name: str, devices: Mapping[str, str], emit: Emit) -> RunRecord:
+        from collage_core.what_if.given_plan import given_from_text
+        from collage_core.what_if.own_run import own_run
+
+        return own_run(record, given_from_text(text, name), devices, model, emit)
 
     def decided(self, record: RunRecord, model: Path, limit_s: float, terms: Terms, emit: Emit) -> RunRecord:
         from collage_core.what_if.undecided import decided
@@ -280,6 +292,11 @@ class CollageEngine(Engine["RunRecord"]):
         from collage_core.pipeline.run_specs import run_specs
 
         return run_specs(record)
+
+    def why_not_forms(self, record: RunRecord) -> dict[str, str]:
+        from collage_core.rewrite.forms import why_not_forms
+
+        return why_not_forms(record.plan, record.graph)
 
     def baseline_plan(self, record: RunRecord, name: str) -> Json:
         from collage_core.what_if.what_if import baseline_plan

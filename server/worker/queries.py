@@ -125,6 +125,11 @@ def specs(engine: Engine[R], folder: str) -> list[Json]:
     return json_data(engine.specs(load_record(engine, Path(folder))))
 
 
+def why_not_forms(engine: Engine[R], folder: str) -> dict[str, str]:
+    """Return form of an artifact → why the run's plan cannot have it (`ExportInfo.why_not`)."""
+    return engine.why_not_forms(load_record(engine, Path(folder)))
+
+
 def write_candidates(engine: Engine[R], folder: str, run: str) -> str:
     """Write `PackedCandidates` of the run into a file, unless it is there; returns its path."""
     return _kept(Path(folder) / CANDIDATES, lambda: {"run": run, **engine.candidate_table(load_record(engine, Path(folder)))})

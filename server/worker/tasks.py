@@ -54,6 +54,14 @@ def decide(engine: Engine[R], base: str, model: str, limit_s: float, terms: Term
     return keep_record(engine, record, Path(folder))
 
 
+def measure_own(engine: Engine[R], base: str, model: str, text: str, name: str, devices: Mapping[str, str], folder: str) -> Outcome:
+    """Measure a plan of the user's own on the costs of the run in `base`, and whole beside its plan."""
+    with EventReporter() as emit:
+        record = engine.own_run(load_record(engine, Path(base)), Path(model), text, name, devices, emit)
+    engine.save_record(record, Path(folder))
+    return keep_record(engine, record, Path(folder))
+
+
 def build(engine: Engine[R], model: str, form: str, folder: str) -> Outcome:
     """Build and verify the plan in `folder`, in this form; the record says afterwards how that went."""
     record = load_record(engine, Path(folder))

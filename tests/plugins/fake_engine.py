@@ -89,6 +89,18 @@ class FakeEngine(Engine[FakeRecord]):
         emit(Note(f"measured for {limit_s:g} s"))
         return self.search_again(record, terms, emit)
 
+    def own_run(self, record: FakeRecord, model: Path, text: str, name: str, devices: Mapping[str, str], emit: Emit) -> FakeRecord:
+        emit(PhaseStarted("costs"))
+        if text == "slow":
+            time.sleep(600)
+        if text == "wrong":
+            raise CollageError(f"{name} cannot be measured whole: it errs by 0.3", "its costs can be compared all the same", "own_plan")
+        beside = {"name": "the plan of the run", "kind": "search", "total_s": 0.01, "measured_s": 0.0105, "interval_s": 1e-4}
+        row = {**beside, "rounds": 5, "reason": "", "is_plan": False, "partitions": [{"id": "c0", "target": "fast", "nodes": [0, 1]}]}
+        verify = {**record.document["verify"], "measured_s": 0.0125}
+        own = {"plan": document_plan(0.012), "decided_by": "given", "alternatives": [row], "verify": verify}
+        return replace(record, document={**record.document, **own}, constraints=[])
+
     def with_described(self, record: FakeRecord, descriptions: Mapping[str, str], terms: Terms, emit: Emit) -> FakeRecord:
         return replace(record, targets=[*record.targets, *descriptions])
 
@@ -172,6 +184,9 @@ class FakeEngine(Engine[FakeRecord]):
 
     def specs(self, record: FakeRecord) -> list[Json]:
         return []
+
+    def why_not_forms(self, record: FakeRecord) -> dict[str, str]:
+        return {"native": "its plan has 2 partitions"} if "several" in record.named else {}
 
     def baseline_plan(self, record: FakeRecord, name: str) -> Json:
         return document_plan(0.012)

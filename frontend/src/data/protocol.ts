@@ -598,6 +598,20 @@ export interface OptionProblems {
 }
 
 /**
+ * Body of `POST /api/v1/runs/<id>/against`, answered with `Against`; and a part of `RunRequest`.
+ *
+ * Attributes:
+ *     text: A plan of the user's own, in any form that `collage explain --against` takes.
+ *     name: The file that it is from, for messages.
+ *     devices: Device or provider, as the text names it → target.
+ */
+export interface AgainstRequest {
+  text: string;
+  name?: string;
+  devices?: Record<string, string>;
+}
+
+/**
  * Body of `POST /api/v1/runs`; answered with a `RunSnapshot`.
  *
  * Attributes:
@@ -609,6 +623,7 @@ export interface OptionProblems {
  *     base: Id of a run whose costs are used as they are: only the search runs, under the options of the base.
  *     measure: With `base`, id of a candidate of it that is measured afresh first; targets and constraints are those of the base.
  *     decide_s: With `base`, seconds for which what is undecided in it is measured further; targets and constraints are those of the base.
+ *     own_plan: With `base`, a plan of the user's own, which is measured whole beside that of the base, and is the plan of the new run.
  *     toolchain: With `base`, text of a described toolchain that is tried beside its costs; it need not be saved, nor be among `targets`.
  */
 export interface RunRequest {
@@ -633,6 +648,7 @@ export interface RunRequest {
   base?: string | null;
   measure?: string | null;
   decide_s?: number | null;
+  own_plan?: AgainstRequest | null;
   toolchain?: string | null;
 }
 
@@ -665,20 +681,6 @@ export interface DryRun {
 export interface DryRunAnswer {
   dry_run: DryRun | null;
   reason: string;
-}
-
-/**
- * Body of `POST /api/v1/runs/<id>/against`; answered with `Against`.
- *
- * Attributes:
- *     text: A plan of the user's own, in any form that `collage explain --against` takes.
- *     name: The file that it is from, for messages.
- *     devices: Device or provider, as the text names it → target.
- */
-export interface AgainstRequest {
-  text: string;
-  name?: string;
-  devices?: Record<string, string>;
 }
 
 /**
@@ -917,7 +919,8 @@ export interface CancelledInfo {
  *     considered: While costs are measured, the plan that decides what is measured next.
  *     convergence: The course of best total and bound; thinned, so that it is never long.
  *     plan: The best plan so far (costs and transitions may be missing), or the final one.
- *     decided_by: What decided that it is the plan, as in `PlanDecided`; None where nothing was measured whole.
+ *     decided_by: What decided that it is the plan, as in `PlanDecided`, or `given`, of a plan of the user's own; None where nothing
+ *         was measured whole.
  *     alternatives: Baselines and other plans that were measured whole, as in `PlanDecided`.
  *     groups, costs: As in `RunRequest`.
  *     conflict: Indices in `constraints` of a minimal set that cannot hold together.
@@ -953,7 +956,7 @@ export interface RunSnapshot {
   optimal: boolean | null;
   plan: PlanInfo | null;
   baselines: Baseline[];
-  decided_by: "sum" | "whole" | null;
+  decided_by: "sum" | "whole" | "given" | null;
   alternatives: MeasuredPlan[];
   verify: VerifyInfo | null;
   notes: string[];
@@ -1077,12 +1080,14 @@ export interface ArtifactRequest {
  * Attributes:
  *     form: The form of the artifact in it; None where it holds none.
  *     exports: The files that are made when they are asked for, by `GET /api/v1/runs/<id>/exports/<name>`.
+ *     why_not: Form → why the artifact of this plan cannot have it, of the forms that it cannot have.
  */
 export interface ExportInfo {
   files: Shipped[];
   commands: Shipped[];
   form: "module" | "pieces" | "native" | null;
   exports: Shipped[];
+  why_not: Record<string, string>;
 }
 
 /** `GET /api/v1/runs/<id>/log`: the newest decisions of a run, in order; `is_cut` says that there were more. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Against } from "../protocol";
-import { lossLines, parseDevices } from "./own_plan";
+import { lossLines, measureCommand, measuredLines, parseDevices } from "./own_plan";
 
 test("devices are read as the command line reads them", () => {
   expect(parseDevices(" CPU=openvino, CPUExecutionProvider = onnxruntime\n")).toEqual({ devices: { CPU: "openvino", CPUExecutionProvider: "onnxruntime" } });
@@ -18,6 +18,19 @@ test("the apparent loss is said with what it rests on", () => {
   expect(lossLines({ ...own, apparent_loss_s: null, unknown, ignored: ["x"] })).toEqual([
     "its total is not known",
     "not known: 2 nodes from a on tvm: never timed",
-    "1 name of yours are no nodes of the model as it was planned: x",
+    "your plan has 1 name of no node of the model as it was planned: x",
   ]);
+});
+
+test("what both took is said as measured in turns", () => {
+  expect(measuredLines(null)).toEqual([]);
+  expect(measuredLines({ ownS: 5e-3, besideS: 4e-3 })).toEqual(["measured whole in turns, this run's plan takes 4.00 ms and yours 5.00 ms: 1.00 ms faster"]);
+  expect(measuredLines({ ownS: 4e-3, besideS: 5e-3 })[0]).toMatch(/: 1.00 ms slower$/);
+});
+
+test("the command that measures it is one for a shell", () => {
+  expect(measureCommand({ text: "", name: "pasted", devices: {} })).toBe("collage explain plan.json --against mine.txt --measure MODEL");
+  expect(measureCommand({ text: "", name: "it's.log", devices: { CPU: "openvino", "a b": "tvm" } })).toBe(
+    "collage explain plan.json --against 'it'\\''s.log' --as CPU=openvino --as 'a b=tvm' --measure MODEL",
+  );
 });

@@ -1,7 +1,7 @@
 // A plan of the user's own: the devices that it names, and its apparent loss in words. Pure.
 
 import { duration, plural } from "../../base/format";
-import type { Against } from "../protocol";
+import type { Against, AgainstRequest } from "../protocol";
 
 /** The text "CPU=openvino, CUDA=tensorrt" as device → target; the mistake in it where there is one. */
 export function parseDevices(text: string): { devices: Record<string, string> } | { mistake: string } {
@@ -21,8 +21,25 @@ export function lossLines({ apparent_loss_s: lossS, unknown, ignored }: Against)
   const lines = lossS === null ? ["its total is not known"] : [`this run's plan is predicted ${duration(Math.abs(lossS))} ${lossS <= 0 ? "faster" : "slower"} than yours${estimate}`];
   for (const part of unknown.slice(0, FEW)) lines.push(`not known: ${plural(part.nodes.length, "node")} from ${part.names[0] ?? ""} on ${part.target}: ${part.reason}`);
   if (unknown.length > FEW) lines.push(`and ${plural(unknown.length - FEW, "other part")} that are not known`);
-  if (ignored.length > 0) lines.push(`${plural(ignored.length, "name")} of yours are no nodes of the model as it was planned: ${ignored.slice(0, FEW).join(", ")}${ignored.length > FEW ? " …" : ""}`);
+  if (ignored.length > 0) lines.push(`your plan has ${plural(ignored.length, "name")} of no node of the model as it was planned: ${ignored.slice(0, FEW).join(", ")}${ignored.length > FEW ? " …" : ""}`);
   return lines;
 }
+
+/** The times of both plans, measured whole in turns. */
+export function measuredLines(measured: { ownS: number; besideS: number } | null): string[] {
+  if (measured === null) return [];
+  const { ownS, besideS } = measured;
+  return [`measured whole in turns, this run's plan takes ${duration(besideS)} and yours ${duration(ownS)}: ${duration(Math.abs(besideS - ownS))} ${besideS <= ownS ? "faster" : "slower"}`];
+}
+
+/** The command that measures a given plan whole beside that of an exported run. */
+export function measureCommand({ name, devices }: Required<AgainstRequest>): string {
+  const quoted = (text: string): string => (/^[\w./@:=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
+  const named = Object.entries(devices).map(([device, target]) => ` --as ${quoted(`${device}=${target}`)}`);
+  return `collage explain plan.json --against ${quoted(name === PASTED ? "mine.txt" : name)}${named.join("")} --measure MODEL`;
+}
+
+/** The name of a plan that was typed or pasted. */
+export const PASTED = "pasted";
 
 const FEW = 6;

@@ -68,10 +68,19 @@ export function decisionText(run: RunSnapshot): string {
     const apart = next < planS ? ", which is not enough to tell the two apart" : "";
     return `${text}: measured whole, the next plan is ${percent(next, planS, "slower", "faster")}${apart}.`;
   }
+  if (decided_by === "given") return givenText(alternatives, planS);
   const searched = alternatives.find((one) => one.kind === "search");
   const text = `Measuring the whole decided: the sum of this plan is ${percent(plan.total_s, searched?.total_s ?? null, "above", "below")} the least`;
   if (!searched || searched.measured_s === null) return `${text}, but the plan of the least sum is out: ${searched?.reason ?? "it was not measured"}.`;
   return `${text}, but measured whole the plan of the least sum is ${percent(searched.measured_s, planS, "slower", "faster")} (${duration(searched.measured_s)}).`;
+}
+
+/** The words for a plan that the user gave, beside which the plan of the run was measured. */
+function givenText(alternatives: RunSnapshot["alternatives"], planS: number): string {
+  const beside = alternatives.find((one) => !one.is_plan);
+  const besideS = beside?.measured_s ?? null;
+  const measured = beside && besideS !== null ? `: measured whole, ${beside.name} is ${percent(besideS, planS, "slower", "faster")} (${duration(besideS)})` : "";
+  return `The plan was given, and not searched for${measured}.`;
 }
 
 function percent(value: number, base: number | null, more: string, less: string): string {

@@ -64,6 +64,15 @@ export function sideName(ref: string, side: Side): string {
   return plannedRuns.value.find((one) => one.id === ref)?.name || side.name;
 }
 
+/** The measured times of both plans: where one was given and measured, those that were taken in turns with it. */
+export function measuredTimes(plan: Side, against: Side): [number | null, number | null] {
+  const [given, turned] = [ownPlan(againstRef.value)?.measured, ownPlan(planRef.value)?.measured];
+  const isOf = (ref: string): boolean => ref === "" || ref === run.value?.id;
+  if (given && isOf(planRef.value)) return [given.besideS, given.ownS];
+  if (turned && isOf(againstRef.value)) return [turned.ownS, turned.besideS];
+  return [plan.measuredS, against.measuredS];
+}
+
 /** Exchange the two plans. */
 export function swapSides(): void {
   compare(againstRef.peek(), planRef.peek());
@@ -119,7 +128,7 @@ function watchSide(ref: string, into: Target): void {
 
 function ownSide(ref: string): SideState {
   const given = ownPlan(ref);
-  if (given) return { kind: "ready", side: { name: given.answer.name, plan: given.answer.plan, measuredS: null } };
+  if (given) return { kind: "ready", side: { name: given.answer.name, plan: given.answer.plan, measuredS: given.measured?.ownS ?? null } };
   return { kind: "failed", error: { code: "own_plan", message: "that plan of your own is not here any more", hint: "give it again, or choose another plan" } };
 }
 

@@ -1,9 +1,9 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { runSnapshot } from "../../../test/runs";
 import { api } from "../../data/api";
-import type { Against } from "../../data/protocol";
+import type { Against, MeasuredPlan, RunSnapshot } from "../../data/protocol";
 import { keptRun } from "../run/run";
-import { giveOwnPlan, ownPlan, ownPlanError } from "./own_plan";
+import { giveOwnPlan, measureOwnPlan, measuringOwn, type OwnPlan, ownPlan, ownPlanError } from "./own_plan";
 
 const answer: Against = { run: "r1", name: "mine", plan: { total_s: 3e-3, partitions: [], transitions: [], total_interval_s: null }, apparent_loss_s: -1e-3, unknown: [], ignored: [] };
 
@@ -30,4 +30,36 @@ test("a mistake is said before the server is asked, and that of the server after
   expect([ownPlanError.value?.message, ask.mock.calls.length]).toEqual(["no plan was given", 0]);
   expect(await giveOwnPlan("nothing", "mine", "")).toBeNull();
   expect(ownPlanError.value?.message).toBe("holds no plan");
+});
+
+/** Give a plan, and let the run that measures it end as `result`. */
+async function measured(result: Partial<RunSnapshot>): Promise<OwnPlan | undefined> {
+  keptRun.value = runSnapshot({ state: "done", plan: { ...answer.plan, total_s: 2e-3 } });
+  vi.spyOn(api, "against").mockResolvedValue({ ...answer, unknown: [{ id: "c", target: "tvm", nodes: [0], names: ["a"], reason: "never timed" }] });
+  const given = ownPlan((await giveOwnPlan("*=tvm", "mine", "")) ?? "");
+  if (!given) throw new Error("no plan was kept");
+  const run = runSnapshot({ id: "r2", state: "done", ...result });
+  const start = vi.spyOn(api, "startRun").mockResolvedValue(run);
+  vi.spyOn(api, "run").mockResolvedValue(run);
+  await measureOwnPlan(given);
+  expect(start.mock.lastCall?.[0]).toMatchObject({ base: "r1", own_plan: { text: "*=tvm", name: "mine", devices: {} } });
+  expect(measuringOwn.value).toBeNull();
+  return ownPlan(given.ref);
+}
+
+test("a plan that was measured whole has both times, and its costs are known", async () => {
+  const beside: MeasuredPlan = { name: "the plan of the run", kind: "search", total_s: 2e-3, measured_s: 4e-3, interval_s: null, rounds: 5, reason: "", is_plan: false, partitions: 1 };
+  const verify = { measured_s: 5e-3, additive_error_s: null, max_rel_error: 0, accuracy: 1e-3, reference: null, errors: {}, interval_s: null, apart: false, gap: "" };
+  const given = await measured({ plan: { ...answer.plan, total_s: 3.5e-3 }, verify, alternatives: [beside] });
+  expect(given?.measured).toEqual({ ownS: 5e-3, besideS: 4e-3 });
+  expect([given?.answer.plan.total_s, given?.answer.apparent_loss_s, given?.answer.unknown]).toEqual([3.5e-3, 2e-3 - 3.5e-3, []]);
+});
+
+test("what keeps it from being measured is said, and a stop is none", async () => {
+  const error = { code: "own_plan", message: "mine cannot be measured whole: it errs by 0.3", hint: "" };
+  expect((await measured({ state: "failed", error }))?.measured).toBeNull();
+  expect(ownPlanError.value).toEqual(error);
+  ownPlanError.value = null;
+  expect((await measured({ state: "cancelled" }))?.measured).toBeNull();
+  expect(ownPlanError.value).toBeNull();
 });

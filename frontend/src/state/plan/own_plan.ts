@@ -2,18 +2,21 @@
 // the page.
 
 import { signal } from "@preact/signals";
-import { api } from "../../data/api";
+import { api, asApiError } from "../../data/api";
 import { parseDevices } from "../../data/plan/own_plan";
-import type { Against } from "../../data/protocol";
+import type { Against, AgainstRequest, RunSnapshot } from "../../data/protocol";
 import { Asking } from "../asking";
-import { run } from "../run/run";
+import { cancelOnceStarted, ended, run } from "../run/run";
 
 export const OWN = "own:";
 
 /** A given plan, by the reference under which it is compared. */
 export interface OwnPlan {
   ref: string;
+  given: Required<AgainstRequest>;
   answer: Against;
+  /** Both plans measured whole in turns; null where they were not. */
+  measured: { ownS: number; besideS: number } | null;
 }
 
 export const ownPlans = signal<readonly OwnPlan[]>([]);
@@ -32,14 +35,52 @@ export async function giveOwnPlan(text: string, name: string, devicesText: strin
     ownPlanError.value = { code: "own_plan", message, hint: "mistake" in read ? "such as CPU=openvino" : "paste one, or choose a file" };
     return null;
   }
-  const answer = await asking.ask(() => api.against(current.id, { text, name, devices: read.devices }));
+  const given = { text, name, devices: read.devices };
+  const answer = await asking.ask(() => api.against(current.id, given));
   if (answer === null) return null;
   const ref = `${OWN}${++count}`;
-  ownPlans.value = [...ownPlans.peek(), { ref, answer }];
+  ownPlans.value = [...ownPlans.peek(), { ref, given, answer, measured: null }];
   return ref;
 }
 
 /** The given plan of a reference; undefined where the page has none, such as after it was loaded again. */
 export function ownPlan(ref: string): OwnPlan | undefined {
   return ownPlans.value.find((one) => one.ref === ref);
+}
+
+/** The run that measures a given plan, once the server has answered, and its phase; null while none does. */
+export const measuringOwn = signal<{ ref: string; requested: Promise<RunSnapshot>; phase: string } | null>(null);
+
+/** Measure what is not known of a given plan, then it and the plan of the shown run whole, as a run of its own. */
+export async function measureOwnPlan({ ref, given }: OwnPlan): Promise<void> {
+  const base = run.peek();
+  if (!base?.plan || measuringOwn.peek()) return;
+  ownPlanError.value = null;
+  const requested = api.startRun({ model: base.model, targets: base.targets, base: base.id, own_plan: given });
+  measuringOwn.value = { ref, requested, phase: "waiting" };
+  try {
+    const started = await requested;
+    await ended(started, (now) => void (measuringOwn.value = { ref, requested, phase: now.phase ?? "waiting" }));
+    finish(ref, base, await api.run(started.id)); // with all that only the final snapshot says of the comparison
+  } catch (error) {
+    ownPlanError.value = asApiError(error);
+  } finally {
+    measuringOwn.value = null;
+  }
+}
+
+function finish(ref: string, base: RunSnapshot, result: RunSnapshot): void {
+  if (result.state === "cancelled") return;
+  const [ownS, besideS] = [result.verify?.measured_s ?? null, result.alternatives.find((one) => !one.is_plan)?.measured_s ?? null];
+  const { plan } = result;
+  if (result.state === "failed" || !plan || ownS === null || besideS === null) {
+    ownPlanError.value = result.error ?? { code: "failed", message: "it could not be measured", hint: "" };
+    return;
+  }
+  const lossS = base.plan ? base.plan.total_s - plan.total_s : null;
+  ownPlans.value = ownPlans.peek().map((one) => (one.ref === ref ? { ...one, measured: { ownS, besideS }, answer: { ...one.answer, plan, apparent_loss_s: lossS, unknown: [] } } : one));
+}
+
+export async function stopMeasuringOwn(): Promise<void> {
+  await cancelOnceStarted(measuringOwn.peek()?.requested ?? null);
 }

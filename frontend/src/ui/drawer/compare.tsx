@@ -13,7 +13,7 @@ import { comparedCsv } from "../../data/tables/csv";
 import { isAllCompared, overlay } from "../../state/display";
 import { saveText } from "../../state/download";
 import { model } from "../../state/model/model";
-import { againstRef, againstSide, planDifference, planRef, planSide, sideName, swapSides, type Side } from "../../state/plan/compare";
+import { againstRef, againstSide, measuredTimes, planDifference, planRef, planSide, sideName, swapSides, type Side } from "../../state/plan/compare";
 import { run } from "../../state/run/run";
 import { PlanChoice } from "../graph/plan_choice";
 import { Choice } from "../widgets/choice";
@@ -96,9 +96,8 @@ function Totals({ plan, against, found }: { plan: Side; against: Side; found: Di
     predictedLine(plan.plan, against.plan),
     ["of that, transitions", duration(found.planTransitionsS), duration(found.againstTransitionsS), signedDuration(found.planTransitionsS - found.againstTransitionsS)],
   ];
-  if (plan.measuredS !== null && against.measuredS !== null) {
-    lines.push(["measured", duration(plan.measuredS), duration(against.measuredS), signedDuration(plan.measuredS - against.measuredS)]);
-  }
+  const [planS, againstS] = measuredTimes(plan, against);
+  if (planS !== null && againstS !== null) lines.push(["measured", duration(planS), duration(againstS), signedDuration(planS - againstS)]);
   return (
     <table class="compared" aria-label="Totals">
       <thead>

@@ -2,13 +2,14 @@
 
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import { lossLines } from "../../data/plan/own_plan";
+import { lossLines, measureCommand, measuredLines, PASTED } from "../../data/plan/own_plan";
 import { againstRef, compare, planRef } from "../../state/plan/compare";
-import { giveOwnPlan, isCosting, ownPlan, ownPlanError } from "../../state/plan/own_plan";
+import { giveOwnPlan, isCosting, measureOwnPlan, measuringOwn, type OwnPlan, ownPlan, ownPlanError, stopMeasuringOwn } from "../../state/plan/own_plan";
+import { cannotMeasure } from "../../state/run/remeasuring";
+import { CopyButton } from "../widgets/copy_button";
 import { ErrorCard } from "../widgets/error_card";
 
 const FORMS = "A plan file, JSON {name: target} or [{target, nodes}], lines NAME=TARGET, a verbose log of ONNX Runtime, or HETERO affinities";
-const PASTED = "pasted";
 
 /** The form; `close` is called once the plan is compared. */
 export function OwnPlanForm({ close }: { close: () => void }): JSX.Element {
@@ -58,15 +59,47 @@ export function OwnPlanForm({ close }: { close: () => void }): JSX.Element {
   );
 }
 
-/** The apparent loss of the given plan that is compared, and what of it is not known. */
+/** The apparent loss of the given plan that is compared, what of it is not known, and the button that measures both plans whole. */
 export function OwnPlanNote(): JSX.Element | null {
   const given = ownPlan(againstRef.value) ?? ownPlan(planRef.value);
   if (!given) return null;
   return (
     <div class="note" role="status">
-      {lossLines(given.answer).map((line) => (
+      {[...lossLines(given.answer), ...measuredLines(given.measured)].map((line) => (
         <p key={line}>{line}</p>
       ))}
+      {given.measured === null && <MeasureOwn given={given} />}
+      {ownPlanError.value && <ErrorCard error={ownPlanError.value} />}
     </div>
+  );
+}
+
+function MeasureOwn({ given }: { given: OwnPlan }): JSX.Element {
+  const going = measuringOwn.value;
+  if (cannotMeasure.value !== null) {
+    const command = measureCommand(given.given);
+    return (
+      <p>
+        It cannot be measured whole here: {cannotMeasure.value}. Where this run was measured, this does it: <code>{command}</code>
+        <CopyButton text={command} label="Copy the command that measures both plans whole" />
+      </p>
+    );
+  }
+  if (going !== null) {
+    return (
+      <p>
+        {going.ref === given.ref ? `Measuring both plans whole: ${going.phase} … ` : "Another plan of yours is being measured … "}
+        <button type="button" onClick={() => void stopMeasuringOwn()}>
+          Stop
+        </button>
+      </p>
+    );
+  }
+  return (
+    <p>
+      <button type="button" title="Build your plan and this run's, check both, and time them in turns; what is not known of yours is measured first" onClick={() => void measureOwnPlan(given)}>
+        Measure both whole
+      </button>
+    </p>
   );
 }

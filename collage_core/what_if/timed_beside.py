@@ -1,0 +1,80 @@
+"""`timed_beside`: another plan of a run's model and the plan of the run, both built, checked and timed whole in turns.
+
+A run, a plan and the model enter; times and reasons leave. Artifacts are built in a folder that is gone afterwards; nothing is kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..events import Emit, ignore
+from ..pipeline.additive_error import additive_error_s
+from ..pipeline.compare_whole import compare_whole
+from ..pipeline.discover import Phases
+from ..pipeline.finalists import RIVAL, SEARCHED, Finalist, WholeTime, alternatives
+from ..pipeline.record import RunRecord
+from ..pipeline.timing_gap import Surroundings, timing_gap
+from ..rewrite.plan import Plan
+from ..rules.spec import HOST_TARGET
+from .trial_setup import check_measurable, model_of
+
+BESIDE = "the plan of the run"
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Two plans that were timed whole in turns: that of a run, and the other one.
+
+    Attributes:
+        verify: The other one against the reference, as a document's ``verify``; None where it could not be built.
+        reason: Why the other one was not timed; empty where it was.
+        rows: Both as a document's ``alternatives``; the other one is the plan.
+    """
+
+    plan: WholeTime
+    other: WholeTime
+    verify: dict[str, Any] | None
+    reason: str
+    rows: list[dict[str, Any]]
+
+
+def timed_beside(record: RunRecord, other: Plan, name: str, source: str | Path, emit: Emit = ignore) -> Beside:
+    """Build the plan of `record` and another, compare both with the reference, and time them whole in turns.
+
+    Args:
+        name: That of the other one, for events.
+
+    Raises:
+        CollageError: the run was not measured on this machine, a toolchain is not usable, the file has another model, or the run's own
+            plan cannot be built any more. What keeps the other one from being timed is a `Beside.reason` instead.
+    """
+    from ..pipeline.assemble_and_verify import build_and_verify
+
+    for target in dict.fromkeys([*record.plan.used_targets, *other.used_targets]):
+        if target != HOST_TARGET:
+            check_measurable(record, target)
+    phases = Phases(emit)
+    with phases("load"):
+        model = model_of(record, source)
+    both = [_finalist(BESIDE, SEARCHED, record.plan), _finalist(name, RIVAL, other)]
+    with build_and_verify(model, record.plan, model.seeded_inputs(), phases, emit, None) as built:
+        found = compare_whole(built, both, emit)
+        surroundings = Surroundings.since(built.load)
+    verify = _verify(other, both[1].verify, found.times[1], surroundings)
+    return Beside(found.times[0], found.times[1], verify, both[1].reason, alternatives(both, found.times, 1))
+
+
+def _finalist(name: str, kind: str, plan: Plan) -> Finalist:
+    known = all(part.cost_s is not None for part in plan.partitions if part.target != HOST_TARGET)
+    return Finalist({name: kind}, plan, (), (len(plan.partitions), 0), kind == SEARCHED, plan.total_s if known else None)
+
+
+def _verify(plan: Plan, checked: dict[str, Any] | None, time: WholeTime, around: Surroundings) -> dict[str, Any] | None:
+    """Return what was `checked` of a plan, with its time."""
+    if checked is None or time.measured_s is None:
+        return checked
+    timed = {"measured_s": time.measured_s, "interval_s": time.interval_s, "rounds": time.rounds, "accuracy": plan.accuracy}
+    verify = {**checked, **timed, "additive_error_s": additive_error_s(plan, time.measured_s)}
+    return {**verify, "gap": timing_gap(plan, verify, around)}
