@@ -12,7 +12,8 @@ _SOURCE_POSITION = re.compile(r"^(?:\[\d\d:\d\d:\d\d\] )?(?:\S*/)?\S+\.(?:cc|cpp
 def one_line(error: BaseException | str) -> str:
     """Return the first line of `error` that says something, without source paths, of at most `LONGEST` characters.
 
-    A line that ends with a colon announces the next one, which is added. An exception without a message gives the name of its class; a `KeyError` or a bare assertion keeps that name in front.
+    A line that ends with a colon announces the next one, which is added. An exception without a message gives the name of its class; a
+    `KeyError` or a bare assertion keeps that name in front.
     """
     text = error if isinstance(error, str) else str(error)
     lines = [(said, line.rstrip().endswith(":")) for line in text.splitlines() if (said := _text_of(line))]

@@ -116,7 +116,8 @@ from pathlib import Path
 from tvm import relax
 folder = Path(sys.argv[1])
 module = tvm.ir.load_json((folder / "module.json").read_text())
-entries = [name.name_hint for name, one in module.functions_items() if isinstance(one, relax.Function) and "Codegen" not in (one.attrs or {})]
+functions = [(name.name_hint, one) for name, one in module.functions_items() if isinstance(one, relax.Function)]
+entries = [name for name, one in functions if "Codegen" not in (one.attrs or {})]
 module = relax.transform.RunCodegen(entry_functions=entries)(module)
 with np.load(folder / "arrays.npz") as arrays:
     given = [arrays[f"given{at}"] for at in range(sum(name.startswith("given") for name in arrays))]
