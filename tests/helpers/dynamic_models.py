@@ -1,4 +1,4 @@
-"""Models with open dimensions: a detector of any picture, a decoder step over any past, a loop and branches over any rows.
+"""Models with dynamic dimensions: a detector of any picture, a decoder step over any past, a loop and branches over any rows.
 
 Each has the inputs of any size that fit it: `any_inputs`.
 """
@@ -17,7 +17,7 @@ Inputs = dict[str, np.ndarray]
 
 
 @dataclass(frozen=True)
-class OpenModel:
+class DynamicCase:
     """A model, and sizes of its dimensions.
 
     Attributes:
@@ -47,7 +47,7 @@ _BOXES = """g (float[1,3,h,w] image) => (float[k,4] found) {
 }"""
 
 
-def open_detector() -> ModelProto:
+def dynamic_detector() -> ModelProto:
     """Return a detector of pictures of any height and width; it gives as many boxes [?, 4] as there are, at most 10 of each class."""
     constants = {
         "w1": weights(8, 3, 3, 3, seed=1) / 3,
@@ -85,7 +85,7 @@ _STEP = f"""g (float[1,1,16] x, float[1,{HEADS},past,{WIDTH}] old_keys, float[1,
 }}"""
 
 
-def open_decoder() -> ModelProto:
+def dynamic_decoder() -> ModelProto:
     """Return a decoder step that reads keys and values [1, 2, past, 8], and returns them with one row more."""
     constants = {name: weights(16, 16, seed=seed) / 4 for seed, name in enumerate(("wq", "wk", "wv", "wo"))}
     constants |= {"split": np.array([1, 1, HEADS, WIDTH]), "merged": np.array([1, 1, 16]), "scale": np.array(WIDTH**-0.5, np.float32)}
@@ -116,7 +116,7 @@ _LSTM = f"""g (float[n,{WIDTH}] x, float[1,{WIDTH}] h0, float[1,{WIDTH}] c0) => 
 }}"""
 
 
-def open_lstm_loop() -> ModelProto:
+def dynamic_lstm_loop() -> ModelProto:
     """Return a `Loop` around an LSTM cell that makes as many turns as ``x`` has rows."""
     constants = {"w": weights(WIDTH, 4 * WIDTH, seed=1), "u": weights(WIDTH, 4 * WIDTH, seed=2), "zero": np.array(0)}
     return model_of(_LSTM, constants, opset=18)
@@ -137,7 +137,7 @@ _BRANCHES = f"""g (float[n,{WIDTH}] x) => (float[n,{WIDTH}] y) {{
 }}"""
 
 
-def open_branches() -> ModelProto:
+def dynamic_branches() -> ModelProto:
     """Return an `If` over two branches, by the sign of the sum of ``x``, which has any number of rows."""
     constants = {"zero": np.array(0, np.float32), "w": weights(WIDTH, WIDTH, seed=4), "v": weights(1, WIDTH, seed=5)}
     return model_of(_BRANCHES, constants, opset=18)
@@ -175,9 +175,9 @@ def collecting_loop() -> ModelProto:
     return model_of(_COLLECTING, {"w": weights(WIDTH, WIDTH)}, opset=18)
 
 
-OPEN: Mapping[str, OpenModel] = {
-    "detector": OpenModel(open_detector, {"image": "1,3,{16,40},32"}, _picture, (16, 40, 24, 52, 64)),
-    "decoder": OpenModel(open_decoder, {"old_keys": "1,2,{1,9},8"}, _step, (1, 9, *range(10, 30))),
-    "loop": OpenModel(open_lstm_loop, {"x": "{2,5},8"}, _rows, (2, 5, 1, 3, 11, 17)),
-    "if": OpenModel(open_branches, {"x": "{1,6},8"}, lambda size, seed: {"x": weights(size, WIDTH, seed=seed)}, (1, 6, 2, 9, 30)),
+DYNAMIC: Mapping[str, DynamicCase] = {
+    "detector": DynamicCase(dynamic_detector, {"image": "1,3,{16,40},32"}, _picture, (16, 40, 24, 52, 64)),
+    "decoder": DynamicCase(dynamic_decoder, {"old_keys": "1,2,{1,9},8"}, _step, (1, 9, *range(10, 30))),
+    "loop": DynamicCase(dynamic_lstm_loop, {"x": "{2,5},8"}, _rows, (2, 5, 1, 3, 11, 17)),
+    "if": DynamicCase(dynamic_branches, {"x": "{1,6},8"}, lambda size, seed: {"x": weights(size, WIDTH, seed=seed)}, (1, 6, 2, 9, 30)),
 }

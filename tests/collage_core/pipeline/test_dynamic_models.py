@@ -1,4 +1,4 @@
-"""From a file with open dimensions to an artifact, which computes what ONNX Runtime does on 50 random inputs, of planned sizes and others.
+"""From a file with dynamic dimensions to an artifact that is right on 50 random inputs, of planned sizes and others.
 
 The encoder of `test_for_shapes.py` is another such model. Loops that the host cannot run go to a toolchain as a whole.
 """
@@ -20,8 +20,8 @@ from collage_core.rewrite.runtime.artifact import Artifact
 from collage_core.rewrite.runtime.shaped_artifact import DynamicModel, ShapedArtifact, open_artifact
 from collage_core.rules.candidate import CandidatePartition
 from collage_core.toolchains.registry import get
+from tests.helpers.dynamic_models import DYNAMIC, WIDTH, collecting_loop, growing_loop
 from tests.helpers.models import weights, write
-from tests.helpers.open_models import OPEN, WIDTH, collecting_loop, growing_loop
 
 TARGETS = ("onnxruntime", "openvino")
 pytestmark = pytest.mark.skipif(not get("openvino").availability().usable, reason=get("openvino").availability().reason)
@@ -56,9 +56,9 @@ def in_order(outputs: Arrays) -> Arrays:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", OPEN)
+@pytest.mark.parametrize("name", DYNAMIC)
 def test_50_inputs_of_several_shapes_are_right(name: str, tmp_path: Path) -> None:
-    model, out = OPEN[name], tmp_path / "out"
+    model, out = DYNAMIC[name], tmp_path / "out"
     path = write(tmp_path, model.make())
     partition(path, targets=TARGETS, costs=mixed, shapes=model.shapes, other_shapes="onnxruntime", out=out)
     assert {*TARGETS} <= targets_in(out / "shapes")
