@@ -1,4 +1,4 @@
-"""What `FuseTIR` refuses is kept from it: kernels without a call, and kernels of open shapes beside those of fixed ones."""
+"""Kept from `FuseTIR` because it refuses them: kernels without a call, and kernels of open shapes beside those of fixed ones."""
 
 from __future__ import annotations
 
