@@ -53,6 +53,7 @@ def report_text(record: RunRecord, timeout_s: float) -> str:
     _writer(REPORT)  # a missing server is told before a process is started
     with tempfile.TemporaryDirectory(prefix="collage-report-") as name:
         folder = Path(name)
+        (folder / "run").mkdir()
         record.save(folder / "run")
         with Worker(environment={"COLLAGE_HOME": str(folder / "home")}) as worker:
             worker.call(_write_report, str(folder / "run"), str(folder / "report.html"), timeout_s=timeout_s)

@@ -100,7 +100,8 @@ class RunRequest(RunOptions):
         base: Id of a run whose costs are used as they are: only the search runs, under the options of the base.
         measure: With `base`, id of a candidate of it that is measured afresh first; targets and constraints are those of the base.
         decide_s: With `base`, seconds for which what is undecided in it is measured further; targets and constraints are those of the base.
-        own_plan: With `base`, a plan of the user's own, which is measured whole beside that of the base, and is the plan of the new run.
+        own_plan: With `base`, an `AgainstRequest`: a plan of the user's own, which is measured whole beside that of the base, and is that
+            of the new run.
         toolchain: With `base`, text of a described toolchain that is tried beside its costs; it need not be saved, nor be among `targets`.
     """
 
@@ -112,7 +113,7 @@ class RunRequest(RunOptions):
     base: str | None = None
     measure: str | None = None
     decide_s: float | None = None
-    own_plan: AgainstRequest | None = None
+    own_plan: dict[str, Any] | None = None
     toolchain: str | None = None
 
 

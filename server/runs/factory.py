@@ -18,6 +18,7 @@ from collage_core.what_if.terms import Terms
 from ..config import ServerConfig
 from ..http.errors import Problem, not_found
 from ..http.request_checks import check_groups, check_positive, check_targets, switched_off
+from ..http.validation import read
 from ..messages.requests import AgainstRequest, OptionProblem, OptionProblems, RunOptions, RunRequest
 from ..messages.runs import RunMarks, RunSnapshot, TargetCounts
 from ..models.store import FixedInputs, ModelStore
@@ -70,7 +71,7 @@ class RunFactory:
             raise Problem(400, "invalid", "'costs' count in place of those of a base, and there is none", "give the 'base'")
         check_positive("decide_s", request.decide_s)
         if request.own_plan is not None:
-            return self._measure_own(request, request.own_plan)
+            return self._measure_own(request, read(AgainstRequest, request.own_plan))
         if request.measure is not None or request.decide_s is not None:
             return self._measure_more(request)
         return self._search(request) if request.base is not None else self._partition(request)

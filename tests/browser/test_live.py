@@ -309,6 +309,35 @@ def test_what_is_undecided_is_measured_on_by_a_click(live: Live, model: str, ope
     expect(section).to_contain_text(re.compile("Measured on, and .*; its predicted total changes by −3.00 ms"))
 
 
+def test_a_plan_of_the_users_own_is_measured_whole_by_a_click(live: Live, model: str, open_page: OpenPage) -> None:
+    done = live.ended(live.start(model, "fast")["id"])
+    page = open_page(f"{live.address}?model={model}&run={done['id']}").page
+    show_tab(page, "Compare")
+
+    def give(text: str) -> None:
+        page.get_by_role("button", name="Your own…").click()
+        page.get_by_role("textbox", name=re.compile("^Your own plan")).fill(text)
+        page.get_by_role("form", name="Your own plan").get_by_role("button", name="Compare").click()
+
+    note = page.locator("div.note")
+    give("*=fast")
+    expect(note).to_contain_text("not known: 1 node from b on other")
+    note.get_by_role("button", name="Measure both whole").click()
+    expect(note).to_contain_text("measured whole in turns, this run's plan takes 10.5 ms and yours 12.5 ms: 2.00 ms faster")
+    expect(note).not_to_contain_text("not known")
+    expect(page.get_by_role("row", name=re.compile(r"^measured 12\.5 ms 10\.5 ms|^measured 10\.5 ms 12\.5 ms"))).to_be_visible()
+    give("wrong")
+    note.get_by_role("button", name="Measure both whole").click()
+    expect(note.get_by_role("alert")).to_contain_text("pasted cannot be measured whole: it errs by 0.3")
+    give("slow")
+    note.get_by_role("button", name="Measure both whole").click()
+    expect(note).to_contain_text("Measuring both plans whole: costs …")
+    note.get_by_role("button", name="Stop").click()
+    expect(note.get_by_role("button", name="Measure both whole")).to_be_visible()
+    show_tab(page, "Runs")
+    expect(page.get_by_role("table", name="Runs")).to_contain_text("your own plan, pasted")
+
+
 def test_partitions_are_timed_inside_the_whole_by_a_click(live: Live, model: str, open_page: OpenPage) -> None:
     done = live.ended(live.start(model, "fast")["id"])
     page = open_page(f"{live.address}?model={model}&run={done['id']}&overlay=cost").page

@@ -9,6 +9,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from collage_core.model.samples import registry as samples
+from collage_core.pipeline.record import RunRecord
+from collage_core.results.notebook_html import Page as Frame
+from collage_core.results.notebook_html import result_html
+
 from .conftest import PATIENCE_MS, OpenPage
 from .explorer import Explorer
 from .test_access import AXE, FAULTS
@@ -142,6 +147,27 @@ def test_nothing_that_needs_a_server_is_offered(report: Page) -> None:
     assert report.locator(".panel-body").inner_text() == before
     expect(report.get_by_role("menu")).to_have_count(0)
     expect(report.locator(".error-card")).to_have_count(0)
+
+
+def test_a_notebook_shows_it_in_a_frame_of_its_own_origin(browser: Browser, saved: Path) -> None:
+    """The graph is the real one: a node that is clicked says why, and the search is stepped; the notebook cannot be reached from there."""
+    record = RunRecord.load(Path(samples.__file__).parent / "recorded" / f"{SAMPLE}.json.gz")
+    context = browser.new_context(viewport={"width": 1200, "height": 900}, offline=True)
+    context.set_default_timeout(PATIENCE_MS)
+    page = context.new_page()
+    faulty: list[str] = []
+    page.on("pageerror", lambda error: faulty.append(str(error)))
+    page.set_content(result_html(record, Frame(saved.read_text())))
+    shown = page.frame_locator("iframe")
+    shown.locator('.stage [data-name="relu1"]').click()
+    expect(shown.locator(".candidate").first).to_be_visible()
+    shown.get_by_role("tab", name="Search").click()
+    shown.get_by_role("button", name="One step on").click()
+    expect(shown.locator(".replay-position")).to_have_text("step 2 of 59")
+    assert page.evaluate("() => document.querySelector('iframe').contentDocument") is None
+    expect(page.get_by_role("row")).to_have_count(1 + len(record.plan.partitions))
+    context.close()
+    assert faulty == []
 
 
 def test_it_can_be_used_by_everyone(report: Page) -> None:

@@ -104,7 +104,7 @@ export async function startAddress(): Promise<void> {
   if (address.model ?? address.run ?? address.sample ?? config.model) modelState.value = { kind: "loading", what: address.sample ?? "the model" };
   await Promise.all([loadModels(), applyAddress(address, true)]);
   void loadToolchains();
-  effect(write);
+  if (location.protocol !== "about:") effect(write); // in a frame of a notebook the document has no address of its own
   end();
 }
 

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from collage_core.errors import CollageError
-from collage_core.rewrite.forms import form_for
+from collage_core.rewrite.forms import form_for, why_not_forms
 from collage_core.rewrite.partition_models import PartitionModel
+from collage_core.rewrite.plan import PlacedPartition, Plan, PlannedModel
 from collage_core.toolchains.registry import get
+from tests.helpers.graphs import graph
 from tests.helpers.small_models import node, sub_model, tensor
 
 
@@ -67,6 +69,41 @@ def test_a_form_that_a_plan_cannot_have_is_refused_with_the_reason(form: str, pa
     assert caught.value.message.startswith(f"the artifact cannot be {form}: {said}")
     assert "the form auto" in caught.value.hint
     assert found("auto", parts, outputs) != form
+
+
+def why_not(lines: list[str], parts: list[tuple[str, tuple[int, ...]]]) -> dict[str, str]:
+    """The reasons that are told of a plan for the graph of `lines`; `parts` are its partitions, each a target with its nodes."""
+    of = graph(lines)
+    known = {"cost_s": 1.0, "source": "mock"}
+    placed = []
+    for index, (target, nodes) in enumerate(parts):
+        names, ops = tuple(of.nodes[node].name for node in nodes), tuple(of.nodes[node].op for node in nodes)
+        placed.append(PlacedPartition(id=f"p{index}", target=target, nodes=nodes, names=names, ops=ops, **known))
+    plan = Plan(model=PlannedModel(name="m", hash="0"), targets=(), total_s=1.0, partitions=tuple(placed))
+    return why_not_forms(plan, of)
+
+
+CHAIN = ["a: Relu <- x", "b: Relu <- a", "c: Relu <- b"]
+
+
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        ([("onnxruntime", (0, 1, 2))], {}),
+        ([("onnxruntime", (0, 1)), ("openvino", (2,))], {"native": "its plan has 2 partitions"}),
+        ([("onednn", (0, 1, 2))], {"native": "onednn has no files of its own"}),
+        ([("tvm", (0, 1, 2))], {"native": "tvm has no files of its own", "pieces": "partition p0 is on tvm, whose kernels"}),
+        ([("described", (0, 1, 2))], {"native": "described has no files of its own"}),
+    ],
+)
+def test_the_reasons_are_known_before_anything_is_built(parts: list[tuple[str, tuple[int, ...]]], said: dict[str, str]):
+    found = why_not(CHAIN, parts)
+    assert set(found) == set(said)
+    assert all(found[form].startswith(reason) for form, reason in said.items())
+
+
+def test_an_output_that_the_partition_only_renames_keeps_the_plan_from_being_native():
+    assert why_not(["a: Relu <- x", "b: Identity <- a"], [("onnxruntime", (0,)), ("host", (1,))])["native"].startswith("its plan has 2")
 
 
 def test_a_constant_that_is_no_plain_memory_stays_in_a_module():

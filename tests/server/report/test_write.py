@@ -10,12 +10,16 @@ from collage_server.report.write import write_report
 
 from collage_core.cli.main import collage
 from collage_core.errors import CollageError
+from collage_core.model.samples import registry as samples
 from tests.helpers.report import answers_in, config_of
 
 MOST_BYTES = 3_000_000
+MARK = {"long": pytest.mark.long, "slow": pytest.mark.slow}
 
 QUICK = "mini_mnist"
 LONG = ("crnn", "gpt2", "quantised", "squeezenet")
+RECORDED = sorted(path.name.removesuffix(".json.gz") for path in (Path(samples.__file__).parent / "recorded").glob("*.json.gz"))
+"""Every sample with a recorded run; some are built in seconds and others in minutes."""
 
 
 @pytest.fixture(autouse=True)
@@ -53,8 +57,9 @@ def test_a_recorded_run_as_a_file(tmp_path: Path) -> None:
     check(file.read_text(), QUICK)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("sample", LONG)
+@pytest.mark.parametrize(
+    "sample", [pytest.param(name, marks=MARK["long" if name in LONG else "slow"]) for name in RECORDED if name != QUICK]
+)
 def test_recorded_runs_of_samples(tmp_path: Path, sample: str) -> None:
     write_report(sample, tmp_path / "report.html")
     check((tmp_path / "report.html").read_text(), sample)

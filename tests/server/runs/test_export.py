@@ -51,6 +51,9 @@ def test_its_contents_are_told_beforehand(live: Live, model: str) -> None:
         names = [one["name"] for one in told["commands"]]
         assert (names[0], names[-1]) == (first, "collage explain plan.json --node 0")
         assert told["form"] == ("module" if run == measured else None)
+        assert told["why_not"] == {}
+    several = live.ended(live.start(model, "fast", constraints=[{"kind": "veto", "node": "a", "target": "several"}])["id"])["id"]
+    assert live.get(f"runs/{several}/export/contents")["why_not"] == {"native": "its plan has 2 partitions"}
     crashed = live.ended(live.start(model, "crash")["id"])["id"]
     for path in ("export", "export/contents"):
         refused = requests.get(f"{live.address}api/v1/runs/{crashed}/{path}", timeout=30)

@@ -64,6 +64,23 @@ def test_what_is_undecided_is_measured_for_a_while_as_a_run_with_costs_of_its_ow
         assert (answer.status_code, answer.json()["error"]["message"]) == (400, message)
 
 
+def test_a_plan_of_the_users_own_is_a_run_that_the_constraints_of_its_base_do_not_bind(
+    live: Live, model: str, base: dict[str, Any]
+) -> None:
+    given = {"text": "*=fast", "name": "mine.txt", "devices": {"CPU": "fast"}}
+    done = live.ended(live.start(model, "other", base=base["id"], own_plan=given)["id"])
+    assert (done["state"], done["base"], done["has_own_costs"], done["constraints"]) == ("done", base["id"], True, [])
+    assert (done["targets"], done["plan"]["total_s"], done["decided_by"]) == (base["targets"], 0.012, "given")
+    assert (done["verify"]["measured_s"], [one["measured_s"] for one in done["alternatives"]]) == (0.0125, [0.0105])
+    assert [row["name"] for row in live.get("runs")["runs"] if row["id"] == done["id"]] == ["your own plan, mine.txt"]
+    assert live.get(f"runs/{base['id']}")["plan"] == base["plan"], "the base stays as it was"
+    wrong = live.ended(live.start(model, "fast", base=base["id"], own_plan={"text": "wrong"})["id"])
+    assert (wrong["state"], wrong["error"]["code"]) == ("failed", "own_plan")
+    for body, code in (({"own_plan": given}, "invalid"), ({"own_plan": {"name": "no text"}, "base": base["id"]}, "invalid")):
+        answer = requests.post(f"{live.address}api/v1/runs", json={"model": model, "targets": ["fast"], **body}, timeout=30)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (400, code)
+
+
 def test_regrets_are_told_when_asked_for(live: Live, base: dict[str, Any]) -> None:
     got = live.post(f"runs/{base['id']}/regrets", {"candidates": ["c0", "unknown"]})
     assert got == {"run": base["id"], "regrets": [{"id": "c0", "regret_s": None, "regret_at_least_s": 0.25, "in_no_plan": False}]}

@@ -41,6 +41,7 @@ async function measured(result: Partial<RunSnapshot>): Promise<OwnPlan | undefin
   const run = runSnapshot({ id: "r2", state: "done", ...result });
   const start = vi.spyOn(api, "startRun").mockResolvedValue(run);
   vi.spyOn(api, "run").mockResolvedValue(run);
+  vi.spyOn(api, "runs").mockResolvedValue({ runs: [] });
   await measureOwnPlan(given);
   expect(start.mock.lastCall?.[0]).toMatchObject({ base: "r1", own_plan: { text: "*=tvm", name: "mine", devices: {} } });
   expect(measuringOwn.value).toBeNull();

@@ -7,6 +7,7 @@ import { parseDevices } from "../../data/plan/own_plan";
 import type { Against, AgainstRequest, RunSnapshot } from "../../data/protocol";
 import { Asking } from "../asking";
 import { cancelOnceStarted, ended, run } from "../run/run";
+import { loadRuns } from "../run/runs";
 
 export const OWN = "own:";
 
@@ -56,7 +57,7 @@ export async function measureOwnPlan({ ref, given }: OwnPlan): Promise<void> {
   const base = run.peek();
   if (!base?.plan || measuringOwn.peek()) return;
   ownPlanError.value = null;
-  const requested = api.startRun({ model: base.model, targets: base.targets, base: base.id, own_plan: given });
+  const requested = api.startRun({ model: base.model, targets: base.targets, base: base.id, own_plan: { ...given } });
   measuringOwn.value = { ref, requested, phase: "waiting" };
   try {
     const started = await requested;
@@ -66,6 +67,7 @@ export async function measureOwnPlan({ ref, given }: OwnPlan): Promise<void> {
     ownPlanError.value = asApiError(error);
   } finally {
     measuringOwn.value = null;
+    void loadRuns();
   }
 }
 

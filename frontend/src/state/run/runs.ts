@@ -47,7 +47,8 @@ export function watchRuns(): void {
 
 let newest = 0;
 
-async function loadRuns(): Promise<void> {
+/** Fetch the list anew, such as after a run ended beside the shown one. */
+export async function loadRuns(): Promise<void> {
   const mine = ++newest;
   try {
     const list = await api.runs();
