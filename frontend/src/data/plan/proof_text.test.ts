@@ -11,6 +11,7 @@ test("a plan is called optimal only where the shown total is the least", () => {
   expect(text({ optimal: true, lower_bound_s: 1e-3 })).toBe("within noise (+40.9 µs)");
   expect(text({ optimal: false, lower_bound_s: 1e-3, plan: { ...plan, total_interval_s: 1e-6 } })).toBe("stopped early: at most 40.9 µs above the best");
   expect(text({ optimal: false, lower_bound_s: 1e-3, decided_by: "whole" })).toBe("chosen by measuring the whole");
+  expect(text({ optimal: false, lower_bound_s: 1e-3, decided_by: "given" })).toBe("given, not searched for");
   expect(text({ optimal: true, lower_bound_s: 1e-3, plan: { ...plan, total_interval_s: null } })).toBe("at most 40.9 µs above the best");
   expect(text({ optimal: null })).toBe("");
   expect(text({ optimal: false, lower_bound_s: 0 })).toBe("");

@@ -53,6 +53,12 @@ describe("decisionText", () => {
     expect(decisionText({ ...run, decided_by: "sum", alternatives: next.slice(1) })).toBe("The sum of the costs decided: no other plan was measured whole.");
   });
 
+  test("says of a plan that was given what the plan of the run took beside it", () => {
+    const run = runSnapshot({ verify: VERIFY, decided_by: "given", alternatives: [measured("the plan of the run", "search", 1e-3, 2.12e-3)] });
+    expect(decisionText(run)).toBe("The plan was given, and not searched for: measured whole, the plan of the run is 6.0 % slower (2.12 ms).");
+    expect(decisionText({ ...run, alternatives: [] })).toBe("The plan was given, and not searched for.");
+  });
+
   test("says nothing where nothing was measured whole", () => {
     expect(decisionText(runSnapshot())).toBe("");
     expect(decisionText(runSnapshot({ decided_by: "sum" }))).toBe("");
