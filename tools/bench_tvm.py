@@ -90,7 +90,7 @@ class Result:
 
     @property
     def is_behind(self) -> bool:
-        """True where fusion mode is surely slower than `FuseOps`, by more than a tie; it is where one of them did not run."""
+        """True if fusion mode is surely slower than `FuseOps`, by more than a tie, or if one of them did not run."""
         found = self.times(FUSION)
         return found is None or found.high < TIE
 

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-import onnx
 import tvm
 from tvm import relax
 from tvm_ffi.registry import register_global_func
@@ -21,7 +20,7 @@ from ..base.isolation.errors import WorkerError
 from ..base.isolation.worker import Worker
 from ..errors import CollageError
 from ..model.base import SubModel
-from ..model.relax.flat_model import flat_model
+from ..model.relax.flat_model import flat_model, operators_of
 from ..toolchains import registry
 from ..toolchains.base import check_boundary
 from ..toolchains.nchwc_models import REORDER_TARGET
@@ -114,8 +113,7 @@ def refused(target: str, name: str, function: relax.Function, reason: str) -> Co
     """
     words = set(re.findall(r"\w+", reason))
     with suppress(CollageError):
-        nodes = onnx.load_model_from_string(flat_model(name, function)[0].onnx).graph.node
-        about = dict.fromkeys(node.name.partition("/")[0] for node in nodes if node.op_type in words)
+        about = dict.fromkeys(binding for binding, op in operators_of(name, function) if op in words)
         where = f", binding {', '.join(map(repr, about))}" if about else ""
         return CollageError(f"{target} cannot take the function {name!r}{where}: {reason}", _HINT, "toolchain")
     return CollageError(f"{target} cannot take the function {name!r}: {reason}", _HINT, "toolchain")

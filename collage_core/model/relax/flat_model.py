@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from onnx import ModelProto
 from tvm import relax
 
 from ...errors import CollageError
@@ -34,6 +35,16 @@ def flat_model(name: str, function: relax.Function) -> tuple[SubModel, tuple[int
     order = tuple(parameters.index(var) for var in region.inputs.values())
     outputs = tuple(Tensor(value.name, tensor.type) for value, tensor in zip(ordered, outputs, strict=True))
     return SubModel(proto.SerializeToString(), inputs, outputs), order
+
+
+def operators_of(name: str, function: relax.Function) -> list[tuple[str, str]]:
+    """Return the name of the binding and the ONNX operator of each node that a flat function becomes, in order.
+
+    Raises:
+        CollageError: as `flat_model`.
+    """
+    nodes = ModelProto.FromString(flat_model(name, function)[0].onnx).graph.node
+    return [(node.name.partition("/")[0], node.op_type) for node in nodes]
 
 
 def _outputs(name: str, region: Region, function: relax.Function) -> tuple[Tensor, ...]:

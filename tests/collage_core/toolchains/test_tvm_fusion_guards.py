@@ -1,4 +1,4 @@
-"""Kept from `FuseTIR` because it refuses them: kernels without a call, and kernels of open shapes beside those of fixed ones."""
+"""Guards of TVM's fusion: kernels without a call, and kernels of open shapes beside those of fixed ones, never reach `FuseTIR`."""
 
 from __future__ import annotations
 
