@@ -179,7 +179,9 @@ def test_what_no_toolchain_can_take_stays_and_divides() -> None:
     told = {"report": report, "emit": lambda event: notes.append(event.text) if isinstance(event, Note) else None}
     made = CollagePartition(["onnxruntime"], costs="roofline", threads=1, budget_s=12, **told)(Several)
     parts = [found for found in (re.fullmatch(r"region main\.\d, \d of 3: (.*) s of 12 s for measuring", note) for note in notes) if found]
-    assert sum(float(found[1]) for found in parts) == pytest.approx(12, abs=0.1)
+    seconds = [float(found[1]) for found in parts]
+    assert seconds == sorted(seconds), "nothing is measured, so all that one leaves goes to the next"
+    assert seconds[0] < seconds[-1] == 12
     relax.analysis.well_formed(made)
     assert [one.function for one in report.regions].count("main") == 3, "before and after the call, and after the If"
     reasons = {one.name: one.reason for one in report.left["main"]}
