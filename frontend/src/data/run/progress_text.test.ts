@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { runSnapshot } from "../../../test/runs";
-import type { TargetCounts } from "../protocol";
-import { activityText, keptText, remainingS, remainingText, trialTimeText, phaseStates } from "./progress_text";
+import type { RunSnapshot, TargetCounts } from "../protocol";
+import { activityText, keptText, recordedText, remainingS, remainingText, trialTimeText, phaseStates } from "./progress_text";
 
 function counts(name: string, changes: Partial<TargetCounts> = {}): TargetCounts {
   return { name, found: 0, unique: 0, rejected: 0, measured: 0, invalid: 0, cache_hits: 0, built: 0, spared: 0, trials: 0, trials_s: 0, ...changes };
@@ -71,4 +71,12 @@ test("the results that a stopped run keeps", () => {
   expect(keptText(runSnapshot({ counts: [counts("tvm", { trials: 1 })] }))).toContain("1 measured cost is kept");
   expect(keptText(runSnapshot({ counts: [counts("tvm", { cache_hits: 1 })] }))).toContain("had been measured before");
   expect(keptText(runSnapshot())).toBe("Nothing had been measured yet");
+});
+
+test("a recorded plan names the machine that measured, where one did", () => {
+  const text = (state: RunSnapshot["state"], machine: string): string => recordedText(runSnapshot({ state, machine, created: "2026-05-04T10:00:00Z" }));
+  expect(text("recorded", "EPYC, 2 cores")).toBe("recorded on EPYC, 2 cores, 2026-05-04");
+  expect(text("done", "EPYC, 2 cores")).toBe("re-planned over costs recorded on EPYC, 2 cores");
+  expect(text("recorded", "")).toBe("recorded, 2026-05-04");
+  expect(text("done", "")).toBe("re-planned over recorded costs");
 });

@@ -138,3 +138,9 @@ export function keptText(run: RunSnapshot): string {
   if (trials > 0) return `${plural(trials, "measured cost")} ${trials === 1 ? "is" : "are"} kept: the next run goes on from there`;
   return known > 0 ? "Nothing was lost: all costs that it knew had been measured before" : "Nothing had been measured yet";
 }
+
+/** Whose costs the plan of a recorded run, or of one that came in a session, stands on. No machine is named where none measured: costs may be mock ones. */
+export function recordedText({ state, machine, created }: RunSnapshot): string {
+  const at = machine === "" ? "" : ` on ${machine}`;
+  return state === "recorded" ? `recorded${at}, ${created.slice(0, 10)}` : `re-planned over ${at === "" ? "recorded costs" : `costs recorded${at}`}`;
+}

@@ -5,7 +5,7 @@ import { plural } from "../../../base/format";
 import type { RunSnapshot } from "../../../data/protocol";
 import { isReport } from "../../../data/config";
 import { proofText } from "../../../data/plan/proof_text";
-import { briefText, keptText } from "../../../data/run/progress_text";
+import { briefText, keptText, recordedText } from "../../../data/run/progress_text";
 import { hasEnded } from "../../../data/run/reducer";
 import { traceFacts } from "../../../state/replay/player";
 import { run } from "../../../state/run/run";
@@ -33,9 +33,8 @@ function words(current: RunSnapshot): string {
   const measured = current.counts.reduce((sum, one) => sum + one.measured, 0);
   const proved = proofText(current);
   const proof = proved === "" ? "" : `${proved} · `;
-  if (current.state === "recorded") return `${proof}recorded on ${current.machine || "another machine"}, ${current.created.slice(0, 10)}`;
-  if (current.state !== "done") return current.state;
-  if (current.recorded) return `${proof}re-planned over costs recorded on ${current.machine || "another machine"}`;
+  if (current.state !== "done" && current.state !== "recorded") return current.state;
+  if (current.state === "recorded" || current.recorded) return proof + recordedText(current);
   return current.base === null ? `${proof}${plural(measured, "distinct candidate")} measured` : `${proof}re-planned over known costs`;
 }
 
