@@ -325,8 +325,16 @@ class MeasuringLoop:
         self.budget.add_inferences(self.table.best_s)
         planned = self._known_plan()
         if planned is not None:
-            self.budget.has_plan = True
+            self.budget.has_plan = not self._lacks_groups()
             self._tell_better(planned)
+
+    def _lacks_groups(self) -> bool:
+        """Return whether some groups of partitionings have no known cost, and no other target has a plan to beat.
+
+        Then the partitioning is the plan to beat: TVM's fusion mode must not be behind the kernels of `FuseOps`, whatever the budget.
+        """
+        others = set(self.table.by_target) - {HOST_TARGET} - {candidate.target for candidate in self.table.grouped}
+        return not others and bool(self.policy.grouped(self.table))
 
     def _known_plan(self) -> Planned | None:
         """The best plan of known costs; None where they make no plan."""
