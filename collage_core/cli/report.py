@@ -22,5 +22,9 @@ def report(run: str, out: Path | None, model: str | None) -> None:
     then.
     """
     file = out or Path(f"{Path(run).resolve().name}.html")
-    import_module("collage_server.report.write").write_report(run, file, run_model=model)
+    import_module("collage_server.report.write").write_report(run, file, run_model=model, tell=_say_what)
     say(f"wrote {file}", err=True)
+
+
+def _say_what(part: str) -> None:
+    say(f"collecting {part}", err=True)

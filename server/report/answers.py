@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 from urllib.parse import quote
 
 from flask import Flask
 
+from collage_core.base.counted import counted
 from collage_core.errors import CollageError
 
 from ..services import Services
@@ -78,8 +79,15 @@ class Collector:
         return text
 
 
-def collect(app: Flask, run: str) -> tuple[Answers, dict[str, Any]]:
+def tell_nobody(_: str) -> None:
+    """Ignore what is being collected."""
+
+
+def collect(app: Flask, run: str, tell: Callable[[str], None] = tell_nobody) -> tuple[Answers, dict[str, Any]]:
     """Return the answers that the page of `run` needs, and the run's snapshot.
+
+    Args:
+        tell: Called with what is collected next, where that may take long.
 
     Raises:
         CollageError: there is no such run, it has no plan, or its model is not kept any more.
@@ -92,13 +100,15 @@ def collect(app: Flask, run: str) -> tuple[Answers, dict[str, Any]]:
         asked.ask("models", {"sample": run.removeprefix(RECORDED)})
     for read in READS:
         asked.keep(path + read)
+    tell("which targets are worth having, and what is undecided")
     for read in SEARCHED:
         with suppress(CollageError):
             asked.keep(path + read)
     _keep_model(asked, snapshot["model"])
-    _keep_reasons(asked, app.extensions["collage"], run, path)
+    _keep_reasons(asked, app.extensions["collage"], run, path, tell)
     _keep_baselines(asked, path, snapshot)
     _keep_lists(asked, run, snapshot)
+    tell("the trace of its search")
     _keep_trace(asked, run, path)
     return asked.answers, snapshot
 
@@ -109,12 +119,14 @@ def _keep_model(asked: Collector, model: str) -> None:
         asked.keep(path + read)
 
 
-def _keep_reasons(asked: Collector, services: Services, run: str, path: str) -> None:
+def _keep_reasons(asked: Collector, services: Services, run: str, path: str, tell: Callable[[str], None]) -> None:
     """Keep the candidates of every node and all regrets, which the page asks for node by node and row by row."""
     folder, engine = str(services.runs.folder(run)), services.config.engine
+    tell("the candidates of every node")
     packed = services.pool.call(queries.packed_node_candidates, engine, folder, timeout_s=ALL_NODES_S)
     asked.add(f"GET {path}/candidates?node=*", packed)
     ids = json.loads(asked.answers[f"GET {path}/candidates"])["columns"]["id"]
+    tell(f"the regrets of {counted(len(ids), 'candidate')}")
     regrets = services.pool.call(queries.regrets, engine, folder, ids, timeout_s=ALL_NODES_S)
     asked.add(f"POST {path}/regrets", {"run": run, "regrets": regrets})
 

@@ -6,6 +6,7 @@ The id of a run, or its folder, enters; an app that no port serves answers what 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from collage_core.base.home import expanded
@@ -18,15 +19,24 @@ from ..config import ServerConfig
 from ..runs.store import SNAPSHOT, runs_folder
 from ..services import Services
 from ..sessions.from_folder import is_run, open_run
+from .answers import tell_nobody
 from .compose import report_of
 
 
-def write_report(run: str, target: Path, *, with_model: bool = True, run_model: str | None = None) -> None:
+def write_report(
+    run: str,
+    target: Path,
+    *,
+    with_model: bool = True,
+    run_model: str | None = None,
+    tell: Callable[[str], None] = tell_nobody,
+) -> None:
     """Write the report of `run`, a kept run, the folder of one or the sample of a recorded one, to the file `target`.
 
     Args:
         with_model: Look for the model of a run in a folder, so that it is kept with the run; a report does not need it.
         run_model: The file of that model.
+        tell: As `report_of` takes it.
 
     Raises:
         CollageError: as `report_of`, or the file cannot be written.
@@ -38,7 +48,7 @@ def write_report(run: str, target: Path, *, with_model: bool = True, run_model: 
     app, _ = create_app(ServerConfig())
     services: Services = app.extensions["collage"]
     try:
-        text = report_of(app, _known(services, run, with_model, run_model))
+        text = report_of(app, _known(services, run, with_model, run_model), tell)
     finally:
         services.close()
     try:

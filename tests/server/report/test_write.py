@@ -55,6 +55,9 @@ def test_a_recorded_run_as_a_file(tmp_path: Path) -> None:
     done = CliRunner().invoke(collage, ["report", QUICK, "-o", str(file)])
     assert done.exit_code == 0, done.output
     check(file.read_text(), QUICK)
+    said = done.stderr.splitlines()
+    assert [line for line in said if line.startswith("collecting the regrets of ")], "what takes long is told"
+    assert said[-1] == f"wrote {file}"
 
 
 @pytest.mark.parametrize(
