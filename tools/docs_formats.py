@@ -13,7 +13,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Annotated, Any, get_args, get_origin
 
-from docs_markdown import anchor, code, introduction, keys, keys_table, plain, table
+from docs_markdown import FUNCTION, anchor, code, introduction, keys, keys_table, plain, table
 
 from collage_core.base.validation import MustBe
 from collage_core.cost.cost import Cost, Tuned
@@ -152,6 +152,6 @@ def _described_parts() -> Iterator[str]:
     for name, rule in RULES.items():
         yield f"### Rule `{name}`"
         yield introduction(rule)
-        rows = [(code(rule.words.get(key.name, key.name)), key.default, key.meaning) for key in keys(rule)]
+        rows = [(code(rule.words.get(key.name, key.name)), key.default, key.meaning) for key in keys(rule) if FUNCTION not in key.kind]
         if rows:
             yield table(("key", "unless given", "means"), rows)

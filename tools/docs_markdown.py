@@ -10,7 +10,7 @@ import inspect
 import json
 import re
 import types
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields
 from pathlib import PurePath
 from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
@@ -121,6 +121,10 @@ def _default(value: Any, factory: Any) -> str:
     return code("{}" if isinstance(value, Mapping) else f'"{value}"' if isinstance(value, str) else str(value))
 
 
+FUNCTION = "function"
+"""What only Python can give, and no file."""
+
+
 def words(annotation: Any, linked: set[type[Any]] | frozenset[type[Any]] = frozenset()) -> str:
     """Return how JSON holds a value of the type `annotation`, as Markdown."""
     origin, inner = get_origin(annotation), get_args(annotation)
@@ -131,6 +135,8 @@ def words(annotation: Any, linked: set[type[Any]] | frozenset[type[Any]] = froze
     if origin in (Union, types.UnionType):
         made = [words(one, linked) for one in sorted(inner, key=lambda one: one is type(None))]
         return " or ".join(dict.fromkeys(made))
+    if origin is Callable:
+        return FUNCTION
     if origin is not None and issubclass(origin, Mapping):
         return f"object of {words(inner[1], linked)}"
     if origin is tuple and Ellipsis not in inner:

@@ -96,7 +96,7 @@ class Result(RunRecord):
     def _page(self) -> Page:
         """The page with this run; made once, since that takes seconds."""
         if len(self.graph) > MOST_NODES:
-            return Page(reason=f"the model has {len(self.graph)} nodes; export(folder, ['report']) writes it for a browser")
+            return Page(reason=f"the model has {counted(len(self.graph), 'node')}; export(folder, ['report']) writes it for a browser")
         try:
             return Page(report_text(self, REPORT_S))
         except CollageError as error:

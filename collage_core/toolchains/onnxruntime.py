@@ -25,7 +25,6 @@ from .base import Availability, Kernel, Toolchain, ToolchainError, unbound_outpu
 from .buffers import array_at, buffer_dtype
 from .external_package import is_external, make_package, onnx_of
 from .int8_products import refusal
-from .onnxruntime_casts import with_unique_casts
 from .reasons import one_line
 
 if TYPE_CHECKING:
@@ -317,6 +316,8 @@ def _session_options(threads: int, spinning: Mapping[str, str]) -> Any:
 
 def _package(path: Path, source: bytes) -> bytes:
     """Return the optimised model at `path` as a package; what it did not change of `source` stays in files that are there."""
+    from .onnxruntime_casts import with_unique_casts
+
     optimised = with_unique_casts(path.read_bytes())
     if not may_name_files(optimised):
         return optimised

@@ -100,5 +100,7 @@ def test_the_limits_of_exported_costs_are_those_of_the_validation() -> None:
     assert docs_formats.must_be(FIELD_TYPES["error"]) == "a finite number, not negative or null"
     page = docs_formats.format_page()
     assert "| `threads` | a whole number from 1 to 1048576 | Threads that the kernel was given. |" in page
+    assert "| `max_depth` |" in page
+    assert "`grows`" not in page, "no file can hold a function"
     assert docs_formats.plan_schema().startswith("{")
     assert "(format-runrequest)=" in docs_formats.message_page()

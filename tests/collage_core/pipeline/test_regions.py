@@ -130,7 +130,7 @@ def test_the_budget_is_shared_out_and_said(monkeypatch: pytest.MonkeyPatch) -> N
     assert notes == ["region main.1, 1 of 2: 30 s of 40 s for measuring", "region main.0, 2 of 2: 10 s of 40 s for measuring"]
     given.clear()
     record = replace(record, document={**record.document, "budget": {"spent_s": 17.0, "tuned_s": 5.0}})
-    partition_regions("model.py", replace(options, tune_s=20))
+    partition_regions("model.py", Options(("tvm",), budget_s=40, tune_s=20))
     assert given == [("main.1", 30, 15), ("main.0", 28, 15)], "what the first run leaves goes to the next"
 
 
