@@ -40,6 +40,7 @@ class Boundaries:
     Attributes:
         maker: The node of each tensor, or `HOST`.
         readers: The nodes that read each tensor.
+        reader_bits: The same of what nodes make: the first of them, and all as bits relative to that.
         is_output: Whether the host reads each tensor.
         makes: For each node the tensors that it makes.
         order: The nodes, each after all that it reads from.
@@ -59,6 +60,7 @@ class Boundaries:
                 self.maker.append(node)
                 self.readers.append(())
                 self.is_output.append(True)
+        self.reader_bits = [_NEVER if maker == HOST else _span(readers, 0) for maker, readers in zip(self.maker, self.readers, strict=True)]
         self._index_by_node()
         self._boundaries: dict[IndexSet, Boundary] = {}
 
@@ -151,8 +153,10 @@ def _span(nodes: Sequence[int], node: int) -> tuple[int, int]:
     """Return the first of `nodes` relative to `node`, and all of them as bits relative to the first; `_NEVER` where there are none."""
     if not nodes:
         return _NEVER
-    first = min(nodes)
-    return first - node, sum({1 << one - first for one in nodes})
+    first, bits = min(nodes), 0
+    for one in nodes:
+        bits |= 1 << one - first
+    return first - node, bits
 
 
 _known: WeakKeyDictionary[SearchProblem, Boundaries] = WeakKeyDictionary()

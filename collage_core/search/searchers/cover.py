@@ -86,6 +86,7 @@ class Cover:
     ):
         self.problem = problem
         self.boundaries = boundaries_of(problem)
+        self._reader_bits = self.boundaries.reader_bits
         self.weights = weights or Weights(problem, usable)
         self._forbidden = [sorted(members) for members in forbidden]
         self._usable = usable
@@ -181,10 +182,8 @@ class Cover:
         return known
 
     def _has_later_reader(self, tensor: int, first: int, covered: int) -> bool:
-        readers = self.boundaries.readers[tensor]
-        return readers[-1] >= first + covered.bit_length() or any(
-            reader >= first and not covered >> reader - first & 1 for reader in readers
-        )
+        start, bits = self._reader_bits[tensor]
+        return (bits << start - first if start >= first else bits >> first - start) & ~covered != 0
 
     def _advance(self, taken: tuple[int, ...], move: Move) -> tuple[int, ...] | None:
         """Return `taken` with the candidate of `move`; None when that completes a forbidden combination."""
