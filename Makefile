@@ -13,8 +13,9 @@ SUITE ?=
 # Python and pytest keep what they compile, or each of some thousand processes compiles it again.
 unexport PYTHONDONTWRITEBYTECODE
 
-# Tests go to the workers by duration (tests/helpers/spread.py); at the end stand the twenty longest. Many of the short ones wait, for
-# a page or a process: four workers keep two cores busy. One process reads all of them first, so that not each has to compile them.
+# Tests go to the workers by duration (tests/helpers/spread.py); at the end stand the twenty longest. Many wait, for a page, a process or a
+# second of their own: four workers keep two cores busy with the short ones, three with the long ones. One process reads all of them first,
+# so that not each has to compile them.
 PYTEST_SPREAD = $(BIN)/pytest --dist worksteal --durations 20 --durations-min 1
 
 .PHONY: help setup run test test-long test-durations lint lint-python lint-page format page-test page-and-lint python-test chromium postgres torch docs-generator docs \
@@ -33,7 +34,7 @@ test: setup chromium postgres ## all that must pass before a commit
 	@$(MAKE) --no-print-directory --jobs 2 page-and-lint python-test
 
 test-long: setup chromium postgres torch docs-generator ## the tests that take long: whole runs, kills in all phases, fleets, all examples
-	COLLAGE_TEST_EXAMPLES=all $(PYTEST_SPREAD) -n 2 -m "(long or examples) and not slow" $(PYTEST)
+	COLLAGE_TEST_EXAMPLES=all $(PYTEST_SPREAD) -n 3 -m "(long or examples) and not slow" $(PYTEST)
 
 slow: setup ## every toolchain on all node tests of ONNX and many random models; then damaged input for each border, a minute each
 	$(PYTEST_SPREAD) -n 2 -m slow $(PYTEST)
