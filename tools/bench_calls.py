@@ -1,6 +1,6 @@
-"""`make bench-calls`: what an artifact's call costs beyond its kernels, whether idle thread pools slow the busy one, and telemetry.
+"""`make bench-calls`: what a call costs beyond its kernels, whether idle thread pools slow the busy one, telemetry, and start-up.
 
-It takes `--only` and `--threads`. It prints six tables, and PASS or FAIL for each goal; it exits with status 1 when one fails.
+It takes `--only` and `--threads`. It prints seven tables, and PASS or FAIL for each goal; it exits with status 1 when one fails.
 Contenders are timed in turn, round by round, and compared within each round. Every table's rows run in processes of their own. It takes
 a few minutes. docs/benchmarks.md says what is measured and how.
 """
@@ -8,11 +8,9 @@ a few minutes. docs/benchmarks.md says what is measured and how.
 from __future__ import annotations
 
 import argparse
-import json
 import multiprocessing
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -24,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from bench_calls_fresh import LIMITS_S, STEPS, alone_s, start_s
 from bench_calls_models import MODELS, conv_chain, one_product, relu_chain, sum_of
 
 from collage_core.base.cores import usable_cores
@@ -44,6 +43,7 @@ LIBRARIES = ("onednn", "blas")
 ROUNDS = 41
 POOL_ROUNDS = 15
 TELEMETRY_ROUNDS = 31
+START_ROUNDS = 9
 BATCH_S = 4e-3
 """In a round each contender runs for about that long, and the median of its calls counts."""
 MOST_OVERHEAD = 0.03
@@ -64,6 +64,7 @@ def main() -> int:
         "libraries": libraries,
         "pools": pools,
         "telemetry": telemetry,
+        "start": start,
     }
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", choices=parts, action="append", help="one part; repeatable")
@@ -443,28 +444,6 @@ def _open_plan(plan: str, threads: int, environment: Mapping[str, str]) -> list[
         return [artifact_of(models, targets, threads, Path(folder) / "artifact").bind({"t0": drawn(models[0])})]
 
 
-STEPS = ("import", "session", "call")
-ONNXRUNTIME_ALONE = """
-import json, sys, time
-import numpy as np
-begin = time.perf_counter()
-import onnxruntime as ort
-imported = time.perf_counter()
-options = ort.SessionOptions()
-options.intra_op_num_threads = int(sys.argv[2])
-session = ort.InferenceSession(sys.argv[1], options)
-made = time.perf_counter()
-feed = {"x": np.load(sys.argv[1] + ".npy")}
-samples = []
-for _ in range(500):
-    start = time.perf_counter()
-    session.run(None, feed)
-    samples.append(time.perf_counter() - start)
-print(json.dumps([imported - begin, made - imported, sorted(samples)[250]]))
-"""
-"""ONNX Runtime without anything of ours, whose package turns its telemetry off."""
-
-
 def telemetry(threads: Sequence[int]) -> list[str]:
     """Compare ONNX Runtime with its telemetry off, as we have it, and on: fresh processes in turns, the first thread count alone."""
     model = MODELS["conv"]()
@@ -475,7 +454,7 @@ def telemetry(threads: Sequence[int]) -> list[str]:
         np.save(f"{path}.npy", drawn(model))
         for index in range(TELEMETRY_ROUNDS):
             for name in ("off", "on") if index % 2 else ("on", "off"):
-                seconds[name].append(_alone_s(path, threads[0], name == "off"))
+                seconds[name].append(alone_s(path, threads[0], is_off=name == "off"))
     rows = []
     for step, off, on in zip(STEPS, zip(*seconds["off"], strict=True), zip(*seconds["on"], strict=True), strict=True):
         ratio = compared(off, on)
@@ -484,14 +463,24 @@ def telemetry(threads: Sequence[int]) -> list[str]:
     return []
 
 
-def _alone_s(path: Path, threads: int, is_off: bool) -> list[float]:
-    """Return the seconds of `STEPS` in a fresh process, whose home is the folder of the model."""
-    home = {name: str(path.parent) for name in ("HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME")}
-    environment = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"} | home
-    environment |= {"ORT_DISABLE_TELEMETRY": "1"} if is_off else {}
-    command = [sys.executable, "-c", ONNXRUNTIME_ALONE, str(path), str(threads)]
-    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True, timeout=120)
-    return list(map(float, json.loads(done.stdout)))
+def start(threads: Sequence[int]) -> list[str]:
+    """Compare how long a fresh process takes that opens and runs an artifact, beside one that does the same with its toolchains alone."""
+    model, rows, verdicts = MODELS["conv"](), [], []
+    for form, most_s in LIMITS_S.items():
+        with tempfile.TemporaryDirectory() as home:
+            assemble(
+                [PartitionModel("onnxruntime", (), model, "all")], model.inputs, [model.outputs[0].name], Path(home), threads[0], form=form
+            )
+            (Path(home) / "alone.onnx").write_bytes(model.onnx)
+            np.save(Path(home) / "x.npy", drawn(model))
+            seconds = start_s(Path(home), form, START_ROUNDS)
+        more = [with_ours - without for without, with_ours in zip(*seconds, strict=True)]
+        low, high = confidence_interval(more)
+        rows.append([form, *(f"{statistics.median(one) * 1e3:.0f}" for one in (*seconds, more)), f"{low * 1e3:.0f} to {high * 1e3:.0f}"])
+        said = f"{form}: a process starts {statistics.median(more):.3f} s later, to be at most {most_s:g} s"
+        verdicts.append(verdict(low <= most_s, said))
+    show("A process that opens an artifact and calls it once, ms", ["form", "toolchains alone", "artifact", "more", "95 %"], rows)
+    return verdicts
 
 
 if __name__ == "__main__":

@@ -122,7 +122,7 @@ def _default(value: Any, factory: Any) -> str:
 
 
 FUNCTION = "function"
-"""What only Python can give, and no file."""
+"""Kind of a value that only Python can give, and no file."""
 
 
 def words(annotation: Any, linked: set[type[Any]] | frozenset[type[Any]] = frozenset()) -> str:

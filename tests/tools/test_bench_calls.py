@@ -6,6 +6,7 @@ import os
 import subprocess
 
 import bench_calls
+import bench_calls_fresh
 import bench_calls_models
 import numpy as np
 import pytest
@@ -59,7 +60,17 @@ def test_telemetry_is_on_in_one_of_two_processes_and_neither_writes_into_the_use
         return subprocess.CompletedProcess(command, 0, "[0.04, 0.008, 0.0001]" if len(seen) % 2 else "[0.04, 0.008, 0.0002]")
 
     monkeypatch.setattr(bench_calls, "TELEMETRY_ROUNDS", 2)
-    monkeypatch.setattr(bench_calls.subprocess, "run", run)
+    monkeypatch.setattr(bench_calls_fresh.subprocess, "run", run)
     assert bench_calls.telemetry([1]) == []
     assert seen == [(None, True), ("1", True), ("1", True), (None, True)]
     assert [line.split(" | ")[0] for line in capsys.readouterr().out.splitlines() if "[" in line] == ["| import", "| session", "| call"]
+
+
+def test_a_process_with_an_artifact_is_held_against_one_with_its_toolchains_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The processes are run for real, once each; how long they take is not looked at but for being told."""
+    monkeypatch.setattr(bench_calls, "START_ROUNDS", 1)
+    verdicts = bench_calls.start([1])
+    assert [line[4:].split(":")[0].strip() for line in verdicts] == ["native", "pieces", "module"]
+    assert [line.split(" | ")[0] for line in capsys.readouterr().out.splitlines() if " to " in line] == ["| native", "| pieces", "| module"]
