@@ -1,7 +1,7 @@
 // The tab "Compare": the totals of two plans, then their regions or nodes; a row shows its nodes on the graph.
 
 import { signal } from "@preact/signals";
-import type { JSX } from "preact";
+import { createRef, type JSX } from "preact";
 import { signedDuration, duration, plural } from "../../base/format";
 import { isReport } from "../../data/config";
 import type { Difference } from "../../data/overlays/difference";
@@ -24,6 +24,12 @@ import { OwnPlanForm, OwnPlanNote } from "./own_plan";
 
 const grain = signal<"regions" | "nodes">("regions");
 const isGiving = signal(false);
+const giveButton = createRef<HTMLButtonElement>();
+
+function stopGiving(): void {
+  isGiving.value = false;
+  giveButton.current?.focus();
+}
 
 export function CompareTab(): JSX.Element {
   const current = run.value;
@@ -41,7 +47,7 @@ export function CompareTab(): JSX.Element {
           Show on the graph
         </button>
         {!isReport && (
-          <button type="button" aria-expanded={isGiving.value} title="Hold a plan of your own, or a runtime's own assignment, against this one" onClick={() => (isGiving.value = !isGiving.value)}>
+          <button ref={giveButton} type="button" aria-expanded={isGiving.value} title="Hold a plan of your own, or a runtime's own assignment, against this one" onClick={() => (isGiving.value = !isGiving.value)}>
             Your own…
           </button>
         )}
@@ -60,7 +66,7 @@ export function CompareTab(): JSX.Element {
         </label>
         {planDifference.value && <SaveMenu what="the comparison" formats={[{ name: "CSV", says: "Save every region of the two plans", save: saveCompared }]} />}
       </div>
-      {isGiving.value ? <OwnPlanForm close={() => (isGiving.value = false)} /> : <Body />}
+      {isGiving.value ? <OwnPlanForm close={stopGiving} /> : <Body />}
     </div>
   );
 }

@@ -1,6 +1,6 @@
 // The form for a plan of the user's own in the tab "Compare", and what its comparison rests on.
 
-import { useSignal } from "@preact/signals";
+import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { lossLines, measureCommand, measuredLines, PASTED } from "../../data/plan/own_plan";
 import { againstRef, compare, planRef } from "../../state/plan/compare";
@@ -11,11 +11,13 @@ import { ErrorCard } from "../widgets/error_card";
 
 const FORMS = "A plan file, JSON {name: target} or [{target, nodes}], lines NAME=TARGET, a verbose log of ONNX Runtime, or HETERO affinities";
 
-/** The form; `close` is called once the plan is compared. */
+// Kept while the form is closed, so that nothing typed is lost.
+const text = signal("");
+const name = signal(PASTED);
+const devices = signal("");
+
+/** The form; `close` is called once the plan is compared, and by Escape. */
 export function OwnPlanForm({ close }: { close: () => void }): JSX.Element {
-  const text = useSignal("");
-  const name = useSignal(PASTED);
-  const devices = useSignal("");
   const take = async (file: File | undefined): Promise<void> => {
     if (!file) return;
     text.value = await file.text();
@@ -29,7 +31,7 @@ export function OwnPlanForm({ close }: { close: () => void }): JSX.Element {
     close();
   };
   return (
-    <form class="own-plan" aria-label="Your own plan" onSubmit={(event) => void submit(event)}>
+    <form class="own-plan" aria-label="Your own plan" onSubmit={(event) => void submit(event)} onKeyDown={(event) => event.key === "Escape" && close()}>
       <label>
         Your own plan <span class="muted">{FORMS}</span>
         <textarea
@@ -48,7 +50,7 @@ export function OwnPlanForm({ close }: { close: () => void }): JSX.Element {
           or its file <input type="file" onChange={(event) => void take(event.currentTarget.files?.[0])} />
         </label>
         <label title="Which target is meant by a device or provider that the plan names">
-          devices (--as) <input type="text" size={30} placeholder="CPUExecutionProvider=onnxruntime" value={devices.value} onInput={(event) => (devices.value = event.currentTarget.value)} />
+          devices <input type="text" size={30} placeholder="CPUExecutionProvider=onnxruntime" value={devices.value} onInput={(event) => (devices.value = event.currentTarget.value)} />
         </label>
         <button type="submit" class="primary" disabled={isCosting.value}>
           Compare
