@@ -28,7 +28,7 @@ def record(chain: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunR
     monkeypatch.setenv("COLLAGE_TOOLCHAINS", "collage_test_toolchains:Numpy,collage_test_toolchains:Partitions")
     shorten(monkeypatch.setattr)
     pin = {"kind": "pin", "nodes": ["mul"], "target": "numpy"}
-    return searched_run(chain, Options(("numpy", "partitions"), max_depth={"": 1}, constraints=(pin,), budget_s=0.5, threads=1))
+    return searched_run(chain, Options(("numpy", "partitions"), max_depth={"": 1}, constraints=(pin,), measure_all=True, threads=1))
 
 
 @pytest.mark.long
