@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-from collage_core.rewrite.runtime.manifest import MODULE, NATIVE, PIECES
+from collage_core.rewrite.runtime.manifest import MODULE
 
 STEPS = ("import", "session", "call")
 ONNXRUNTIME_ALONE = """
@@ -35,8 +35,8 @@ print(json.dumps([imported - begin, made - imported, sorted(samples)[250]]))
 """
 """ONNX Runtime without anything of ours, whose package turns its telemetry off."""
 
-LIMITS_S = {NATIVE: 0.3, PIECES: 0.3, MODULE: 0.3}
-"""Form → most seconds by which a process that opens an artifact may start later than one with its toolchains alone."""
+MOST_LATER_S = 0.3
+"""Most seconds by which a process that opens an artifact may start later than one with its toolchains alone."""
 ALONE = """
 import sys
 import numpy as np

@@ -15,7 +15,7 @@ import onnx
 from onnx import ModelProto, NodeProto
 
 from .external_weights import external_tensors, make_paths_absolute, with_relative_paths, without_external
-from .naming import domain_of, opset_versions
+from .naming import CAST_MARK, domain_of, opset_versions
 from .ort_session import OrtSession, RuntimeRefusal
 from .scopes import all_nodes, captured, has_inner_graph, inner_graphs, read_by
 
@@ -31,8 +31,6 @@ _LEFT_OUT = (
     "WeightBiasQuantization",
     "WhereDummyDq",
 )
-_CAST_MARK = "InsertedPrecisionFreeCast_"
-"""Prefix of tensors that ONNX Runtime computes in float32 because it has no kernel for the smaller float."""
 
 
 def fold(model: ModelProto) -> ModelProto:
@@ -99,7 +97,7 @@ def _with_users_nodes(model: ModelProto, folded: ModelProto) -> tuple[list[NodeP
     maker = {name: node for node in nodes for name in node.output if name}
     _restore_constants(model, folded, maker)
     given = {value.name for value in model.graph.input} | {tensor.name for tensor in folded.graph.initializer}
-    if any(name.startswith(_CAST_MARK) for node in folded.graph.node for name in node.output):
+    if any(name.startswith(CAST_MARK) for node in folded.graph.node for name in node.output):
         _restore_casts(model, maker, given)
     available = given | maker.keys()
     same = _dropped_identities(model, available)
@@ -134,7 +132,7 @@ def _may_stay(user: NodeProto, node: NodeProto, available: Container[str]) -> bo
     if not has_inner_graph(user):
         return True
     inside = (name for graph in inner_graphs(node) for inner in all_nodes(graph) for name in inner.output)
-    return any(name.startswith(_CAST_MARK) for name in inside) and all(name in available for name in captured(user))
+    return any(name.startswith(CAST_MARK) for name in inside) and all(name in available for name in captured(user))
 
 
 def _restore_constants(model: ModelProto, folded: ModelProto, maker: dict[str, NodeProto]) -> None:
@@ -204,12 +202,12 @@ def _computation_key(node: NodeProto) -> bytes:
 
 
 def _without_casts(node: NodeProto) -> NodeProto:
-    if not any(name.startswith(_CAST_MARK) for name in (*node.input, *node.output)):
+    if not any(name.startswith(CAST_MARK) for name in (*node.input, *node.output)):
         return node
     made = NodeProto()
     made.CopyFrom(node)
-    made.input[:] = [name.removeprefix(_CAST_MARK) for name in node.input]
-    made.output[:] = [name.removeprefix(_CAST_MARK) for name in node.output]
+    made.input[:] = [name.removeprefix(CAST_MARK) for name in node.input]
+    made.output[:] = [name.removeprefix(CAST_MARK) for name in node.output]
     return made
 
 

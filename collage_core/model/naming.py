@@ -10,6 +10,8 @@ from .scopes import inner_graphs
 
 ONNX_DOMAINS = ("", "ai.onnx")
 """Both stand for ONNX's own operators."""
+CAST_MARK = "InsertedPrecisionFreeCast_"
+"""Prefix of tensors that ONNX Runtime computes in float32 because it has no kernel for the smaller float."""
 
 
 def domain_of(node: NodeProto) -> str:

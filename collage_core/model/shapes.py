@@ -115,8 +115,7 @@ def dynamic_inputs(model: ModelProto) -> list[str]:
 
 def sizes_hint(sizes: Mapping[str, Sequence[int]]) -> str:
     """Return the hint for a model that is refused with these shapes of its dynamic inputs."""
-    options = [_option(name, shape) for name, shape in sizes.items()]
-    shown = " ".join(options[:MOST_EXAMPLES]) + (" …" if len(options) > MOST_EXAMPLES else "")
+    shown = _joined([_option(name, shape) for name, shape in sizes.items()])
     return f"the sizes of its inputs may not fit each other, say others: {shown}; else check the model with `onnx.checker`"
 
 
@@ -214,11 +213,10 @@ def _open(value: ValueInfoProto, index: int, rest: Sequence[ValueInfoProto], sym
     """Return the error for the dynamic dimension `index` of `value`, with an example of the options for all of `rest` that need one."""
     likely = dict(symbols)
     options = [option for option in (_example(other, likely, side) for other in rest) if option]
-    shown = " ".join(options[:MOST_EXAMPLES]) + (" …" if len(options) > MOST_EXAMPLES else "")
     what = "its shape" if len(options) == 1 else "the shapes of the inputs"
     called = f" ({_symbol(_dims(value)[index])!r})" if _symbol(_dims(value)[index]) else ""
     message = f"input {value.name!r} {_written(value)} has the dynamic dimension {index}{called}"
-    return CollageError(message, f"say {what}, such as {shown}", "open_shape")
+    return CollageError(message, f"say {what}, such as {_joined(options)}", "open_shape")
 
 
 def _example(value: ValueInfoProto, symbols: dict[str, int], side: int) -> str:
@@ -238,3 +236,7 @@ def _option(name: str, shape: Sequence[int]) -> str:
     """Return ``--shape`` for an input, as a shell reads it."""
     sizes = ",".join(map(str, shape))
     return f"--shape {shlex.quote(f'{name}={sizes}')}"
+
+
+def _joined(options: Sequence[str]) -> str:
+    return " ".join(options[:MOST_EXAMPLES]) + (" …" if len(options) > MOST_EXAMPLES else "")

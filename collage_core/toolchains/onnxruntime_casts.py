@@ -10,20 +10,19 @@ from collections.abc import Iterator, Mapping
 
 from onnx import GraphProto, ModelProto
 
+from ..model.naming import CAST_MARK
 from ..model.scopes import inner_graphs
-
-MARK = "InsertedPrecisionFreeCast_"
 
 
 def with_unique_casts(model: bytes) -> bytes:
-    """Return the serialised `model` with the tensors that `MARK` begins renamed where inner graphs make them."""
-    if MARK.encode() not in model:
+    """Return the serialised `model` with the tensors that `CAST_MARK` begins renamed where inner graphs make them."""
+    if CAST_MARK.encode() not in model:
         return model
     proto = ModelProto.FromString(model)
     graphs = list(_inner(proto.graph))
     for number, graph in enumerate(graphs):
         made = {tensor.name for tensor in graph.initializer} | {name for node in graph.node for name in node.output}
-        _rename(graph, {name: f"{name}/{number}" for name in made if name.startswith(MARK)})
+        _rename(graph, {name: f"{name}/{number}" for name in made if name.startswith(CAST_MARK)})
     return proto.SerializeToString() if graphs else model
 
 

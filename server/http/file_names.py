@@ -1,6 +1,14 @@
-"""`plain_name`: names of downloads without what a file's name cannot have."""
+"""`attachment`: a response that the browser saves as a file; `plain_name`: names of such files without what they cannot have."""
 
 from __future__ import annotations
+
+from flask import Response
+
+
+def attachment(response: Response, name: str) -> Response:
+    """Return `response` as a file to save under `name`."""
+    response.headers.set("Content-Disposition", "attachment", filename=name)
+    return response
 
 
 def plain_name(name: str) -> str:

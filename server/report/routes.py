@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flask import Blueprint, Response, current_app
 
-from ..http.file_names import plain_name
+from ..http.file_names import attachment, plain_name
 from ..services import services
 from .compose import report_of
 
@@ -15,7 +15,4 @@ blueprint = Blueprint("reports", __name__)
 def get_report(run: str) -> Response:
     services().runs.folder(run)
     text = report_of(current_app._get_current_object(), run)  # type: ignore[attr-defined]
-    response = Response(text, mimetype="text/html")
-    name = f"{plain_name(services().runs.get(run).model_name)}-{run}-report.html"
-    response.headers.set("Content-Disposition", "attachment", filename=name)
-    return response
+    return attachment(Response(text, mimetype="text/html"), f"{plain_name(services().runs.get(run).model_name)}-{run}-report.html")

@@ -14,7 +14,7 @@ from ..base.json_files import read_json
 from ..base.run_files import PLAN, record_file
 from ..http.answers import answer, json_body
 from ..http.asker import asker_left
-from ..http.file_names import plain_name
+from ..http.file_names import attachment, plain_name
 from ..messages.requests import CheckOptions, RunRequest
 from ..messages.runs import ArtifactRequest, RunList, RunMarks
 from ..report.compose import report_of
@@ -104,7 +104,7 @@ def build_artifact(run: str) -> Response:
 def export_run(run: str) -> Response:
     folder = services().runs.folder(run)
     snapshot = services().runs.get(run)
-    return _named(Response(archive(folder, snapshot), mimetype="application/zip"), f"{plain_name(snapshot.model_name)}-{run}.zip")
+    return attachment(Response(archive(folder, snapshot), mimetype="application/zip"), f"{plain_name(snapshot.model_name)}-{run}.zip")
 
 
 @blueprint.get("/runs/<run>/export/contents")
@@ -122,12 +122,12 @@ def export_file(run: str, name: str) -> Response:
     snapshot = services().runs.get(run)
     if file.make is None:
         response = Response(_SERVED[file.format](run), mimetype=file.mimetype)
-        return _named(response, f"{plain_name(snapshot.model_name)}-{name}")
+        return attachment(response, f"{plain_name(snapshot.model_name)}-{name}")
     model = str(services().models.file(snapshot.model)[0]) if file.needs_model else None
     made = Path(services().pool.call(write_export, str(record), model, name, timeout_s=EXPORT_TIMEOUT_S, should_stop=asker_left()))
     content = made.open("rb")
     made.unlink()
-    return _named(send_file(content, mimetype=file.mimetype), f"{plain_name(snapshot.model_name)}-{name}")
+    return attachment(send_file(content, mimetype=file.mimetype), f"{plain_name(snapshot.model_name)}-{name}")
 
 
 def _report(run: str) -> str:
@@ -140,9 +140,3 @@ def _session(run: str) -> Iterator[bytes]:
 
 _SERVED: dict[str, Callable[[str], str | Iterator[bytes]]] = {"report": _report, "session": _session}
 """Format that no worker process makes → what makes it of the run of an id."""
-
-
-def _named(response: Response, name: str) -> Response:
-    """Return `response` as a file to save under `name`."""
-    response.headers.set("Content-Disposition", "attachment", filename=name)
-    return response

@@ -11,6 +11,7 @@ from collage_core.base.home import home
 
 from ..http.answers import answer
 from ..http.errors import Problem
+from ..http.file_names import attachment
 from ..services import services
 from .open import open_session
 from .save import Contents, contents_of_model, contents_of_run, session_pieces
@@ -46,6 +47,4 @@ def _with_model() -> bool:
 
 
 def _file(contents: Contents) -> Response:
-    response = Response(session_pieces(contents), mimetype="application/zip")
-    response.headers.set("Content-Disposition", "attachment", filename=contents.file_name)
-    return response
+    return attachment(Response(session_pieces(contents), mimetype="application/zip"), contents.file_name)

@@ -7,7 +7,8 @@ from onnx import ModelProto
 
 from collage_core.graph.dataflow_graph import Tensor, TensorType
 from collage_core.model.base import SubModel
-from collage_core.toolchains.onnxruntime_casts import MARK, with_unique_casts
+from collage_core.model.naming import CAST_MARK
+from collage_core.toolchains.onnxruntime_casts import with_unique_casts
 from collage_core.toolchains.registry import get
 from tests.helpers.models import model_of, weights
 from tests.helpers.small_models import reference
@@ -42,12 +43,12 @@ def test_what_is_saved_is_read_again_and_computes_the_same() -> None:
 
 
 def test_inner_graphs_have_names_of_their_own_and_read_those_around_them() -> None:
-    text = f"""g (float[2] x, bool c) => (float[2] y) {{ {MARK}o = Relu(x) y = If(c) <
-        then_branch = t () => (float[2] a) {{ {MARK}x = Neg({MARK}o) a = If(c) <
-            then_branch = u () => (float[2] d) {{ {MARK}x = Abs({MARK}o) d = Relu({MARK}x) }},
-            else_branch = v () => (float[2] f) {{ f = Relu({MARK}x) }}
+    text = f"""g (float[2] x, bool c) => (float[2] y) {{ {CAST_MARK}o = Relu(x) y = If(c) <
+        then_branch = t () => (float[2] a) {{ {CAST_MARK}x = Neg({CAST_MARK}o) a = If(c) <
+            then_branch = u () => (float[2] d) {{ {CAST_MARK}x = Abs({CAST_MARK}o) d = Relu({CAST_MARK}x) }},
+            else_branch = v () => (float[2] f) {{ f = Relu({CAST_MARK}x) }}
         > }},
-        else_branch = e () => (float[2] b) {{ {MARK}x = Abs(x) b = Relu({MARK}x) }}
+        else_branch = e () => (float[2] b) {{ {CAST_MARK}x = Abs(x) b = Relu({CAST_MARK}x) }}
     > }}"""
     made = ModelProto.FromString(with_unique_casts(model_of(text).SerializeToString()))
     outer, inner = made.graph.node[1], made.graph.node[1].attribute[0].g.node[1]
@@ -55,7 +56,7 @@ def test_inner_graphs_have_names_of_their_own_and_read_those_around_them() -> No
     own, other = (attribute.g for attribute in inner.attribute)
     names = [graph.node[0].output[0] for graph in (first, second, own)]
     assert len({*names}) == 3
-    assert first.node[0].input[0] == own.node[0].input[0] == f"{MARK}o"
+    assert first.node[0].input[0] == own.node[0].input[0] == f"{CAST_MARK}o"
     assert (other.node[0].input[0], own.node[1].input[0], second.node[1].input[0]) == (names[0], names[2], names[1])
 
 
