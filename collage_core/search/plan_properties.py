@@ -43,12 +43,11 @@ def plan_transitions(problem: SearchProblem, chosen: Sequence[int]) -> list[tupl
 def partition_graph(problem: SearchProblem, chosen: Sequence[int]) -> dict[int, set[int]]:
     """Return for each partition of `chosen` the partitions that read from it; nodes that none of them holds are left out."""
     owner = owners(problem, chosen)
+    boundaries = boundaries_of(problem)
     readers: dict[int, set[int]] = {index: set() for index in chosen}
-    for tensor in problem.tensors:
-        if tensor.maker != HOST:
-            maker = owner.get(tensor.maker)
-            if maker is not None:
-                readers[maker].update(owner[node] for node in tensor.readers if owner.get(node, maker) != maker)
+    for node, maker in owner.items():
+        for tensor in boundaries.makes[node]:
+            readers[maker].update(owner[reader] for reader in boundaries.readers[tensor] if owner.get(reader, maker) != maker)
     return readers
 
 

@@ -8,9 +8,10 @@ dual prices bound the plans with a candidate from below, and every plan that was
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
@@ -81,7 +82,8 @@ def regrets_within(
     sweep = _Sweep(cover, most_edges, run)
     if not sweep.is_complete:
         return None
-    suspects = may_loop(problem, usable)
+    loops = _Loops(problem, sweep, may_loop(problem, usable))
+    forced_search: ForcedCandidateSearch | None = None
     regrets: list[int | None] = [None] * len(problem.candidates)
     for index in usable:
         if index in best.chosen:
@@ -90,9 +92,9 @@ def regrets_within(
         weight = sweep.weight(index)
         if weight is None:
             continue
-        plan = sweep.plan(index) if suspects else []
-        if not suspects.isdisjoint(plan) and cycle(problem, plan) is not None:
-            forced = ForcedCandidateSearch(problem, usable).plan_with(index, run)
+        if loops.in_plan_with(index):
+            forced_search = forced_search or ForcedCandidateSearch(problem, usable)
+            forced = forced_search.plan_with(index, run)
             regrets[index] = forced.total - best.total if forced.is_feasible else None
         else:
             regrets[index] = cover.weights.total((cover.bound or 0) + weight) - best.total
@@ -218,21 +220,17 @@ class _Sweep:
         known = self._lightest.get(index)
         return None if known is None else known[0]
 
-    def plan(self, index: int) -> list[int]:
-        """Return the lightest plan with candidate `index`, in any order."""
-        edge = self._lightest[index][1]
-        plan = [edge[1].index]
-        state = edge[0]
-        while state in self._edge_to:
-            edge_to = self._edge_to[state]
-            plan.append(edge_to[1].index)
-            state = edge_to[0]
-        state = edge[3]
-        while state in self._edge_from:
-            edge_from = self._edge_from[state]
-            plan.append(edge_from[1].index)
-            state = edge_from[3]
-        return plan
+    def edge(self, index: int) -> Edge:
+        """Return the edge of candidate `index` on the lightest plan with it."""
+        return self._lightest[index][1]
+
+    def edge_to(self, state: State) -> Edge | None:
+        """Return the last edge of the lightest way from the start to a state; None at the start."""
+        return self._edge_to.get(state)
+
+    def edge_from(self, state: State) -> Edge | None:
+        """Return the first edge of the lightest way from a state to the end; None at the end."""
+        return self._edge_from.get(state)
 
     def _forward(self, cover: Cover, run: SearchRun) -> list[list[Edge]]:
         """Return all edges by the first uncovered node of the state that they leave; every edge leads to a later one."""
@@ -273,3 +271,61 @@ class _Sweep:
                 lightest = self._lightest.get(move.index)
                 if lightest is None or whole < lightest[0]:
                     self._lightest[move.index] = (whole, edge)
+
+
+class _Loops:
+    """Tells whether the lightest plan with a candidate has a cycle between its partitions.
+
+    Where every node comes after all that it reads from, no cycle passes a state in which all nodes before the first uncovered one
+    are covered, and no others. So only the stretch of the plan around the candidate, from one such state to the next, is the candidate's
+    own; the way to the first of these states and that from the last are shared by many candidates, and looked at once.
+    """
+
+    def __init__(self, problem: SearchProblem, sweep: _Sweep, suspects: Set[int]):
+        self._problem = problem
+        self._sweep = sweep
+        self._suspects = suspects
+        self._is_ordered = all(tensor.maker < min(tensor.readers, default=problem.nodes) for tensor in problem.tensors)
+        self._to: dict[State, bool] = {}
+        self._from: dict[State, bool] = {}
+
+    def in_plan_with(self, index: int) -> bool:
+        """Return whether the lightest plan with candidate `index` has a cycle."""
+        if not self._suspects:
+            return False
+        state, _, _, after = self._sweep.edge(index)
+        before, first = (state, []) if self._is_clean(state) else self._stretch(state, self._sweep.edge_to, 0)
+        behind, last = (after, []) if self._is_clean(after) else self._stretch(after, self._sweep.edge_from, 3)
+        return (
+            self._has_cycle([*first, index, *last])
+            or self._on_way(before, self._to, self._sweep.edge_to, 0)
+            or self._on_way(behind, self._from, self._sweep.edge_from, 3)
+        )
+
+    def _is_clean(self, state: State) -> bool:
+        return self._is_ordered and state[1] == 0
+
+    def _stretch(self, state: State, edge_of: Callable[[State], Edge | None], end: Literal[0, 3]) -> tuple[State, list[int]]:
+        """Return the next clean state of a way, or its end, and the candidates that are placed until there."""
+        chosen: list[int] = []
+        while (edge := edge_of(state)) is not None:
+            chosen.append(edge[1].index)
+            state = edge[end]
+            if self._is_clean(state):
+                break
+        return state, chosen
+
+    def _on_way(self, state: State, known: dict[State, bool], edge_of: Callable[[State], Edge | None], end: Literal[0, 3]) -> bool:
+        """Return whether the rest of a way has a cycle."""
+        passed: list[tuple[State, list[int]]] = []
+        while state not in known and edge_of(state) is not None:
+            after, chosen = self._stretch(state, edge_of, end)
+            passed.append((state, chosen))
+            state = after
+        found = known.get(state, False)
+        for state, chosen in reversed(passed):
+            found = known[state] = found or self._has_cycle(chosen)
+        return found
+
+    def _has_cycle(self, chosen: Sequence[int]) -> bool:
+        return not self._suspects.isdisjoint(chosen) and cycle(self._problem, chosen) is not None

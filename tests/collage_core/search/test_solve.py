@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collage_core.errors import InfeasibleError
+from collage_core.search.alternatives import regret
 from collage_core.search.alternatives.regret import Regret, Regrets, regret_intervals
 from collage_core.search.constraints.constraints import parse_constraints
-from collage_core.search.plan_properties import plan_total
+from collage_core.search.plan_properties import cycle, plan_total
 from collage_core.search.problem import SearchProblem, problem_from_json
 from collage_core.search.solve import is_feasible, solve
 from tests.helpers.examples import examples
@@ -55,6 +56,23 @@ def test_regret_is_the_cost_of_insisting(problem: SearchProblem) -> None:
     assert regret_intervals(problem, (), best) == expected
     everything = range(len(problem.candidates))
     assert Regrets(problem, (), best.chosen, best.total, best.total).of(everything) == expected
+
+
+def test_the_regrets_of_a_long_model_look_for_cycles_near_each_candidate_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model of ten thousand nodes has as many candidates as partitions: looking through the whole plan for each took minutes."""
+    blocks = 40
+    edges = [[first + maker, first + reader, 0] for first in range(0, 4 * blocks, 4) for maker, reader in ((0, 1), (0, 2), (1, 3), (2, 3))]
+    edges += [[first + 3, first + 4, 0] for first in range(0, 4 * (blocks - 1), 4)]
+    single = [{"nodes": [node], "target": "a", "cost_s": 1} for node in range(4 * blocks)]
+    around = [{"nodes": [first, first + 3], "target": "a", "cost_s": 3} for first in range(0, 4 * blocks, 4)]
+    between = [{"nodes": [first + 1, first + 2], "target": "a", "cost_s": 2.5} for first in range(0, 4 * blocks, 4)]
+    problem = problem_from_json({"nodes": 4 * blocks, "edges": edges, "candidates": [*single, *around, *between]})
+    looked_at = []
+    monkeypatch.setattr(regret, "cycle", lambda problem, chosen: looked_at.append(len(chosen)) or cycle(problem, chosen))
+    found = regret_intervals(problem, (), solve(problem))
+    half = 500_000_000_000_000
+    assert found == [Regret(0, 0)] * len(single) + [None] * len(around) + [Regret(half, half)] * len(between)
+    assert max(looked_at) <= 4
 
 
 @given(problem=problems(), data=st.data())
