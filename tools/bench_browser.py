@@ -6,7 +6,6 @@ traces, and wall time of the first paint. Nothing is judged here.
 
 from __future__ import annotations
 
-import functools
 import gzip
 import http.server
 import os
@@ -17,13 +16,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import netron
 from bench_trace import CATEGORIES, OWN, Trace, read_trace
 from collage_server.http.netron import shell
-from playwright.sync_api import Browser, CDPSession, Error, Page, Response
+from playwright.sync_api import Browser, CDPSession, Error, Locator, Page, Response
 
 PAINT_LIMIT_MS = 120_000
 WIDTH, HEIGHT = 1280, 800
@@ -95,7 +95,7 @@ def netron_site(model: Path) -> Iterator[Site]:
             pass
 
     folder = str(Path(netron.__file__).parent)
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=folder))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=folder))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         address = f"http://127.0.0.1:{server.server_port}/?url=model.onnx&identifier=model.onnx"
@@ -217,6 +217,13 @@ def acted(browser: Browser, page: Page, act: Callable[[], object]) -> Figures:
     trace = traced(browser, page, whole)
     wall = (trace.marks[DONE] - trace.marks[BEGUN]) / 1000
     return {"cpu": trace.cpu_ms(BEGUN, DONE), "frame": trace.longest_frame_ms(BEGUN, DONE), "wall": wall}
+
+
+def clicking(what: Locator) -> Callable[[], None]:
+    """A click in the middle of an element that is found beforehand: what Playwright's own scripts take to find it is not the page's."""
+    box = what.bounding_box()
+    assert box is not None
+    return partial(what.page.mouse.click, box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
 
 
 def heap_bytes(session: CDPSession) -> int:

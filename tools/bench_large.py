@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from unittest.mock import patch
 
-from bench_browser import DONE, NEXT_FRAME, OURS, Figures, Site, acted, move, opened, settle, traced
+from bench_browser import DONE, NEXT_FRAME, OURS, Figures, Site, acted, clicking, move, opened, settle, traced
 from bench_engine import RuleOfThumbEngine
 from collage_server.app import create_app
 from collage_server.config import ServerConfig
@@ -80,7 +80,7 @@ def acts(page: Page, measured: Callable[[str, Act], None]) -> None:
     press, find = page.keyboard.press, page.get_by_role("combobox", name="Find nodes")
     group_by = page.get_by_label("Group by").select_option
     for name in OVERLAYS:
-        measured(f"overlay {name.lower()}", page.get_by_role("radio", name=name, exact=True).click)
+        measured(f"overlay {name.lower()}", clicking(page.get_by_role("radio", name=name, exact=True)))
     measured("fit", partial(press, "f"))
     measured("fit its width", partial(press, "f"))
     find.focus()
@@ -91,6 +91,6 @@ def acts(page: Page, measured: Callable[[str, Act], None]) -> None:
     measured("leave find", partial(press, "Escape"))
     for by in GROUPINGS:
         measured(f"group by {by}", partial(group_by, by))
-        measured(f"unfold all {by}", page.get_by_role("button", name="Unfold all").click)
-        measured(f"fold all {by}", page.get_by_role("button", name="Fold all").click)
+        measured(f"unfold all {by}", clicking(page.get_by_role("button", name="Unfold all")))
+        measured(f"fold all {by}", clicking(page.get_by_role("button", name="Fold all")))
     measured("group by nothing", partial(group_by, "nothing"))

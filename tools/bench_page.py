@@ -25,7 +25,21 @@ sys.path.insert(0, str(ROOT))
 
 import netron  # noqa: E402
 from bench import Check, machine, table  # noqa: E402
-from bench_browser import OURS, Figures, NoPicture, Site, acted, first_bytes, heap_bytes, move, netron_site, opened, paint, settle  # noqa: E402
+from bench_browser import (  # noqa: E402
+    OURS,
+    Figures,
+    NoPicture,
+    Site,
+    acted,
+    clicking,
+    first_bytes,
+    heap_bytes,
+    move,
+    netron_site,
+    opened,
+    paint,
+    settle,
+)
 from playwright.sync_api import Browser, sync_playwright  # noqa: E402
 
 from tests.browser.explorer import launch, running  # noqa: E402
@@ -195,7 +209,7 @@ def measure_costs(browser: Browser, rounds: int, folder: Path, results: Results)
         with our_site(folder, query=f"?sample={largest_sample()}") as site, opened(browser, site) as page:
             page.goto(site.address)
             settle(page, site)
-            results.acts.setdefault("costs", []).append(acted(browser, page, page.get_by_role("tab", name="Costs").click))
+            results.acts.setdefault("costs", []).append(acted(browser, page, clicking(page.get_by_role("tab", name="Costs"))))
     print(f"costs: {results.usual('costs', 'cpu'):.0f} ms", file=sys.stderr)
 
 

@@ -9,6 +9,8 @@ test.each([
   [84.2e-6, "84.2 µs"],
   [3.456e-6, "3.46 µs"],
   [1234, "1,234 s"],
+  [1234567.8, "1,234,568 s"],
+  [-1234567, "-1,234,567 s"],
   [0, "0 ms"],
 ])("%s seconds read %s", (seconds, text) => expect(format.duration(seconds)).toBe(text));
 

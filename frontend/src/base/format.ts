@@ -58,15 +58,17 @@ export function percent(share: number): string {
   return `${significant(100 * share)} %`;
 }
 
-/** Made once each: `toLocaleString` makes one at every call, which takes longer than all else that a row of a table needs. */
-const WHOLE = new Intl.NumberFormat("en");
-const FORMATS = [0, 1, 2].map((digits) => new Intl.NumberFormat("en", { minimumFractionDigits: digits, maximumFractionDigits: digits }));
-
 /** Three significant digits, two decimals at most, thousands separated. */
 function significant(value: number): string {
   const size = Math.abs(value);
   const digits = size >= 99.95 || size === 0 ? 0 : size >= 9.995 ? 1 : 2;
-  return (FORMATS[digits] ?? WHOLE).format(value);
+  return grouped(value.toFixed(digits));
+}
+
+/** A number with its thousands separated. Not by `Intl.NumberFormat`: making the first one takes longer than any frame of a page that opens. */
+function grouped(digits: string): string {
+  const [whole = "", ...fraction] = digits.split(".");
+  return [whole.replace(/\B(?=(?:\d{3})+$)/g, ","), ...fraction].join(".");
 }
 
 /** The uncertainty of a cost as a share of it: "±2 %"; empty where it is not known. */
@@ -84,7 +86,7 @@ export function shape(dimensions: readonly number[], openAxes: readonly number[]
 
 /** "1,204". */
 export function count(value: number): string {
-  return WHOLE.format(value);
+  return grouped(String(value));
 }
 
 /** "1 node", "3 nodes". */

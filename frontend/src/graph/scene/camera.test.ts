@@ -41,12 +41,13 @@ test("a small model opens whole, a deep one at its top and readable", () => {
   expect(deep.y).toBeGreaterThan(-100);
 });
 
-test("a box in view does not move; one outside comes into view with a margin", () => {
+test("a box in view does not move; one beyond an edge leaves room for what follows, and the other axis stays", () => {
   const camera = { x: 0, y: 0, k: 1 };
-  expect(revealing(camera, { x: 400, y: 200, width: 80, height: 40 }, screen)).toEqual(camera);
+  expect(revealing(camera, { x: 400, y: 200, width: 80, height: 40 }, screen)).toBe(camera);
   const moved = revealing(camera, { x: 400, y: 2000, width: 80, height: 40 }, screen);
   expect(moved.x).toBe(0);
-  expect(moved.y + 600).toBe(2000 + 40 + 70);
+  expect(at(moved, 0, 200)).toEqual([0, 2020]);
+  expect(revealing(moved, { x: 400, y: 2000, width: 80, height: 40 }, screen)).toBe(moved);
 });
 
 test("from afar, a node is shown at a size that can be read", () => {
@@ -77,9 +78,11 @@ test("a graph that is shown whole touches no end of the screen", () => {
   }
 });
 
-test("a box that is brought into view has a margin on every side", () => {
-  const above = revealing({ x: 0, y: 0, k: 1 }, { x: 100, y: -500, width: 80, height: 40 }, screen);
-  expect(-500 - above.y).toBe(70);
+test("a box that touches the margin of the view is brought away from it; one that fills the view comes into its middle", () => {
+  const above = revealing({ x: 0, y: 0, k: 1 }, { x: 100, y: 60, width: 80, height: 40 }, screen);
+  expect(at(above, 0, 400)).toEqual([0, 80]);
+  const large = revealing({ x: 0, y: 0, k: 1 }, { x: 100, y: 900, width: 80, height: 400 }, screen);
+  expect(at(large, 0, 300)).toEqual([0, 1100]);
 });
 
 test("a centred node is in the middle of the free area", () => {

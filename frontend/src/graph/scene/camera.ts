@@ -67,18 +67,26 @@ export function centred(rect: Rect, screen: Size, k: number): Camera {
   return { k, x: rect.x + rect.width / 2 - screen.width / k / 2, y: rect.y + rect.height / 2 - screen.height / k / 2 };
 }
 
-/** The view, moved as little as possible, with all of `rect` and a margin in it; zoomed in where `rect` would be too small to read. */
+/**
+ * The view with all of `rect` and a margin in it; zoomed in where `rect` would be too small to read. The same view where it is in it
+ * already. Where `rect` lies across an edge, two thirds of the screen are left for what follows in that direction, so that the next
+ * steps of a walk need no movement.
+ */
 export function revealing(camera: Camera, rect: Rect, screen: Size, minScale = 0.7): Camera {
-  const k = Math.max(camera.k, minScale);
-  const zoomed = k === camera.k ? camera : centred(rect, screen, k);
+  if (camera.k < minScale) return centred(rect, screen, minScale);
+  const { k } = camera;
   const around = AROUND / k;
-  const x = nudge(zoomed.x, screen.width / k, rect.x - around, rect.x + rect.width + around);
-  return { k, x, y: nudge(zoomed.y, screen.height / k, rect.y - around, rect.y + rect.height + around) };
+  const x = held(camera.x, screen.width / k, rect.x - around, rect.x + rect.width + around);
+  const y = held(camera.y, screen.height / k, rect.y - around, rect.y + rect.height + around);
+  return x === camera.x && y === camera.y ? camera : { k, x, y };
 }
 
-function nudge(start: number, length: number, from: number, to: number): number {
-  if (to - from > length) return (from + to - length) / 2;
-  return clamp(start, to - length, from);
+/** Where a span of this length starts that holds all from `from` to `to`: as before, or with their middle a third behind the edge that was crossed last. */
+function held(start: number, length: number, from: number, to: number): number {
+  if (start <= from && to <= start + length) return start;
+  const middle = (from + to) / 2;
+  const before = middle < start + length / 2 ? (2 / 3) * length : length / 3;
+  return to - from > (2 / 3) * length ? middle - length / 2 : middle - before;
 }
 
 /** The view, moved back where none of the graph would be in it. */

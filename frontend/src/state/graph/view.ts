@@ -14,7 +14,7 @@ export const camera = signal<Camera>({ x: 0, y: 0, k: 1 });
 /** The size of the graph's screen. */
 export const screenSize = signal<Size>({ width: 0, height: 0 });
 
-const MOVE_MS = 180;
+const MOVE_MS = 140;
 /** The width and height that the rest of the page takes of a window. */
 const AROUND_GRAPH = { bar: 46, strip: 46, drawer: 232, closedDrawer: 37, controls: 92 };
 
@@ -51,11 +51,12 @@ export function setCamera(next: Camera): void {
 /** Move the camera smoothly, or at once where the user prefers reduced motion. */
 export function glide(to: Camera): void {
   halt();
+  const from = camera.peek();
+  if (to === from) return;
   if (prefersReducedMotion()) {
     camera.value = to;
     return;
   }
-  const from = camera.peek();
   let start: number | undefined;
   const job = (nowMs: number): boolean => {
     start ??= nowMs;

@@ -2,6 +2,7 @@
 // search, toolchains and their rules, all runs and the log. Netron has a tab as long as it is open.
 
 import type { JSX } from "preact";
+import { count } from "../../base/format";
 import { isReport } from "../../data/config";
 import { asPlanTab, drawerTab, type DrawerTab, isDrawerOpen, openDrawer, planTab, type PlanTab, showDrawer } from "../../state/display";
 import { run } from "../../state/run/run";
@@ -52,7 +53,7 @@ function tabItems(): TabItem<HeadTab>[] {
 function planItems(): TabItem<PlanTab>[] {
   const partitions = run.value?.plan?.partitions.length ?? 0;
   return [
-    { id: "partitions", label: "Partitions", ...(partitions > 0 && { note: String(partitions) }) },
+    { id: "partitions", label: "Partitions", ...(partitions > 0 && { note: count(partitions) }) },
     { id: "time", label: "Time" },
     { id: "totals", label: "Totals" },
     { id: "compare", label: "Compare" },

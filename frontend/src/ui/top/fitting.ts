@@ -2,40 +2,44 @@
 
 import type { RefObject } from "preact";
 import { useLayoutEffect } from "preact/hooks";
+import { cancelFrame, requestFrame } from "../../base/frame_scheduler";
 
 /** The steps, the first to be taken first. */
 const STEPS = ["1", "2", "3", "4", "5"];
 /** Up to this width the header has several lines, and takes all steps. */
 const NARROW = 1000;
 
-/** Leave words of the header out whenever its text or its width changes. */
+/** Leave words of the header out whenever its text or its width changes: once a frame, since asking for widths lays the page out. */
 export function useOneLine(ref: RefObject<HTMLElement | null>): void {
   useLayoutEffect(() => {
     const header = ref.current;
     if (!header) return;
-    let fitted = "";
-    const fit = (): void => {
-      const now = `${header.clientWidth} ${header.textContent}`;
-      if (now === fitted) return;
-      fitted = now;
-      leaveOut(header);
+    let [width, length] = [0, 0];
+    const fit = (): boolean => {
+      const [nowWide, nowLong] = [header.clientWidth, header.textContent.length];
+      leaveOut(header, nowWide !== width || nowLong < length);
+      [width, length] = [nowWide, nowLong];
+      return false;
     };
-    const texts = new MutationObserver(fit);
+    const request = (): void => requestFrame(fit);
+    const texts = new MutationObserver(request);
     texts.observe(header, { childList: true, characterData: true, subtree: true });
-    const width = new ResizeObserver(fit);
-    width.observe(header);
+    const widths = new ResizeObserver(request);
+    widths.observe(header);
     fit();
     return () => {
+      cancelFrame(fit);
       texts.disconnect();
-      width.disconnect();
+      widths.disconnect();
     };
   }, [ref]);
 }
 
-/** Take the fewest steps with which all of it is on one line. */
-function leaveOut(header: HTMLElement): void {
+/** Take the fewest steps with which all of it is on one line; where there cannot be more room than before, those that are taken stay. */
+function leaveOut(header: HTMLElement, hasMoreRoom: boolean): void {
   const fewest = innerWidth > NARROW ? 0 : STEPS.length;
-  for (let taken = fewest; taken <= STEPS.length; taken += 1) {
+  const before = header.dataset.leftOut?.split(" ").filter(Boolean).length ?? 0;
+  for (let taken = hasMoreRoom ? fewest : Math.max(fewest, before); taken <= STEPS.length; taken += 1) {
     header.dataset.leftOut = STEPS.slice(0, taken).join(" ");
     if (!isWrapped(header)) return;
   }
