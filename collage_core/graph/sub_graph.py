@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 
 from .dataflow_graph import DataflowGraph
 from .index_set import IndexSet
@@ -97,8 +98,10 @@ class SubGraph:
         sources = self.graph.sources
         longest: dict[int, int] = {}
         for index in self.inside:
-            before = [longest[source] for source in sources[index] if source in longest]
-            longest[index] = 1 + max(before) if before else 1
+            before = 0
+            for source in sources[index]:
+                before = max(before, longest.get(source, 0))
+            longest[index] = before + 1
         return max(longest.values(), default=0)
 
     @cached_property
@@ -116,8 +119,9 @@ class SubGraph:
     @property
     def label(self) -> str:
         """The operators in order, such as ``Conv+Add+Relu``; a long label is shortened."""
-        ops = [self.graph.nodes[index].op for index in self.inside]
-        return "+".join(ops) if len(ops) <= 8 else "+".join(ops[:6]) + f"+…({len(ops)} ops)"
+        count = len(self.inside)
+        shown = islice(self.inside, count if count <= 8 else 6)
+        return "+".join(self.graph.nodes[index].op for index in shown) + ("" if count <= 8 else f"+…({count} ops)")
 
     @cached_property
     def re_entered(self) -> IndexSet:

@@ -86,18 +86,34 @@ class CandidatePartition:
 
     def to_json(self) -> dict[str, Any]:
         """Return the candidate as `collage candidates` prints it."""
+        label, kind, depth, exits = self.graph.derive(_Properties).of(self.inside)
         return {
             "id": self.id,
             "target": self.target,
             "nodes": list(self.inside),
-            "label": "+".join(self.composites) or self.sub_graph.label,
-            "kind": self.sub_graph.kind.letter,
+            "label": "+".join(self.composites) or label,
+            "kind": kind,
             "rule": self.rule,
-            "depth": self.sub_graph.depth,
-            "exits": len(self.sub_graph.exits),
+            "depth": depth,
+            "exits": exits,
             "times": self.times,
             "deferred": self.deferred,
         }
+
+
+class _Properties:
+    """Label, letter of the kind, depth and number of exits of the sub-graphs of `graph`, found once for the candidates of all targets."""
+
+    def __init__(self, graph: DataflowGraph):
+        self._graph = graph
+        self._known: dict[IndexSet, tuple[str, str, int, int]] = {}
+
+    def of(self, inside: IndexSet) -> tuple[str, str, int, int]:
+        known = self._known.get(inside)
+        if known is None:
+            found = SubGraph(self._graph, inside)
+            known = self._known[inside] = found.label, found.kind.letter, found.depth, len(found.exits)
+        return known
 
 
 def candidate_id(target: str, names: tuple[str, ...]) -> str:
