@@ -279,9 +279,18 @@ def test_plain_data_rooms_import_without_any_toolchain(package: str):
     assert ran.returncode == 0, ran.stderr
 
 
-@pytest.mark.parametrize("module", ["collage_core", "collage_core.cli.main", "collage_core.pipeline.run", "collage_server.app"])
+ALL_COMMANDS = "collage_core.cli.main; list(collage_core.cli.main.collage.commands.values())"
+
+
+@pytest.mark.parametrize("module", ["collage_core", ALL_COMMANDS, "collage_core.pipeline.run", "collage_server.app"])
 def test_nothing_imports_a_heavy_toolchain_before_it_has_to(module: str):
     ran = python(f"import sys, {module}; print(sorted(set(sys.modules) & {{'tvm', 'tvm_ffi', 'openvino', 'ncnn'}}))")
+    assert (ran.stdout.strip(), ran.stderr) == ("[]", "")
+
+
+def test_the_command_line_imports_what_a_command_needs_when_it_is_asked_for() -> None:
+    heavy = {"numpy", "onnx", "pydantic", "sqlalchemy", "collage_core.pipeline"}
+    ran = python(f"import sys, collage_core.cli.main; print(sorted(set(sys.modules) & {heavy}))")
     assert (ran.stdout.strip(), ran.stderr) == ("[]", "")
 
 

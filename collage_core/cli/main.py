@@ -9,30 +9,61 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections import UserDict
+from collections.abc import Iterator
+from importlib import import_module
 
 import click
 
 from ..base.whole_file import FULL
 from ..errors import CollageError
 from ..version import __version__
-from .check import check
-from .compare import compare
-from .costs import costs
-from .explain import explain
-from .export import export
-from .listings import models, toolchains
-from .partition import candidates, partition
-from .plans import apply, run, search
-from .report import report
 from .run_options import RUN_MODEL_HELP, SHAPE_HELP, VALUE_HELP, ShapesCommand, plain_shapes, value
 from .say import say
-from .serve import serve
-from .session import session
 from .watched import OWN_PROCESS
-from .worker import worker
+
+MODULES = {
+    "toolchains": "listings",
+    "models": "listings",
+    "partition": "partition",
+    "candidates": "partition",
+    "search": "plans",
+    "explain": "explain",
+    "compare": "compare",
+    "export": "export",
+    "apply": "plans",
+    "run": "plans",
+    "serve": "serve",
+    "session": "session",
+    "check": "check",
+    "costs": "costs",
+    "report": "report",
+    "worker": "worker",
+}
+"""Command → the module of this room that has it."""
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+class Commands(UserDict[str, click.Command]):
+    """The commands by name. One that is not here yet is imported when it is asked for: most import much that the others do without."""
+
+    def __missing__(self, name: str) -> click.Command:
+        if name not in MODULES:
+            raise KeyError(name)
+        command: click.Command = getattr(import_module(f".{MODULES[name]}", __package__), name)
+        self[name] = command
+        return command
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self.data, **MODULES})
+
+    def __len__(self) -> int:
+        return len({**self.data, **MODULES})
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.data or name in MODULES
+
+
+@click.group(commands=Commands(), context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="collage")
 def collage() -> None:
     """Find, show and explain the fastest way to run a neural network over several toolchains at once."""
@@ -65,33 +96,10 @@ def explore(
 
     MODEL is what it shows first: a model or a sample, a session (FILE.collage), or a run (a folder that `collage partition --out` wrote).
     """
-    from importlib import import_module
-
     launch = import_module("collage_server.launch")
     fixed = {"shapes": plain_shapes(shapes), "values": dict(map(value, values)), "region": region}
     shown = {"model": model, "run_model": run_model, **fixed}
     launch.serve(host=host, port=port, open_browser=not no_browser, hosts=hosts, behind_proxy=behind_proxy, **shown)
-
-
-for command in (
-    toolchains,
-    models,
-    partition,
-    candidates,
-    search,
-    explain,
-    compare,
-    export,
-    apply,
-    run,
-    serve,
-    session,
-    check,
-    costs,
-    report,
-    worker,
-):
-    collage.add_command(command)
 
 
 def _complain(message: str, hint: str) -> None:
