@@ -11,11 +11,13 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..base.counted import counted
 from ..rewrite.plan import PlacedPartition, Plan
-from ..toolchains.profiling import NodeTime
+
+if TYPE_CHECKING:
+    from ..toolchains.profiling import NodeTime
 
 PROFILER, CANDIDATES, COST, NONE = "profiler", "candidates", "cost", "none"
 """Sources of times: the toolchain's profiler; candidates of single nodes; the cost of a partition of one node; nobody."""

@@ -73,12 +73,14 @@ def load(
 def _shown_shapes(path: Path, shapes: Mapping[str, Sequence[int] | str]) -> dict[str, tuple[int, ...]]:
     """Return the shapes to show the model at: of several that are planned for, those that the record of a run is about."""
     from collage_core.base.sizes import is_fixed, shape_from
-    from collage_core.options import Options
-    from collage_core.pipeline.shapes_to_plan import shapes_to_plan
 
     said = {name: shape_from(shape, name) for name, shape in shapes.items()}
     if is_fixed(said):
         return {name: tuple(size for size in shape if isinstance(size, int)) for name, shape in said.items()}
+
+    from collage_core.options import Options
+    from collage_core.pipeline.shapes_to_plan import shapes_to_plan
+
     return dict(shapes_to_plan(path, Options(("onnxruntime",), shapes=said)).shapes[-1].shapes)
 
 

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-
-from onnx import ModelProto
+from typing import TYPE_CHECKING
 
 from ...base.home import home
 from ...errors import CollageError
-from . import convolutional, detection, detr, quantised, recurrent, retinanet, speech, transformers, unets
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
 
 
 @dataclass(frozen=True)
@@ -27,17 +28,22 @@ class Sample:
         name: As in ``collage partition NAME``.
         title: Name that is shown.
         description: One sentence.
-        build: Function that builds it; the bytes are the same on every machine.
+        module: The module of this room that has the function of that name, which builds it.
         aliases: Other names that are accepted.
-        version: Counted up when `build` changes what it builds.
+        version: Counted up when the function changes what it builds.
     """
 
     name: str
     title: str
     description: str
-    build: Callable[[], ModelProto]
+    module: str
     aliases: tuple[str, ...] = ()
     version: int = 1
+
+    def build(self) -> ModelProto:
+        """Build the model; its bytes are the same on every machine. ONNX is imported here: listing the samples needs none of it."""
+        model: ModelProto = getattr(import_module(f".{self.module}", __package__), self.name)()
+        return model
 
 
 _ALL = (
@@ -45,58 +51,48 @@ _ALL = (
         "mini_mnist",
         "mini-MNIST",
         "The eight nodes of RFC 62: pad, convolution, add, ReLU, pool, reshape, dense, add.",
-        convolutional.mini_mnist,
+        "convolutional",
     ),
-    Sample("mnist", "MNIST", "RFC 62's digit classifier: two convolutional layers, 12 nodes.", convolutional.mnist),
-    Sample(
-        "squeezenet", "SqueezeNet 1.1", "Eight fire modules: small convolutions side by side.", convolutional.squeezenet, ("squeezenet1.1",)
-    ),
-    Sample(
-        "resnet50", "ResNet-50", "Sixteen bottleneck blocks, batch norms still nodes of their own.", convolutional.resnet50, ("resnet",)
-    ),
+    Sample("mnist", "MNIST", "RFC 62's digit classifier: two convolutional layers, 12 nodes.", "convolutional"),
+    Sample("squeezenet", "SqueezeNet 1.1", "Eight fire modules: small convolutions side by side.", "convolutional", ("squeezenet1.1",)),
+    Sample("resnet50", "ResNet-50", "Sixteen bottleneck blocks, batch norms still nodes of their own.", "convolutional", ("resnet",)),
     Sample(
         "inception",
         "Inception modules",
         "GoogLeNet's stem and four modules of four branches each.",
-        convolutional.inception,
+        "convolutional",
         ("googlenet",),
     ),
-    Sample("gpt2", "GPT-2 block", "One block of the real size: 768 wide, 12 heads, 128 tokens.", transformers.gpt2, ("gpt2_block",)),
-    Sample(
-        "bert", "BERT-base layers", "Two encoder layers of the real size on 128 tokens.", transformers.bert, ("bert_base", "bert_layers")
-    ),
-    Sample("lstm", "LSTM tagger", "Embedding, bidirectional LSTM, linear layer and softmax.", recurrent.lstm, ("lstm_tagger",)),
+    Sample("gpt2", "GPT-2 block", "One block of the real size: 768 wide, 12 heads, 128 tokens.", "transformers", ("gpt2_block",)),
+    Sample("bert", "BERT-base layers", "Two encoder layers of the real size on 128 tokens.", "transformers", ("bert_base", "bert_layers")),
+    Sample("lstm", "LSTM tagger", "Embedding, bidirectional LSTM, linear layer and softmax.", "recurrent", ("lstm_tagger",)),
     Sample(
         "quantised",
         "Quantised network",
         "Four convolutions in 8 bits with quantise and dequantise nodes.",
-        quantised.quantised,
+        "quantised",
         ("quantized", "qdq", "quantised_cnn", "quantized_cnn", "int8"),
     ),
-    Sample("crnn", "CRNN", "Reader of text lines: VGG convolutions, then two bidirectional LSTMs.", recurrent.crnn),
-    Sample(
-        "unet_segmentation", "U-Net segmentation", "Gives each pixel of 256 × 256 one of 21 classes.", unets.unet_segmentation, ("unet",)
-    ),
+    Sample("crnn", "CRNN", "Reader of text lines: VGG convolutions, then two bidirectional LSTMs.", "recurrent"),
+    Sample("unet_segmentation", "U-Net segmentation", "Gives each pixel of 256 × 256 one of 21 classes.", "unets", ("unet",)),
     Sample(
         "unet_attention",
         "Diffusion U-Net",
         "64 × 64, attention of eight heads at 32 × 32 and 16 × 16.",
-        unets.unet_attention,
+        "unets",
         ("diffusion",),
     ),
     Sample(
         "speech_transformer",
         "Speech transformer",
         "Convolutions in 8 bits, six layers that quantise as they run.",
-        speech.speech_transformer,
+        "speech",
     ),
-    Sample(
-        "speech_lstm", "Speech LSTM", "Convolutions in 8 bits, three bidirectional LSTMs that quantise as they run.", speech.speech_lstm
-    ),
-    Sample("ssd300", "SSD300", "VGG-16 and six feature maps, then non-maximum suppression.", detection.ssd300, ("ssd",)),
-    Sample("yolov4_tiny", "YOLOv4-tiny", "Leaky ReLUs and split channels, then non-maximum suppression.", detection.yolov4_tiny, ("yolo",)),
-    Sample("detr", "DETR", "ResNet-34, six encoder and six decoder layers, then TopK.", detr.detr),
-    Sample("retinanet", "RetinaNet", "ResNet-18 in 8 bits, pyramid and heads in float, TopK and suppression.", retinanet.retinanet),
+    Sample("speech_lstm", "Speech LSTM", "Convolutions in 8 bits, three bidirectional LSTMs that quantise as they run.", "speech"),
+    Sample("ssd300", "SSD300", "VGG-16 and six feature maps, then non-maximum suppression.", "detection", ("ssd",)),
+    Sample("yolov4_tiny", "YOLOv4-tiny", "Leaky ReLUs and split channels, then non-maximum suppression.", "detection", ("yolo",)),
+    Sample("detr", "DETR", "ResNet-34, six encoder and six decoder layers, then TopK.", "detr"),
+    Sample("retinanet", "RetinaNet", "ResNet-18 in 8 bits, pyramid and heads in float, TopK and suppression.", "retinanet"),
 )
 
 SAMPLES: dict[str, Sample] = {sample.name: sample for sample in _ALL}

@@ -11,7 +11,7 @@ from collage_core.base.home import home
 from collage_core.errors import CollageError
 from collage_core.model.accuracy import default_accuracy, largest_error
 from collage_core.model.onnx_model import OnnxModel, load_model
-from collage_core.model.samples import quantised, registry
+from collage_core.model.samples import convolutional, quantised, registry
 from collage_core.model.samples.registry import SAMPLES, find_sample, resolve
 
 # Nodes in the file, nodes when folded, version, and what the file's digest begins with. Recorded runs hold for one digest:
@@ -154,14 +154,11 @@ def test_what_is_neither_lists_the_samples():
 
 def test_a_sample_is_built_once_and_again_for_a_new_version(tmp_path, monkeypatch):
     monkeypatch.setenv("COLLAGE_HOME", str(tmp_path))
-    built = []
-
-    def build():
-        built.append(1)
-        return SAMPLES["mini_mnist"].build()
+    built, build = [], convolutional.mini_mnist
+    monkeypatch.setattr(convolutional, "mini_mnist", lambda: built.append(1) or build())
 
     def sample(version: int) -> registry.Sample:
-        return registry.Sample("mini_mnist", "", "", build, version=version)
+        return registry.Sample("mini_mnist", "", "", "convolutional", version=version)
 
     paths = [registry._built(sample(version)) for version in (1, 1, 2)]
     assert len(built) == 2
