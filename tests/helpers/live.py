@@ -21,7 +21,7 @@ from collage_server.services import Services
 from collage_server.worker import load_model
 from flask import Flask
 
-DEADLINE_S = 120.0
+DEADLINE_S = 600.0
 """Nothing healthy takes so long, however busy the machine."""
 
 

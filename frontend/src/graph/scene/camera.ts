@@ -81,7 +81,7 @@ export function revealing(camera: Camera, rect: Rect, screen: Size, minScale = 0
   return x === camera.x && y === camera.y ? camera : { k, x, y };
 }
 
-/** Where a span of this length starts that holds all from `from` to `to`: as before, or with their middle a third behind the edge that was crossed last. */
+/** The start of a span of this length that holds all from `from` to `to`: as before, or with their middle a third behind the edge that they cross. */
 function held(start: number, length: number, from: number, to: number): number {
   if (start <= from && to <= start + length) return start;
   const middle = (from + to) / 2;
