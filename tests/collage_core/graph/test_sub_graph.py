@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from collage_core.graph.computation import computation_key
 from collage_core.graph.dataflow_graph import DataflowGraph
-from collage_core.graph.index_set import IndexSet
+from collage_core.graph.index_set import MANY, IndexSet, indices_of
 from collage_core.graph.sub_graph import SubGraph, SubGraphConfig
 from tests.helpers.graphs import MINI_MNIST, graph, graphs
 
@@ -27,6 +27,16 @@ def test_index_sets_behave_as_sets(one: set[int], other: set[int]) -> None:
     assert left.issubset(right) == (one <= other)
     assert len(left) == len(one)
     assert (left == right) == (one == other)
+
+
+@given(st.sets(st.integers(0, 5_000), min_size=MANY - 2, max_size=4 * MANY), st.integers(0, 10**6))
+def test_large_index_sets_list_their_indices_in_order(indices: set[int], first: int) -> None:
+    """From `MANY` on NumPy lists them; the base may lie anywhere."""
+    held = IndexSet(first + index for index in indices)
+    listed = list(held)
+    assert listed == sorted(first + index for index in indices)
+    assert {type(index) for index in listed} == {int}
+    assert list(indices_of(held.rel)) == [index - held.base for index in listed]
 
 
 def test_flavours_of_node() -> None:
