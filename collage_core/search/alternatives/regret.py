@@ -8,8 +8,8 @@ dual prices bound the plans with a candidate from below, and every plan that was
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
@@ -201,15 +201,20 @@ class Regrets:
 
 
 class _Sweep:
-    """Least weights to and from every state, and for each candidate the edge on the lightest plan with it."""
+    """Least weights to and from every state, and for each candidate the edge on the lightest plan with it.
+
+    Attributes:
+        edge_to: State → the last edge of the lightest way to it; without the start.
+        edge_from: State → the first edge of the lightest way from it; without the end.
+    """
 
     def __init__(self, cover: Cover, most_edges: int, run: SearchRun):
         self.is_complete = True
         self._most_edges = most_edges
         self._to: dict[State, int] = {cover.start: 0}
-        self._edge_to: dict[State, Edge] = {}
+        self.edge_to: dict[State, Edge] = {}
         self._from: dict[State, int] = {}
-        self._edge_from: dict[State, Edge] = {}
+        self.edge_from: dict[State, Edge] = {}
         self._lightest: dict[int, tuple[int, Edge]] = {}
         edges = self._forward(cover, run)
         if self.is_complete:
@@ -223,14 +228,6 @@ class _Sweep:
     def edge(self, index: int) -> Edge:
         """Return the edge of candidate `index` on the lightest plan with it."""
         return self._lightest[index][1]
-
-    def edge_to(self, state: State) -> Edge | None:
-        """Return the last edge of the lightest way from the start to a state; None at the start."""
-        return self._edge_to.get(state)
-
-    def edge_from(self, state: State) -> Edge | None:
-        """Return the first edge of the lightest way from a state to the end; None at the end."""
-        return self._edge_from.get(state)
 
     def _forward(self, cover: Cover, run: SearchRun) -> list[list[Edge]]:
         """Return all edges by the first uncovered node of the state that they leave; every edge leads to a later one."""
@@ -252,7 +249,7 @@ class _Sweep:
                     known = self._to.get(after)
                     if known is None or weight + step < known:
                         self._to[after] = weight + step
-                        self._edge_to[after] = edge
+                        self.edge_to[after] = edge
         self._from.update(dict.fromkeys(states[-1], 0))
         return edges
 
@@ -266,11 +263,26 @@ class _Sweep:
                 known = self._from.get(state)
                 if known is None or step + rest < known:
                     self._from[state] = step + rest
-                    self._edge_from[state] = edge
+                    self.edge_from[state] = edge
                 whole = self._to[state] + step + rest
                 lightest = self._lightest.get(move.index)
                 if lightest is None or whole < lightest[0]:
                     self._lightest[move.index] = (whole, edge)
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """The lightest ways between each state and one end of the search.
+
+    Attributes:
+        edges: State → the next edge on its way.
+        onward: Where in an edge the state after it stands.
+        has_cycle: Whether the rest of the way from a state has a cycle, as far as that is known.
+    """
+
+    edges: Mapping[State, Edge]
+    onward: Literal[0, 3]
+    has_cycle: dict[State, bool] = field(default_factory=dict)
 
 
 class _Loops:
@@ -286,45 +298,40 @@ class _Loops:
         self._sweep = sweep
         self._suspects = suspects
         self._is_ordered = all(tensor.maker < min(tensor.readers, default=problem.nodes) for tensor in problem.tensors)
-        self._to: dict[State, bool] = {}
-        self._from: dict[State, bool] = {}
+        self._back, self._on = _Way(sweep.edge_to, 0), _Way(sweep.edge_from, 3)
 
     def in_plan_with(self, index: int) -> bool:
         """Return whether the lightest plan with candidate `index` has a cycle."""
         if not self._suspects:
             return False
         state, _, _, after = self._sweep.edge(index)
-        before, first = (state, []) if self._is_clean(state) else self._stretch(state, self._sweep.edge_to, 0)
-        behind, last = (after, []) if self._is_clean(after) else self._stretch(after, self._sweep.edge_from, 3)
-        return (
-            self._has_cycle([*first, index, *last])
-            or self._on_way(before, self._to, self._sweep.edge_to, 0)
-            or self._on_way(behind, self._from, self._sweep.edge_from, 3)
-        )
+        before, first = (state, []) if self._is_clean(state) else self._stretch(self._back, state)
+        behind, last = (after, []) if self._is_clean(after) else self._stretch(self._on, after)
+        return self._has_cycle([*first, index, *last]) or self._on_way(self._back, before) or self._on_way(self._on, behind)
 
     def _is_clean(self, state: State) -> bool:
         return self._is_ordered and state[1] == 0
 
-    def _stretch(self, state: State, edge_of: Callable[[State], Edge | None], end: Literal[0, 3]) -> tuple[State, list[int]]:
+    def _stretch(self, way: _Way, state: State) -> tuple[State, list[int]]:
         """Return the next clean state of a way, or its end, and the candidates that are placed until there."""
         chosen: list[int] = []
-        while (edge := edge_of(state)) is not None:
+        while (edge := way.edges.get(state)) is not None:
             chosen.append(edge[1].index)
-            state = edge[end]
+            state = edge[way.onward]
             if self._is_clean(state):
                 break
         return state, chosen
 
-    def _on_way(self, state: State, known: dict[State, bool], edge_of: Callable[[State], Edge | None], end: Literal[0, 3]) -> bool:
+    def _on_way(self, way: _Way, state: State) -> bool:
         """Return whether the rest of a way has a cycle."""
         passed: list[tuple[State, list[int]]] = []
-        while state not in known and edge_of(state) is not None:
-            after, chosen = self._stretch(state, edge_of, end)
+        while state not in way.has_cycle and state in way.edges:
+            after, chosen = self._stretch(way, state)
             passed.append((state, chosen))
             state = after
-        found = known.get(state, False)
+        found = way.has_cycle.get(state, False)
         for state, chosen in reversed(passed):
-            found = known[state] = found or self._has_cycle(chosen)
+            found = way.has_cycle[state] = found or self._has_cycle(chosen)
         return found
 
     def _has_cycle(self, chosen: Sequence[int]) -> bool:

@@ -4,7 +4,7 @@
 import { effect } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { plural } from "../../base/format";
+import { count, plural } from "../../base/format";
 import { begin } from "../../base/idle";
 import { asApiError } from "../../data/api";
 import { openInFrame, type NetronFrame } from "../../data/netron/frame";
@@ -57,7 +57,7 @@ function ModelChoice(): JSX.Element {
 function TooLarge({ nodes }: { nodes: number }): JSX.Element {
   return (
     <p class="muted">
-      {`Netron draws every node at once, and with ${nodes.toLocaleString("en")} of them this page would stand still meanwhile. Choose a partition, or open it in a tab of its own.`}
+      {`Netron draws every node at once, and with ${count(nodes)} of them this page would stand still meanwhile. Choose a partition, or open it in a tab of its own.`}
     </p>
   );
 }

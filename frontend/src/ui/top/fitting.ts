@@ -35,7 +35,7 @@ export function useOneLine(ref: RefObject<HTMLElement | null>): void {
   }, [ref]);
 }
 
-/** Take the fewest steps with which all of it is on one line; where there cannot be more room than before, those that are taken stay. */
+/** Take the fewest steps with which all of it is on one line; where the header is no wider and its text no shorter than before, those that are taken stay. */
 function leaveOut(header: HTMLElement, hasMoreRoom: boolean): void {
   const fewest = innerWidth > NARROW ? 0 : STEPS.length;
   const before = header.dataset.leftOut?.split(" ").filter(Boolean).length ?? 0;
