@@ -4,17 +4,22 @@ A graph and a rule tree for each target enter; candidate partitions leave, and t
 never builds, runs or measures anything, and knows no toolchain's library.
 
 The names below are for those who write a toolchain (docs/toolchains.md); files of this project import a name from the file that
-defines it.
+defines it. Each file is imported when a name of it is asked for: an artifact that runs has toolchains, and needs no rules.
 """
 
-from .base import PartitionRule, RuleOptions
-from .base_rules import DFPattern, Explicit, Host, OpCallByKind, OpPredicate
-from .candidate import CandidatePartition
-from .combinators import Composite, OnlyValid, Primitive, Union
-from .combine import Combine
-from .pattern_table import PatternTable
-from .segments import Segments
-from .trees import arbitrary_fusion, classic_fusion, fusion_tree
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .base import PartitionRule, RuleOptions
+    from .base_rules import DFPattern, Explicit, Host, OpCallByKind, OpPredicate
+    from .candidate import CandidatePartition
+    from .combinators import Composite, OnlyValid, Primitive, Union
+    from .combine import Combine
+    from .pattern_table import PatternTable
+    from .segments import Segments
+    from .trees import arbitrary_fusion, classic_fusion, fusion_tree
 
 __all__ = [
     "CandidatePartition",
@@ -36,3 +41,32 @@ __all__ = [
     "classic_fusion",
     "fusion_tree",
 ]
+
+_OWNERS = {
+    "CandidatePartition": "candidate",
+    "Combine": "combine",
+    "Composite": "combinators",
+    "DFPattern": "base_rules",
+    "Explicit": "base_rules",
+    "Host": "base_rules",
+    "OnlyValid": "combinators",
+    "OpCallByKind": "base_rules",
+    "OpPredicate": "base_rules",
+    "PartitionRule": "base",
+    "PatternTable": "pattern_table",
+    "Primitive": "combinators",
+    "RuleOptions": "base",
+    "Segments": "segments",
+    "Union": "combinators",
+    "arbitrary_fusion": "trees",
+    "classic_fusion": "trees",
+    "fusion_tree": "trees",
+}
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name in _OWNERS:
+        return getattr(import_module(f"{__name__}.{_OWNERS[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

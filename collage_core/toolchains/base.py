@@ -19,14 +19,13 @@ import numpy as np
 from ..errors import Cancelled, CollageError
 from ..graph.dataflow_graph import Tensor
 from ..model.base import SubModel, may_name_files
-from ..rules import rule_report
-from ..rules.base import PartitionRule, RuleOptions
 from .buffers import aligned_empty
 from .reasons import one_line
 
 if TYPE_CHECKING:
     import tvm
 
+    from ..rules.base import PartitionRule, RuleOptions
     from ..rules.candidate import CandidatePartition
     from .native_files import NativeFiles
     from .profiling import NodeTime
@@ -373,6 +372,8 @@ def checked_rule(rule: Callable[[Any, RuleOptions], PartitionRule]) -> Callable[
 
     @wraps(rule)
     def answered(toolchain: Toolchain, options: RuleOptions) -> PartitionRule:
+        from ..rules.base import PartitionRule
+
         try:
             found = rule(toolchain, options)
             if isinstance(found, PartitionRule):
@@ -434,14 +435,19 @@ def _word(value: Any) -> str:
 
 def rule_tree(toolchain: Toolchain) -> dict[str, Any] | None:
     """Return the rule tree as the page draws it (`rule_report.tree_without_counts`); None where the rule fails."""
+    from ..rules.base import RuleOptions
+    from ..rules.rule_report import tree_without_counts
+
     try:
-        return rule_report.tree_without_counts(toolchain.rule(RuleOptions()))
+        return tree_without_counts(toolchain.rule(RuleOptions()))
     except CollageError:
         return None
 
 
 def shown_rules(toolchain: Toolchain) -> str:
     """Return the rule tree as text for lists of toolchains, or why there is none."""
+    from ..rules.base import RuleOptions
+
     try:
         return str(toolchain.rule(RuleOptions()))
     except CollageError as error:

@@ -18,11 +18,7 @@ from ..graph.dataflow_graph import DataflowGraph, Node, Tensor, TensorType
 from ..graph.index_set import IndexSet
 from ..graph.topological_order import topological_order
 from ..model.base import SubModel
-from ..rules.base import PartitionRule, RuleOptions
-from ..rules.base_rules import DFPattern
-from ..rules.combinators import Composite, MatchCheck, Union
 from ..rules.pattern import Matcher, parse_pattern
-from ..rules.trees import fusion_tree
 from .base import Kernel, Toolchain, ToolchainError, with_weights_inside
 from .native_call import NativeCall
 from .reasons import one_line
@@ -30,6 +26,8 @@ from .reasons import one_line
 if TYPE_CHECKING:
     import tvm
     from onnx import ModelProto
+
+    from ..rules.base import PartitionRule, RuleOptions
 
 
 @dataclass(frozen=True)
@@ -114,9 +112,15 @@ class LibraryFunctions:
 
     def rule(self, options: RuleOptions) -> PartitionRule:
         """Return the rule tree: a candidate for each call of a function, none combined."""
+        from ..rules.combinators import Union
+        from ..rules.trees import fusion_tree
+
         return fusion_tree(Union(tuple(map(self._rule_of, self._functions))), options, style="none", depth=1)
 
     def _rule_of(self, function: LibraryFunction) -> PartitionRule:
+        from ..rules.base_rules import DFPattern
+        from ..rules.combinators import Composite, MatchCheck
+
         @wraps(function.refusal)  # the rule tree names the function
         def check(graph: DataflowGraph, inside: IndexSet) -> str:
             return function.refusal(graph, [graph.nodes[index] for index in inside])

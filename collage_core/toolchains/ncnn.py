@@ -15,11 +15,11 @@ import numpy as np
 
 from ..graph.dataflow_graph import Tensor
 from ..model.base import SubModel
-from ..rules.base import PartitionRule, RuleOptions
 from .base import Availability, Kernel, Toolchain
 from .ncnn_operators import CHECKS, refusal
 
 if TYPE_CHECKING:
+    from ..rules.base import PartitionRule, RuleOptions
     from .native_files import NativeFiles
     from .profiling import NodeTime
 

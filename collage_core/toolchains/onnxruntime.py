@@ -20,7 +20,6 @@ import numpy as np
 from ..base import processor
 from ..graph.dataflow_graph import Tensor
 from ..model.base import SubModel, may_name_files
-from ..rules.base import PartitionRule, RuleOptions
 from .base import Availability, Kernel, Toolchain, ToolchainError, unbound_outputs
 from .buffers import array_at, buffer_dtype
 from .external_package import is_external, make_package, onnx_of
@@ -28,6 +27,7 @@ from .int8_products import refusal
 from .reasons import one_line
 
 if TYPE_CHECKING:
+    from ..rules.base import PartitionRule, RuleOptions
     from .native_files import NativeFiles
     from .profiling import NodeTime
 

@@ -19,7 +19,6 @@ import numpy as np
 from ..base.processor import has_any
 from ..graph.dataflow_graph import Tensor
 from ..model.base import SubModel, may_name_files
-from ..rules.base import PartitionRule, RuleOptions
 from .base import Availability, Kernel, Toolchain, ToolchainError, unbound_outputs
 from .buffers import array_at, buffer_dtype
 from .external_package import is_external, make_package, onnx_of
@@ -27,6 +26,7 @@ from .reasons import one_line
 from .wrong_calls import openvino_refusal
 
 if TYPE_CHECKING:
+    from ..rules.base import PartitionRule, RuleOptions
     from .native_files import NativeFiles
     from .profiling import NodeTime
 

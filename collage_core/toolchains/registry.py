@@ -11,17 +11,17 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from importlib import metadata
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import CollageError
 from ..graph.dataflow_graph import Tensor
 from ..model.base import SubModel
-from ..rules.base import PartitionRule, RuleOptions
-from ..rules.base_rules import Explicit
-from ..rules.combinators import Union
 from .base import Availability, Kernel, Toolchain, ToolchainError, checked_rule
-from .described import DescribedToolchain
 from .reasons import one_line
+
+if TYPE_CHECKING:
+    from ..rules.base import PartitionRule, RuleOptions
+    from .described import DescribedToolchain
 
 GROUP = "collage.toolchains"
 EXTRA = "COLLAGE_TOOLCHAINS"
@@ -45,6 +45,8 @@ class BrokenToolchain(Toolchain):
         return Availability(False, reason=self.reason, hint=f"mend or uninstall the package that holds {self.name!r}")
 
     def rule(self, options: RuleOptions) -> PartitionRule:
+        from ..rules.base_rules import Explicit
+
         return Explicit(sets=())
 
     def build(self, model: SubModel, threads: int) -> bytes:
@@ -119,6 +121,8 @@ def _add_rule(toolchain: Toolchain, reference: str) -> None:
     own = toolchain.rule
 
     def rule(toolchain: Toolchain, options: RuleOptions) -> PartitionRule:
+        from ..rules.combinators import Union
+
         return Union((own(options), _named(reference)(options)))
 
     toolchain.rule = checked_rule(rule).__get__(toolchain)  # type: ignore[method-assign]

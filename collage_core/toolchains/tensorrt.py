@@ -9,14 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib import metadata, util
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..base.home import home
 from ..graph.dataflow_graph import Tensor
 from ..model.base import SubModel
-from ..rules.base import PartitionRule, RuleOptions
 from .base import Availability, Kernel, Toolchain, ToolchainError
 from .engine_store import EngineStore
 from .tensorrt_operators import OPERATORS
+
+if TYPE_CHECKING:
+    from ..rules.base import PartitionRule, RuleOptions
 
 DEFAULT_DEPTH = 3
 DRIVER = Path("/proc/driver/nvidia/version")

@@ -19,7 +19,6 @@ import numpy as np
 from ..base.cores import usable_cores
 from ..graph.dataflow_graph import Tensor
 from ..model.base import SubModel
-from ..rules.base import PartitionRule, RuleOptions
 from .base import Availability, Kernel, Toolchain, ToolchainError
 from .buffers import ALIGNMENT, aligned_copy, array_at
 from .reasons import one_line
@@ -29,6 +28,7 @@ from .wrong_calls import tvm_refusal
 if TYPE_CHECKING:
     import tvm
 
+    from ..rules.base import PartitionRule, RuleOptions
     from .tuning import Tuning, Workload
 
 DEFAULT_DEPTH = 4

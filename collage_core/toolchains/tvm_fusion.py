@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 
 from ..base.cores import usable_cores
 from ..model.base import SubModel
-from ..rules.base import PartitionRule, RuleOptions
 from .tvm import TvmToolchain
 from .tvm_operators import OPERATORS
 from .wrong_calls import tvm_refusal
 
 if TYPE_CHECKING:
     import tvm
+
+    from ..rules.base import PartitionRule, RuleOptions
 
 DEPTH = 4
 FUSE_OPS = "FuseOps"

@@ -51,8 +51,8 @@ import pickle, sys
 from collage_core.rewrite.runtime.artifact_calls import run_artifact
 folder, inputs = pickle.loads(sys.stdin.buffer.read())
 outputs = run_artifact(folder, inputs)
-watched = {"onnx", "openvino", "onnxruntime", "collage_core.rewrite.assemble", "collage_core.rewrite.plan", "pydantic", "flask"}
-heavy = sorted(watched & set(sys.modules))
+ours = {f"collage_core.{name}" for name in ("rewrite.assemble", "rewrite.plan", "rules.base")}
+heavy = sorted({"onnx", "openvino", "onnxruntime", "pydantic", "flask", *ours} & set(sys.modules))
 sys.stdout.buffer.write(pickle.dumps((outputs, heavy)))
 """
 
