@@ -7,7 +7,7 @@ import { holderOf, type PlacedBox } from "../scene/scene";
 import type { Context2d } from "./context_2d";
 import { ramp, type Detail } from "./detail";
 import type { Drawing } from "./drawing";
-import { SolidRects } from "./solid_rects";
+import type { Frame } from "./frame";
 import type { Theme } from "./theme";
 
 export const CORNER = 5;
@@ -25,9 +25,11 @@ export function drawBoxes(drawing: Drawing, boxes: readonly PlacedBox[], detail:
   const { context, frame } = drawing;
   context.globalAlpha = detail.boxes;
   if (frame.camera.k < BODY_SCALE) {
-    const solid = new SolidRects();
-    for (const box of boxes) if (!isPainted(drawing, box)) solid.add(headerColour(box, frame.theme), box);
-    solid.fill(context, drawing.projection);
+    for (const box of boxes) {
+      if (isPainted(drawing, box)) continue;
+      context.fillStyle = headerColour(box, frame.theme);
+      context.fillRect(box.x, box.y, box.width, box.height);
+    }
   } else {
     const isRound = frame.camera.k > ROUND_SCALE;
     for (const box of boxes) drawBody(drawing, box, isRound);
@@ -87,11 +89,12 @@ function drawSquare(drawing: Drawing, placed: PlacedBox, header: string): void {
 }
 
 /** True if the overlay paints the box by itself, or the nodes that are folded in it. */
-function isPainted({ frame }: Drawing, { box }: PlacedBox): boolean {
+export function isPainted({ frame }: Drawing, { box }: PlacedBox): boolean {
   return frame.pads.has(box.id) || frame.groups.bars.has(box.id);
 }
 
-function headerColour({ box }: PlacedBox, theme: Theme): string {
+/** The colour of a box that is seen from far, and of the header of one that is near. */
+export function headerColour({ box }: PlacedBox, theme: Theme): string {
   if (isTerminal(box)) return theme.ioHeader;
   return box.kind === "group" ? GROUP_COLOUR : CATEGORY_COLOUR[box.category];
 }
@@ -152,20 +155,34 @@ function nameWidth(context: Context2d, name: string): number {
   return width;
 }
 
-/** Draw the outlines of hovered, found and selected boxes, of constant width on the screen. */
-export function drawOutlines(drawing: Drawing): void {
-  const { frame } = drawing;
-  outline(drawing, frame.hits, frame.theme.hit, 2, 2);
-  outline(drawing, frame.hovered, frame.theme.accent, 2, 3);
-  outline(drawing, frame.selected, frame.theme.select, 2.5, 3);
+/** Boxes with an outline of constant width on the screen, and how far its middle is from them; both in pixels of the screen. */
+export interface Outline {
+  ids: ReadonlySet<number>;
+  colour: string;
+  line: number;
+  gap: number;
 }
 
-function outline(drawing: Drawing, ids: ReadonlySet<number>, colour: string, lineWidth: number, gapPx: number): void {
+/** The outlines of found, hovered and selected boxes, each over those before it. */
+export function outlinesOf({ hits, hovered, selected, theme }: Frame): Outline[] {
+  return [
+    { ids: hits, colour: theme.hit, line: 2, gap: 2 },
+    { ids: hovered, colour: theme.accent, line: 2, gap: 3 },
+    { ids: selected, colour: theme.select, line: 2.5, gap: 3 },
+  ];
+}
+
+/** Draw the outlines. */
+export function drawOutlines(drawing: Drawing): void {
+  for (const one of outlinesOf(drawing.frame)) outline(drawing, one);
+}
+
+function outline(drawing: Drawing, { ids, colour, line, gap: gapPx }: Outline): void {
   const { context, frame, area } = drawing;
   if (ids.size === 0) return;
   const { k } = frame.camera;
   context.strokeStyle = colour;
-  context.lineWidth = lineWidth / k;
+  context.lineWidth = line / k;
   const gap = gapPx / k;
   context.beginPath();
   for (const id of ids) {

@@ -47,18 +47,21 @@ export function shortNumber(value: number): string {
   return String(Math.round(value * 100) / 100);
 }
 
-const written = new WeakMap<Path2D, string>();
+type Draw = (path: PathContext & Pick<Context2d, "roundRect">) => void;
+
+const drawn = new WeakMap<Path2D, Draw>();
 
 /** An outline to be cached; `draw` draws its course. */
-export function outlinePath(draw: (path: PathContext & Pick<Context2d, "roundRect">) => void): Path2D {
-  const text = new SvgPath();
-  draw(text);
-  const path = new Path2D(text.d);
-  written.set(path, text.d);
+export function outlinePath(draw: Draw): Path2D {
+  const path = new Path2D();
+  draw(path);
+  drawn.set(path, draw);
   return path;
 }
 
 /** The `d` of such an outline. */
 export function svgOf(path: Path2D): string {
-  return written.get(path) ?? "";
+  const text = new SvgPath();
+  drawn.get(path)?.(text);
+  return text.d;
 }

@@ -3,7 +3,7 @@
 import type { Rect, Size } from "../../base/geometry";
 import type { Context2d } from "./context_2d";
 import type { Frame } from "./frame";
-import type { Projection } from "./solid_rects";
+import type { Projection } from "./pixels";
 
 export interface Drawing {
   context: Context2d;

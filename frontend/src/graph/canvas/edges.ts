@@ -23,10 +23,15 @@ export function drawEdges(drawing: Drawing, edges: readonly PlacedEdge[], detail
     else plain.push(edge);
   }
   context.globalAlpha = detail.edges;
-  strokeAll(context, plain, frame.theme.edge, Math.max(1, 0.8 / k), isNear);
+  strokeAll(context, plain, frame.theme.edge, edgeWidth(k), isNear);
   strokeAll(context, lit, frame.theme.select, Math.max(1.6, 1.2 / k), isNear);
   if (isNear) drawStubs(drawing, stubs, detail);
   context.globalAlpha = 1;
+}
+
+/** The width of an edge at scale `k`, in graph pixels: on the screen it is never much thinner than a pixel. */
+export function edgeWidth(k: number): number {
+  return Math.max(1, 0.8 / k);
 }
 
 function strokeAll(context: Context2d, edges: readonly PlacedEdge[], colour: string, width: number, isNear: boolean): void {

@@ -4,7 +4,8 @@ import type { Detail } from "./detail";
 import type { Drawing } from "./drawing";
 import { hatch, tinter } from "./tints";
 
-const PAD = 6;
+/** How far a pad reaches around its box. */
+export const PAD = 6;
 const RADIUS = 7;
 
 /** Draw the pads in view. */

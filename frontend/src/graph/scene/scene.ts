@@ -169,11 +169,16 @@ function* indexing<T>(things: readonly T[], rectOf: (thing: T) => Rect): LongWor
   });
   const [lowest, highest] = [Math.min(...bands.keys()), Math.max(...bands.keys())];
   return (area) => {
-    const found = new Set<T>();
+    const found: T[] = [];
+    const first = Math.max(lowest, Math.floor(area.y / BAND));
     const last = Math.min(highest, Math.floor((area.y + area.height) / BAND));
-    for (let band = Math.max(lowest, Math.floor(area.y / BAND)); band <= last; band++) {
-      for (const thing of bands.get(band) ?? []) if (touches(rectOf(thing), area)) found.add(thing);
+    for (let band = first; band <= last; band++) {
+      for (const thing of bands.get(band) ?? []) {
+        const rect = rectOf(thing);
+        const isNew = band === first || Math.floor(rect.y / BAND) === band; // else it was found in the band above
+        if (isNew && touches(rect, area)) found.push(thing);
+      }
     }
-    return [...found];
+    return found;
   };
 }
