@@ -7,6 +7,7 @@ nothing could gain much any more. It searches nothing, and measures only through
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -15,6 +16,7 @@ from ..cost.cost import Cost
 from ..cost.estimator import TunedCosts
 from ..errors import Cancelled, CollageError
 from ..events import Emit, Note
+from ..graph.sub_graph import SubGraph
 from ..rules.candidate import CandidatePartition
 from ..search.problem import FEMTOSECONDS
 from ..toolchains.base import Toolchain
@@ -26,6 +28,10 @@ from .search_and_merge import Planned, SearchOver
 
 Tune = Callable[[CandidatePartition, float, float | None], TunedCosts]
 """Tunes a candidate for about so many seconds; a plan of so many seconds is known. Raises Cancelled where the time was over."""
+SLICE_SHARE = 0.125
+"""Most of the time for tuning that one slice takes."""
+MOST_TIMES = 5.0
+"""No schedule is hoped to make a kernel more times as fast: one that is slower than its parts by more is no kernel to begin with."""
 FOR_REPETITIONS = 0.2
 """Share of the time for tuning that is left for measuring once more what tuning changed."""
 
@@ -50,6 +56,7 @@ class TuningStep:
     emit: Emit
     trials: int = 0
     _slices: dict[Hashable, float] = field(default_factory=dict)
+    _fruitless: Counter[frozenset[str]] = field(default_factory=Counter)
     _began_s: float | None = None
     _until_s: float = 0.0
 
@@ -82,18 +89,22 @@ class TuningStep:
         return policy.to_tune(table, planned, search(hoped), could_gain_s) if could_gain_s else None
 
     def _could_gain_s(self, table: CostTable, item: CostedCandidate) -> float:
-        """Return what can be hoped for: all above the floor at first, less with each slice."""
+        """Return what can be hoped for: all above the floor at first, less with each slice, and with each that brought nothing for a
+        computation with the same main operators: where the default schedule is good for one convolution, it is for others."""
         if item.target not in self.targets or item.cost.seconds is None or not isinstance(item.held, CandidatePartition):
             return 0.0
         if not table.is_known(item.held):
             return 0.0
-        return max(0.0, item.cost.seconds - self.floor_s(item.held)) / (1 + self._slices.get(table.key(item.held), 0.0))
+        least_s = max(self.floor_s(item.held), item.cost.seconds / MOST_TIMES)
+        above_s = max(0.0, item.cost.seconds - least_s)
+        return above_s / (1 + self._slices.get(table.key(item.held), 0.0)) / (1 + self._fruitless[_main_operators(item.held)])
 
     def slice(self, table: CostTable, candidate: CandidatePartition) -> Mapping[CandidatePartition, Cost]:
         """Tune `candidate` for a slice, and return the costs that changed by that."""
         key = table.key(candidate)
         try:
-            found = self.tune(candidate, self._until_s - self.budget.spent_s, table.best_s)
+            seconds = min(self._until_s - self.budget.spent_s, SLICE_SHARE * self.seconds)
+            found = self.tune(candidate, seconds, table.best_s)
         except Cancelled:
             self._slices[key] = math.inf
             return {}
@@ -101,6 +112,11 @@ class TuningStep:
         self._slices[key] = math.inf if found.is_done else self._slices.get(key, 0.0) + (1.0 if found.trials else 0.0)
         if found.note:
             self.emit(Note(found.note))
+        before_s = table.seconds(candidate) or math.inf
+        if any((cost.seconds or math.inf) < before_s for cost in found.costs.values()):
+            self._fruitless[_main_operators(candidate)] = 0
+        elif found.trials:
+            self._fruitless[_main_operators(candidate)] += 1
         return found.costs
 
     def summary(self, before_s: float, planned: Planned) -> str:
@@ -110,6 +126,13 @@ class TuningStep:
         after_s = planned.final.total / FEMTOSECONDS
         said = f"{tuned} of {len(planned.partitions)} partitions are tuned, the plan is predicted {milliseconds(before_s)} before"
         return f"{tried}: {said} and {milliseconds(after_s)} after"
+
+
+def _main_operators(candidate: CandidatePartition) -> frozenset[str]:
+    """Return the operators of the greatest kind: a kernel is scheduled by what they compute."""
+    kind = SubGraph(candidate.graph, candidate.inside).kind
+    nodes = [candidate.graph.nodes[index] for index in candidate.inside]
+    return frozenset(node.op for node in nodes if node.kind is kind)
 
 
 def check_tunes(toolchains: Mapping[str, Toolchain], tune_s: float | None) -> None:

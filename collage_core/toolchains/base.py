@@ -240,8 +240,8 @@ class Toolchain(ABC):
     def tune(self, model: SubModel, threads: int, seconds: float, known: bytes) -> Tuning:
         """Look for faster schedules of the kernels of `model`, on from what is `known`, in about so many seconds or a few trials.
 
-        It builds and runs kernels in this process. `build` and `relax_module` use what it found where `SubModel.tuning` has it, and
-        the default schedules elsewhere.
+        It builds and runs kernels in this process, and tells so before each (`tuning.begin_trial`). `build` and `relax_module` use what
+        it found where `SubModel.tuning` has it, and the default schedules elsewhere.
 
         Args:
             known: Kernels as `tuning.encoded` writes them; those of other sub-models may be among them.

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 
+from ..base.isolation.report import report
 from ..errors import CollageError
 
 MOST_TRIALS = 64
@@ -66,6 +67,14 @@ class Tuning:
     seconds: float
     before_s: float
     after_s: float
+
+
+def begin_trial(kernel: TunedKernel) -> None:
+    """Tell whoever waits for `Toolchain.tune` that the next trial of `kernel` begins, which counts it already.
+
+    If that schedule ends the process or hangs, `kernel` is what the call found.
+    """
+    report(asdict(kernel))
 
 
 def encoded(kernels: Iterable[TunedKernel]) -> bytes:

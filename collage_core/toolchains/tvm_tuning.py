@@ -14,7 +14,7 @@ import sys
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from statistics import median
@@ -35,7 +35,7 @@ from tvm.tirx.buffer import BufferType
 
 from .base import ToolchainError
 from .reasons import one_line
-from .tuning import MOST_TRIALS, TunedKernel, Tuning, Workload
+from .tuning import MOST_TRIALS, TunedKernel, Tuning, Workload, begin_trial
 from .tvm_build import cpu_target
 from .tvm_replay import checked, target_text, workload_of
 from .tvm_schedule import scheduled
@@ -167,31 +167,41 @@ def _values(random: np.random.Generator, kind: Any) -> np.ndarray:
 
 @dataclass
 class _Search:
-    """The evolutionary search for schedules of one kernel."""
+    """The evolutionary search for schedules of one kernel.
+
+    Attributes:
+        candidates: The batch of schedules that is tried.
+        results: Those of the first of them, as far as they were tried.
+    """
 
     kernel: TunedKernel
     context: Any
     database: Any
     workload: Any
     timer: _Timer
+    candidates: list[Any] = field(default_factory=list)
+    results: list[Any] = field(default_factory=list)
 
     def slice(self, until: float) -> TunedKernel:
-        """Try a batch of schedules, fewer where the time is over, and return the kernel as it is known now."""
-        candidates = list(self.context.generate_measure_candidates() or ())
-        if not candidates:  # The whole space was tried.
+        """Try what is left of the batch or a new one, less where the time is over, and return the kernel as it is known now."""
+        if not self.candidates:
+            self.candidates = list(self.context.generate_measure_candidates() or ())
+        if not self.candidates:  # The whole space was tried.
             self.kernel = replace(self.kernel, trials=MOST_TRIALS)
-        results: list[Any] = []
-        for candidate in candidates:
-            results.append(self._tried(candidate))
+            return self.kernel
+        for candidate in self.candidates[len(self.results) :]:
+            self.results.append(self._tried(candidate))
             if time.perf_counter() > until:
                 break
-        if results:
-            self.context.notify_runner_results(candidates[: len(results)], results)
+        if len(self.results) == len(self.candidates):
+            self.context.notify_runner_results(self.candidates, self.results)
+            self.candidates, self.results = [], []
         return self.kernel
 
     def _tried(self, candidate: Any) -> Any:
         """Build and time a schedule; keep it if it is the fastest by more than timings differ."""
         kernel = self.kernel = replace(self.kernel, trials=self.kernel.trials + 1)
+        begin_trial(kernel)
         try:
             seconds = self.timer.seconds(candidate.sch.mod, kernel.seconds)
         except Exception as error:  # noqa: BLE001 - a schedule that TVM cannot build is one that is not taken

@@ -19,7 +19,7 @@ from collage_test_toolchains import Numpy, NumpyKernel
 from collage_core.graph.dataflow_graph import Tensor
 from collage_core.model.base import SubModel
 from collage_core.toolchains.base import Kernel
-from collage_core.toolchains.tuning import TunedKernel, Tuning, Workload, decoded
+from collage_core.toolchains.tuning import TunedKernel, Tuning, Workload, begin_trial, decoded
 
 DEFAULT_S, TUNED_S = 0.03, 0.001
 SLICE = 16
@@ -93,6 +93,35 @@ class TunesIntoThePast(Tunes):
     def tune(self, model: SubModel, threads: int, seconds: float, known: bytes) -> Tuning:
         found = super().tune(model, threads, seconds, known)
         return replace(found, kernels=tuple(replace(kernel, seconds=-1.0) for kernel in found.kernels))
+
+
+class HangsInTheThirdTrial(Tunes):
+    """Finds a faster schedule in its second trial, and hangs in the third; it finds none in a slice that goes on from there."""
+
+    name = "hangs_in_the_third_trial"
+
+    def tune(self, model: SubModel, threads: int, seconds: float, known: bytes) -> Tuning:
+        (workload,) = self.workloads(model, threads)
+        kernel = next(iter(decoded(known)), TunedKernel(workload.workload, TARGET, "", DEFAULT_S, DEFAULT_S, 0, 0.0))
+        if kernel.trials:
+            return Tuning((replace(kernel, trials=kernel.trials + SLICE),), SLICE, 1.0, DEFAULT_S, kernel.seconds)
+        begin_trial(replace(kernel, trials=1))
+        begin_trial(replace(kernel, trials=2))
+        begin_trial(replace(kernel, trials=3, trace='"fast"', seconds=TUNED_S))
+        self.misbehave()
+        raise AssertionError("it went on")
+
+    def misbehave(self) -> None:
+        time.sleep(600)
+
+
+class CrashesInTheThirdTrial(HangsInTheThirdTrial):
+    """Crashes where the other hangs."""
+
+    name = "crashes_in_the_third_trial"
+
+    def misbehave(self) -> None:
+        os.abort()
 
 
 class HangsTuning(Tunes):

@@ -7,11 +7,13 @@ works in a process of its own; it may crash or hang there.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ...base.isolation.errors import WorkerError
+from ...errors import Cancelled
 from ...model.base import SubModel
 from ...toolchains.base import ToolchainError, with_weights_inside
 from ...toolchains.reasons import one_line
@@ -26,6 +28,9 @@ from ..measuring.trial_worker import GetToolchain
 
 _SLACK = 4.0
 """So many times as long as it was given, and the time for a build, a slice may take before its process is ended."""
+TRIAL_S = 8.0
+"""A schedule that takes longer to build, and to run so often as `_RUNS`, is given up: LLVM takes hours for some that are unrolled."""
+_RUNS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +48,39 @@ class Slice:
     trials: int
     is_done: bool
     note: str = ""
+
+
+class _Trials:
+    """The kernel that a slice tunes, as the slice told it before each trial. Most that goes wrong in a slice is the fault of one schedule.
+
+    Attributes:
+        is_stuck: The schedule under trial took too long.
+    """
+
+    def __init__(self, should_stop: Callable[[], bool] | None):
+        self.is_stuck = False
+        self._should_stop = should_stop
+        self._began = self._heard = time.monotonic()
+        self._first: Mapping[str, Any] | None = None
+        self._last: Mapping[str, Any] | None = None
+
+    def hear(self, kernel: Mapping[str, Any]) -> None:
+        """Take what a slice reports: the fields of a `TunedKernel`, the trial that begins counted."""
+        self._heard = time.monotonic()
+        self._first = self._first or kernel
+        self._last = kernel
+
+    def should_stop(self) -> bool:
+        if self._last is not None:
+            self.is_stuck = time.monotonic() - self._heard > TRIAL_S + _RUNS * float(self._last["default_s"])
+        return self.is_stuck or (self._should_stop is not None and self._should_stop())
+
+    def found(self) -> dict[str, Any] | None:
+        """Return what the trials found, as `tuning_worker.tune` does; None where none began."""
+        if self._first is None or self._last is None:
+            return None
+        kernel = {**self._last, "spent_s": self._first["spent_s"] + time.monotonic() - self._began}
+        return {"kernels": [kernel], "trials": kernel["trials"] - self._first["trials"] + 1}
 
 
 class Tuner:
@@ -98,6 +136,8 @@ class Tuner:
 
         The first slice of a computation takes what the database has of its kernels, and tries nothing where that is news.
 
+        A schedule that ends the process or hangs is left out; the next slice goes on from the others.
+
         Raises:
             Cancelled: the user stopped it; what earlier slices found is kept.
         """
@@ -110,7 +150,7 @@ class Tuner:
                     return Slice(schedules(known), 0, not self._is_open(key))
             return self._tried(key, model, seconds)
         except (ToolchainError, WorkerError, InvalidRecord) as error:
-            reason = f"its process {error.what}" if isinstance(error, WorkerError) else one_line(error)
+            reason = _fault(error) if isinstance(error, WorkerError) else one_line(error)
             return Slice(self.tuning(key), 0, True, f"{key.toolchain} could not tune: {reason}")
 
     def close(self) -> None:
@@ -128,13 +168,19 @@ class Tuner:
     def _tried(self, key: CostKey, model: SubModel, seconds: float) -> Slice:
         limit_s = self._backend.limits.build_s + _SLACK * seconds
         arguments = key.toolchain, model, self._threads, seconds, encoded(self._known(key))
-        found = self._call(limit_s, tuning_worker.tune, *arguments)
+        trials, note = _Trials(self._should_stop), ""
+        try:
+            found = self._call(limit_s, tuning_worker.tune, *arguments, trials=trials)
+        except (Cancelled, WorkerError) as error:
+            if (heard := trials.found()) is None or (isinstance(error, Cancelled) and not trials.is_stuck):
+                raise
+            found, note = heard, f"{key.toolchain}: a schedule is left out: {_fault(error)}"
         try:
             self._keep(key, found["kernels"])
-            trials = int(found["trials"])
+            count = int(found["trials"])
         except (KeyError, TypeError, ValueError) as error:
             raise InvalidRecord(f"what it found cannot be true: {one_line(error)}") from error
-        return Slice(schedules(self._known(key)), trials, not self._is_open(key))
+        return Slice(schedules(self._known(key)), count, not self._is_open(key), note)
 
     def _keep(self, key: CostKey, kernels: Iterable[Mapping[str, Any]]) -> None:
         """Keep what a slice found: in the database, and for the next slice. Raises ValueError and others where it cannot be true."""
@@ -161,6 +207,11 @@ class Tuner:
     def _kernel_key(self, key: CostKey, workload: str, target: str) -> TuningKey:
         return TuningKey(workload, target, key.toolchain.partition("@")[0], key.version, self._threads, key.machine)
 
-    def _call(self, timeout_s: float, function: Callable[..., Any], *arguments: Any) -> Any:
+    def _call(self, timeout_s: float, function: Callable[..., Any], *arguments: Any, trials: _Trials | None = None) -> Any:
         self._caller = self._caller or self._backend.caller()
-        return self._caller.call(function, self._get_toolchain, *arguments, timeout_s=timeout_s, should_stop=self._should_stop)
+        hear, should_stop = (trials.hear, trials.should_stop) if trials else (None, self._should_stop)
+        return self._caller.call(function, self._get_toolchain, *arguments, timeout_s=timeout_s, on_progress=hear, should_stop=should_stop)
+
+
+def _fault(error: Exception) -> str:
+    return f"its process {error.what}" if isinstance(error, WorkerError) else f"it took longer than {TRIAL_S:g} s to build and run"

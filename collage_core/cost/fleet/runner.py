@@ -324,10 +324,17 @@ class FleetCaller:
         self._runner = runner
         self._worker: RemoteWorker | None = None
 
-    def call(self, function: Callable[..., Any], *args: Any, timeout_s: float, should_stop: Callable[[], bool] | None = None) -> Any:
+    def call(
+        self,
+        function: Callable[..., Any],
+        *args: Any,
+        timeout_s: float,
+        on_progress: Callable[[Any], None] | None = None,
+        should_stop: Callable[[], bool] | None = None,
+    ) -> Any:
         """Call `function`, as `isolation.Worker.call` does; its result must be plain data, in which tuples become lists.
 
-        Reports of the function stay on the worker.
+        Reports of the function stay on the worker: `on_progress` is never called.
 
         Raises:
             CollageError: as the function raised it, or the last worker is gone.

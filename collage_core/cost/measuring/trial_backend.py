@@ -29,7 +29,14 @@ def flushed_bytes(graph: DataflowGraph) -> int:
 class Caller(Protocol):
     """Calls functions in another process, as `base.isolation.worker.Worker` does."""
 
-    def call(self, function: Callable[..., Any], *args: Any, timeout_s: float, should_stop: Callable[[], bool] | None = None) -> Any: ...
+    def call(
+        self,
+        function: Callable[..., Any],
+        *args: Any,
+        timeout_s: float,
+        on_progress: Callable[[Any], None] | None = None,
+        should_stop: Callable[[], bool] | None = None,
+    ) -> Any: ...
 
     def close(self) -> None: ...
 

@@ -102,6 +102,17 @@ def test_what_could_make_the_plan_faster_by_most_is_tuned_first() -> None:
     assert computation_key(made.tuned[1]) != first, "less is hoped for after a slice, and others promise more"
 
 
+def test_where_tuning_brings_nothing_for_some_convolutions_other_operators_have_their_turn() -> None:
+    made = MadeUp(2000.0, share=1.0, keep=is_part)
+    _, _ = made.run()
+    operators = [{node.op for node in (one.graph.nodes[index] for index in one.inside)} for one in made.tuned]
+    first = next(at for at, ops in enumerate(operators) if "Conv" not in ops)
+    costs = {computation_key(one): made.recorded.cost(one).seconds or 0.0 for one in made.tuned}
+    assert all("Conv" in ops for ops in operators[:first])
+    later = [one for one, ops in zip(made.tuned[first:], operators[first:], strict=True) if "Conv" in ops and one not in made.tuned[:first]]
+    assert any(costs[computation_key(one)] > costs[computation_key(made.tuned[first])] for one in later)
+
+
 def test_kernels_that_only_together_make_a_better_plan_are_tuned_too() -> None:
     made = MadeUp(600.0, share=0.05, keep=lambda one: is_part(one) or (one.target == "openvino" and len(one.inside) == len(one.graph)))
     before, after = made.run()

@@ -13,6 +13,7 @@ from tuning_toolchains import BEGUN, DEFAULT_S, SLICE, Tunes
 from collage_core.cost.cost import Cost
 from collage_core.cost.database.database import CostDatabase
 from collage_core.cost.database.maintenance import Selection, records, selected_tunings
+from collage_core.cost.estimators import tuner
 from collage_core.cost.estimators.measure import MeasureEstimator
 from collage_core.cost.measuring.timing import TimingLimits
 from collage_core.cost.measuring.trial import TrialLimits
@@ -24,7 +25,7 @@ from collage_core.toolchains import registry
 from collage_core.toolchains.tuning import MOST_TRIALS, schedules
 
 LIMITS = TrialLimits(timing=TimingLimits(warm_up_s=0.001, total_s=0.02, longest_s=1.0))
-NAMES = ("Tunes", "TunesForTheWorse", "CrashesTuning", "HangsTuning", "TunesIntoThePast")
+NAMES = ("Tunes", "TunesForTheWorse", "CrashesTuning", "HangsTuning", "TunesIntoThePast", "HangsInTheThirdTrial", "CrashesInTheThirdTrial")
 
 
 @pytest.fixture(autouse=True)
@@ -141,6 +142,31 @@ def test_a_tuner_that_crashes_is_quoted_and_not_asked_again(bench: Bench) -> Non
     estimator.close()
     assert (found.costs, found.trials, found.is_done) == ({}, 0, True)
     assert found.note == "crashes_tuning could not tune: its process crashed with SIGABRT"
+
+
+@pytest.mark.parametrize(
+    ("target", "fault"),
+    [
+        ("hangs_in_the_third_trial", "it took longer than 0.2 s to build and run"),
+        ("crashes_in_the_third_trial", "its process crashed with SIGABRT"),
+    ],
+)
+def test_a_schedule_that_hangs_or_crashes_costs_no_other(bench: Bench, monkeypatch: pytest.MonkeyPatch, target: str, fault: str) -> None:
+    monkeypatch.setattr(tuner, "TRIAL_S", 0.2)
+    estimator, candidate, untuned = bench.measured(target)
+    found = estimator.tune(candidate, 5.0)
+    again = estimator.tune(candidate, 5.0)
+    estimator.close()
+    assert (found.trials, found.is_done, again.trials) == (3, False, SLICE)
+    assert found.note == f"{target}: a schedule is left out: {fault}"
+    cost = found.costs[candidate]
+    assert cost.seconds is not None
+    assert cost.seconds < DEFAULT_S
+    assert cost.tuned is not None
+    assert (cost.tuned.untuned_s, cost.tuned.trials) == (untuned.seconds, 3)
+    with CostDatabase(bench.database) as database:
+        ((_, record),) = selected_tunings(database, Selection())
+        assert record.trials == 3 + SLICE
 
 
 def test_what_cannot_be_true_is_quoted_and_not_kept(bench: Bench) -> None:
