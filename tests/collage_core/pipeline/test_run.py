@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -131,7 +132,13 @@ def test_a_plan_that_was_not_measured_alone_is_before_it_becomes_the_plan(tmp_pa
 
     monkeypatch.setattr(searched_run, "baseline", of_halves)
     monkeypatch.setattr(choose_finalists, "MOST_RIVALS", 0)
-    record, events = decided_whole(monkeypatch, tmp_path, lambda one: 1e-3 if GREEDY in one.names else 2e-3)
+    for number in range(3):  # On a busy machine a bound may be so wide that all are measured.
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        with suppress(StopIteration):
+            record, events = decided_whole(monkeypatch, folder, lambda one: 1e-3 if GREEDY in one.names else 2e-3)
+            break
+    assert taken, "all halves were measured, three times"
     assert [part["nodes"] for part in record.document["plan"]["partitions"]] == [list(half) for half in taken[0][1:]]
     assert {part["source"] for part in record.document["plan"]["partitions"]} == {"measured"}
     assert any(isinstance(event, Note) and "were not measured alone" in event.text for event in events)
