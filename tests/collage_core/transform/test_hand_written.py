@@ -5,8 +5,6 @@ Two functions with tuples in tuples, a symbolic batch with a `match_cast` and a 
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +20,7 @@ from tvm.script import tirx as T  # noqa: E402
 
 from collage_core.transform import CollagePartition  # noqa: E402
 from collage_core.transform.collage_partition import Report  # noqa: E402
+from tests.helpers.fresh_modules import check_in_fresh_process, leaves  # noqa: E402
 
 RANDOM = np.random.default_rng(0)
 
@@ -109,30 +108,6 @@ CASES: dict[str, tuple[Any, dict[str, Any], list[np.ndarray], int]] = {
 }
 """Case → a module, options, arrays, and how many regions are partitioned."""
 
-FRESH = """
-import sys, numpy as np, tvm
-import collage_core.transform
-from pathlib import Path
-from tvm import relax
-folder = Path(sys.argv[1])
-module = tvm.ir.load_json((folder / "module.json").read_text())
-functions = [(name.name_hint, one) for name, one in module.functions_items() if isinstance(one, relax.Function)]
-entries = [name for name, one in functions if "Codegen" not in (one.attrs or {})]
-module = relax.transform.RunCodegen(entry_functions=entries)(module)
-with np.load(folder / "arrays.npz") as arrays:
-    given = [arrays[f"given{at}"] for at in range(sum(name.startswith("given") for name in arrays))]
-    expected = [arrays[f"expected{at}"] for at in range(sum(name.startswith("expected") for name in arrays))]
-def leaves(made):
-    return [made.numpy()] if hasattr(made, "numpy") else [leaf for part in made for leaf in leaves(part)]
-machine = relax.VirtualMachine(tvm.compile(module, tvm.target.Target({"kind": "llvm"})), tvm.cpu())
-for found, wanted in zip(leaves(machine["main"](*map(tvm.runtime.tensor, given))), expected, strict=True):
-    assert np.allclose(found, wanted, rtol=1e-5, atol=1e-5), np.abs(found - wanted).max()
-"""
-
-
-def leaves(made: Any) -> list[np.ndarray]:
-    return [made.numpy()] if hasattr(made, "numpy") else [leaf for part in made for leaf in leaves(part)]
-
 
 def computed(module: Any, arrays: list[np.ndarray]) -> list[np.ndarray]:
     machine = relax.VirtualMachine(tvm.compile(module, tvm.target.Target({"kind": "llvm"})), tvm.cpu())
@@ -146,11 +121,7 @@ def test_a_module_computes_what_it_computed(name: str, tmp_path: Path) -> None:
     report, expected = Report(), computed(module, given)
     made = CollagePartition(["onnxruntime"], costs="roofline", threads=1, report=report, **options)(module)
     assert len(report.regions) == regions
-    (tmp_path / "module.json").write_text(tvm.ir.save_json(made))
-    arrays = {f"given{at}": one for at, one in enumerate(given)} | {f"expected{at}": one for at, one in enumerate(expected)}
-    np.savez(tmp_path / "arrays.npz", **arrays)  # type: ignore[arg-type]
-    done = subprocess.run([sys.executable, "-c", FRESH, str(tmp_path)], capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stderr
+    check_in_fresh_process(made, given, expected, tmp_path)
 
 
 @pytest.mark.long

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,7 @@ tvm = pytest.importorskip("tvm")
 
 from collage_core.transform import CollagePartition  # noqa: E402
 from tests.collage_core.model.relax.test_torch_program import needs_torch, network_of  # noqa: E402
+from tests.helpers.fresh_modules import check_in_fresh_process  # noqa: E402
 
 from .test_collage_partition import functions_of, run  # noqa: E402
 from .test_imported_samples import nodes_of  # noqa: E402
@@ -29,25 +28,7 @@ def test_a_program_computes_what_it_computed(tmp_path: Path, kind: str) -> None:
     vetoes = tuple({"kind": "veto", "node": name, "target": ("onnxruntime", "tvm")[at % 2]} for at, name in enumerate(names))
     made = CollagePartition(["onnxruntime", "tvm"], costs="roofline", threads=1, constraints=vetoes)(module)
     assert len(functions_of(made, "Codegen")) > 1
-    (tmp_path / "module.json").write_text(tvm.ir.save_json(made))
-    np.savez(tmp_path / "given.npz", given=given, expected=run(module, given)[0])
-    done = subprocess.run([sys.executable, "-c", FRESH, str(tmp_path)], capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stderr
-
-
-FRESH = """
-import sys, numpy as np, tvm
-import collage_core.transform
-from pathlib import Path
-from tvm import relax
-folder = Path(sys.argv[1])
-module = relax.transform.RunCodegen()(tvm.ir.load_json((folder / "module.json").read_text()))
-machine = relax.VirtualMachine(tvm.compile(module, tvm.target.Target({"kind": "llvm"})), tvm.cpu())
-with np.load(folder / "given.npz") as arrays:
-    given, expected = arrays["given"], arrays["expected"]
-found = machine["main"](tvm.runtime.tensor(given)).numpy()
-assert np.abs(found - expected).max() <= 1e-5 * np.abs(expected).max(), np.abs(found - expected).max()
-"""
+    check_in_fresh_process(made, [given], run(module, given), tmp_path)
 
 
 def program(kind: str) -> tuple[Any, np.ndarray]:

@@ -61,14 +61,14 @@ export function CostsTab(): JSX.Element {
 }
 
 const COLUMNS: readonly Column<CostedRow, ColumnId>[] = [
-  { id: "operators", title: "operators", cell: (row) => <Operators row={row} /> },
-  { id: "target", title: "target", widthPx: 126, cell: (row) => <Target row={row} /> },
+  { id: "operators", title: "operators", cell: operatorsCell },
+  { id: "target", title: "target", widthPx: 126, cell: targetCell },
   { id: "nodes", title: "nodes", widthPx: 64, isNumber: true, cell: (row) => count(sizeOf(row.spans)) },
   { id: "times", title: "times", widthPx: 62, isNumber: true, hint: "how often this computation is in the model; it is measured once", cell: (row) => (row.times > 1 ? `×${count(row.times)}` : "") },
   { id: "cost", title: "cost", widthPx: 84, isNumber: true, cell: (row) => (row.cost.seconds === null ? "" : duration(row.cost.seconds)) },
-  { id: "spread", title: "± and spread", widthPx: 122, hint: `${UNCERTAIN} The bar is the samples' quartiles and the line that interval, on a scale to ±25 % of the cost`, cell: (row) => <Spread row={row} /> },
+  { id: "spread", title: "± and spread", widthPx: 122, hint: `${UNCERTAIN} The bar is the samples' quartiles and the line that interval, on a scale to ±25 % of the cost`, cell: spreadCell },
   { id: "samples", title: "samples", widthPx: 76, isNumber: true, cell: (row) => (row.cost.samples > 0 ? count(row.cost.samples) : "") },
-  { id: "source", title: "source", widthPx: 128, cell: (row) => <Source row={row} /> },
+  { id: "source", title: "source", widthPx: 128, cell: sourceCell },
   { id: "regret", title: "regret", widthPx: 92, isNumber: true, hint: "how much slower the best plan with this candidate is", cell: (row) => <Regret row={row} /> },
 ];
 
@@ -76,13 +76,13 @@ const COLUMNS: readonly Column<CostedRow, ColumnId>[] = [
 const AGAIN: Column<CostedRow, ColumnId> = { id: "again", title: "", widthPx: 44, cell: (row, isReached) => <Again row={row} isReached={isReached} /> };
 
 /** Why a candidate failed; the column is shown only where a row has a reason. */
-const REASON: Column<CostedRow, ColumnId> = { id: "reason", title: "why not", widthPx: 300, cell: (row) => <Reason row={row} /> };
+const REASON: Column<CostedRow, ColumnId> = { id: "reason", title: "why not", widthPx: 300, cell: reasonCell };
 
 function hasReason({ cost }: CostedRow): boolean {
   return cost.stage !== "" || cost.reason !== "";
 }
 
-function Operators({ row }: { row: CostedRow }): JSX.Element {
+function operatorsCell(row: CostedRow): JSX.Element {
   const nodes = model.value?.graph.nodes ?? [];
   const first = nodes[row.spans[0] ?? 0]?.name ?? "";
   return (
@@ -97,7 +97,7 @@ function Operators({ row }: { row: CostedRow }): JSX.Element {
   );
 }
 
-function Target({ row }: { row: CostedRow }): JSX.Element {
+function targetCell(row: CostedRow): JSX.Element {
   return (
     <>
       <Badge target={row.target} /> {row.target}
@@ -108,7 +108,7 @@ function Target({ row }: { row: CostedRow }): JSX.Element {
 const PLOT = { width: 56, height: 12, most: 0.25 };
 
 /** The interval and the quartiles around the cost, on one scale for all rows; an arrow where the interval is wider. */
-function Spread({ row }: { row: CostedRow }): JSX.Element | null {
+function spreadCell(row: CostedRow): JSX.Element | null {
   const { seconds, spread_s: spreadS } = row.cost;
   const share = uncertainty(seconds, row.cost);
   if (seconds === null || share === null) return null;
@@ -119,17 +119,15 @@ function Spread({ row }: { row: CostedRow }): JSX.Element | null {
   return (
     <span class="spread">
       <svg width={width} height={height} aria-hidden="true">
-        <line class="axis" x1={0} x2={width} y1={height / 2} y2={height / 2} />
         <rect x={middle - quartile} y={2} width={Math.max(1, 2 * quartile)} height={height - 4} rx={2} fill={styleOf(row.target).base} />
-        <line class="off" x1={middle - off} x2={middle + off} y1={height / 2} y2={height / 2} />
-        <line class="middle" x1={middle} x2={middle} y1={1} y2={height - 1} />
+        <path d={`M${middle - off} ${height / 2}H${middle + off}M${middle} 1V${height - 1}`} />
       </svg>
       {`${share > most ? "▸ " : ""}${plusMinus(seconds, row.cost.interval_s)}`}
     </span>
   );
 }
 
-function Source({ row }: { row: CostedRow }): JSX.Element {
+function sourceCell(row: CostedRow): JSX.Element {
   const { source, stopped_early: isEarly } = row.cost;
   const isKnown = source === "measured" || source === "recorded";
   return isKnown ? <span title={isEarly ? "stopped early, since it cannot win: the cost rests on the few samples there were" : undefined}>{isEarly ? `${source}, stopped early` : source}</span> : <i title={row.cost.reason}>{source}</i>;
@@ -149,7 +147,7 @@ function Regret({ row }: { row: CostedRow }): JSX.Element {
   return isOpen && !late ? <span class="muted" title="computed for the rows in view">…</span> : <></>;
 }
 
-function Reason({ row }: { row: CostedRow }): JSX.Element | null {
+function reasonCell(row: CostedRow): JSX.Element | null {
   const { stage, reason } = row.cost;
   if (!hasReason(row)) return null;
   return (
