@@ -13,7 +13,7 @@ import { Coverage, Pixels } from "./pixels";
 import { hatch, tinter } from "./tints";
 
 /** So many boxes in view are drawn one by one, with smooth edges. */
-const FEW = 1500;
+const FEW = 600;
 
 /** Draw hulls, pads, edges, boxes and their outlines on the whole canvas, all but the marks of groups. Returns false, and draws nothing, where
  * the graph is not seen from far or has few boxes in view. */

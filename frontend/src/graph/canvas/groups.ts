@@ -1,6 +1,6 @@
 // Draws groups: the frames and tabs of unfolded ones, and on the box of a folded one its triangle and the bar of its paints.
 
-import { type Rect, touches } from "../../base/geometry";
+import { padded, type Rect, touches } from "../../base/geometry";
 import { BAR_HEIGHT, HANDLE_WIDTH, SIDE_PAD, TITLE_FONT, TITLE_HEIGHT } from "../layout/measure";
 import type { Handle } from "../scene/handles";
 import { type PlacedBox } from "../scene/scene";
@@ -8,6 +8,7 @@ import type { Context2d } from "./context_2d";
 import type { Detail } from "./detail";
 import type { Drawing } from "./drawing";
 import type { BarShare } from "./frame";
+import { BLOCK_SCALE } from "./hulls";
 import { hatch, tinter } from "./tints";
 
 const RADIUS = 10;
@@ -40,12 +41,17 @@ export function drawGroupPads(drawing: Drawing, detail: Detail): void {
   for (const placed of frame.scene.boxesIn(area)) {
     const shares = frame.groups.bars.get(placed.box.id);
     if (!shares) continue;
-    const rect = { x: placed.x - PAD, y: placed.y - PAD, width: placed.width + 2 * PAD, height: placed.height + 2 * PAD };
+    const rect = padded(placed, PAD);
+    const fillAll = (): void => fillShares(context, rect, shares, (share) => [share.paint ? tint(share.paint) : frame.theme.background, ...(share.paint?.isHatched ? [lines] : [])]);
+    if (frame.camera.k < BLOCK_SCALE) {
+      fillAll();
+      continue;
+    }
     context.save();
     context.beginPath();
     context.roundRect(rect.x, rect.y, rect.width, rect.height, PAD_RADIUS);
     context.clip();
-    fillShares(context, rect, shares, (share) => [share.paint ? tint(share.paint) : frame.theme.background, ...(share.paint?.isHatched ? [lines] : [])]);
+    fillAll();
     context.restore();
   }
 }
@@ -53,6 +59,7 @@ export function drawGroupPads(drawing: Drawing, detail: Detail): void {
 /** Draw the marks on the boxes of folded groups: the triangle and the bar. */
 export function drawGroupMarks(drawing: Drawing, boxes: readonly PlacedBox[], detail: Detail): void {
   const { context, frame } = drawing;
+  if (frame.camera.k < BLOCK_SCALE) return; // they are smaller than a pixel
   context.globalAlpha = detail.boxes;
   for (const placed of boxes) {
     if (placed.box.kind !== "group") continue;

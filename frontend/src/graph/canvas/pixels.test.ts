@@ -77,6 +77,13 @@ test("a straight edge covers each pixel by the share that it takes of it", () =>
   expect(covered(0.5, SIZE, [5, 0, 5, 2])[0]).toEqual([0, 0, 0, 0, 63, 63]);
 });
 
+test("an edge with a point in every row is one line, and turns where its points do", () => {
+  expect(covered(1, SIZE, [1.5, 0, 1.5, 1, 1.5, 2, 1.5, 4])).toEqual(covered(1, SIZE, [1.5, 0, 1.5, 4]));
+  const turning = covered(1, SIZE, [1.5, 0, 1.5, 1, 1.5, 2, 4.5, 4]);
+  expect(turning[0]).toEqual([0, 255, 0, 0, 0, 0]);
+  expect(turning[3]?.[4]).toBeGreaterThan(0);
+});
+
 test("where two edges cross they cover no more than one", () => {
   expect(covered(0.5, SIZE, [2.5, 0, 2.5, 4], [2.5, 0, 2.5, 4])[0]?.[2]).toBe(127);
 });

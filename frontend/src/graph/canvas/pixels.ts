@@ -31,9 +31,13 @@ export class Coverage {
     let y = (points[1] ?? 0) * scale - top;
     for (let i = 2; i < points.length; i += 2) {
       const toX = (points[i] ?? 0) * scale - left;
+      const isStraight = Math.abs(toX - x) < STRAIGHT_PX;
+      if (isStraight) i = lastAbove(points, i, x, scale, left);
       const toY = (points[i + 1] ?? 0) * scale - top;
-      if (Math.max(y, toY) >= 0 && Math.min(y, toY) <= height) this.addCurve(x, y, toX, toY, width);
-      x = toX;
+      const isSeen = Math.max(y, toY) >= 0 && Math.min(y, toY) <= height;
+      if (isSeen && isStraight) this.addLine(x, y, x, toY, width);
+      if (isSeen && !isStraight) this.addCurve(x, y, toX, toY, width);
+      x = isStraight ? x : toX;
       y = toY;
     }
   }
@@ -41,7 +45,7 @@ export class Coverage {
   private addCurve(x: number, y: number, toX: number, toY: number, width: number): void {
     const dx = toX - x;
     const dy = toY - y;
-    const steps = Math.abs(dx) < STRAIGHT_PX ? 1 : Math.min(MOST_STEPS, Math.ceil((Math.abs(dx) + Math.abs(dy)) / STEP_PX));
+    const steps = Math.min(MOST_STEPS, Math.ceil((Math.abs(dx) + Math.abs(dy)) / STEP_PX));
     let fromX = x;
     let fromY = y;
     for (let step = 1; step <= steps; step++) {
@@ -58,33 +62,34 @@ export class Coverage {
   /** Cover a straight line, row by row where it is steep, else column by column. */
   private addLine(x: number, y: number, toX: number, toY: number, width: number): void {
     const { width: columns, height: rows } = this.size;
-    const isSteep = Math.abs(toY - y) >= Math.abs(toX - x);
-    if (isSteep) this.addAlong(y, x, toY, toX, width, { step: columns, count: rows }, { step: 1, count: columns });
-    else this.addAlong(x, y, toX, toY, width, { step: 1, count: columns }, { step: columns, count: rows });
+    if (Math.abs(toY - y) >= Math.abs(toX - x)) this.addAlong(y, x, toY, toX, width, rows, columns, columns, 1);
+    else this.addAlong(x, y, toX, toY, width, columns, rows, 1, columns);
   }
 
-  /** Cover a line by steps along the axis on which it is longer. */
-  private addAlong(along: number, across: number, toAlong: number, toAcross: number, width: number, alongs: Axis, acrosses: Axis): void {
+  /** Cover a line by steps along the axis on which it is longer. The image is so many pixels long and wide in these directions, of which the
+   * next one is so far in memory. (Plain numbers: most of this runs before the browser has compiled it.) */
+  private addAlong(along: number, across: number, toAlong: number, toAcross: number, width: number, length: number, breadth: number, lengthStep: number, breadthStep: number): void {
     const { shares } = this;
     const slope = toAlong === along ? 0 : (toAcross - across) / (toAlong - along);
     const first = Math.max(0, Math.round(Math.min(along, toAlong)));
-    const after = Math.min(alongs.count, Math.round(Math.max(along, toAlong)));
+    const after = Math.min(length, Math.round(Math.max(along, toAlong)));
     for (let step = first; step < after; step++) {
       const low = across + (step + 0.5 - along) * slope - width / 2;
       const high = low + width;
-      for (let at = Math.max(0, Math.floor(low)); at < high && at < acrosses.count; at++) {
+      for (let at = Math.max(0, Math.floor(low)); at < high && at < breadth; at++) {
         const share = 255 * (Math.min(at + 1, high) - Math.max(at, low));
-        const index = step * alongs.step + at * acrosses.step;
+        const index = step * lengthStep + at * breadthStep;
         if (share > (shares[index] ?? 0)) shares[index] = share;
       }
     }
   }
 }
 
-/** A direction in an image: how far the next pixel is in memory, and how many there are. */
-interface Axis {
-  step: number;
-  count: number;
+/** The last of the points from `i` on that are above or below column `x`: a long edge has a point in each row that it passes. */
+function lastAbove(points: Float64Array, i: number, x: number, scale: number, left: number): number {
+  let last = i;
+  while (last + 2 < points.length && Math.abs((points[last + 2] ?? 0) * scale - left - x) < STRAIGHT_PX) last += 2;
+  return last;
 }
 
 /** The pixels of an image of this size, for things in graph pixels. */
@@ -180,7 +185,7 @@ interface Placed {
 /** A step to the side that is shorter cannot be seen. */
 const STRAIGHT_PX = 0.5;
 /** How long the pieces of a curve are. */
-const STEP_PX = 5;
+const STEP_PX = 10;
 const MOST_STEPS = 24;
 
 /** A pixel with `share` of 255 parts of another over it. Red and blue are mixed at once: they are 16 bits apart. */

@@ -108,5 +108,4 @@ function drawAll(drawing: Drawing, hulls: readonly Hull[], detail: Detail): void
 function drawGroups(drawing: Drawing, detail: Detail): void {
   drawFrames(drawing, detail);
   drawGroupPads(drawing, detail);
-  drawGroupMarks(drawing, drawing.frame.scene.boxesIn(drawing.area), detail);
 }
