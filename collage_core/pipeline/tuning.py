@@ -16,7 +16,6 @@ from ..cost.cost import Cost
 from ..cost.estimator import TunedCosts
 from ..errors import Cancelled, CollageError
 from ..events import Emit, Note
-from ..graph.sub_graph import SubGraph
 from ..rules.candidate import CandidatePartition
 from ..search.problem import FEMTOSECONDS
 from ..toolchains.base import Toolchain
@@ -130,7 +129,7 @@ class TuningStep:
 
 def _main_operators(candidate: CandidatePartition) -> frozenset[str]:
     """Return the operators of the greatest kind: a kernel is scheduled by what they compute."""
-    kind = SubGraph(candidate.graph, candidate.inside).kind
+    kind = candidate.sub_graph.kind
     nodes = [candidate.graph.nodes[index] for index in candidate.inside]
     return frozenset(node.op for node in nodes if node.kind is kind)
 

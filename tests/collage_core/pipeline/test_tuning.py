@@ -104,7 +104,7 @@ def test_what_could_make_the_plan_faster_by_most_is_tuned_first() -> None:
 
 def test_where_tuning_brings_nothing_for_some_convolutions_other_operators_have_their_turn() -> None:
     made = MadeUp(2000.0, share=1.0, keep=is_part)
-    _, _ = made.run()
+    made.run()
     operators = [{node.op for node in (one.graph.nodes[index] for index in one.inside)} for one in made.tuned]
     first = next(at for at, ops in enumerate(operators) if "Conv" not in ops)
     costs = {computation_key(one): made.recorded.cost(one).seconds or 0.0 for one in made.tuned}

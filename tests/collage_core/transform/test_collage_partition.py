@@ -23,6 +23,7 @@ from collage_core.errors import CollageError  # noqa: E402
 from collage_core.events import Note  # noqa: E402
 from collage_core.transform import CollagePartition, RunHooks  # noqa: E402
 from collage_core.transform.collage_partition import Report  # noqa: E402
+from tests.helpers.fresh_modules import computed  # noqa: E402
 
 RANDOM = np.random.default_rng(0)
 
@@ -48,9 +49,7 @@ PICTURE = RANDOM.standard_normal((1, 3, 8, 8)).astype("float32")
 
 
 def run(module: Any, *arrays: np.ndarray, name: str = "main") -> list[np.ndarray]:
-    built = tvm.compile(module, tvm.target.Target({"kind": "llvm"}))
-    made = relax.VirtualMachine(built, tvm.cpu())[name](*[tvm.runtime.tensor(array) for array in arrays])
-    return [made.numpy()] if hasattr(made, "numpy") else [one.numpy() for one in made]
+    return computed(module, arrays, name)
 
 
 def functions_of(module: Any, attribute: str) -> dict[str, Any]:

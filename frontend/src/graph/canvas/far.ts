@@ -69,14 +69,15 @@ function writeEdges(pixels: Pixels, drawing: Drawing, detail: Detail): void {
   pixels.draw(lit, frame.theme.select, detail.edges);
 }
 
-let drawnEdges: { scene: Scene; coverage: Coverage } | undefined;
+const drawnEdges = new WeakMap<Scene, Coverage>();
 
 /** The coverage of the edges in view: that of the last frame where the graph is the same and did not move. */
 function coverageOf({ frame: { scene }, area, projection }: Drawing, size: Size, width: number): Coverage {
-  if (drawnEdges?.scene === scene && isEqual(drawnEdges.coverage, { size, projection })) return drawnEdges.coverage;
+  const last = drawnEdges.get(scene);
+  if (last && isEqual(last, { size, projection })) return last;
   const coverage = new Coverage(size, projection);
   for (const { points } of scene.edgesIn(area)) coverage.add(points, width);
-  drawnEdges = { scene, coverage };
+  drawnEdges.set(scene, coverage);
   return coverage;
 }
 

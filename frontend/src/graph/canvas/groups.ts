@@ -38,21 +38,19 @@ export function drawGroupPads(drawing: Drawing, detail: Detail): void {
   if (frame.groups.bars.size === 0) return;
   const tint = tinter(frame.theme, detail);
   const lines = hatch(context, frame.theme, frame.camera.k);
+  const isRound = frame.camera.k >= BLOCK_SCALE;
   for (const placed of frame.scene.boxesIn(area)) {
     const shares = frame.groups.bars.get(placed.box.id);
     if (!shares) continue;
     const rect = padded(placed, PAD);
-    const fillAll = (): void => fillShares(context, rect, shares, (share) => [share.paint ? tint(share.paint) : frame.theme.background, ...(share.paint?.isHatched ? [lines] : [])]);
-    if (frame.camera.k < BLOCK_SCALE) {
-      fillAll();
-      continue;
+    if (isRound) {
+      context.save();
+      context.beginPath();
+      context.roundRect(rect.x, rect.y, rect.width, rect.height, PAD_RADIUS);
+      context.clip();
     }
-    context.save();
-    context.beginPath();
-    context.roundRect(rect.x, rect.y, rect.width, rect.height, PAD_RADIUS);
-    context.clip();
-    fillAll();
-    context.restore();
+    fillShares(context, rect, shares, (share) => [share.paint ? tint(share.paint) : frame.theme.background, ...(share.paint?.isHatched ? [lines] : [])]);
+    if (isRound) context.restore();
   }
 }
 
