@@ -71,9 +71,20 @@ def _show_search(document: dict[str, Any]) -> None:
 @click.option("--form", type=click.Choice(FORMS), default="module", show_default=True, help=FORM_HELP)
 @click.option("--check-each", "checks_each", is_flag=True, help="Compare each partition with the reference: where does an error begin?")
 @click.option("--ir", "with_module", is_flag=True, help="Also write the partitioned Relax module (docs/tvm.md), of a MODEL that is one.")
+@click.option("--keep-symbols", is_flag=True, help="With --ir: the module keeps its symbols; kernels are built for each shape that comes.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @watched
-def apply(plan: Path, model: str, out: Path, inputs: Path | None, form: str, checks_each: bool, with_module: bool, as_json: bool) -> None:
+def apply(
+    plan: Path,
+    model: str,
+    out: Path,
+    inputs: Path | None,
+    form: str,
+    checks_each: bool,
+    with_module: bool,
+    keep_symbols: bool,
+    as_json: bool,
+) -> None:
     """Build MODEL as PLAN says, and verify it (phase 4)."""
     from ..pipeline.apply import check_has_module
     from ..pipeline.apply_shapes import apply as build
@@ -81,6 +92,8 @@ def apply(plan: Path, model: str, out: Path, inputs: Path | None, form: str, che
     from ..rewrite.plan import read_plan
     from .terminal import Progress
 
+    if keep_symbols and not with_module:
+        raise click.UsageError("--keep-symbols is about the module that --ir writes")
     known = read_plan(plan)
     if with_module:
         check_has_module(known, model)
@@ -91,7 +104,7 @@ def apply(plan: Path, model: str, out: Path, inputs: Path | None, form: str, che
             name: build(read_plan(path), model, out / name, progress, form=form, checks_each=checks_each) for name, path in beside.items()
         }
     if with_module:
-        _write_module([plan, *beside.values()], model, out)
+        _write_module([plan, *beside.values()], model, out, keep_symbols)
     if as_json:
         print_json({"schema": 1, "out": str(out), "verify": verify, **({"regions": others} if others else {})})
         return
@@ -103,7 +116,7 @@ def apply(plan: Path, model: str, out: Path, inputs: Path | None, form: str, che
                 show_each(row["each"])
 
 
-def _write_module(plans: Sequence[Path], model: str, out: Path) -> None:
+def _write_module(plans: Sequence[Path], model: str, out: Path, keep_symbols: bool) -> None:
     """Write the partitioned module beside the artifact, in a worker process, since that runs TVM."""
     from ..base.isolation.errors import WorkerError
     from ..base.isolation.worker import Worker
@@ -111,18 +124,18 @@ def _write_module(plans: Sequence[Path], model: str, out: Path) -> None:
 
     with Worker() as worker:
         try:
-            worker.call(_partitioned, str(Path(model).resolve()), list(map(str, plans)), str(out), timeout_s=MODULE_S)
+            worker.call(_partitioned, str(Path(model).resolve()), list(map(str, plans)), str(out), keep_symbols, timeout_s=MODULE_S)
         except WorkerError as error:
             raise CollageError(f"the partitioned module could not be written: {error}", "", "toolchain") from error
 
 
-def _partitioned(model: str, plans: Sequence[str], out: str) -> None:
+def _partitioned(model: str, plans: Sequence[str], out: str, keep_symbols: bool) -> None:
     from ..pipeline.discover import planned_shapes
     from ..rewrite.plan import read_plan
     from ..transform.whole_module import write_partitioned
 
     known = [read_plan(Path(plan)) for plan in plans]
-    write_partitioned(model, known, planned_shapes(known[0]), out)
+    write_partitioned(model, known, planned_shapes(known[0]), out, keep_symbols)
 
 
 @click.command()

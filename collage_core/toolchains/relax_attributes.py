@@ -4,6 +4,8 @@ from __future__ import annotations
 
 EXTERNAL = "external_mods"
 """Of a module: where `RunCodegen` keeps the runtime modules that are linked into the library. `Toolchain.prepare` may give some, too."""
+SHAPES = "collage.shapes"
+"""Of a function with symbols: the shapes of its parameters for which it was planned, as JSON."""
 THREADS = "collage.threads"
 """Of a function: the threads that its kernel runs with."""
 TUNING = "collage.tuning"

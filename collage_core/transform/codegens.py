@@ -6,33 +6,23 @@ however it was partitioned.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
-import tvm
-from tvm import relax
+from tvm import get_global_func, relax
 from tvm_ffi.registry import register_global_func
 
 from ..base.cores import usable_cores
-from ..base.isolation.errors import WorkerError
 from ..base.isolation.worker import Worker
-from ..errors import CollageError
-from ..model.base import SubModel
-from ..model.relax.flat_model import flat_model, operators_of
 from ..toolchains import registry
-from ..toolchains.base import check_boundary
-from ..toolchains.nchwc_models import REORDER_TARGET
 from ..toolchains.relax_attributes import THREADS
-from .blocked_tensors import reorder_of
+from .building import built_package
 from .encodings import is_tvm, kernel_function, threads_of
-from .packages import Package, register_loader, runtime_module, symbols_of
+from .loading import register_loader
+from .open_packages import open_package
+from .packages import Carried, runtime_module, symbols_of
 from .pass_errors import carried
-
-_HINT = "leave it to another toolchain"
-BUILD_S = 600.0
-"""Longest that a toolchain may take to build a function."""
+from .symbols import has_symbols, planned_as
 
 
 def register_codegens() -> None:
@@ -43,7 +33,7 @@ def register_codegens() -> None:
     register_loader()
     for name in registry.names():
         if not is_tvm(name) and name not in _registered:
-            before = tvm.get_global_func(f"relax.ext.{name}", allow_missing=True)
+            before = get_global_func(f"relax.ext.{name}", allow_missing=True)
             register_global_func(f"relax.ext.{name}", _Codegen(name, before), override=True)
             _registered.add(name)
 
@@ -77,7 +67,7 @@ class _Codegen:
             made = []
             for symbol, function in zip(symbols_of(functions), functions, strict=True):
                 threads = int(asked) if asked is not None else threads_of(function, usable_cores())
-                flat = kernel_function(self.target, function)
+                flat = planned_as(function, kernel_function(self.target, function))
                 made.append(runtime_module(symbol, _package(self.target, symbol, flat, threads, worker)))
             return made
 
@@ -88,36 +78,6 @@ def runtime_of(target: str, name: str, symbol: str, function: relax.Function, th
         return runtime_module(symbol, _package(target, name, function, threads, worker))
 
 
-def _package(target: str, name: str, function: relax.Function, threads: int, worker: Worker) -> Package:
-    """Return the package that `target` builds of the flat `function`.
-
-    Raises:
-        CollageError: the function, or the binding that is named, cannot be taken by the toolchain.
-    """
-    model, order = flat_model(name, function)
-    if target == REORDER_TARGET:
-        model = reorder_of(function, model) or model
-    tool = registry.get(target)
-    try:
-        check_boundary(tool, model)
-        data = worker.call(_build, target, model, threads, timeout_s=BUILD_S)
-    except (CollageError, WorkerError) as error:
-        raise refused(target, name, function, str(error)) from error
-    return Package(target, data, model.inputs, model.outputs, order, len(function.params), threads)
-
-
-def refused(target: str, name: str, function: relax.Function, reason: str) -> CollageError:
-    """Return the error of a toolchain that cannot take the flat `function`, called `name`, with the bindings that its reason is about.
-
-    These are the ones of operators that the reason names.
-    """
-    words = set(re.findall(r"\w+", reason))
-    with suppress(CollageError):
-        about = dict.fromkeys(binding for binding, op in operators_of(name, function) if op in words)
-        where = f", binding {', '.join(map(repr, about))}" if about else ""
-        return CollageError(f"{target} cannot take the function {name!r}{where}: {reason}", _HINT, "toolchain")
-    return CollageError(f"{target} cannot take the function {name!r}: {reason}", _HINT, "toolchain")
-
-
-def _build(target: str, model: SubModel, threads: int) -> bytes:
-    return registry.get(target).build(model, threads)
+def _package(target: str, name: str, function: relax.Function, threads: int, worker: Worker) -> Carried:
+    make = open_package if has_symbols(function) else built_package
+    return make(target, name, function, threads, worker)

@@ -21,7 +21,8 @@ from ..cost.estimators.function import CostFunction
 from ..errors import CollageError
 from ..events import Emit, Note, ignore
 from ..graph.dataflow_graph import DataflowGraph
-from ..model.relax.module_functions import bound_to_processor, check_shape, prepared, region_module
+from ..model.relax.call_writer import shape_of
+from ..model.relax.module_functions import bound_to_processor, check_shape, fixed_alike, prepared, region_module
 from ..model.relax.reading import region_summary
 from ..model.relax.region_names import region_name
 from ..model.relax.regions import LeftBinding, Region, divided, variables
@@ -42,8 +43,10 @@ from .cpu_pipeline import ScheduleRest
 from .encodings import Placement, as_byoc, as_primitive, is_planned
 from .grouping import HOST, Group, grouped
 from .hooks import RunHooks, RunTirHooks
+from .open_packages import check_takes_symbols
 from .pass_errors import carried
 from .region_rewriter import RegionRewriter, names_of, spliced
+from .twins import Twins
 
 ENCODINGS = {"byoc": as_byoc, "primitive": as_primitive}
 
@@ -83,6 +86,7 @@ class CollagePartition:
         enabled: Whether the pass does anything; else the module leaves untouched.
         functions: Names of the functions to partition; all unless given.
         shapes: Name of a parameter → its shape, for functions with symbols. Where all of a function is left to TVM, its symbols stay.
+        keep_symbols: Whether they always stay: costs are those of ``shapes``, and toolchains build a kernel for each shape that comes.
         encoding: ``byoc`` as TVM's own partitioning writes it, or ``primitive``.
         codegen: Whether `RunHooks`, `ScheduleRest` and `RunTirHooks` follow at once, so that ``tvm.compile`` may be next.
         plans: Plans to use instead of a search, by the names of their regions, such as ``main.0``; other regions stay with TVM.
@@ -103,6 +107,7 @@ class CollagePartition:
         enabled: bool = True,
         functions: Sequence[str] | None = None,
         shapes: Mapping[str, Sequence[int]] | None = None,
+        keep_symbols: bool = False,
         encoding: str = "byoc",
         codegen: bool = False,
         plans: Mapping[str, Plan] | None = None,
@@ -115,6 +120,7 @@ class CollagePartition:
             raise CollageError(f"unknown encoding {encoding!r}", f"choose one of {', '.join(ENCODINGS)}", "bad_option")
         self.enabled, self.encoding, self.codegen = enabled, encoding, codegen
         self.functions = None if functions is None else tuple(functions)
+        self.keep_symbols = keep_symbols
         self.plans = dict(plans or {})
         self.report = Report() if report is None else report
         self._emit, self._cost_function = emit, cost_function
@@ -122,6 +128,9 @@ class CollagePartition:
             self.options = Options(tuple(targets), ir="relax", **options)
         except TypeError as error:
             raise CollageError(f"CollagePartition: {error}", "docs/tvm.md lists its options", "bad_option") from error
+        for name in targets if keep_symbols else ():
+            if name in registry.names():
+                check_takes_symbols(name)
         given: dict[str, ShapeOf] = {name: shape_from(shape, name) for name, shape in (shapes or {}).items()}
         self.shapes = replace(self.options, shapes=given).fixed_shapes
         self._tunings: list[bytes] = []
@@ -181,52 +190,55 @@ class CollagePartition:
     def _function(self, mod: tvm.IRModule, name: str) -> tvm.IRModule:
         sizes = self._sizes(mod, name)
         mod = with_names_of_spans(mod, name)
-        fixed = prepared(mod, name, sizes)
-        function, bound = fixed[name], bound_to_processor(mod[name])
-        found = divided(function)
+        kept = prepared(mod, name, {} if self.keep_symbols else sizes)
+        fixed, bound = fixed_alike(kept, name, sizes)[name], bound_to_processor(mod[name])
+        twins, found = Twins(fixed, kept[name]), divided(fixed)
         self.report.left[name] = found.left
         if not found.regions:
             return mod
-        builder, taken = relax.BlockBuilder(fixed), names_of(fixed)
+        builder, taken = relax.BlockBuilder(kept), names_of(kept)
         blocks: dict[int, list[Any]] = {}
         for at, parts in found.blocks.items():
             blocks[at] = []
             for part in parts:
                 if isinstance(part, LeftBinding):
-                    blocks[at].append(part.binding)
+                    blocks[at].append(twins.binding(part.binding))
                 elif part.writer.nodes and (not self.plans or region_name(name, found.regions.index(part)) in self.plans):
-                    blocks[at] += self._region(builder, name, part, found.regions.index(part), taken, bound)
+                    blocks[at] += self._region(builder, name, part, twins.region(part), found.regions.index(part), taken, bound)
                 else:
-                    blocks[at] += part.bindings.values()
-        if sizes and names_of(builder.get()) == names_of(fixed):
+                    blocks[at] += twins.region(part).bindings.values()
+        if sizes and names_of(builder.get()) == names_of(kept):
             return mod  # all of it is left to TVM, which needs no fixed sizes
-        builder.update_func(fixed.get_global_var(name), spliced(function, blocks))
+        builder.update_func(kept.get_global_var(name), spliced(kept[name], blocks))
         return relax.transform.DeadCodeElimination()(builder.get())
 
     def _region(
-        self, builder: relax.BlockBuilder, function: str, region: Region, at: int, taken: set[str], bound: Collection[str]
+        self, builder: relax.BlockBuilder, function: str, region: Region, kept: Region, at: int, taken: set[str], bound: Collection[str]
     ) -> list[Any]:
-        """Plan one region, add its functions to the module, and return its bindings."""
+        """Plan one region, add the functions of `kept`, as which the module has it, and return its bindings."""
         plan, graph = self._planned(function, region, at, bound)
-        inner = prepared(region_module(region), "main", {})["main"]
-        (again,) = divided(inner).regions
+        module = prepared(region_module(kept), "main", {})
+        fixed = fixed_alike(module, "main", {name: shape_of(var) for name, var in region.inputs.items()})["main"]
+        inner, twins = module["main"], Twins(fixed, module["main"])
+        (again,) = divided(fixed).regions
         leaves, last = _results(inner)
-        bindings = [binding for binding in again.bindings.values() if binding.var is not last]
-        given = dict(zip(inner.params, region.inputs.values(), strict=True))
+        pairs = [(one, own) for one in again.bindings.values() if (own := twins.binding(one)).var is not last]
+        bindings = [own for _, own in pairs]
+        given = dict(zip(inner.params, kept.inputs.values(), strict=True))
         stays = (HOST_TARGET,) if self.encoding == "primitive" else (HOST_TARGET, "tvm")
         partitions = [one for one in plan.partitions if one.target not in stays]
         of = _partition_of(plan, graph, partitions, again)
-        wanted = {at: of[binding.var] for at, binding in enumerate(bindings) if binding.var in of}
+        wanted = {at: of[one.var] for at, (one, _) in enumerate(pairs) if one.var in of}
 
         def new_name(placement: Placement) -> str:
             return _free_name(f"{function}_{placement.target}".replace("@", "_"), taken)
 
-        rewriter = RegionRewriter(builder, bindings, given, leaves, ENCODINGS[self.encoding], new_name)
+        rewriter = RegionRewriter(builder, bindings, given, leaves, ENCODINGS[self.encoding], new_name, twins.shapes())
         self._tunings += [plan.tuning_of(one) for one in plan.partitions]
         threads = int(plan.options.get("threads", self.options.used_threads))
         placements = [Placement(one.target, one.label, threads) for one in partitions]
         rewriter.write(_groups(bindings, wanted), placements)
-        rewriter.finish(region.outputs)
+        rewriter.finish(kept.outputs)
         return rewriter.bindings
 
     def _planned(self, function: str, region: Region, at: int, bound: Collection[str]) -> tuple[Plan, DataflowGraph]:

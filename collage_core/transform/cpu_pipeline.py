@@ -19,8 +19,10 @@ from ..toolchains.relax_attributes import TUNING
 from ..toolchains.tvm_build import cpu_target, kernel_passes
 from ..toolchains.tvm_schedule import finished
 from .branches import outline_branches
+from .encodings import SYMBOL
 from .hooks import builder_of, target_of
 from .pass_errors import carried
+from .symbols import has_symbols
 
 
 @tvm.transform.module_pass(opt_level=0, name="CollageScheduleRest")
@@ -39,13 +41,30 @@ class ScheduleRest:
 
     @carried
     def transform_module(self, mod: tvm.IRModule, _context: Any) -> tvm.IRModule:
-        passes = [*_kernel_passes(mod), relax.transform.InlinePrivateFunctions(), relax.transform.DeadCodeElimination()]
+        passes = [*_kernel_passes(mod), InlineFixedFunctions(), relax.transform.DeadCodeElimination()]
         with cpu_target(self._threads):
             made = outline_branches(tvm.transform.Sequential(passes)(mod))
         for var, function in made.functions_items():
             if isinstance(function, tvm.tirx.PrimFunc):
                 made.update_func(var, finished(function))
         return made
+
+
+@tvm.transform.module_pass(opt_level=0, name="CollageInlineFixedFunctions")
+class InlineFixedFunctions:
+    """Inlines private functions but those with symbols, to which TVM's own pass would not give the sizes of the caller."""
+
+    def transform_module(self, mod: tvm.IRModule, _context: Any) -> tvm.IRModule:
+        functions = dict(mod.functions_items())
+        held = [
+            var
+            for var, one in functions.items()
+            if isinstance(one, relax.Function) and SYMBOL not in (one.attrs or {}) and has_symbols(one)
+        ]
+        public = {var: functions[var].with_attr(SYMBOL, var.name_hint) for var in held}
+        made = relax.transform.InlinePrivateFunctions()(tvm.IRModule({**functions, **public}, attrs=mod.attrs))
+        own = {var: one.without_attr(SYMBOL) if var in held else one for var, one in made.functions_items()}
+        return tvm.IRModule(own, attrs=mod.attrs)
 
 
 def _kernel_passes(mod: tvm.IRModule) -> list[Any]:

@@ -20,6 +20,7 @@ from ..toolchains import registry
 from ..toolchains.relax_attributes import THREADS
 from .blocked_tensors import is_held_blocked, to_blocked, to_plain
 from .flattening import flattened
+from .symbols import has_symbols, planned_as, with_own_symbols
 
 CODEGEN, COMPOSITE, PRIMITIVE, SYMBOL = "Codegen", "Composite", "Primitive", "global_symbol"
 
@@ -76,7 +77,8 @@ def as_byoc(placement: Placement, function: relax.Function) -> relax.Function:
     composite = function.with_attr({COMPOSITE: placement.composite, PRIMITIVE: True})
     if placement.is_tvm or registry.get(placement.target).style == "library":
         return composite.with_attr(THREADS, placement.threads)
-    return _around(composite, placement.is_blocked).with_attr({CODEGEN: placement.target, THREADS: placement.threads})
+    made = _around(composite, placement.is_blocked).with_attr({CODEGEN: placement.target, THREADS: placement.threads})
+    return planned_as(function, made)
 
 
 def as_primitive(placement: Placement, function: relax.Function) -> relax.Function:
@@ -126,6 +128,7 @@ def _around(inner: relax.Function, blocked: bool) -> relax.Function:
     """Return a function that calls the local function `inner`; if `blocked`, its own tensors are blocked where they can be."""
     builder = relax.BlockBuilder()
     bindings: list[Any] = []
+    parameters = [relax.Var(var.name, var.ty) for var in inner.params]
 
     def bound(name: str, value: Any) -> Any:
         value = builder.normalize(value)
@@ -133,9 +136,9 @@ def _around(inner: relax.Function, blocked: bool) -> relax.Function:
         bindings.append(relax.VarBinding(var, value))
         return var
 
+    inner = with_own_symbols(inner) if has_symbols(inner) else inner
     local = relax.Var("composite", relax.FuncType([var.ty for var in inner.params], inner.ret_ty))
     bindings.append(relax.VarBinding(local, inner))
-    parameters = [relax.Var(var.name, var.ty) for var in inner.params]
     given = [to_plain(var, bound) if blocked and is_held_blocked(var.ty) else var for var in parameters]
     result = bound("result", relax.Call(local, given))
     if blocked and any(map(is_held_blocked, _kinds(result.ty))):

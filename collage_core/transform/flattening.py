@@ -8,6 +8,7 @@ from tvm import relax
 
 from ..errors import CollageError
 from ..model.relax.replacing import Replaced
+from .symbols import with_symbols_of
 
 
 def flattened(function: relax.Function) -> relax.Function:
@@ -45,8 +46,9 @@ class _Inliner:
         if isinstance(value, relax.Function):
             self._locals[binding.var] = value
         elif isinstance(value, relax.Call) and value.op in self._locals:
-            inner = self._locals[value.op]
-            self._known.update(zip(inner.params, (self._replaced(argument) for argument in value.args), strict=True))
+            given = [self._replaced(argument) for argument in value.args]
+            inner = with_symbols_of(self._locals[value.op], given)
+            self._known.update(zip(inner.params, given, strict=True))
             self._known[binding.var] = self.body(inner)
         elif isinstance(binding, relax.MatchCast):
             self._known[binding.var] = self._builder.match_cast(self._replaced(value), binding.ty)

@@ -24,10 +24,12 @@ from ..toolchains.base import Toolchain, ToolchainError
 from ..toolchains.relax_attributes import EXTERNAL, THREADS, TUNING
 from ..toolchains.tvm_library_calls import linked
 from ..toolchains.tvm_schedule import finished
-from .codegens import refused, runtime_of
+from .building import refused
+from .codegens import runtime_of
 from .encodings import CODEGEN, COMPOSITE, kernel_function, threads_of
 from .pass_errors import carried
 from .region_rewriter import names_of
+from .symbols import planned_as
 
 
 @tvm.transform.module_pass(opt_level=0, name="CollageRunHooks")
@@ -150,6 +152,7 @@ class _Lowering:
             return self._calls_tir(builder, module, inner, given)
         made = self.tool.relax_to_runtime(self._symbol, inner)
         if made is None:
+            prepared = planned_as(self._function, prepared)
             runtime.append(runtime_of(self.target, self.name, self._symbol, prepared, threads_of(self._function, usable_cores())))
             return self._calls_symbol(inner, [])
         runtime.append(made)

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import tvm
 from tvm.runtime import _ffi_api
@@ -116,7 +116,21 @@ def _tensor(known: dict[str, Any]) -> Tensor:
     return Tensor(known["name"], TensorType(tuple(known["shape"]), known["dtype"]))
 
 
-def runtime_module(symbol: str, package: Package) -> tvm.runtime.Module:
+class Carried(Protocol):
+    """A `Package`, or an `open_packages.OpenPackage`: the content of a runtime module."""
+
+    @property
+    def target(self) -> str: ...
+
+    @property
+    def data(self) -> bytes: ...
+
+    def about(self) -> str: ...
+
+    def function(self) -> Callable[..., Any]: ...
+
+
+def runtime_module(symbol: str, package: Carried) -> tvm.runtime.Module:
     """Return a module that carries `package` as the function `symbol`, and register the function for calls in this process."""
     register_global_func(symbol, _Late(package), override=True)
     path = _kept(package.data)
@@ -128,7 +142,7 @@ def runtime_module(symbol: str, package: Package) -> tvm.runtime.Module:
 class _Late:
     """Loads the kernel at the first call: compiling a module must not need its kernels."""
 
-    def __init__(self, package: Package):
+    def __init__(self, package: Carried):
         self._package = package
         self._function: Callable[..., Any] | None = None
 
@@ -152,21 +166,6 @@ def _kept(data: bytes) -> Path:
         hint = "set COLLAGE_HOME to a folder with room"
         raise CollageError(f"cannot write a package to {str(folder)!r}: {error.strerror}", hint, "unwritable") from error
     return path
-
-
-_loaded: list[Any] = []
-"""Functions that C code points to; nothing else holds them."""
-
-
-def _load_package(data: Any, about: str) -> Any:
-    function = tvm.runtime.convert(Package.read(bytes(data), about).function())
-    _loaded.append(function)
-    return function
-
-
-def register_loader() -> None:
-    """Register the function that exported libraries call."""
-    register_global_func(LOADER, _load_package, override=True)
 
 
 def symbols_of(functions: Sequence[Any]) -> list[str]:

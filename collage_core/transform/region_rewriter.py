@@ -7,6 +7,7 @@ first that reads a form which is not there yet.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -18,9 +19,11 @@ from ..model.relax.regions import variables
 from ..model.relax.replacing import Replaced
 from ..toolchains.blocked_layout import NCHW16C
 from ..toolchains.nchwc_models import REORDER_TARGET
+from ..toolchains.relax_attributes import SHAPES
 from .blocked_tensors import reorder_function
 from .encodings import CODEGEN, COMPOSITE, PRIMITIVE, SYMBOL, Encode, Placement
 from .grouping import HOST, Group
+from .symbols import has_symbols, says_its_symbols, with_own_symbols
 
 
 class RegionRewriter:
@@ -33,6 +36,7 @@ class RegionRewriter:
         results: The tensors that leave the region, in order, as expressions inside it.
         encode: Writes the function of a partition as the module holds it.
         new_name: Gets who computes a function, and returns a name for it that nothing else has.
+        shapes: Variable of the region → the shape for which it is planned, for those whose types have symbols.
     """
 
     def __init__(
@@ -43,9 +47,10 @@ class RegionRewriter:
         results: Sequence[Any],
         encode: Encode,
         new_name: Callable[[Placement], str],
+        shapes: Mapping[Any, Sequence[int]],
     ):
         self._builder, self._all, self._results = builder, list(bindings), list(results)
-        self._encode, self._new_name = encode, new_name
+        self._encode, self._new_name, self._shapes = encode, new_name, shapes
         self._known: dict[Any, Any] = dict(given)
         self._blocked: dict[Any, Any] = {}
         self._reorders: dict[tuple[str, bool], Any] = {}
@@ -57,10 +62,9 @@ class RegionRewriter:
         self._threads = max((placement.threads for placement in placements), default=1)
         for group in groups:
             members = [self._all[at] for at in group.bindings]
-            if group.partition == HOST:
-                self._copy(members[0])
-            else:
-                self._call(members, placements[group.partition])
+            if group.partition == HOST or not self._call(members, placements[group.partition]):
+                for binding in members:
+                    self._copy(binding)
 
     def finish(self, outputs: Sequence[Any]) -> None:
         """Bind the variables `outputs` outside to the results, some of them as tuples."""
@@ -82,10 +86,14 @@ class RegionRewriter:
         self.bindings.append(made)
         self._known[binding.var] = var
 
-    def _call(self, members: Sequence[Any], placement: Placement) -> None:
+    def _call(self, members: Sequence[Any], placement: Placement) -> bool:
+        """Write a call of `members` as one function; return False, and write nothing, where its inputs would not give its symbols."""
         inputs = _read_outside(members)
         outputs = self._read_later(members)
-        function = self._encode(placement, _function(members, inputs, outputs))
+        plain = _function(members, inputs, outputs)
+        if not says_its_symbols(plain):
+            return False
+        function = self._encode(placement, self._planned(plain, inputs))
         constants: list[Any] = []
         if PRIMITIVE in function.attrs and CODEGEN not in function.attrs and COMPOSITE not in function.attrs:
             function, constants = _without_constants(function)  # `FuseTIR` takes none inside
@@ -96,6 +104,13 @@ class RegionRewriter:
         for at, output in enumerate(outputs):
             made = result if len(outputs) == 1 else self._bound(output.name, relax.TupleGetItem(result, at), output)
             (self._blocked if placement.holds_blocked(output.ty) else self._known)[output] = made
+        return True
+
+    def _planned(self, function: relax.Function, inputs: Sequence[Any]) -> relax.Function:
+        """Return `function`, of these inputs, with symbols of its own and the shapes that it is planned for, where it has symbols."""
+        if not has_symbols(function):
+            return function
+        return with_own_symbols(function).with_attr(SHAPES, json.dumps([self._shapes[var] for var in inputs]))
 
     def _added(self, name: str, function: relax.Function) -> Any:
         """Add a function to the module, and return its variable."""

@@ -53,13 +53,16 @@ def partition_module(module: tvm.IRModule, targets: tuple[str, ...], **options: 
     return ModuleRecord(**{one.name: getattr(first, one.name) for one in fields(RunRecord)}, module=made, records=records)
 
 
-def write_partitioned(source: str, plans: Sequence[Plan], shapes: Mapping[str, tuple[int, ...]], out: str) -> None:
+def write_partitioned(
+    source: str, plans: Sequence[Plan], shapes: Mapping[str, tuple[int, ...]], out: str, keep_symbols: bool = False
+) -> None:
     """Write the module in the file `source` as the plans of its regions say into the folder `out`.
 
     It runs TVM and belongs in a worker process. A plan that names no region is for the largest one of the function ``main``.
 
     Args:
         shapes: Shapes of parameters by name, as the user said them for the plans.
+        keep_symbols: As that of `CollagePartition`.
 
     Raises:
         CollageError: a plan is for another module.
@@ -73,7 +76,7 @@ def write_partitioned(source: str, plans: Sequence[Plan], shapes: Mapping[str, t
     for name in functions:  # two functions may have parameters of one name, with other shapes
         own = {region: plan for region, plan in by_region.items() if read_region_name(region)[0] == name}
         fixed = parameter_shapes(module, name, shapes)
-        chosen: Any = CollagePartition(targets, functions=[name], plans=own, shapes=fixed)
+        chosen: Any = CollagePartition(targets, functions=[name], plans=own, shapes=fixed, keep_symbols=keep_symbols)
         module = chosen(module)
     saved, script = tvm.ir.save_json(module), module.script(show_meta=True)  # both are made before one is written
     (Path(out) / SAVED).write_text(saved)

@@ -83,10 +83,16 @@ def prepared(module: tvm.IRModule, name: str, sizes: Mapping[str, Sequence[int]]
             module = relax.transform.BindSymbolicVars(values, name)(module)
         passes = [relax.transform.ConvertToDataflow(min_size=1), relax.transform.CanonicalizeBindings()]
         made = tvm.transform.Sequential(passes)(module)
-        return _with_plain_shapes(made, name)
+        return _with_plain_bindings(made, name)
     except Exception as error:  # any exception of TVM is its reason
         reason = next((line.strip() for line in reversed(str(error).splitlines()) if line.strip()), type(error).__name__)
         raise CollageError(f"{_culprit(module, name)} is not well-formed: {reason[:300]}", "mend the module", "not_relax") from error
+
+
+def fixed_alike(module: tvm.IRModule, name: str, sizes: Mapping[str, Sequence[int]]) -> tvm.IRModule:
+    """Return `module`, which `prepared` has made, with the symbols of the function `name` fixed and each binding in its place."""
+    values = _symbols(module[name], sizes)
+    return relax.transform.BindSymbolicVars(values, name)(module) if values else module
 
 
 def _culprit(module: tvm.IRModule, name: str) -> str:
@@ -109,10 +115,10 @@ def _unsound_binding(function: relax.Function) -> str:
     return ""
 
 
-def _with_plain_shapes(module: tvm.IRModule, name: str) -> tvm.IRModule:
-    """Return `module` with fixed shapes of the function `name` where it reads them, in the place of variables that hold them.
+def _with_plain_bindings(module: tvm.IRModule, name: str) -> tvm.IRModule:
+    """Return `module` with shapes of the function `name` where it reads them, in the place of variables that hold them.
 
-    Hints that a value is the processor's are left out too.
+    Hints that a value is the processor's are left out too, and a call inside a `match_cast` gets a binding of its own.
     """
     function = module[name]
     known: dict[Any, Any] = {}
@@ -120,13 +126,12 @@ def _with_plain_shapes(module: tvm.IRModule, name: str) -> tvm.IRModule:
         plainer = _plain_shape(binding) or _hinted(binding)
         if plainer is not None:
             known[binding.var] = known.get(plainer, plainer)
-    if not known:
-        return module
     replaced = Replaced(known)
     blocks = []
     for block in function.body.blocks:
         kept = [binding for binding in block.bindings if binding.var not in known]
-        blocks.append(type(block)([_with_value(binding, replaced.visit_expr(binding.value)) for binding in kept]))
+        values = [replaced.visit_expr(binding.value) for binding in kept]
+        blocks.append(type(block)([simple for pair in zip(kept, values, strict=True) for simple in _with_value(*pair)]))
     body = relax.SeqExpr(blocks, replaced.visit_expr(function.body.body))
     builder = relax.BlockBuilder(module)
     made = relax.Function(function.params, body, function.ret_ty, function.is_pure, function.attrs)
@@ -135,14 +140,13 @@ def _with_plain_shapes(module: tvm.IRModule, name: str) -> tvm.IRModule:
 
 
 def _plain_shape(binding: Any) -> relax.ShapeExpr | None:
-    """Return the fixed shape that a binding of a dataflow block holds; None where it holds anything else."""
+    """Return the shape that a binding of a dataflow block holds; None where it holds anything else."""
     value = binding.value
     if not isinstance(binding.var, relax.DataflowVar) or not isinstance(binding.var.ty, relax.ShapeType):
         return None
     if isinstance(value, relax.Call) and getattr(value.op, "name", "") == "relax.shape_of":
         value = getattr(value.args[0].ty, "shape", None)
-    is_fixed = isinstance(value, relax.ShapeExpr) and all(isinstance(extent, tvm.tirx.IntImm) for extent in value.values)
-    return value if is_fixed else None
+    return value if isinstance(value, relax.ShapeExpr) else None
 
 
 def _hinted(binding: Any) -> Any:
@@ -164,10 +168,14 @@ def bound_to_processor(function: relax.Function) -> frozenset[str]:
     return frozenset(var.name for var in (*hinted, *placed) if isinstance(var, relax.Var))
 
 
-def _with_value(binding: Any, value: Any) -> Any:
-    if isinstance(binding, relax.MatchCast):
-        return relax.MatchCast(binding.var, value, binding.ty)
-    return relax.VarBinding(binding.var, value)
+def _with_value(binding: Any, value: Any) -> list[Any]:
+    """Return `binding` with another value: two bindings for a cast of a call."""
+    if not isinstance(binding, relax.MatchCast):
+        return [relax.VarBinding(binding.var, value)]
+    if not isinstance(value, relax.Call):
+        return [relax.MatchCast(binding.var, value, binding.ty)]
+    var = type(binding.var)(binding.var.name, value.ty)
+    return [relax.VarBinding(var, value), relax.MatchCast(binding.var, var, binding.ty)]
 
 
 def _symbols(function: relax.Function, sizes: Mapping[str, Sequence[int]]) -> dict[Any, int]:

@@ -21,6 +21,8 @@ from collage_core.transform.whole_module import write_partitioned  # noqa: E402
 from tests.helpers.command import in_this_process  # noqa: E402
 
 from .test_collage_partition import PICTURE, PINS, Several, functions_of, picture_module, run  # noqa: E402
+from .test_open_packages import Rows, check_equal, rows  # noqa: E402
+from .test_symbols import sizes_of  # noqa: E402
 
 
 @pytest.mark.long
@@ -63,6 +65,24 @@ def test_a_plan_is_applied_and_the_module_written(tmp_path: Path, capsys: pytest
     status, _, err = in_this_process(capsys, "apply", tmp_path / "plan" / "plan.json", "mini_mnist", "--out", out, "--ir")
     assert status != 0
     assert "Traceback" not in err
+
+
+@pytest.mark.long
+def test_a_module_that_is_written_may_keep_its_symbols(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    saved, plan, out = tmp_path / "rows.json", tmp_path / "plan", tmp_path / "out"
+    saved.write_text(tvm.ir.save_json(Rows))
+    found = ("partition", saved, "--targets", "onnxruntime", "--costs", "roofline", "--threads", "1", "--shape", "x=3,32", "--out", plan)
+    assert in_this_process(capsys, *found)[0] == 0
+    status, _, err = in_this_process(capsys, "apply", plan / "plan.json", saved, "--out", out, "--ir", "--keep-symbols")
+    assert status == 0, err
+    made = tvm.ir.load_json((out / "partitioned.json").read_text())
+    assert sizes_of(made["main"].params[0]) == ["n", 32]
+    built = relax.transform.RunCodegen()(made)
+    for batch in (3, 6):
+        check_equal(built, Rows, rows(batch))
+    status, _, err = in_this_process(capsys, "apply", plan / "plan.json", saved, "--out", out, "--keep-symbols")
+    assert status == 2
+    assert "--keep-symbols is about the module that --ir writes" in err
 
 
 def test_of_a_module_that_cannot_be_written_nothing_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
