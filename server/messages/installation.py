@@ -88,6 +88,7 @@ class ToolchainInfo:
         hint: The command that mends that.
         described: It is only described, by a text that was saved: its costs are estimates, and nothing can be built for it.
         lowers_precision: It computes in less precision than the model asks for, as its name says.
+        tunes: Its kernels can be tuned.
         rules: Its rule tree, as text; if it has none, the reason.
         tree: The same as data, with counts of 0; None where it has none.
     """
@@ -105,6 +106,7 @@ class ToolchainInfo:
     tree: RuleTree | None
     described: bool = False
     lowers_precision: bool = False
+    tunes: bool = False
 
 
 @dataclass(frozen=True)

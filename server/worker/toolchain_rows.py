@@ -25,6 +25,7 @@ def describe_toolchains(saved: Mapping[str, str]) -> list[dict[str, Any]]:
         there = toolchain.availability()
         row: dict[str, Any] = {"name": toolchain.name, "letter": toolchain.letter, "style": toolchain.style}
         row |= {"rules": shown_rules(toolchain), "tree": rule_tree(toolchain), "lowers_precision": toolchain.lowers_precision}
+        row["tunes"] = toolchain.tunes
         about = {field: getattr(there, field) for field in ("usable", "version", "reason", "hint", "device", "precision")}
         rows.append({**row, **about})
     for name, text in saved.items():

@@ -220,6 +220,7 @@ export interface RuleTree {
  *     hint: The command that mends that.
  *     described: It is only described, by a text that was saved: its costs are estimates, and nothing can be built for it.
  *     lowers_precision: It computes in less precision than the model asks for, as its name says.
+ *     tunes: Its kernels can be tuned.
  *     rules: Its rule tree, as text; if it has none, the reason.
  *     tree: The same as data, with counts of 0; None where it has none.
  */
@@ -237,6 +238,7 @@ export interface ToolchainInfo {
   tree: RuleTree | null;
   described: boolean;
   lowers_precision: boolean;
+  tunes: boolean;
 }
 
 /** `GET /api/v1/toolchains`: those that are installed, then those that are only described. */

@@ -40,8 +40,8 @@ TAKEN = ["mini_mnist", "mnist", "squeezenet", "inception", "gpt2", "bert", "quan
 TAILED = ["retinanet", "ssd300", "yolov4_tiny"]
 """Those whose last nodes are not translated."""
 COMPILED = [*TAKEN, "yolov4_tiny"]
-"""Those whose modules TVM's default pipeline compiles. It compiles neither that of `retinanet` nor that of `ssd300`, partitioned or not; of the
-boxes that are selected in the latter, the importer keeps as many as there could be, those behind the last one uninitialised."""
+"""Those whose modules TVM's default pipeline compiles. It compiles neither that of `retinanet` nor that of `ssd300`, partitioned or not;
+of the boxes that are selected in the latter, the importer keeps as many as there could be, those behind the last one uninitialised."""
 MOST_APART = 2e-2
 """Farthest that TVM and ONNX Runtime may be from each other on a whole sample: quantised ones round ties apart."""
 
@@ -92,8 +92,8 @@ def test_a_partitioned_module_computes_what_the_module_computes(name: str, targe
 def test_every_sample_is_right_where_tvm_compiles_it_in_a_fresh_process(name: str, tmp_path: Path) -> None:
     """The first half of the nodes is ONNX Runtime's and the rest TVM's; of those with several regions TVM has what is not translated.
 
-    In float32 a deep sample is farther than 1e-5 from itself on the other toolchain, and two equal classes of a pixel may change places. So a
-    mix may be as far from TVM as ONNX Runtime is with the whole sample, and once more.
+    In float32 a deep sample is farther than 1e-5 from itself on the other toolchain, and two equal classes of a pixel may change
+    places. So a mix may be twice as far from TVM as ONNX Runtime is with the whole sample.
     """
     model, module = imported(name)
     names = [] if name in TAILED else nodes_of(module)

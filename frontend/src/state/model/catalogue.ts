@@ -21,6 +21,9 @@ export const switchedOff = signal<ReadonlySet<string>>(new Set());
 /** The targets of the next run: usable and switched on, in the order of the toolchains. */
 export const chosenTargets = computed(() => toolchains.value.filter((one) => one.usable && !switchedOff.value.has(one.name)).map((one) => one.name));
 
+/** The targets whose kernels can be tuned. */
+export const tuningTargets = computed(() => new Set(toolchains.value.filter((one) => one.tunes).map((one) => one.name)));
+
 const letters = computed(() => new Map(toolchains.value.map((one) => [one.name, one.letter])));
 
 /** The style of a target. Its letter is the toolchain's own, or a free one for a target that is only tried. */

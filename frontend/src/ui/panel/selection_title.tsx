@@ -4,6 +4,7 @@ import type { JSX } from "preact";
 import { duration, elapsed, plural, plusMinus, shape } from "../../base/format";
 import type { PlanPartition } from "../../data/protocol";
 import { groupTitle } from "../../graph/boxes/groups";
+import { tuningTargets } from "../../state/model/catalogue";
 import { groupOfNodes, toggleText } from "../../state/model/folding";
 import { model } from "../../state/model/model";
 import { partitionOf } from "../../state/run/run";
@@ -113,6 +114,13 @@ function PartitionTitle({ partition }: { partition: PlanPartition }): JSX.Elemen
 }
 
 function sampleText(partition: PlanPartition): string {
-  const tuned = partition.tuned ? `, tuned for ${elapsed(partition.tuned.spent_s)}` : "";
-  return partition.samples > 0 ? `${plural(partition.samples, "sample")}, ${partition.source}${tuned}` : partition.source;
+  const said = partition.samples > 0 ? `${plural(partition.samples, "sample")}, ${partition.source}` : partition.source;
+  return [said, tuningText(partition)].filter(Boolean).join(", ");
+}
+
+/** "tuned for 12 s", or "not tuned" where the toolchain could; empty for others. */
+function tuningText({ target, tuned, cost_s: seconds }: PlanPartition): string {
+  if (!tuned) return tuningTargets.value.has(target) ? "not tuned" : "";
+  const gain = seconds ? `: ×${(tuned.untuned_s / seconds).toFixed(2)}` : "";
+  return `tuned for ${elapsed(tuned.spent_s)}${gain}`;
 }
