@@ -78,6 +78,7 @@ def test_a_chart_leaves_as_picture_and_numbers(charts: Watched) -> None:
     assert all(float(row["cost_s"]) > 0 and int(row["samples"]) > 0 for row in rows)
 
 
+@pytest.mark.long
 def test_charts_work_under_the_pages_own_rules(explorer: Explorer, open_page: OpenPage) -> None:
     watched = open_page(explorer.address)
     refused: list[str] = []

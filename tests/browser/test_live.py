@@ -309,6 +309,7 @@ def test_what_is_undecided_is_measured_on_by_a_click(live: Live, model: str, ope
     expect(section).to_contain_text(re.compile("Measured on, and .*; its predicted total changes by −3.00 ms"))
 
 
+@pytest.mark.long
 def test_a_plan_of_the_users_own_is_measured_whole_by_a_click(live: Live, model: str, open_page: OpenPage) -> None:
     done = live.ended(live.start(model, "fast")["id"])
     page = open_page(f"{live.address}?model={model}&run={done['id']}").page

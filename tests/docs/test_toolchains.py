@@ -54,6 +54,7 @@ def example() -> str:
     return found[1]
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not get("tvm").availability().usable, reason=get("tvm").availability().reason)
 def test_the_example_runs_from_end_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     from tests.helpers.small_models import node, normal, sub_model, tensor

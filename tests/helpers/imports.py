@@ -53,7 +53,7 @@ def imports_of(package: str, text: str) -> Iterator[Import]:
             yield from (Import(alias.name, "", only_types) for alias in part.names)
         elif isinstance(part, ast.ImportFrom):
             yield from (Import(_absolute(package, part), alias.name, only_types) for alias in part.names)
-        elif isinstance(part, ast.Call) and ast.unparse(part.func).endswith("import_module") and isinstance(part.args[0], ast.Constant):
+        elif isinstance(part, ast.Call) and _called(part.func) == "import_module" and isinstance(part.args[0], ast.Constant):
             yield Import(str(part.args[0].value), "", only_types)
 
 
@@ -115,4 +115,9 @@ def _absolute(package: str, part: ast.ImportFrom) -> str:
 
 
 def _is_for_types(part: ast.AST) -> bool:
-    return isinstance(part, ast.If) and ast.unparse(part.test).endswith("TYPE_CHECKING")
+    return isinstance(part, ast.If) and _called(part.test) == "TYPE_CHECKING"
+
+
+def _called(part: ast.expr) -> str:
+    """The last name of a dotted one; empty for any other expression."""
+    return part.attr if isinstance(part, ast.Attribute) else getattr(part, "id", "")

@@ -66,6 +66,7 @@ def test_telemetry_is_on_in_one_of_two_processes_and_neither_writes_into_the_use
     assert [line.split(" | ")[0] for line in capsys.readouterr().out.splitlines() if "[" in line] == ["| import", "| session", "| call"]
 
 
+@pytest.mark.long
 def test_a_process_with_an_artifact_is_held_against_one_with_its_toolchains_alone(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -75,6 +75,7 @@ def test_a_machine_without_the_memory_is_told(tmp_path: Path):
         bench_size.check_room(bench_size.sizes_of(10_000, 2000, is_dense=False), Sizes(), tmp_path, is_dense=False)
 
 
+@pytest.mark.long
 def test_a_browser_opens_a_small_model_and_a_refusal_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """It runs in a thread of its own: where other tests of this process hold a browser, this thread has an event loop already."""
 

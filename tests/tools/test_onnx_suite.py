@@ -13,6 +13,7 @@ from tests.helpers.examples import ALL
 SAMPLE, LEAST_RUN = (150, 130) if ALL else (50, 40)
 
 
+@pytest.mark.long
 @pytest.mark.examples
 def test_of_a_sample_all_that_onnx_runtime_runs_are_right() -> None:
     with Pool() as pool:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from collage_core.rewrite.runtime.manifest import NAME
 from tests.helpers.command import brief_collage
 
 
+@pytest.mark.long
 def test_what_was_built_to_be_measured_is_not_built_again_for_the_artifact(tmp_path: Path) -> None:
     """Of the plan, and of each baseline that is timed beside it."""
     home, out = tmp_path / "home", tmp_path / "out"

@@ -49,6 +49,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> list[Event]:
     return events
 
 
+@pytest.mark.long
 def test_progress_goes_up_and_never_past_its_end(told: list[Event]) -> None:
     costed = [event for event in told if isinstance(event, CandidateCosted)]
     assert len(costed) > 1
@@ -61,12 +62,14 @@ def test_progress_goes_up_and_never_past_its_end(told: list[Event]) -> None:
     assert totals == sorted(totals), "the end never comes nearer while batches come and go"
 
 
+@pytest.mark.long
 def test_what_the_plan_rests_on_is_repeated_and_is_known_no_more_often(told: list[Event]) -> None:
     again = [event for event in told if isinstance(event, CandidateBuilding) and event.repetition > 1]
     assert {event.repetition for event in again} >= {2}, "each part of a plan is looked at twice"
     assert all(event.left_s is not None for event in again), "the budget has an end"
 
 
+@pytest.mark.long
 def test_the_share_that_is_known_never_falls(told: list[Event]) -> None:
     shares = [event.done / event.total for event in told if isinstance(event, CandidateBuilding | CandidateCosted)]
     assert shares == sorted(shares)

@@ -20,6 +20,7 @@ from collage_core.pipeline.search_and_merge import Planned
 from collage_core.rules.candidate import CandidatePartition
 from collage_core.rules.spec import HOST_TARGET
 from tests.helpers.graphs import graph
+from tests.helpers.long_cases import mostly_long
 from tests.helpers.rated_costs import RatedCosts
 from tests.helpers.typed_graphs import alternating, speech
 
@@ -33,7 +34,7 @@ def record_of(name: str) -> RunRecord:
     return RunRecord.load(MEASURED_WHOLLY / f"{name}.json.gz")
 
 
-@pytest.mark.parametrize("name", sorted(case.name for case in WHOLLY_RECORDED))
+@pytest.mark.parametrize("name", mostly_long(sorted(case.name for case in WHOLLY_RECORDED), SMALL | {"gpt2"}))
 def test_the_plan_is_that_of_all_costs_and_a_quarter_is_measured_at_most(name: str) -> None:
     recorded = RecordedCosts(record_of(name))
     loop = recorded.loop()
@@ -96,7 +97,7 @@ GIGA = 1e9
 
 
 @pytest.mark.parametrize(("on", "noise"), [(speech(), 0.0), (speech(), NOISE), (alternating(2), 0.0), (alternating(3), NOISE)])
-@pytest.mark.parametrize(("front", "tail"), [((100, 25), (20, 60)), ((80, 20), (8, 24)), ((40, 10), (40, 120))])
+@pytest.mark.parametrize(("front", "tail"), mostly_long([((100, 25), (20, 60)), ((80, 20), (8, 24)), ((40, 10), (40, 120))]))
 def test_the_parts_at_which_each_target_is_several_times_faster_are_found(
     on: DataflowGraph, noise: float, front: tuple[float, float], tail: tuple[float, float]
 ) -> None:

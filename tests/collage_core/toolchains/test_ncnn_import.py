@@ -15,6 +15,7 @@ from collage_core.toolchains.base import ToolchainError
 from collage_core.toolchains.ncnn_import import imported
 from collage_core.toolchains.ncnn_operators import CHECKS
 from collage_core.toolchains.registry import get
+from tests.helpers.long_cases import mostly_long
 from tests.helpers.operator_calls import Call, call, ints, model_of, scalar
 from tests.helpers.small_models import drawn, node, normal, reference, sub_model, tensor, untakable
 
@@ -247,7 +248,7 @@ def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @needs_ncnn
 @pytest.mark.usefixtures("small_pages")
-@pytest.mark.parametrize("group", [made.__name__ for made in GROUPS])
+@pytest.mark.parametrize("group", mostly_long([made.__name__ for made in GROUPS], 4))
 def test_every_call_is_right(group: str):
     for op, described in calls_of(group):
         model = model_of(op, described)

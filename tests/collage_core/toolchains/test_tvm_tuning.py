@@ -79,6 +79,7 @@ def test_a_search_that_is_gone_begins_again_from_what_is_known() -> None:
     assert (further.trials, further.kernels[0].trace) == (4, known[0].trace)
 
 
+@pytest.mark.long
 def test_no_schedule_is_tried_when_the_time_is_over_but_the_first() -> None:
     assert FUSION.tune(depthwise(), 1, 0.0, b"").trials == 1
 
@@ -104,6 +105,7 @@ def test_equal_kernels_of_two_models_are_one_workload() -> None:
     assert FUSION.workloads(model, 1) != FUSION.workloads(matmul(24, 48), 1)
 
 
+@pytest.mark.long
 def test_the_whole_of_several_kernels_is_tuned_kernel_by_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     pool = node("MaxPool", "y", "z", kernel_shape=[3, 3])
     convolution = conv_relu()

@@ -63,11 +63,13 @@ def cases() -> dict[str, NodeCase]:
     return {name: found[name] for name in wanted}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "call"), REFUSED)
 def test_a_call_that_it_computes_wrong_is_refused_with_the_reason(cases: dict[str, NodeCase], name: str, call: str):
     assert REFUSED[name, call] in cases[call].refusal(get(name))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", TAKEN)
 def test_what_is_like_it_and_right_is_taken(cases: dict[str, NodeCase], name: str):
     toolchain = get(name)
@@ -119,6 +121,7 @@ def test_tvm_resizes_by_scales_to_whole_sizes_only(tmp_path, scales: str, whole:
         assert got == "import: 'odd' resizes [1, 1, 4, 4] by scales to no whole sizes, which TVM computes wrong"
 
 
+@pytest.mark.long
 def test_the_reason_is_a_rejection_of_the_node_alone(cases: dict[str, NodeCase]):
     graph, log = cases["lstm_with_peepholes"].model.graph, RejectionLog()
     assert not list(get("openvino").rule(RuleOptions()).find(RuleContext(graph, "openvino", log)))

@@ -15,6 +15,7 @@ from tvm import relax  # noqa: E402
 from collage_core.errors import CollageError  # noqa: E402
 from collage_core.toolchains.blas import _library  # noqa: E402
 from collage_core.transform import CollagePartition, RunHooks, RunTirHooks, ScheduleRest, cpu_pipeline, cpu_target  # noqa: E402
+from tests.helpers.long_cases import mostly_long  # noqa: E402
 
 from . import blas_micro_kernel, hooked_toolchains  # noqa: E402
 from .hooked_toolchains import CALLS  # noqa: E402
@@ -240,13 +241,18 @@ def test_a_kernel_of_tvm_calls_a_library_for_each_tile(rows: int) -> None:
 
 @pytest.mark.parametrize(
     ("targets", "message"),
-    [
-        (("gives_nothing",), "gives_nothing: its hook constant_updater returns nothing for main_gives_nothing_0"),
-        (("gives_no_kernel",), "gives_no_kernel: its hook relax_to_tir returns nothing for main_gives_no_kernel_0"),
-        (("gives_relax",), "gives_relax: its hook relax_to_tir returns nothing for main_gives_relax_0"),
-        (("leaves_its_hint",), "leaves_its_hint: its hook prepare leaves its attribute on main_leaves_its_hint_0"),
-        (("adds_helper", "adds_helper_too"), "the preparations of adds_helper_too and adds_helper collide: both have a function 'helper'"),
-    ],
+    mostly_long(
+        [
+            (("gives_nothing",), "gives_nothing: its hook constant_updater returns nothing for main_gives_nothing_0"),
+            (("gives_no_kernel",), "gives_no_kernel: its hook relax_to_tir returns nothing for main_gives_no_kernel_0"),
+            (("gives_relax",), "gives_relax: its hook relax_to_tir returns nothing for main_gives_relax_0"),
+            (("leaves_its_hint",), "leaves_its_hint: its hook prepare leaves its attribute on main_leaves_its_hint_0"),
+            (
+                ("adds_helper", "adds_helper_too"),
+                "the preparations of adds_helper_too and adds_helper collide: both have a function 'helper'",
+            ),
+        ]
+    ),
 )
 def test_a_hook_that_errs_is_named(targets: tuple[str, ...], message: str) -> None:
     module = partitioned(*targets)

@@ -110,6 +110,7 @@ def test_a_library_computes_for_each_shape_too(target: str) -> None:
         check_equal(module, Rows, rows(batch))
 
 
+@pytest.mark.long
 def test_a_part_whose_inputs_do_not_give_its_symbols_stays_with_tvm() -> None:
     """The last `reshape` reads a tensor whose one size is a product of both symbols."""
     report = Report()
@@ -190,6 +191,7 @@ def test_a_blocked_layout_keeps_no_symbols() -> None:
         CollagePartition(["ncnn@nchw16c", "tvm"], keep_symbols=True)
 
 
+@pytest.mark.long
 def test_a_function_that_others_have_partitioned_may_have_symbols_too() -> None:
     """Nobody has planned it, so that its first kernel is built at its first call."""
     patterns = [("onnxruntime.product", dpl.is_op("relax.nn.relu")(dpl.is_op("relax.matmul")(dpl.wildcard(), dpl.wildcard())))]

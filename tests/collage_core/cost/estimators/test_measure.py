@@ -33,6 +33,7 @@ from collage_core.rules.candidate import CandidatePartition
 from collage_core.rules.spec import HOST_TARGET
 from collage_core.toolchains import registry
 from collage_core.toolchains.reasons import LONGEST
+from tests.helpers.long_cases import mostly_long
 
 QUICK = TimingLimits(warm_up_s=0.001, total_s=0.02, longest_s=1.0)
 PATIENT = TrialLimits(timing=QUICK)
@@ -135,7 +136,20 @@ def test_host_partitions_cost_nothing(bench: Bench) -> None:
     assert bench.costs(bench.candidates(HOST_TARGET, (RELU1,)))[HOST_TARGET, (RELU1,)] == Cost(0.0, "host")
 
 
-@pytest.mark.parametrize("target", [name for name in REASONS if name != "lacks_library"])
+SHORTLY = (
+    "segfaults_at_run",
+    "hangs_at_build",
+    "raises_oddly",
+    "wrong_numbers",
+    "sends_no_pickle",
+    "leaves_quietly",
+    "refuses_relu",
+    "makes_nan",
+)
+"""Of each kind of misbehaviour one."""
+
+
+@pytest.mark.parametrize("target", mostly_long([name for name in REASONS if name != "lacks_library"], SHORTLY))
 def test_misbehaviour_costs_only_its_own_candidate(bench: Bench, target: str) -> None:
     costs = bench.costs(bench.candidates(target, (RELU1,), (ADD1,)), LIMITS.get(target, PATIENT))
     stage, reason = REASONS[target]

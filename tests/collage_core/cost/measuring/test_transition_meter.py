@@ -137,8 +137,8 @@ def test_what_is_kept_is_not_measured_again(database: CostDatabase) -> None:
     ("target", "why"),
     [
         ("segfaults_at_run", "crashed with SIGSEGV"),
-        ("refuses_relu", "no converter for Relu"),
-        ("hangs_at_build", "gave no answer within 0.5 s"),
+        pytest.param("refuses_relu", "no converter for Relu", marks=pytest.mark.long),
+        pytest.param("hangs_at_build", "gave no answer within 0.5 s", marks=pytest.mark.long),
     ],
 )
 def test_target_that_cannot_be_measured_is_free_named_once_and_spoils_no_other_pair(database: CostDatabase, target: str, why: str) -> None:
