@@ -107,6 +107,20 @@ def test_no_bar_covers_the_graph_and_the_header_is_one_line(explorer: Explorer, 
     expect(words).to_be_visible() if width >= 1440 else expect(words).to_be_hidden()
 
 
+def test_words_that_gave_way_to_something_wide_come_back(explorer: Explorer, open_page: OpenPage) -> None:
+    """Even where the text has as many letters as before."""
+    page = open_page(f"{explorer.address}?sample=mini_mnist").page
+    say = "([text, basis]) => { const gap = document.querySelector('.top .spacer'); gap.textContent = text; gap.style.flexBasis = basis; }"
+    header = page.locator(".top")
+    page.evaluate(say, ["a", ""])
+    page.wait_for_timeout(500)
+    before = header.get_attribute("data-left-out")
+    page.evaluate(say, ["b", "900px"])
+    expect(header).to_have_attribute("data-left-out", "1 2 3 4 5")
+    page.evaluate(say, ["c", ""])
+    expect(header).to_have_attribute("data-left-out", str(before))
+
+
 def test_the_buttons_beside_a_long_legend_stay_together(explorer: Explorer, open_page: OpenPage) -> None:
     watched = open_page(f"{explorer.address}?sample=mini_mnist&overlay=cost", width=1024, height=768)
     expect(watched.page.locator(".legend")).to_be_visible()

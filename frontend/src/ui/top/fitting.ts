@@ -9,19 +9,29 @@ const STEPS = ["1", "2", "3", "4", "5"];
 /** Up to this width the header has several lines, and takes all steps. */
 const NARROW = 1000;
 
+/** After so long without a change the header tries all of its words again: what took their room may be gone, with as many letters as before. */
+const SETTLED_MS = 250;
+
 /** Leave words of the header out whenever its text or its width changes: once a frame, since asking for widths lays the page out. */
 export function useOneLine(ref: RefObject<HTMLElement | null>): void {
   useLayoutEffect(() => {
     const header = ref.current;
     if (!header) return;
     let [width, length] = [0, 0];
+    let settled: ReturnType<typeof setTimeout> | undefined;
     const fit = (): boolean => {
       const [nowWide, nowLong] = [header.clientWidth, header.textContent.length];
       leaveOut(header, nowWide !== width || nowLong < length);
       [width, length] = [nowWide, nowLong];
       return false;
     };
-    const request = (): void => requestFrame(fit);
+    const request = (): void => {
+      requestFrame(fit);
+      clearTimeout(settled);
+      settled = setTimeout(() => {
+        if (header.dataset["leftOut"]) leaveOut(header, true);
+      }, SETTLED_MS);
+    };
     const texts = new MutationObserver(request);
     texts.observe(header, { childList: true, characterData: true, subtree: true });
     const widths = new ResizeObserver(request);
@@ -29,6 +39,7 @@ export function useOneLine(ref: RefObject<HTMLElement | null>): void {
     fit();
     return () => {
       cancelFrame(fit);
+      clearTimeout(settled);
       texts.disconnect();
       widths.disconnect();
     };
