@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import bench_models
@@ -12,7 +12,7 @@ import requests
 from playwright.sync_api import expect
 
 from .conftest import OpenPage
-from .explorer import Explorer, Watched
+from .explorer import Explorer, Watched, running
 
 BOXES = "[...document.querySelectorAll('.stage [data-id]')].map((box) => box.getBoundingClientRect())"
 FILLED = f"""() => {{ const boxes = {BOXES}; const stage = document.querySelector('.stage').getBoundingClientRect();
@@ -93,9 +93,16 @@ def test_fit_of_a_flat_model_of_1485_nodes_fills_the_window_with_a_box_a_node(de
     assert min(drawn["filled"]) > 0.85
 
 
+@pytest.fixture(scope="module")
+def untouched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Explorer]:
+    """An explorer in which no other test has measured a recorded run again: the header says so, and has less room for words."""
+    with running(tmp_path_factory.mktemp("untouched")) as explorer:
+        yield explorer
+
+
 @pytest.mark.parametrize(("width", "height"), [(1024, 768), (1440, 900), (1920, 1080)])
-def test_no_bar_covers_the_graph_and_the_header_is_one_line(explorer: Explorer, open_page: OpenPage, width: int, height: int) -> None:
-    watched = open_page(f"{explorer.address}?sample=mini_mnist&overlay=coverage", width=width, height=height)
+def test_no_bar_covers_the_graph_and_the_header_is_one_line(untouched: Explorer, open_page: OpenPage, width: int, height: int) -> None:
+    watched = open_page(f"{untouched.address}?sample=mini_mnist&overlay=coverage", width=width, height=height)
     expect(watched.page.locator(".legend")).to_be_visible()
     for bar in (".overlay-menu", ".find", ".legend", ".group-by", ".bottom-right"):
         assert not inside(watched, bar, ".stage"), bar
