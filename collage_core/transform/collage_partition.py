@@ -233,7 +233,7 @@ class CollagePartition:
         def new_name(placement: Placement) -> str:
             return _free_name(f"{function}_{placement.target}".replace("@", "_"), taken)
 
-        rewriter = RegionRewriter(builder, bindings, given, leaves, ENCODINGS[self.encoding], new_name, twins.shapes())
+        rewriter = RegionRewriter(builder, bindings, given, leaves, ENCODINGS[self.encoding], new_name, twins.shape)
         self._tunings += [plan.tuning_of(one) for one in plan.partitions]
         threads = int(plan.options.get("threads", self.options.used_threads))
         placements = [Placement(one.target, one.label, threads) for one in partitions]

@@ -20,7 +20,7 @@ from ..toolchains import registry
 from ..toolchains.relax_attributes import THREADS
 from .blocked_tensors import is_held_blocked, to_blocked, to_plain
 from .flattening import flattened
-from .symbols import has_symbols, planned_as, with_own_symbols
+from .symbols import has_symbols, with_own_symbols
 
 CODEGEN, COMPOSITE, PRIMITIVE, SYMBOL = "Codegen", "Composite", "Primitive", "global_symbol"
 
@@ -77,8 +77,7 @@ def as_byoc(placement: Placement, function: relax.Function) -> relax.Function:
     composite = function.with_attr({COMPOSITE: placement.composite, PRIMITIVE: True})
     if placement.is_tvm or registry.get(placement.target).style == "library":
         return composite.with_attr(THREADS, placement.threads)
-    made = _around(composite, placement.is_blocked).with_attr({CODEGEN: placement.target, THREADS: placement.threads})
-    return planned_as(function, made)
+    return _around(composite, placement.is_blocked).with_attr({CODEGEN: placement.target, THREADS: placement.threads})
 
 
 def as_primitive(placement: Placement, function: relax.Function) -> relax.Function:

@@ -18,11 +18,11 @@ from tvm import relax
 
 from ..base.isolation.worker import Worker
 from ..errors import CollageError
+from ..model.relax.module_functions import symbol_sizes
 from ..toolchains import registry
 from ..toolchains.relax_attributes import SHAPES
 from .building import built_package
 from .packages import Package
-from .symbols import symbol_sizes
 
 MOST_KERNELS = 16
 """Kernels of one function that are kept in memory."""

@@ -36,7 +36,7 @@ class RegionRewriter:
         results: The tensors that leave the region, in order, as expressions inside it.
         encode: Writes the function of a partition as the module holds it.
         new_name: Gets who computes a function, and returns a name for it that nothing else has.
-        shapes: Variable of the region → the shape for which it is planned, for those whose types have symbols.
+        planned_shape: Returns the shape for which a variable of the region is planned whose type has symbols.
     """
 
     def __init__(
@@ -47,10 +47,10 @@ class RegionRewriter:
         results: Sequence[Any],
         encode: Encode,
         new_name: Callable[[Placement], str],
-        shapes: Mapping[Any, Sequence[int]],
+        planned_shape: Callable[[Any], Sequence[int]],
     ):
         self._builder, self._all, self._results = builder, list(bindings), list(results)
-        self._encode, self._new_name, self._shapes = encode, new_name, shapes
+        self._encode, self._new_name, self._planned_shape = encode, new_name, planned_shape
         self._known: dict[Any, Any] = dict(given)
         self._blocked: dict[Any, Any] = {}
         self._reorders: dict[tuple[str, bool], Any] = {}
@@ -93,7 +93,7 @@ class RegionRewriter:
         plain = _function(members, inputs, outputs)
         if not says_its_symbols(plain):
             return False
-        function = self._encode(placement, self._planned(plain, inputs))
+        function = self._encoded(placement, plain, inputs)
         constants: list[Any] = []
         if PRIMITIVE in function.attrs and CODEGEN not in function.attrs and COMPOSITE not in function.attrs:
             function, constants = _without_constants(function)  # `FuseTIR` takes none inside
@@ -106,11 +106,12 @@ class RegionRewriter:
             (self._blocked if placement.holds_blocked(output.ty) else self._known)[output] = made
         return True
 
-    def _planned(self, function: relax.Function, inputs: Sequence[Any]) -> relax.Function:
-        """Return `function`, of these inputs, with symbols of its own and the shapes that it is planned for, where it has symbols."""
+    def _encoded(self, placement: Placement, function: relax.Function, inputs: Sequence[Any]) -> relax.Function:
+        """Encode `function`, of these inputs; where it has symbols, with ones of its own and the shapes for which it is planned."""
         if not has_symbols(function):
-            return function
-        return with_own_symbols(function).with_attr(SHAPES, json.dumps([self._shapes[var] for var in inputs]))
+            return self._encode(placement, function)
+        shapes = json.dumps([self._planned_shape(var) for var in inputs])
+        return self._encode(placement, with_own_symbols(function)).with_attr(SHAPES, shapes)
 
     def _added(self, name: str, function: relax.Function) -> Any:
         """Add a function to the module, and return its variable."""

@@ -38,13 +38,6 @@ def with_symbols_of(function: relax.Function, arguments: Sequence[Any]) -> relax
     return function.bind_symbolic_vars(known) if known else function
 
 
-def symbol_sizes(function: relax.Function, shapes: Sequence[Sequence[int]]) -> dict[Any, int]:
-    """Return symbol → size, for parameters of these shapes."""
-    extents = [list(_extents(var.ty)) for var in function.params]
-    pairs = (pair for own, shape in zip(extents, shapes, strict=True) for pair in zip(own, shape, strict=True))
-    return {extent: int(size) for extent, size in pairs if isinstance(extent, tvm.tirx.Var)}
-
-
 def _matched(own: Sequence[Any], given: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
     for kind, other in zip(own, given, strict=True):
         for extent, size in zip(_extents(kind), _extents(other), strict=False):

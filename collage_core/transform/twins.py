@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import tvm
 from tvm import relax
 
 from ..errors import CollageError
@@ -35,6 +34,7 @@ class Twins:
         blocks = zip(fixed.body.blocks, kept.body.blocks, strict=True)
         self._bindings = {one.var: own for ours, theirs in blocks for one, own in zip(ours.bindings, theirs.bindings, strict=True)}
         self._vars = dict(zip(fixed.params, kept.params, strict=True)) | {var: own.var for var, own in self._bindings.items()}
+        self._fixed = {own: var for var, own in self._vars.items()}
 
     def binding(self, one: Any) -> Any:
         """Return the binding that the module keeps for one of the fixed function."""
@@ -49,11 +49,6 @@ class Twins:
             outputs=[self._vars[var] for var in region.outputs],
         )
 
-    def shapes(self) -> dict[Any, tuple[int, ...]]:
-        """Return variable of the function that the module keeps → its fixed shape, for all that are tensors."""
-        return {own: tuple(shape_of(var)) for var, own in self._vars.items() if _is_fixed(var.ty)}
-
-
-def _is_fixed(kind: Any) -> bool:
-    sizes = getattr(getattr(kind, "shape", None), "values", None)
-    return sizes is not None and all(isinstance(size, tvm.tirx.IntImm) for size in sizes)
+    def shape(self, own: Any) -> list[int]:
+        """Return the fixed shape of a tensor that is a variable of the function that the module keeps."""
+        return shape_of(self._fixed[own])

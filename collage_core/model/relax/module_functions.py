@@ -78,9 +78,7 @@ def prepared(module: tvm.IRModule, name: str, sizes: Mapping[str, Sequence[int]]
     """
     try:
         relax.analysis.well_formed(module)
-        values = _symbols(module[name], sizes)
-        if values:
-            module = relax.transform.BindSymbolicVars(values, name)(module)
+        module = fixed_alike(module, name, sizes)
         passes = [relax.transform.ConvertToDataflow(min_size=1), relax.transform.CanonicalizeBindings()]
         made = tvm.transform.Sequential(passes)(module)
         return _with_plain_bindings(made, name)
@@ -90,8 +88,8 @@ def prepared(module: tvm.IRModule, name: str, sizes: Mapping[str, Sequence[int]]
 
 
 def fixed_alike(module: tvm.IRModule, name: str, sizes: Mapping[str, Sequence[int]]) -> tvm.IRModule:
-    """Return `module`, which `prepared` has made, with the symbols of the function `name` fixed and each binding in its place."""
-    values = _symbols(module[name], sizes)
+    """Return `module` with the symbols of the function `name` fixed; of one that `prepared` has made, each binding is in its place."""
+    values = symbol_sizes(module[name], [sizes.get(var.name, ()) for var in module[name].params])
     return relax.transform.BindSymbolicVars(values, name)(module) if values else module
 
 
@@ -178,14 +176,10 @@ def _with_value(binding: Any, value: Any) -> list[Any]:
     return [relax.VarBinding(var, value), relax.MatchCast(binding.var, var, binding.ty)]
 
 
-def _symbols(function: relax.Function, sizes: Mapping[str, Sequence[int]]) -> dict[Any, int]:
-    """Return symbol → size. A symbol that is no parameter's stays as it is."""
-    found: dict[Any, int] = {}
-    for var in function.params:
-        for extent, size in zip(var.ty.shape.values, sizes.get(var.name, ()), strict=False):
-            if isinstance(extent, tvm.tirx.Var):
-                found[extent] = int(size)
-    return found
+def symbol_sizes(function: relax.Function, shapes: Sequence[Sequence[int]]) -> dict[Any, int]:
+    """Return symbol → size, for parameters of these shapes; an empty one says nothing. A symbol that is no parameter's stays as it is."""
+    pairs = (pair for var, shape in zip(function.params, shapes, strict=True) for pair in zip(var.ty.shape.values, shape, strict=False))
+    return {extent: int(size) for extent, size in pairs if isinstance(extent, tvm.tirx.Var)}
 
 
 def region_function(region: Region) -> relax.Function:

@@ -13,11 +13,11 @@ from tvm.script import ir as I  # noqa: E402
 from tvm.script import relax as R  # noqa: E402
 from tvm.script import tirx as T  # noqa: E402
 
+from collage_core.model.relax.module_functions import symbol_sizes  # noqa: E402
 from collage_core.transform.symbols import (  # noqa: E402
     has_symbols,
     planned_as,
     says_its_symbols,
-    symbol_sizes,
     with_own_symbols,
     with_symbols_of,
 )
