@@ -120,10 +120,13 @@ def _with_plain_bindings(module: tvm.IRModule, name: str) -> tvm.IRModule:
     """
     function = module[name]
     known: dict[Any, Any] = {}
-    for binding in (binding for block in function.body.blocks for binding in block.bindings):
+    bindings = [binding for block in function.body.blocks for binding in block.bindings]
+    for binding in bindings:
         plainer = _plain_shape(binding) or _hinted(binding)
         if plainer is not None:
             known[binding.var] = known.get(plainer, plainer)
+    if not known and not any(isinstance(one, relax.MatchCast) and isinstance(one.value, relax.Call) for one in bindings):
+        return module
     replaced = Replaced(known)
     blocks = []
     for block in function.body.blocks:

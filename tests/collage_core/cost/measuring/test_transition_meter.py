@@ -24,6 +24,7 @@ from collage_core.model.base import SubModel
 from collage_core.model.probe import product_model, relu_model
 from collage_core.toolchains import registry
 from collage_core.toolchains.nchwc_models import REORDER_TARGET
+from tests.helpers.long_cases import mostly_long
 
 WELL = "collage_test_toolchains:Numpy,collage_test_toolchains:Babbles"
 
@@ -135,11 +136,13 @@ def test_what_is_kept_is_not_measured_again(database: CostDatabase) -> None:
 
 @pytest.mark.parametrize(
     ("target", "why"),
-    [
-        ("segfaults_at_run", "crashed with SIGSEGV"),
-        pytest.param("refuses_relu", "no converter for Relu", marks=pytest.mark.long),
-        pytest.param("hangs_at_build", "gave no answer within 0.5 s", marks=pytest.mark.long),
-    ],
+    mostly_long(
+        [
+            ("segfaults_at_run", "crashed with SIGSEGV"),
+            ("refuses_relu", "no converter for Relu"),
+            ("hangs_at_build", "gave no answer within 0.5 s"),
+        ]
+    ),
 )
 def test_target_that_cannot_be_measured_is_free_named_once_and_spoils_no_other_pair(database: CostDatabase, target: str, why: str) -> None:
     said = [Note(f"transitions to and from {target} cannot be measured and count as free: {why}")]
