@@ -94,6 +94,7 @@ def finish(run: Run) -> RunRecord:
         try:
             record = _built(run, record)
         finally:
+            run.close()  # comparing whole plans may have measured more
             run.remove_packages()
         record.document["cancelled"] = run.cancelled_document(record.document)
         if options.out is not None:

@@ -92,6 +92,7 @@ class CostDatabase:
         self._unsaved_tunings: dict[TuningKey, TuningRecord] = {}
         self._retry_at = {"read": 0.0, "written": 0.0}
         self._noted_invalid = False
+        self._left: Path | None = None
         self._engine: Engine | None = None
         try:
             self._engine = self._open()
@@ -208,7 +209,10 @@ class CostDatabase:
             raise DatabaseTrouble(self.name, "read", "it is damaged", "name another file with COLLAGE_COSTS", "database") from error
 
     def close(self) -> None:
-        """Try once more to save what could not be saved, leave the rest as a file, and close the database."""
+        """Try once more to save what could not be saved, leave the rest as a file, and close the database.
+
+        It may be used again, and is closed again then: its file holds everything that could not be saved until the last time.
+        """
         with self._lock:
             self._retry_at["written"] = 0.0
             self._save()
@@ -298,7 +302,7 @@ class CostDatabase:
             self._unsaved_tunings.clear()
 
     def _leave_file(self) -> None:
-        path = home() / f"costs-not-saved-{datetime.now(UTC):%Y-%m-%d-%H%M%S}-{os.getpid()}.jsonl"
+        path = self._left = self._left or home() / f"costs-not-saved-{datetime.now(UTC):%Y-%m-%d-%H%M%S-%f}-{os.getpid()}.jsonl"
         try:
             path.write_text("".join(write_lines(self._unsaved.items(), self._unsaved_transitions.items(), self._unsaved_tunings.items())))
         except OSError as error:

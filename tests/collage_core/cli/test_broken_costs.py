@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
+from collage_core.cost.cost import Cost
 from collage_core.cost.database.database import CostDatabase
 from collage_core.cost.database.schema import SCHEMA
+from collage_core.pipeline.run import Run
 from tests.helpers.known_costs import Known
 
 
@@ -101,6 +103,13 @@ def test_locked_database_is_passed_over_and_nothing_is_lost(
     known: Known, shown: Callable[..., tuple[int, str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(CostDatabase.__init__.__kwdefaults__, "busy_s", 0.5)
+
+    def measure_late(run: Run) -> dict[int, Cost]:
+        late = [candidate for candidate in run.loop.table.candidates if not run.loop.table.is_known(candidate)]
+        assert len([cost for _, cost in run._measure(late, None)]) > 0
+        return {}
+
+    monkeypatch.setattr(Run, "_missing_costs", measure_late)
     rows = known.rows()
     with closing(sqlite3.connect(known.database, isolation_level=None)) as connection:
         connection.execute("BEGIN IMMEDIATE")

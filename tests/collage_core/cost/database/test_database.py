@@ -365,6 +365,19 @@ def test_locked_file_keeps_records_in_memory_and_saves_them_later(path: Path) ->
         assert database.count() == 2
 
 
+def test_what_is_put_after_closing_is_in_the_file_that_was_left(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLLAGE_HOME", str(tmp_path))
+    database = CostDatabase(path, busy_s=0.05)
+    with closing(sqlite3.connect(path, isolation_level=None)) as holder:
+        holder.execute("BEGIN IMMEDIATE")
+        for threads in (1, 2):
+            database.put(replace(KEY, threads=threads), RECORD)
+            database.close()
+    (left,) = tmp_path.glob("costs-not-saved-*.jsonl")
+    assert [json.loads(line)["threads"] for line in left.read_text().splitlines()[1:-1]] == [1, 2]
+    assert [note[:25] for note in database.notes[1:]] == ["1 cost could not be kept;", "2 costs could not be kept"]
+
+
 def test_full_disk_keeps_records_in_memory(path: Path) -> None:
     with CostDatabase(path) as database:
         with database._engine.connect() as connection:
