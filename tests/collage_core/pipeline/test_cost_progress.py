@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from brief_runs import shorten_trials
+from brief_runs import free_call, shorten_trials
 
 from collage_core.cli.terminal import Progress, show_plan
 from collage_core.cost.cost import Cost
 from collage_core.cost.estimator import Known
+from collage_core.cost.measuring.call_meter import CallMeter
 from collage_core.cost.transition import TransitionModel
 from collage_core.events import (
     CandidateBuilding,
@@ -31,7 +32,7 @@ from collage_core.graph.dataflow_graph import DataflowGraph
 from collage_core.options import Options
 from collage_core.pipeline.budget import Budget
 from collage_core.pipeline.cost_progress import CostProgress
-from collage_core.pipeline.run import Run, partition
+from collage_core.pipeline.run import Run
 from collage_core.pipeline.time_remaining import NEWEST, SLOW_S, TimeRemaining
 from collage_core.rewrite.plan import PlacedPartition
 from collage_core.rules.candidate import CandidatePartition
@@ -40,12 +41,17 @@ from tests.helpers.models import model_of, write
 
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> list[Event]:
-    """The events of a measured run of the mini-MNIST, on ONNX Runtime alone; each trial times a few runs."""
+    """The events of a measured run of the mini-MNIST, on ONNX Runtime alone, until its plan is decided; each trial times a few runs."""
     folder: Path = tmp_path_factory.mktemp("run")
     events: list[Event] = []
     with pytest.MonkeyPatch.context() as patch:
         shorten_trials(patch.setattr)
-        partition("mini_mnist", Options(("onnxruntime",), costs_db=str(folder / "costs.sqlite3"), threads=1, budget_s=600), events.append)
+        patch.setattr(CallMeter, "_measured", free_call)
+        options = Options(("onnxruntime",), costs_db=str(folder / "costs.sqlite3"), threads=1, budget_s=600)
+        run = Run("mini_mnist", options, events.append)
+        run.cost()
+        run.search()
+        run.close()
     return events
 
 
