@@ -16,7 +16,7 @@ from functools import cached_property
 from itertools import compress
 from typing import Any, TypeVar
 
-from .dataflow_graph import HOST, DataflowGraph, Node
+from .dataflow_graph import HOST, DataflowGraph, Node, TensorType
 from .index_set import IndexSet
 from .sub_graph import SubGraph
 
@@ -32,7 +32,7 @@ def computation_key(graph: DataflowGraph, inside: IndexSet) -> str:
     boundary: list[Any] = []
     for name in sub_graph.input_tensors():
         alias[name] = f"in{len(boundary)}"
-        boundary.append(graph.types[name].to_json())
+        boundary.append(_type_key(graph.types[name]))
     constants: list[Any] = []
     body: list[Any] = []
     for position, index in enumerate(inside):
@@ -43,10 +43,16 @@ def computation_key(graph: DataflowGraph, inside: IndexSet) -> str:
                 constants.append(graph.constants[name].to_json())
         for slot, tensor in enumerate(node.outputs):
             alias[tensor.name] = f"n{position}.{slot}"
-        body.append([node.op, dict(node.attributes), [alias[name] for name in node.inputs], [t.type.to_json() for t in node.outputs]])
+        body.append([node.op, dict(node.attributes), [alias[name] for name in node.inputs], [_type_key(t.type) for t in node.outputs]])
     leaving = [alias[name] for name in sub_graph.output_tensors()]
     text = json.dumps([boundary, constants, body, leaving], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _type_key(kind: TensorType) -> dict[str, Any]:
+    """Return the part of a type that tells computations apart. Costs are kept under it, so its form never changes."""
+    known = {"shape": list(kind.shape), "dtype": kind.dtype}
+    return {**known, "open_axes": list(kind.open_axes)} if kind.open_axes else known
 
 
 T = TypeVar("T")

@@ -153,4 +153,4 @@ class _Types:
         if name not in self._fixed:
             raise CollageError(f"the type of {name!r}, which passes from one partition to another, is not known")
         kind = self._fixed[name]
-        return replace(kind, open_axes=self._dynamic.open_axes.get(name, tuple(range(len(kind.shape)))))
+        return replace(kind, open_axes=self._dynamic.open_axes(name, len(kind.shape)))

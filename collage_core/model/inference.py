@@ -27,11 +27,17 @@ class Inferred:
 
     Attributes:
         types: Tensor → its type, where that is known completely.
-        open_axes: Tensor → its dimensions without a size, where their number is known and some are not.
+        open_shapes: Tensor → the size of each dimension, or a symbol that stands for one, where their number is known and some are
+            not. Dimensions of one symbol have the same size; a symbol that is empty stands for nothing else.
     """
 
     types: dict[str, TensorType] = field(default_factory=dict)
-    open_axes: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    open_shapes: dict[str, tuple[int | str, ...]] = field(default_factory=dict)
+
+    def open_axes(self, name: str, count: int) -> tuple[int, ...]:
+        """Return which of the `count` dimensions of a tensor have no size: all where inference says nothing of them."""
+        shape = self.open_shapes.get(name, ("",) * count)
+        return tuple(axis for axis, size in enumerate(shape) if isinstance(size, str))
 
 
 def infer(model: ModelProto, known: Iterable[ValueInfoProto] = ()) -> Inferred:
@@ -52,11 +58,11 @@ def infer(model: ModelProto, known: Iterable[ValueInfoProto] = ()) -> Inferred:
             continue
         if value.type.WhichOneof("value") not in (None, "tensor_type"):
             continue  # how inference names it is not how ONNX Runtime does, which has the last word
-        complete, open_axes = _known_type(value), _open_axes(value)
+        complete, shape = _known_type(value), _open_shape(value)
         if complete is not None:
             found.types[value.name] = complete
-        elif open_axes:
-            found.open_axes[value.name] = open_axes
+        elif any(isinstance(size, str) for size in shape):
+            found.open_shapes[value.name] = shape
     for name in _behind_misread_pools(model, found.types):
         found.types.pop(name, None)
     return found
@@ -103,8 +109,8 @@ def _known_type(value: ValueInfoProto) -> TensorType | None:
     return TensorType(tuple(dim.dim_value for dim in dims), dtype_name(tensor.elem_type))
 
 
-def _open_axes(value: ValueInfoProto) -> tuple[int, ...]:
-    return tuple(axis for axis, dim in enumerate(value.type.tensor_type.shape.dim) if not _has_size(dim))
+def _open_shape(value: ValueInfoProto) -> tuple[int | str, ...]:
+    return tuple(dim.dim_value if _has_size(dim) else dim.dim_param for dim in value.type.tensor_type.shape.dim)
 
 
 def _has_size(dim: TensorShapeProto.Dimension) -> bool:

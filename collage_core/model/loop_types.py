@@ -30,7 +30,7 @@ def infer_with_loops(model: ModelProto) -> Inferred:
     found = infer(model)
     loops = [node for node in model.graph.node if node.op_type == LOOP]
     for _ in range(MOST_ROUNDS if loops else 0):
-        types = found.types | _constant_types(model)
+        types = found.types | constant_types(model)
         new: dict[str, ValueInfoProto] = {}
         for node in loops:
             if node.output[0] not in known:
@@ -54,7 +54,7 @@ def _results(model: ModelProto, node: NodeProto, types: Types) -> dict[str, Valu
     inputs += [Tensor(name, types[name]) for name in signature.captured if name not in constants]
     try:
         body = body_proto(model, node, "body", inputs)
-        made = infer_with_loops(body).types | _constant_types(body) | {tensor.name: tensor.type for tensor in inputs}
+        made = infer_with_loops(body).types | constant_types(body) | {tensor.name: tensor.type for tensor in inputs}
     except CollageError:
         return {}
     if [made.get(name) for name in signature.outputs[1 : 1 + count]] != handed[2:]:
@@ -71,7 +71,8 @@ def _results(model: ModelProto, node: NodeProto, types: Types) -> dict[str, Valu
     return results
 
 
-def _constant_types(model: ModelProto) -> dict[str, TensorType]:
+def constant_types(model: ModelProto) -> dict[str, TensorType]:
+    """Return the types of the initializers."""
     return {tensor.name: TensorType(tuple(tensor.dims), dtype_name(tensor.data_type)) for tensor in model.graph.initializer}
 
 

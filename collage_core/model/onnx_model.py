@@ -30,8 +30,9 @@ from .external_weights import MOST_BYTES, external_tensors, slice_of, values_of
 from .folding import fold as fold_model
 from .inputs import Recipe, check_inputs, draw, find_recipe
 from .kinds import kind_of
+from .largest_sizes import largest_sizes
 from .loading import read_model
-from .loop_types import infer_with_loops
+from .loop_types import constant_types, infer_with_loops
 from .naming import inner_names, op_name
 from .normalising import normalise
 from .open_axes import names_after_data
@@ -350,8 +351,10 @@ class OnnxModel:
             ) from error
         after_data = names_after_data(self._model.graph)
         made = {name: array_type(value) for name, value in values.items()}
+        largest = largest_sizes(self._model.graph, types | constant_types(self._model), inferred)
         for name in after_data.intersection(made):
-            made[name] = replace(made[name], open_axes=inferred.open_axes.get(name, tuple(range(len(made[name].shape)))))
+            axes = inferred.open_axes(name, len(made[name].shape))
+            made[name] = replace(made[name], open_axes=axes, most=tuple(largest[name][axis] for axis in axes) if name in largest else ())
         return types | made
 
 

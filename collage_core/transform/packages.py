@@ -19,7 +19,7 @@ from tvm_ffi.registry import register_global_func
 
 from ..base.home import home
 from ..errors import CollageError
-from ..graph.dataflow_graph import Tensor, TensorType
+from ..graph.dataflow_graph import Tensor
 from ..rewrite.runtime.manifest import PartitionEntry
 from ..rewrite.runtime.packed import make_packed
 from ..toolchains import registry
@@ -89,7 +89,7 @@ class Package:
     def read(cls, data: bytes, about: str) -> Package:
         """Return the package of some data and what `about` gave."""
         known = json.loads(about)
-        sides = [tuple(_tensor(one) for one in known[side]) for side in ("inputs", "outputs")]
+        sides = [tuple(map(Tensor.from_json, known[side])) for side in ("inputs", "outputs")]
         return cls(known["target"], data, sides[0], sides[1], tuple(known["order"]), known["count"], known["threads"])
 
     def function(self) -> Any:
@@ -110,10 +110,6 @@ class Package:
         if chosen == list(range(len(chosen))):
             return packed
         return lambda *tensors: packed(*(tensors[index] for index in chosen))
-
-
-def _tensor(known: dict[str, Any]) -> Tensor:
-    return Tensor(known["name"], TensorType(tuple(known["shape"]), known["dtype"]))
 
 
 class Carried(Protocol):

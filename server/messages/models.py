@@ -13,14 +13,16 @@ class TensorJson:
     """A tensor that the host or a node makes, as `Tensor.to_json` gives it.
 
     Attributes:
-        shape: That of the reference run.
-        open_axes: The dimensions whose size differs from call to call; left out where there are none.
+        shape: The size of each dimension; null where it differs from call to call.
+        measured_shape: That of the reference run, where dimensions differ.
+        largest_shape: With the largest size of such dimensions, null where that is not known; left out where none is known.
     """
 
     name: str
-    shape: list[int]
+    shape: list[int | None]
     dtype: str
-    open_axes: list[int] = field(default_factory=list)
+    measured_shape: list[int] | None = None
+    largest_shape: list[int | None] | None = None
 
 
 @dataclass(frozen=True)

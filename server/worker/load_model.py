@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collage_core.graph.dataflow_graph import DataflowGraph
 
 GRAPH = "graph.json.gz"
-GRAPH_FORM = 3
+GRAPH_FORM = 4
 """Of what is in `GRAPH`; it stands in what is kept of the model, and models that older versions opened have none."""
 GROUPS = "groups-1.json.gz"
 """Its number rises with what `collage_core.graph` finds."""
@@ -90,7 +90,15 @@ def renew_graph(folder: str, path: str | None) -> str:
     Without the model's file at `path`, the operators are taken to be those of the newest opset.
     """
     kept = read_json(Path(folder) / GRAPH)
-    return write_graph(Path(folder), kept, _read(Path(path)) if path else None)
+    nodes = [{**node, "outputs": _tensors(node["outputs"])} for node in kept["graph"]["nodes"]]
+    graph = {**kept["graph"], "nodes": nodes, "inputs": _tensors(kept["graph"]["inputs"])}
+    return write_graph(Path(folder), {**kept, "graph": graph}, _read(Path(path)) if path else None)
+
+
+def _tensors(kept: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    from collage_core.graph.dataflow_graph import Tensor
+
+    return [Tensor.from_json(tensor).to_json() for tensor in kept]
 
 
 def write_graph(folder: Path, graph: Mapping[str, Any], proto: ModelProto | None) -> str:

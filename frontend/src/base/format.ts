@@ -80,8 +80,8 @@ export function plusMinus(seconds: number | null, offS: number | null): string {
 }
 
 /** "1×64×56×56", "?×3" where the first dimension is dynamic; a tensor of no dimensions is "scalar". */
-export function shape(dimensions: readonly number[], openAxes: readonly number[] = []): string {
-  return dimensions.length === 0 ? "scalar" : dimensions.map((size, axis) => (openAxes.includes(axis) ? "?" : size)).join("×");
+export function shape(dimensions: readonly (number | null)[]): string {
+  return dimensions.length === 0 ? "scalar" : dimensions.map((size) => size ?? "?").join("×");
 }
 
 /** "1,204". */

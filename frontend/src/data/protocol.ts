@@ -308,14 +308,16 @@ export interface SampleList {
  * A tensor that the host or a node makes, as `Tensor.to_json` gives it.
  *
  * Attributes:
- *     shape: That of the reference run.
- *     open_axes: The dimensions whose size differs from call to call; left out where there are none.
+ *     shape: The size of each dimension; null where it differs from call to call.
+ *     measured_shape: That of the reference run, where dimensions differ.
+ *     largest_shape: With the largest size of such dimensions, null where that is not known; left out where none is known.
  */
 export interface TensorJson {
   name: string;
-  shape: number[];
+  shape: (number | null)[];
   dtype: string;
-  open_axes?: number[];
+  measured_shape?: number[] | null;
+  largest_shape?: (number | null)[] | null;
 }
 
 /**

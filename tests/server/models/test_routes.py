@@ -62,8 +62,8 @@ def test_upload_with_external_data_then_graph_then_delete(app: Flask, tmp_path: 
     info = answer.json
     assert (info["name"], info["nodes"], info["quantised"], info["sample"], info["stale"]) == ("tiny", 2, False, None, False)
     assert info["accuracy"] == 1e-3
-    assert info["inputs"] == [{"name": "x", "shape": [1, 3], "dtype": "float32", "open_axes": []}]
-    assert info["outputs"] == [{"name": "y", "shape": [1, 3], "dtype": "float32", "open_axes": []}]
+    assert info["inputs"] == [{"name": "x", "shape": [1, 3], "dtype": "float32", "measured_shape": None, "largest_shape": None}]
+    assert info["outputs"] == [{"name": "y", "shape": [1, 3], "dtype": "float32", "measured_shape": None, "largest_shape": None}]
     assert info["size_bytes"] == sum(len(content) for _, content in files)
     assert upload(app, files).status_code == 200, "it was open already"
     client = app.test_client()
@@ -158,11 +158,28 @@ def test_a_data_dependent_dimension_is_told_beside_the_shape_of_the_reference_ru
     client = app.test_client()
     info = client.post("/api/v1/models", json={"path": str(write(tmp_path, detector()))}).json
     (selected,) = info["outputs"]
-    assert (selected["name"], selected["shape"][1], selected["open_axes"]) == ("selected", 3, [0])
-    assert info["inputs"][0]["open_axes"] == []
+    assert (selected["name"], selected["shape"], selected["measured_shape"][1]) == ("selected", [None, 3], 3)
+    assert info["inputs"][0]["measured_shape"] is None
     nodes = client.get(f"/api/v1/models/{info['id']}/graph").json["graph"]["nodes"]
-    assert [node["name"] for node in nodes if "open_axes" in node["outputs"][0]] == ["nms"]
+    assert [node["name"] for node in nodes if "measured_shape" in node["outputs"][0]] == ["nms"]
     assert client.get("/api/v1/models").json["models"][0]["outputs"] == info["outputs"]
+
+
+def test_a_graph_of_a_version_that_wrote_dynamic_dimensions_otherwise_is_told_as_this_one_does(app: Flask, tmp_path: Path) -> None:
+    client = app.test_client()
+    info = client.post("/api/v1/models", json={"path": str(write(tmp_path, detector()))}).json
+    address = f"/api/v1/models/{info['id']}/graph"
+    now = client.get(address).json
+    folder = model_store._models_folder() / info["id"]
+    meta = read_json(folder / model_store.META)
+    old = {"name": "selected", "shape": info["outputs"][0]["measured_shape"], "dtype": "int64", "open_axes": [0]}
+    nodes = [node | {"outputs": [old]} if node["name"] == "nms" else node for node in now["graph"]["nodes"]]
+    write_json(folder / load_model.GRAPH, now | {"graph": now["graph"] | {"nodes": nodes}})
+    write_json(folder / model_store.META, meta | {"graph_form": 3, "outputs": [old]})
+    (told,) = client.get(f"/api/v1/models/{info['id']}").json["outputs"]
+    assert told == info["outputs"][0] | {"largest_shape": None}
+    (kept,) = next(node["outputs"] for node in client.get(address).json["graph"]["nodes"] if node["name"] == "nms")
+    assert (kept["shape"], kept["measured_shape"]) == ([None, 3], old["shape"])
 
 
 def test_sample(app: Flask) -> None:

@@ -17,7 +17,7 @@ export interface NodeIndex {
 /** Index a graph for `repeatsOf`. */
 export function indexNodes(graph: GraphJson): NodeIndex {
   const maker = new Map(graph.nodes.flatMap((node) => node.outputs.map((tensor): [string, number] => [tensor.name, node.id])));
-  const types = new Map([...graph.inputs, ...graph.nodes.flatMap((node) => node.outputs)].map((tensor) => [tensor.name, `${tensor.dtype}${tensor.shape.join("x")} ${tensor.open_axes?.join() ?? ""}`]));
+  const types = new Map([...graph.inputs, ...graph.nodes.flatMap((node) => node.outputs)].map((tensor) => [tensor.name, `${tensor.dtype}${tensor.shape.join("x")} ${tensor.measured_shape?.join("x") ?? ""}`]));
   const readers = graph.nodes.map((): number[] => []);
   const numbers = new Map<string, number>();
   const groups = graph.nodes.map((node) => {

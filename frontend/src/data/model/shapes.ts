@@ -47,7 +47,7 @@ function dimension(label: string, guess: string): Dimension {
 export function dimensionsOf({ dimensions, inputs }: ModelInfo, input: string): Dimension[] {
   const shape = inputs.find(({ name }) => name === input)?.shape ?? [];
   const labels = dimensions[input] ?? [];
-  return shape.map((size, i) => dimension(labels.length === shape.length ? (labels[i] ?? "?") : "?", String(size)));
+  return shape.map((size, i) => dimension(labels.length === shape.length ? (labels[i] ?? "?") : "?", String(size ?? "")));
 }
 
 /** Why a text is no size of a dimension; empty where it is one. */

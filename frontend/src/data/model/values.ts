@@ -19,7 +19,7 @@ export interface ValueInput {
 /** The inputs that are fixed, then those that are small enough to be. */
 export function valueInputs({ inputs, values }: ModelInfo): ValueInput[] {
   const fixed = Object.entries(values ?? {}).map(([name, value]) => ({ name, type: "", value, dtype: "" }));
-  const small = inputs.filter(({ shape, dtype }) => shape.reduce((size, one) => size * one, 1) <= MOST_ELEMENTS && NUMBERS.test(dtype));
+  const small = inputs.filter(({ shape, dtype }) => shape.reduce<number>((size, one) => size * (one ?? Infinity), 1) <= MOST_ELEMENTS && NUMBERS.test(dtype));
   return [...fixed, ...small.map(({ name, shape, dtype }) => ({ name, type: shape.length > 0 ? `${dtype} ${shape.join("×")}` : dtype, value: "", dtype }))];
 }
 

@@ -55,13 +55,13 @@ export function* building(graph: GraphJson, formal: FormalInputs): LongWork<Buil
     boxes.push(nodeBox(node, graph.constants, formal));
     for (const tensor of node.outputs) {
       producer.set(tensor.name, node.id);
-      types.set(tensor.name, shape(tensor.shape, tensor.open_axes));
+      types.set(tensor.name, shape(tensor.shape));
     }
   });
   for (const tensor of graph.inputs) {
-    const text = `${shape(tensor.shape, tensor.open_axes)} ${tensor.dtype}`;
+    const text = `${shape(tensor.shape)} ${tensor.dtype}`;
     producer.set(tensor.name, boxes.length);
-    types.set(tensor.name, shape(tensor.shape, tensor.open_axes));
+    types.set(tensor.name, shape(tensor.shape));
     boxes.push({ id: boxes.length, kind: "input", title: printable(tensor.name), name: tensor.name, category: "other", rows: [{ name: "", text }], isHost: false });
   }
   const readers = graph.nodes.map((node): [number, string[]] => [node.id, node.inputs]);

@@ -97,7 +97,7 @@ export function frameOf(seen: { first: number; last: number }, count: number, he
 /** The logarithm of each node's output size, scaled to 0..1. */
 export function lengthsOf(graph: GraphJson): Float32Array {
   const logs = graph.nodes.map((node) =>
-    Math.log2(1 + node.outputs.reduce((sum, tensor) => sum + tensor.shape.reduce((product, size) => product * size, 1), 0)),
+    Math.log2(1 + node.outputs.reduce((sum, tensor) => sum + (tensor.measured_shape ?? tensor.shape).reduce<number>((product, size) => product * (size ?? 1), 1), 0)),
   );
   const [low, high] = [Math.min(...logs), Math.max(...logs)];
   return Float32Array.from(logs, (log) => (high > low ? (log - low) / (high - low) : 0.6));

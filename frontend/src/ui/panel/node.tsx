@@ -89,8 +89,10 @@ function Facts({ node, opened }: { node: NodeJson; opened: OpenedModel }): JSX.E
 
 function typeText(tensor: TensorJson | undefined): string {
   if (!tensor) return "";
-  const seen = tensor.open_axes?.length ? ` (${shape(tensor.shape)} here)` : "";
-  return `${shape(tensor.shape, tensor.open_axes)} ${tensor.dtype}${seen}`;
+  const seen = tensor.measured_shape ? `${shape(tensor.measured_shape)} here` : "";
+  const most = tensor.largest_shape ? `at most ${shape(tensor.largest_shape)}` : "";
+  const more = [seen, most].filter(Boolean).join(", ");
+  return `${shape(tensor.shape)} ${tensor.dtype}${more && ` (${more})`}`;
 }
 
 /** The name of a tensor, as a link to the node that makes it. */

@@ -32,7 +32,7 @@ function BoxTitle({ box }: { box: number }): JSX.Element | null {
       <h2>
         {placed.kind === "node" ? placed.title : placed.kind} <span class="muted">{placed.name}</span>
       </h2>
-      {node && <p class="muted">{node.outputs.map((tensor) => `${shape(tensor.shape, tensor.open_axes)} ${tensor.dtype}`).join(", ")}</p>}
+      {node && <p class="muted">{node.outputs.map((tensor) => `${shape(tensor.shape)} ${tensor.dtype}`).join(", ")}</p>}
       {node?.host && <p class="muted">Left to the host: it only passes references on.</p>}
       {partition && partition.nodes.length > 1 && (
         <button type="button" class="link" onClick={() => goToPartition(partition)}>

@@ -25,7 +25,7 @@ export function ModelMenu(): JSX.Element | null {
       {(close) => (
         <div class="model-menu">
           <p class="facts">
-            {info.inputs.map((tensor) => `${tensor.name} ${shape(tensor.shape, tensor.open_axes)}`).join(", ")} → {info.outputs.map((tensor) => `${tensor.name} ${shape(tensor.shape, tensor.open_axes)}`).join(", ")}
+            {info.inputs.map((tensor) => `${tensor.name} ${shape(tensor.shape)}`).join(", ")} → {info.outputs.map((tensor) => `${tensor.name} ${shape(tensor.shape)}`).join(", ")}
             <br />
             {bytes(info.size_bytes)}
             {info.folded > 0 && ` · ${plural(info.folded, "node")} folded away`}
