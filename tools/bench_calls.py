@@ -1,6 +1,6 @@
 """`make bench-calls`: what a call costs beyond its kernels, whether idle thread pools slow the busy one, telemetry, and start-up.
 
-It takes `--only` and `--threads`. It prints seven tables, and PASS or FAIL for each goal; it exits with status 1 when one fails.
+It takes `--only` and `--threads`. It prints eight tables, and PASS or FAIL for each goal; it exits with status 1 when one fails.
 Contenders are timed in turn, round by round, and compared within each round. Every table's rows run in processes of their own. It takes
 a few minutes. docs/benchmarks.md says what is measured and how.
 """
@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from bench_calls_builds import BATCHES, SAMPLES, contenders
 from bench_calls_fresh import MOST_LATER_S, STEPS, alone_s, start_s
 from bench_calls_models import MODELS, conv_chain, one_product, relu_chain, sum_of
 
@@ -40,9 +41,11 @@ from collage_core.toolchains.buffers import aligned_empty
 from collage_core.toolchains.registry import get
 
 TARGETS = ("onnxruntime", "openvino", "ncnn")
+OPEN_TARGETS = ("onnxruntime", "openvino")
 LIBRARIES = ("onednn", "blas")
 ROUNDS = 41
 POOL_ROUNDS = 15
+BUILD_ROUNDS = 11
 TELEMETRY_ROUNDS = 31
 START_ROUNDS = 9
 BATCH_S = 4e-3
@@ -62,6 +65,7 @@ def main() -> int:
         "one": one_partition,
         "partitions": partitions,
         "shapes": shapes,
+        "builds": builds,
         "libraries": libraries,
         "pools": pools,
         "telemetry": telemetry,
@@ -99,12 +103,12 @@ def compared(base: Sequence[float], other: Sequence[float]) -> Ratio:
     return Ratio(statistics.median(base), statistics.median(other), statistics.median(shares), low, high)
 
 
-def rounds(contenders: Mapping[str, Run]) -> dict[str, list[float]]:
+def rounds(contenders: Mapping[str, Run], most: int = ROUNDS) -> dict[str, list[float]]:
     """Return the seconds of a call of each contender in each round; they take turns, and begin with another one each round."""
     counts = {name: _count(run) for name, run in contenders.items()}
     seconds: dict[str, list[float]] = {name: [] for name in contenders}
     names = list(contenders)
-    for index in range(ROUNDS):
+    for index in range(most):
         for name in names[index % len(names) :] + names[: index % len(names)]:
             seconds[name].append(_median_s(contenders[name], counts[name]))
     return seconds
@@ -320,6 +324,24 @@ def shapes(threads: Sequence[int]) -> list[str]:
         verdicts.append(verdict(low < MOST_CALL_S, f"finding the artifact by {inputs} shapes: {middle * 1e6:.2f} µs, to be below 2"))
     show("Finding the artifact for the shapes of a call", ["inputs of several shapes", "µs"], rows)
     return verdicts
+
+
+def builds(threads: Sequence[int]) -> list[str]:
+    """Compare one build for any batch with a build of each, on the toolchains that can make both, on one thread."""
+    rows = []
+    for sample in SAMPLES:
+        for target in OPEN_TARGETS:
+            seconds = fresh(builds_s, sample, target)
+            for batch in BATCHES:
+                ratio = compared(seconds[f"each {batch}"], seconds[f"one {batch}"])
+                rows.append([sample, target, str(batch), *_cells(ratio)])
+    show("One build for any batch beside a build of each, µs", ["model", "toolchain", "batch", "of each", "for any", "ratio"], rows)
+    return []
+
+
+def builds_s(sample: str, target: str) -> dict[str, list[float]]:
+    """Return, in a process of its own, the seconds of a call of both kinds of builds at each batch, in each round."""
+    return rounds(contenders(sample, target), BUILD_ROUNDS)
 
 
 def dispatch_s(inputs: int) -> list[float]:

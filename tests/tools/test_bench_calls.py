@@ -6,6 +6,7 @@ import os
 import subprocess
 
 import bench_calls
+import bench_calls_builds
 import bench_calls_fresh
 import bench_calls_models
 import numpy as np
@@ -37,11 +38,17 @@ def test_a_ratio_is_that_of_each_round() -> None:
 
 def test_contenders_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     order: list[str] = []
-    monkeypatch.setattr(bench_calls, "ROUNDS", 2)
     monkeypatch.setattr(bench_calls, "_count", lambda run: 1)
-    seconds = bench_calls.rounds({name: lambda name=name: order.append(name) for name in "abc"})
+    seconds = bench_calls.rounds({name: lambda name=name: order.append(name) for name in "abc"}, 2)
     assert "".join(order) == "abcbca"
     assert {name: len(samples) for name, samples in seconds.items()} == {"a": 2, "b": 2, "c": 2}
+
+
+def test_both_kinds_of_builds_run_at_each_batch() -> None:
+    runs = bench_calls_builds.contenders("mini_mnist", "onnxruntime")
+    assert list(runs) == ["each 1", "one 1", "each 4", "one 4"]
+    for run in runs.values():
+        run()
 
 
 def test_a_partition_costs_what_a_longer_chain_takes_beyond_its_kernels() -> None:
