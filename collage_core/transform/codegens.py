@@ -13,6 +13,7 @@ from tvm import get_global_func, relax
 from tvm_ffi.registry import register_global_func
 
 from ..base.cores import usable_cores
+from ..base.isolation.shared import shared_worker
 from ..base.isolation.worker import Worker
 from ..toolchains import registry
 from ..toolchains.relax_attributes import THREADS
@@ -63,7 +64,7 @@ class _Codegen:
 
     def _built(self, functions: Sequence[relax.Function], options: Mapping[str, Any] | None) -> list[Any]:
         asked = (options or {}).get("threads")
-        with Worker() as worker:
+        with shared_worker(self.target) as worker:
             made = []
             for symbol, function in zip(symbols_of(functions), functions, strict=True):
                 threads = int(asked) if asked is not None else threads_of(function, usable_cores())
@@ -74,7 +75,7 @@ class _Codegen:
 
 def runtime_of(target: str, name: str, symbol: str, function: relax.Function, threads: int) -> Any:
     """Return a runtime module that carries what `target` builds of the flat `function`, called `name`, as the function `symbol`."""
-    with Worker() as worker:
+    with shared_worker(target) as worker:
         return runtime_module(symbol, _package(target, name, function, threads, worker))
 
 

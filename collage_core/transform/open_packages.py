@@ -16,6 +16,7 @@ from typing import Any
 import tvm
 from tvm import relax
 
+from ..base.isolation.shared import shared_worker
 from ..base.isolation.worker import Worker
 from ..errors import CollageError
 from ..model.relax.module_functions import symbol_sizes
@@ -132,7 +133,7 @@ class _Kernels:
     def _built(self, shapes: Shapes) -> Callable[..., Any]:
         package, fixed = self._package, with_shapes(self._function, shapes)
         try:
-            with Worker() as worker:
+            with shared_worker(package.target) as worker:
                 return built_package(package.target, package.name, fixed, package.threads, worker).function()
         except CollageError as error:
             said = f"{error.message}, with inputs of the shapes {', '.join(map(str, shapes))}"

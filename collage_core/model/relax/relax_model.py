@@ -17,6 +17,7 @@ import numpy as np
 from onnx import ModelProto, numpy_helper
 
 from ...base.isolation.errors import WorkerError
+from ...base.isolation.shared import shared_worker
 from ...base.isolation.worker import Worker
 from ...base.module_regions import RegionSummary
 from ...base.user_file import read_file
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 
 READ_S, REFERENCE_S = 300.0, 900.0
 """Longest that reading a file, and compiling and running the reference, may take."""
-READ_BYTES = 16 << 30
-"""Most memory that reading a file may take: several times the largest weights."""
+TVM_WORKER = "relax"
+"""The shared worker that reads modules, and runs them as TVM compiles them."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ class RelaxModel(OnnxModel):
         names = [value.name for value in self._user.graph.output]
         fixed = {tensor.name: numpy_helper.to_array(tensor) for tensor in self._user.graph.initializer if tensor.name in self.fixed}
         given = {**inputs, **fixed}
-        with Worker() as worker:
+        with shared_worker(TVM_WORKER) as worker:
             try:
                 made = worker.call(_run, self.ir, [np.asarray(given[name]) for name in self._parameters], timeout_s=REFERENCE_S)
             except WorkerError as error:
@@ -119,7 +120,7 @@ def load_relax(
         digest = hashlib.sha256(read_file(path, MOST_BYTES)).hexdigest()
     except OSError as error:
         raise CollageError(f"cannot read {str(path)!r}: {error.strerror}", "check the path and its permissions", "unreadable") from error
-    with Worker(memory_bytes=READ_BYTES) as worker:
+    with shared_worker(TVM_WORKER) as worker:
         read = read_in(worker, path, dict(shapes or {}), region, asks=asks)
     user, gone = normalise(ModelProto.FromString(read.onnx))
     fixed = fix_values(user, values or {})
@@ -141,7 +142,7 @@ def regions_in(path: Path, shapes: Mapping[str, Sequence[int]]) -> tuple[list[Re
     Raises:
         CollageError: as `load_relax`.
     """
-    with Worker(memory_bytes=READ_BYTES) as worker:
+    with shared_worker(TVM_WORKER) as worker:
         found: tuple[list[RegionSummary], list[str]] = _called(worker, _read_regions, path, shapes)
         return found
 
