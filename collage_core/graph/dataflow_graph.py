@@ -7,7 +7,7 @@ ONNX, TVM or the server.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
@@ -72,6 +72,10 @@ class TensorType:
     def declared_shape(self) -> tuple[int | str, ...]:
         """The shape with ``?`` for every data-dependent dimension."""
         return tuple("?" if axis in self.open_axes else size for axis, size in enumerate(self.shape))
+
+    def with_open(self, axes: Iterable[int]) -> TensorType:
+        """Return the type with these dimensions open; bounds that were found at one shape do not hold at every one."""
+        return TensorType(self.shape, self.dtype, tuple(axes))
 
     @property
     def largest_shape(self) -> tuple[int | None, ...]:

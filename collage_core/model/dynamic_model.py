@@ -33,7 +33,7 @@ def dynamic_model(source: str | Path, at_one: OnnxModel, values: Mapping[str, Va
         if value.name in shapes:
             set_shape(value, shapes[value.name])
     fix_values(user, values)
-    inputs = tuple(replace(tensor, type=replace(tensor.type, open_axes=_open(tensor, dimensions))) for tensor in at_one.graph.inputs)
+    inputs = tuple(replace(tensor, type=tensor.type.with_open(_open(tensor, dimensions))) for tensor in at_one.graph.inputs)
     outputs = tuple(_open_output(at_one, value.name) for value in user.graph.output)
     return SubModel(user.SerializeToString(), inputs, outputs)
 
@@ -47,4 +47,4 @@ def _open_output(at_one: OnnxModel, name: str) -> Tensor:
     """Return an output all of whose dimensions may differ: which of them follow from the inputs is not asked."""
     graph = at_one.graph
     kind = graph.types.get(name) or graph.constants[name].type
-    return Tensor(name, replace(kind, open_axes=tuple(range(len(kind.shape)))))
+    return Tensor(name, kind.with_open(range(len(kind.shape))))

@@ -7,7 +7,6 @@ an order in which they run. Shape arithmetic, which is gone at one shape, is in 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from onnx import ModelProto, ValueInfoProto
 
@@ -153,4 +152,4 @@ class _Types:
         if name not in self._fixed:
             raise CollageError(f"the type of {name!r}, which passes from one partition to another, is not known")
         kind = self._fixed[name]
-        return replace(kind, open_axes=self._dynamic.open_axes(name, len(kind.shape)))
+        return kind.with_open(self._dynamic.open_axes(name, len(kind.shape)))

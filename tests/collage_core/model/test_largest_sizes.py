@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from collage_core.graph.dataflow_graph import TensorType
+from collage_core.model.dynamic_model import dynamic_model
 from collage_core.model.onnx_model import load_model
 from tests.helpers.detectors import detector, pictures
 from tests.helpers.models import loaded, write
@@ -83,3 +84,11 @@ def test_a_type_of_an_earlier_version_is_read() -> None:
     for broken in ({"shape": [None, 3], "dtype": "int64"}, {"shape": ["1", 3], "dtype": "int64"}):
         with pytest.raises(TypeError):
             TensorType.from_json(broken)
+
+
+def test_a_bound_at_one_shape_is_none_where_other_dimensions_are_dynamic(tmp_path: Path) -> None:
+    path = write(tmp_path, detector(picks=True))
+    model = load_model(path)
+    (made,) = dynamic_model(path, model, {}).outputs
+    assert (made.type.open_axes, made.type.most) == ((0, 1), ())
+    assert made.type.to_json() == {"shape": [None, None], "dtype": "float32", "measured_shape": list(made.type.shape)}
