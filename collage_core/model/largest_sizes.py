@@ -100,11 +100,12 @@ def _found_elements(known: _Bounds, node: NodeProto, axis: int, shape: tuple[int
 
 def _of_one_axis(known: _Bounds, node: NodeProto, axis: int, shape: tuple[int | str, ...]) -> int | None:
     """At most as many as the input has along the attribute ``axis``, or elements where there is none; indices of them are one row."""
-    along = _attribute(node, "axis")
-    sizes = known.sizes(node.input[0])
-    if along is None or sizes is None or not -len(sizes) <= along < len(sizes):
-        return known.elements(node.input[0]) if along is None else None
-    return sizes[along]
+    along, sizes = _attribute(node, "axis"), known.sizes(node.input[0])
+    if along is None:
+        return known.elements(node.input[0])
+    if sizes is None or not -len(sizes) <= along < len(sizes):
+        return None
+    return sizes[axis if len(shape) == len(sizes) else along]
 
 
 def _no_more_than_before(known: _Bounds, node: NodeProto, axis: int, shape: tuple[int | str, ...]) -> int | None:

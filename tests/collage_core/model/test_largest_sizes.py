@@ -78,6 +78,14 @@ def test_where_any_size_may_come_none_is_said(tmp_path: Path, body: str) -> None
     assert "largest_shape" not in kind.to_json()
 
 
+@pytest.mark.parametrize("operator", ["Compress<axis=0>(rows, keep)", "Unique<axis=0>(rows)"])
+def test_what_is_selected_along_one_axis_bounds_no_other(tmp_path: Path, operator: str) -> None:
+    constants = {"zero": np.array(0), "one": np.array(1), "first": np.array([0])}
+    body = "n = Cast<to=7>(some) row = Range(zero, n, one) lone = Unsqueeze(row, first) rows = Concat<axis=0>(lone, lone)"
+    model = loaded(tmp_path, f"g (float some, bool[2] keep) => (int64 y) {{ {body} y = {operator} }}", constants, fold=False)
+    assert model.graph.types["y"].largest_shape == (2, None)
+
+
 def test_a_type_of_an_earlier_version_is_read() -> None:
     kept = {"shape": [15, 3], "dtype": "int64", "open_axes": [0]}
     assert TensorType.from_json(kept) == TensorType((15, 3), "int64", (0,))
