@@ -41,7 +41,6 @@ from collage_core.toolchains.buffers import aligned_empty
 from collage_core.toolchains.registry import get
 
 TARGETS = ("onnxruntime", "openvino", "ncnn")
-OPEN_TARGETS = ("onnxruntime", "openvino")
 LIBRARIES = ("onednn", "blas")
 ROUNDS = 41
 POOL_ROUNDS = 15
@@ -330,7 +329,7 @@ def builds(threads: Sequence[int]) -> list[str]:
     """Compare one build for any batch with a build of each, on the toolchains that can make both, on one thread."""
     rows = []
     for sample in SAMPLES:
-        for target in OPEN_TARGETS:
+        for target in (name for name in TARGETS if get(name).takes_open_shapes):
             seconds = fresh(builds_s, sample, target)
             for batch in BATCHES:
                 ratio = compared(seconds[f"each {batch}"], seconds[f"one {batch}"])

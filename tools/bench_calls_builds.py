@@ -26,7 +26,8 @@ def contenders(sample: str, target: str) -> dict[str, Callable[[], Any]]:
     for batch in BATCHES:
         shapes = {tensor.name: [batch, *tensor.type.shape[1:]] for tensor in at_one.graph.inputs}
         model = load_model(path, shapes)
-        inputs = [model.seeded_inputs()[tensor.name] for tensor in model.graph.inputs]
+        drawn = model.seeded_inputs()
+        inputs = [drawn[tensor.name] for tensor in model.graph.inputs]
         runs[f"each {batch}"] = _bound(target, model.cut(IndexSet(range(len(model.graph)))), inputs)
         runs[f"one {batch}"] = _bound(target, any_batch, inputs)
     return runs

@@ -34,13 +34,13 @@ class TensorType:
         shape: The size of every dimension; of an open one that of the reference run. Of a sequence or an optional, the shape of an element
             where the model declares one, else none.
         open_axes: The dimensions whose size depends on data and may be another at each call, such as the boxes of a detector.
-        most: The largest size that each of `open_axes` can have; None where no such bound is known, empty where none is.
+        largest_shape: The largest size of every dimension, None where that is not known; empty where none of `open_axes` has a bound.
     """
 
     shape: tuple[int, ...]
     dtype: str
     open_axes: tuple[int, ...] = ()
-    most: tuple[int | None, ...] = field(default=(), compare=False)
+    largest_shape: tuple[int | None, ...] = field(default=(), compare=False)
 
     def __str__(self) -> str:
         return self.dtype if self.is_container else f"{self.dtype}[{', '.join(map(str, self.declared_shape))}]"
@@ -77,27 +77,20 @@ class TensorType:
         """Return the type with these dimensions open; bounds that were found at one shape do not hold at every one."""
         return TensorType(self.shape, self.dtype, tuple(axes))
 
-    @property
-    def largest_shape(self) -> tuple[int | None, ...]:
-        """The shape with the largest size of every data-dependent dimension, None where that is not known."""
-        most = dict(zip(self.open_axes, self.most or (None,) * len(self.open_axes), strict=True))
-        return tuple(most.get(axis, size) for axis, size in enumerate(self.shape))
-
     def to_json(self) -> dict[str, Any]:
         """Return the type; in ``shape`` a data-dependent dimension is null, and has its size of the reference run in ``measured_shape``."""
         if not self.open_axes:
             return {"shape": list(self.shape), "dtype": self.dtype}
         sizes = [None if axis in self.open_axes else size for axis, size in enumerate(self.shape)]
         seen = {"shape": sizes, "dtype": self.dtype, "measured_shape": list(self.shape)}
-        return {**seen, "largest_shape": list(self.largest_shape)} if any(size is not None for size in self.most) else seen
+        return {**seen, "largest_shape": list(self.largest_shape)} if self.largest_shape else seen
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> TensorType:
         """Read what `to_json` made, of this version or of one that wrote data-dependent dimensions as ``open_axes``."""
         opened = tuple(data.get("open_axes") or (axis for axis, size in enumerate(data["shape"]) if size is None))
-        largest = data.get("largest_shape")
-        most = () if largest is None else tuple(largest[axis] for axis in opened)
-        return cls(tuple(map(operator.index, data.get("measured_shape") or data["shape"])), data["dtype"], opened, most)
+        measured = tuple(map(operator.index, data.get("measured_shape") or data["shape"]))
+        return cls(measured, data["dtype"], opened, tuple(data.get("largest_shape") or ()))
 
 
 _ODD_ITEM_BYTES = {"bfloat16": 2, "string": 8}

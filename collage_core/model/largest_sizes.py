@@ -20,7 +20,7 @@ Sizes = tuple[int | None, ...]
 
 
 def largest_sizes(graph: GraphProto, types: Mapping[str, TensorType], inferred: Inferred) -> dict[str, Sizes]:
-    """Return the largest sizes of each tensor of ``inferred.open_shapes``.
+    """Return the largest sizes of each tensor of ``inferred.open_shapes`` of which some open axis has a bound.
 
     Args:
         types: Of the tensors whose shapes are fixed, constants included.
@@ -30,7 +30,9 @@ def largest_sizes(graph: GraphProto, types: Mapping[str, TensorType], inferred: 
         for name in node.output:
             if name in inferred.open_shapes:
                 bounds.learn(node, name)
-    return bounds.found
+    return {
+        name: sizes for name, sizes in bounds.found.items() if any(sizes[axis] is not None for axis in inferred.open_axes(name, len(sizes)))
+    }
 
 
 class _Bounds:

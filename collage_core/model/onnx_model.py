@@ -354,7 +354,7 @@ class OnnxModel:
         largest = largest_sizes(self._model.graph, types | constant_types(self._model), inferred)
         for name in after_data.intersection(made):
             axes = inferred.open_axes(name, len(made[name].shape))
-            made[name] = replace(made[name], open_axes=axes, most=tuple(largest[name][axis] for axis in axes) if name in largest else ())
+            made[name] = replace(made[name], open_axes=axes, largest_shape=largest.get(name, ()))
         return types | made
 
 

@@ -23,7 +23,7 @@ from collage_core.base.isolation.worker import Worker
 from collage_core.base.model_file import is_relax_file
 from collage_core.base.model_folder import folder_given
 from collage_core.errors import CollageError
-from collage_core.graph.dataflow_graph import DataflowGraph, Tensor
+from collage_core.graph.dataflow_graph import DataflowGraph
 
 from ..base.from_json import from_json
 from ..base.json_files import is_id, read_json, write_json
@@ -361,19 +361,14 @@ def _is_stale(meta: Mapping[str, Any]) -> bool:
         return True
 
 
-def _tensor(kept: Mapping[str, Any]) -> TensorJson:
-    """Return a tensor as this version writes it, whichever version kept it."""
-    return TensorJson(**Tensor.from_json(kept).to_json())
-
-
 def _info(meta: Mapping[str, Any]) -> ModelInfo:
     return ModelInfo(
         id=meta["id"],
         name=meta["name"],
         nodes=meta["nodes"],
         folded=meta["folded"],
-        inputs=[_tensor(tensor) for tensor in meta["inputs"]],
-        outputs=[_tensor(tensor) for tensor in meta["outputs"]],
+        inputs=[TensorJson(**tensor) for tensor in load_model.renewed(meta["inputs"])],
+        outputs=[TensorJson(**tensor) for tensor in load_model.renewed(meta["outputs"])],
         size_bytes=meta["size_bytes"],
         quantised=meta["quantised"],
         sample=meta["sample"],

@@ -90,12 +90,13 @@ def renew_graph(folder: str, path: str | None) -> str:
     Without the model's file at `path`, the operators are taken to be those of the newest opset.
     """
     kept = read_json(Path(folder) / GRAPH)
-    nodes = [{**node, "outputs": _tensors(node["outputs"])} for node in kept["graph"]["nodes"]]
-    graph = {**kept["graph"], "nodes": nodes, "inputs": _tensors(kept["graph"]["inputs"])}
+    nodes = [{**node, "outputs": renewed(node["outputs"])} for node in kept["graph"]["nodes"]]
+    graph = {**kept["graph"], "nodes": nodes, "inputs": renewed(kept["graph"]["inputs"])}
     return write_graph(Path(folder), {**kept, "graph": graph}, _read(Path(path)) if path else None)
 
 
-def _tensors(kept: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def renewed(kept: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return tensors as this version writes them, whichever version kept them."""
     from collage_core.graph.dataflow_graph import Tensor
 
     return [Tensor.from_json(tensor).to_json() for tensor in kept]

@@ -29,7 +29,7 @@ def test_graph() -> None:
     assert names(models.NodeJson) == set(data["nodes"][0])
     always = names(models.TensorJson) - {"measured_shape", "largest_shape"}
     assert always == set(data["inputs"][0]) == set(data["nodes"][0]["outputs"][0])
-    assert names(models.TensorJson) == set(Tensor("y", TensorType((1, 3), "float32", (0,), (5,))).to_json())
+    assert names(models.TensorJson) == set(Tensor("y", TensorType((1, 3), "float32", (0,), (5, 3))).to_json())
     assert names(models.ConstantJson) == set(data["constants"]["c"])
 
 
