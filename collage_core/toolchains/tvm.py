@@ -10,6 +10,8 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import cache
 from importlib import metadata, util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,13 +37,16 @@ DEFAULT_DEPTH = 4
 SUPPORTED_VERSIONS = "0.27."
 """Beginning of the versions whose interfaces this file uses."""
 
-PASSES_VERSION = "+collage.2"
+PASSES_VERSION = "+collage.3"
 """Version of the passes here, which the toolchain's version ends with: kernels depend on them too. Count up when kernels change, so that
 their costs are measured again."""
 
 SPIN_COUNT = "200"
 """How often an idle thread looks for work before it sleeps: about 50 microseconds. With TVM's default of 300,000 the threads still spin
 while the next toolchain runs: ResNet-50 on TVM and OpenVINO in turn took half as much processor time again."""
+
+LIBRARY_FUNCTION = "tvm.contrib.sort.topk"
+"""A function of TVM's library of such functions."""
 
 HINT = "pip install collage-explorer[tvm]"
 
@@ -182,7 +187,20 @@ def entry(library: bytes) -> tuple[Callable[..., None], tuple[Any, ...]]:
 def _runtime() -> Any:
     import tvm.runtime.vm
 
+    _load_library_functions()
     return tvm.runtime
+
+
+@cache
+def _load_library_functions() -> None:
+    """Load what kernels call for sorting and the like, which TVM leaves out where it leaves its compiler out."""
+    import tvm_ffi
+    from tvm import libinfo
+    from tvm_ffi.libinfo import load_lib_ctypes
+
+    if tvm_ffi.get_global_func(LIBRARY_FUNCTION, allow_missing=True) is None:
+        with suppress(OSError, RuntimeError):  # TVM can be built without it; then who calls one of them says so
+            load_lib_ctypes("tvm", "tvm_runtime_extra", "RTLD_LOCAL", extra_lib_paths=libinfo.package_lib_paths())
 
 
 def _version() -> str:

@@ -11,7 +11,7 @@ import worker_functions as functions
 from collage_core.base.isolation.worker import Worker
 from collage_core.rewrite.assemble import assemble
 from collage_core.rewrite.partition_models import PartitionModel
-from collage_core.rewrite.runtime.artifact_calls import RUNS_ONLY
+from collage_core.rewrite.runtime.artifact_calls import RUNS_ONLY, run_artifact
 from collage_core.toolchains.registry import get
 from tests.helpers.small_models import node, sub_model, tensor
 
@@ -35,3 +35,15 @@ def test_a_process_that_runs_artifacts_alone_leaves_tvms_compiler_out(target: st
     np.testing.assert_allclose(made["y"], x @ WEIGHT, rtol=1e-4, atol=1e-5)
     assert "tvm_runtime" in libraries
     assert "tvm_compiler" not in libraries
+
+
+def test_a_kernel_that_calls_tvms_library_finds_it_there(tmp_path: Path) -> None:
+    """TVM leaves the functions for sorting out where it leaves its compiler out."""
+    inputs, outputs = [tensor("x", (9,))], [tensor("v", (3,)), tensor("i", (3,), "int64")]
+    model = sub_model([node("TopK", "x k", "v i")], inputs, outputs, {"k": np.array([3])})
+    assemble([PartitionModel("tvm", ("sort",), model, "sort")], inputs, ["v", "i"], tmp_path / "out", 1)
+    x = np.random.default_rng(1).standard_normal(9).astype(np.float32)
+    with Worker(environment=RUNS_ONLY) as worker:
+        made = worker.call(run_artifact, tmp_path / "out", {"x": x}, timeout_s=60.0)
+    np.testing.assert_array_equal(made["v"], np.sort(x)[:-4:-1])
+    np.testing.assert_array_equal(made["i"], np.argsort(x)[:-4:-1])
