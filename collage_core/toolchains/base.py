@@ -124,6 +124,8 @@ class Toolchain(ABC):
         tunes: Whether it can look for faster schedules (`tune`).
         has_costs: Whether it says itself what its candidates cost (`cost_s`); then they are not measured one by one.
         partition_for: The ``partition_for_<toolchain>`` of TVM's whose partitioning is a baseline beside it; that of its name unless given.
+        takes_merged: Whether it can be expected to take any number of neighbouring partitions as one. If not, an estimate says nothing of
+            merged ones; a trial does.
         takes_external_data: Whether `SubModel.onnx` may name files that hold weights; else these are read into it first (`package`).
         takes_open_shapes: Whether its kernels read inputs and make outputs (`AllocatingKernel`) whose shapes differ from call to call.
         has_native_files: Whether `native_files` returns files.
@@ -137,6 +139,7 @@ class Toolchain(ABC):
     reads_weights: bool = False
     conflicts: tuple[str, ...] = ()
     lowers_precision: bool = False
+    takes_merged: bool = True
     takes_open_shapes: bool = False
     takes_external_data: bool = False
     takes_opaque: bool = False

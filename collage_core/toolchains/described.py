@@ -62,7 +62,6 @@ class DescribedToolchain(Toolchain):
 
     Attributes:
         cost: Its ``[cost]``: some of ``launch_s``, ``flops_per_s`` and ``bytes_per_s``; empty where the file has none.
-        takes_merged: Whether its rules allow any number of neighbouring partitions to be merged.
 
     Raises:
         RuleError: a rule is not valid.

@@ -33,6 +33,7 @@ class TvmFusionToolchain(TvmToolchain):
 
     name = "tvm@fusion"
     letter = "F"
+    takes_merged = False
 
     def rule(self, options: RuleOptions) -> PartitionRule:
         from ..rules.base_rules import OpCallByKind

@@ -101,8 +101,7 @@ class RooflineEstimator:
 
     def __init__(self, toolchains: Mapping[str, Toolchain], threads: int, emit: Emit = ignore):
         self._toolchains = toolchains
-        self._described = {name: found for name, found in toolchains.items() if isinstance(found, DescribedToolchain)}
-        self._rates = {name: described_rates(found) for name, found in self._described.items()}
+        self._rates = {name: described_rates(found) for name, found in toolchains.items() if isinstance(found, DescribedToolchain)}
         self._threads = threads
         self._emit = emit
         self._told: set[str] = set()
@@ -163,8 +162,8 @@ class RooflineEstimator:
             )
 
     def _refusal(self, candidate: CandidatePartition) -> Cost | None:
-        """Return an invalid cost for merged partitions of a described toolchain whose rules do not allow them: no trial could tell."""
-        toolchain = self._described.get(candidate.target)
+        """Return an invalid cost for merged partitions of a toolchain whose rules do not allow them: only a trial could tell."""
+        toolchain = self._toolchains.get(candidate.target)
         if toolchain is None or toolchain.takes_merged or not candidate.rule.endswith(_MERGED):
             return None
-        return Cost.invalid("predicate", f"{candidate.target} is only described, and its rules don't take its partitions together")
+        return Cost.invalid("predicate", f"the rules of {candidate.target} don't take these partitions together, and nothing is tried")

@@ -142,7 +142,7 @@ def test_adjacent_partitions_are_fused_only_where_the_rules_let_them(tmp_path: P
         assert refused.is_invalid
         assert (refused.stage, refused.reason) == (
             "predicate",
-            "hook is only described, and its rules don't take its partitions together",
+            "the rules of hook don't take these partitions together, and nothing is tried",
         )
         assert estimate(bound, model, "hook", 0, 1).seconds == 1.0, "what the rules find stays"
 
