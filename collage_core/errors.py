@@ -49,6 +49,21 @@ class CollageError(Exception):
         return {"code": self.code, "message": self.message, "hint": self.hint}
 
 
+class PartitionBuildError(CollageError):
+    """A partition of a plan cannot be built.
+
+    Args:
+        partition_id: That of the partition.
+        target: Its target.
+        reason: The toolchain's own words.
+    """
+
+    def __init__(self, partition_id: str, target: str, reason: str):
+        hint = f"veto {target} for these nodes, or leave it out of --targets"
+        super().__init__(f"{target} cannot build partition {partition_id}: {reason}", hint, "toolchain")
+        self.partition_id, self.reason = partition_id, reason
+
+
 class InfeasibleError(CollageError):
     """No plan covers the model (exit status 3).
 

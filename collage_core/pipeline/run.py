@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..base.counted import counted
 from ..cost.cost import Cost
 from ..cost.estimators.function import CostFunction
-from ..errors import Cancelled, InfeasibleError
+from ..errors import Cancelled, InfeasibleError, PartitionBuildError
 from ..events import BaselineMeasured, Emit, Note, PlanDecided, ignore
 from ..options import Options
 from ..rewrite.plan import Plan
@@ -30,7 +30,7 @@ from .cost_table import is_settled
 from .deadline import LEAST_COMPARING_S, ComparingDeadlines, comparing_deadlines
 from .error_budget import BudgetCorrection
 from .finalists import BARRED, SEARCHED, Finalist, WholeTime, alternatives, barred, decision_text, measured_plans
-from .record import RunRecord
+from .record import CostedCandidate, RunRecord
 from .search_and_merge import Planned, known_total_s, regret_seconds
 from .searched_run import SearchedRun
 from .timing_gap import Surroundings, timing_gap
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 MOST_EXCLUSIONS = 8
 """Partitions that are excluded, one after another, where the whole plan errs too much."""
+MOST_UNBUILDABLE = 30
+"""Computations that are excluded, one after another, since nobody had built them before and their target cannot."""
 TOO_LATE_TO_COMPARE = "no time was left to measure these plans whole: {} (--budget gives a run more)"
 
 
@@ -110,7 +112,8 @@ def _built(run: Run, record: RunRecord) -> RunRecord:
     """
     correction, excluded = BudgetCorrection(), 0
     while True:
-        is_right, error = run.build(record), record.document["verify"]["max_rel_error"]
+        record, is_right = _of_what_can_be_built(run, record)
+        error = record.document["verify"]["max_rel_error"]
         if error is None or run.is_late() or not run.correct_budget(correction, error):
             if is_right or excluded == MOST_EXCLUSIONS or run.is_late() or not run.exclude_worst(error):
                 break
@@ -121,6 +124,24 @@ def _built(run: Run, record: RunRecord) -> RunRecord:
         record = run.record()
         is_right = run.build(record)
     return record if is_right else searched
+
+
+def _of_what_can_be_built(run: Run, record: RunRecord) -> tuple[RunRecord, bool]:
+    """Build the plan, and where a target cannot build one of its partitions, a plan without that computation.
+
+    A cost that is an estimate, or that no time was left to measure, says nothing of whether the toolchain builds it.
+
+    Returns:
+        The record of the plan that was built, and what `Run.build` says of it.
+    """
+    for _ in range(MOST_UNBUILDABLE):
+        try:
+            return record, run.build(record)
+        except PartitionBuildError as error:
+            if run.is_late() or not run.exclude_unbuildable(error):
+                raise
+            record = run.record()
+    return record, run.build(record)
 
 
 class Run(SearchedRun):
@@ -163,11 +184,28 @@ class Run(SearchedRun):
                 planned = self.loop.with_costs(self.planned, {index: replace(Cost.invalid("numerics", reason), error=worst.cost.error)})
         except InfeasibleError:
             return False
-        where = f"{worst.target}, {counted(len(worst.inside), 'node')} from {self.found.graph.nodes[worst.inside.base].name!r}"
-        self.emit(Note(f"{reason} ({where}): the search goes on without it"))
+        self.emit(Note(f"{reason} ({self._where(worst)}): the search goes on without it"))
         self._decide(planned)
         self.undecided = self.loop.undecided(self.planned)
         return True
+
+    def exclude_unbuildable(self, error: PartitionBuildError) -> bool:
+        """Search again without the computation that `error` is about. Return False where there is no plan without it."""
+        unbuildable = next(item for item in self.planned.partitions if item.id == error.partition_id)
+        candidate = unbuildable.held
+        assert isinstance(candidate, CandidatePartition)
+        self.loop.table.learn({candidate: Cost.invalid("build", error.reason)})
+        try:
+            with self.budget.counting():
+                planned = self.loop.again(self.planned)
+        except InfeasibleError:
+            return False
+        self.emit(Note(f"not built ({self._where(unbuildable)}): {error.reason}; the search goes on without it"))
+        self._decide(planned)
+        return True
+
+    def _where(self, item: CostedCandidate) -> str:
+        return f"{item.target}, {counted(len(item.inside), 'node')} from {self.found.graph.nodes[item.inside.base].name!r}"
 
     def fall_back(self, error: float) -> bool:
         """Take the next baseline for the plan, which errs by `error`, where no other plan could be searched for.

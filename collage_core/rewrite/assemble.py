@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import CollageError
+from ..errors import CollageError, PartitionBuildError
 from ..graph.control_flow import IF, LOOP, ControlFlow
 from ..graph.dataflow_graph import Tensor, TensorType
 from ..graph.value_arrays import as_arrays
@@ -227,8 +227,7 @@ def _built(partition: PartitionModel, index: int, tool: Toolchain | None, task: 
                 return replace(entry, function=f"{partition.target}_{index:03d}"), module
         return _with_package(entry, partition, index, tool, task), None
     except ToolchainError as error:
-        hint = f"veto {partition.target} for these nodes, or leave it out of --targets"
-        raise CollageError(f"{partition.target} cannot build partition {partition.id}: {one_line(error)}", hint, "toolchain") from error
+        raise PartitionBuildError(partition.id, partition.target, one_line(error)) from error
 
 
 def _with_package(entry: PartitionEntry, partition: PartitionModel, index: int, tool: Toolchain, task: _Task) -> PartitionEntry:

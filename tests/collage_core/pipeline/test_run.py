@@ -294,3 +294,35 @@ def test_a_fleet_is_let_go_where_costs_cannot_be_kept(tmp_path: Path, monkeypatc
     with pytest.raises(CollageError, match="costs cannot be kept in a database of the kind 'mysql'"):
         Run("mini_mnist", Options(("onnxruntime",), costs_db="mysql://costs"), ignore)
     assert closed == ["the fleet"]
+
+
+def sigmoids_and_a_relu(path: Path) -> Path:
+    ops = ["Sigmoid", "Relu", "Sigmoid"]
+    nodes = [helper.make_node(op, [f"t{k}"], [f"t{k + 1}"], f"{op.lower()}{k}") for k, op in enumerate(ops)]
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 8]) for name in ("t0", f"t{len(ops)}")]
+    onnx.save(helper.make_model(helper.make_graph(nodes, "model", ends[:1], ends[1:]), opset_imports=[helper.make_opsetid("", 17)]), path)
+    return path
+
+
+def test_what_a_target_turns_out_not_to_build_is_left_out_of_the_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its cost was an estimate, so nobody had built it before."""
+    monkeypatch.setenv("COLLAGE_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("COLLAGE_TOOLCHAINS", "failing_toolchains:RefusesRelu,collage_test_toolchains:Numpy")
+    events: list[Event] = []
+    options = Options(("refuses_relu", "numpy"), costs="roofline", threads=1, out=tmp_path / "out")
+    record = partition(sigmoids_and_a_relu(tmp_path / "model.onnx"), options, events.append)
+    assert [part.target for part in record.plan.partitions if "Relu" in part.ops] == ["numpy"]
+    assert record.document["verify"]["max_rel_error"] < 1e-5
+    told = [event.text for event in events if isinstance(event, Note) and event.text.startswith("not built")]
+    assert told == ["not built (refuses_relu, 3 nodes from 'sigmoid0'): no converter for Relu; the search goes on without it"]
+    whole = [item.cost for item in record.candidates if item.target == "refuses_relu" and len(item.inside) == 3]
+    assert [(cost.is_invalid, cost.reason) for cost in whole] == [(True, "no converter for Relu")]
+
+
+def test_where_no_plan_is_left_the_toolchains_words_are_the_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLLAGE_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("COLLAGE_TOOLCHAINS", "failing_toolchains:RefusesRelu")
+    options = Options(("refuses_relu",), costs="roofline", threads=1, out=tmp_path / "out")
+    with pytest.raises(CollageError, match=r"^refuses_relu cannot build partition [0-9a-f]+: no converter for Relu") as caught:
+        partition(sigmoids_and_a_relu(tmp_path / "model.onnx"), options)
+    assert caught.value.exit_status == 2
