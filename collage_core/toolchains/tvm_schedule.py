@@ -15,6 +15,7 @@ from typing import Any
 import tvm
 from tvm.s_tir import Schedule
 from tvm.s_tir.schedule import LoopRV, SBlockRV
+from tvm.sym.iter_affine_map import IterMapLevel, detect_iter_map
 from tvm.target.codegen import llvm_cpu_has_features
 from tvm.tirx import PrimFunc
 
@@ -147,7 +148,7 @@ def _keeps_truth_values(schedule: Schedule, block: SBlockRV) -> bool:
     """
     kept = [buffer for buffer in schedule.get(schedule.get_sblock("root")).alloc_buffers if buffer.dtype == "bool"]
     body = schedule.get(block)
-    return any(region.buffer.same_as(buffer) for region in (*body.reads, *body.writes) for buffer in kept)
+    return any(region.source.same_as(buffer) for region in (*body.reads, *body.writes) for buffer in kept)
 
 
 def _spatial(schedule: Schedule, loops: list[LoopRV], is_vector: bool) -> None:
@@ -226,7 +227,7 @@ def _finish_tile(
 def _write_back(schedule: Schedule, block: SBlockRV) -> SBlockRV:
     """Return the block that moves finished tiles from registers to memory: the only reader, else a copy."""
     readers = schedule.get_consumers(block)
-    if len(readers) == 1 and _is_spatial(schedule, readers[0]):
+    if len(readers) == 1 and _is_spatial(schedule, readers[0]) and _is_all_of(schedule, readers[0], block):
         schedule.set_scope(block, 0, "local")
         return readers[0]
     return schedule.cache_write(block, 0, "local")
@@ -242,6 +243,22 @@ def _row_reduction(schedule: Schedule, block: SBlockRV, loops: list[LoopRV], fir
         around = schedule.get_loops(parts)
         _parallel(schedule, around[:first_reduced], prod(extents))
     _parallel(schedule, schedule.get_loops(block)[:first_reduced], prod(extents))
+
+
+def _is_all_of(schedule: Schedule, reader: SBlockRV, block: SBlockRV) -> bool:
+    """Return whether computing what reads each element of `block` is all that `reader` computes.
+
+    It is not for padding: nothing of a tile is read for the margin, which `reverse_compute_at` would leave as the memory was.
+    """
+    written, body = schedule.get(block).writes[0].source, schedule.get(reader)
+    region = [extent for read in body.reads if read.source.same_as(written) for extent in read.region]
+    if len(region) != len(written.shape) or any(int(extent.extent) != 1 for extent in region):
+        return False
+    indices = [extent.min for extent in region]
+    used = {known.var: known.dom for known in body.iter_vars if any(_uses(index, known.var) for index in indices)}
+    if prod(int(known.extent) for known in used.values()) != prod(map(int, written.shape)):
+        return False
+    return bool(detect_iter_map(indices, used, check_level=IterMapLevel.Bijective).indices)
 
 
 def _accumulators() -> int:
