@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .base import PartitionRule, RuleOptions
     from .base_rules import DFPattern, Explicit, Host, OpCallByKind, OpPredicate
     from .candidate import CandidatePartition
-    from .combinators import Composite, OnlyValid, Primitive, Union
+    from .combinators import Composite, Folds, OnlyValid, Primitive, Union
     from .combine import Combine
     from .pattern_table import PatternTable
     from .segments import Segments
@@ -27,6 +27,7 @@ __all__ = [
     "Composite",
     "DFPattern",
     "Explicit",
+    "Folds",
     "Host",
     "OnlyValid",
     "OpCallByKind",
@@ -48,6 +49,7 @@ _OWNERS = {
     "Composite": "combinators",
     "DFPattern": "base_rules",
     "Explicit": "base_rules",
+    "Folds": "combinators",
     "Host": "base_rules",
     "OnlyValid": "combinators",
     "OpCallByKind": "base_rules",

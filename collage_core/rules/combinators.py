@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ..graph.constant_fed import fed, with_constant_fed
 from ..graph.dataflow_graph import DataflowGraph
 from ..graph.index_set import IndexSet
 from ..graph.sub_graph import SubGraphConfig, Violation
@@ -82,6 +83,29 @@ class MatchCheck(PartitionRule):
                 context.log.add(Rejection(context.target, tuple(found.inside), self.name, "predicate", reason), reason)
             else:
                 yield RuleMatch(found.inside, f"{self.name}.{found.path}", found.composites, found.deferred)
+
+
+@dataclass(frozen=True)
+class Folds(PartitionRule):
+    """Adds to each match what only constants feed and nothing else reads: the toolchain computes that when it builds.
+
+    Only nodes that the sub-rule finds by themselves are added. Where two matches become equal, the first is kept.
+    """
+
+    name: ClassVar[str] = "folds"
+    of: PartitionRule
+
+    def find(self, context: RuleContext) -> Iterator[RuleMatch]:
+        graph = context.graph
+        matches = list(self.of.find(context))
+        is_fed, alone = fed(graph), {found.inside for found in matches if len(found.inside) == 1}
+        constant_fed = {index for index, reached in enumerate(is_fed) if not reached and IndexSet((index,)) in alone}
+        seen: set[IndexSet] = set()
+        for found in matches:
+            inside = with_constant_fed(graph, found.inside, constant_fed)
+            if inside not in seen:
+                seen.add(inside)
+                yield RuleMatch(inside, f"{self.name}.{found.path}", found.composites, found.deferred)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from ..errors import CollageError
 from ..graph.op_pattern_kind import OpPatternKind
 from .base import PartitionRule
 from .base_rules import DFPattern, Explicit, Host, OpCallByKind, OpPredicate
-from .combinators import Composite, OnlyValid, Primitive, Union
+from .combinators import Composite, Folds, OnlyValid, Primitive, Union
 from .combine import Combine
 from .combiners import parse_combiner
 from .operators import OPERATORS
@@ -37,6 +37,7 @@ RULES: Mapping[str, type[PartitionRule]] = {
         Union,
         Combine,
         OnlyValid,
+        Folds,
         Host,
         Segments,
         Explicit,

@@ -13,7 +13,8 @@ from functools import cached_property
 from heapq import heapify, heappop, heappush
 from itertools import accumulate
 
-from ..graph.dataflow_graph import HOST, DataflowGraph
+from ..graph.constant_fed import fed
+from ..graph.dataflow_graph import DataflowGraph
 from ..graph.index_set import IndexSet
 from ..graph.work_estimate import BY_BYTES, WorkEstimator, work_kind
 
@@ -51,9 +52,8 @@ class Line:
 
     def __init__(self, graph: DataflowGraph):
         self._graph = graph
-        fed = _fed(graph)
         kinds = _heavy_kinds(graph)
-        self.order = _keeping_to_a_kind(graph, fed, kinds)
+        self.order = _keeping_to_a_kind(graph, fed(graph), kinds)
         self.kinds = [kinds[index] for index in self.order]
         self._home = _homes(graph, self.order)
 
@@ -156,14 +156,6 @@ def covering(intervals: Iterable[tuple[int, int]], count: int) -> list[int]:
             change[begin] += 1
             change[end] -= 1
     return list(accumulate(change[:count]))
-
-
-def _fed(graph: DataflowGraph) -> list[bool]:
-    """Return for each node whether an input of the model reaches it; all do where none would."""
-    fed: list[bool] = []
-    for node, sources in zip(graph.nodes, graph.sources, strict=True):
-        fed.append(any(graph.producer.get(name) == HOST for name in node.inputs) or any(fed[source] for source in sources))
-    return fed if any(fed) else [True] * len(fed)
 
 
 def _heavy_kinds(graph: DataflowGraph) -> list[str | None]:

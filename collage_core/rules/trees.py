@@ -7,7 +7,7 @@ C++ implementation of Collage.
 from __future__ import annotations
 
 from .base import PartitionRule, RuleOptions
-from .combinators import OnlyValid, Primitive, Union
+from .combinators import Folds, OnlyValid, Primitive, Union
 from .combine import ANYTHING, CLASSIC, Combine
 from .segments import Segments
 
@@ -42,11 +42,11 @@ def classic_fusion(calls: PartitionRule, options: RuleOptions, depth: int) -> Pa
 def kernel_fusion(calls: PartitionRule, options: RuleOptions, depth: int, exits: int) -> PartitionRule:
     """Return a rule tree that finds what may become one kernel: `FuseOps`' sub-graphs, chains through an anchor, and parallel calls.
 
-    There are no segments, since those are several kernels.
+    There are no segments, since those are several kernels. What only constants feed is folded, and part of no kernel.
     """
     bound = depth if options.max_depth is None else options.max_depth
     combined = Combine(calls, (*CLASSIC, "vertical", "horizontal"), bound)
-    return Primitive(OnlyValid(combined, bound, max(options.max_exits, exits), options.allow_taps))
+    return Primitive(Folds(OnlyValid(combined, bound, max(options.max_exits, exits), options.allow_taps)))
 
 
 def arbitrary_fusion(calls: PartitionRule, options: RuleOptions, depth: int) -> PartitionRule:

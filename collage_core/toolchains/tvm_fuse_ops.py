@@ -8,14 +8,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+import onnx
 import tvm
 from tvm import relax
 
 from ..base.cores import usable_cores
+from ..graph.constant_fed import fed, with_constant_fed
+from ..graph.dataflow_graph import DataflowGraph
+from ..graph.index_set import IndexSet
 from ..model.base import SubModel
 from ..model.relax.lifting import replaced
 from .base import ToolchainError
 from .reasons import one_line
+from .sub_model_graph import graph_of
 from .tvm_build import before_fusion, cpu_target
 from .tvm_named_import import bindings_of, import_named
 
@@ -25,7 +30,8 @@ _KERNEL = "collage_kernel"
 def fuse_ops_groups(model: SubModel) -> list[tuple[str, ...]]:
     """Return the names of the nodes of each kernel of `FuseOps`, in the order in which the kernels run.
 
-    A node whose operations are in several kernels is in the group that has most of them.
+    A node whose operations are in several kernels is in the group that has most of them. What only constants feed is computed when the
+    model is built: it is in the group that alone reads it.
 
     Raises:
         ToolchainError: at stage ``import`` or ``build``.
@@ -40,7 +46,7 @@ def fuse_ops_groups(model: SubModel) -> list[tuple[str, ...]]:
     except Exception as error:  # any exception of TVM is its reason
         raise ToolchainError("build", one_line(error)) from error
     kernels = [[named.node_of.get(binding_of[name], "") for name in kernel] for kernel in _kernels(fused)]
-    return owned(kernels)
+    return folded(owned(kernels), graph_of(onnx.ModelProto.FromString(model.onnx), model.outputs))
 
 
 def owned(kernels: Sequence[Iterable[str]]) -> list[tuple[str, ...]]:
@@ -53,6 +59,15 @@ def owned(kernels: Sequence[Iterable[str]]) -> list[tuple[str, ...]]:
                 home[node] = index
     groups = (tuple(node for node in share if home[node] == index) for index, share in enumerate(shares))
     return [group for group in groups if group]
+
+
+def folded(groups: Sequence[Sequence[str]], graph: DataflowGraph) -> list[tuple[str, ...]]:
+    """Return `groups` with each node that only constants feed in the group that reads it, if only one does."""
+    constant_fed = {node.index for node, is_fed in zip(graph.nodes, fed(graph), strict=True) if not is_fed}
+    whole = [with_constant_fed(graph, IndexSet(graph.index_by_name[name] for name in group), constant_fed) for group in groups]
+    home = {index: number for number, inside in enumerate(whole) for index in inside if graph.nodes[index].name not in groups[number]}
+    named = (tuple(graph.nodes[index].name for index in inside if home.get(index, number) == number) for number, inside in enumerate(whole))
+    return [group for group in named if group]
 
 
 def _told_apart(module: tvm.IRModule) -> tuple[tvm.IRModule, Mapping[str, str]]:

@@ -17,7 +17,7 @@ from collage_core.model.dtypes import _elem_types
 from collage_core.rules.base import PartitionRule, RuleContext, find_with_note
 from collage_core.rules.base_rules import DFPattern, Explicit, Host, OpCallByKind, OpPredicate
 from collage_core.rules.candidate import RejectionLog
-from collage_core.rules.combinators import Composite, OnlyValid, Primitive, Union
+from collage_core.rules.combinators import Composite, Folds, OnlyValid, Primitive, Union
 from collage_core.rules.combine import Combine
 from collage_core.rules.data import RULES, rule_from_json
 from collage_core.rules.operators import DEFAULTS, OPERATORS
@@ -61,6 +61,7 @@ def _wrapped(inner: st.SearchStrategy[PartitionRule]) -> st.SearchStrategy[Parti
     return (
         st.builds(Composite, TEXT, inner)
         | st.builds(Primitive, inner)
+        | st.builds(Folds, inner)
         | st.builds(Union, st.lists(inner, min_size=1, max_size=3).map(tuple))
         | st.builds(Combine, inner, combiners, BOUND, COUNT)
         | st.builds(OnlyValid, inner, BOUND, COUNT, st.booleans())
@@ -80,7 +81,8 @@ def test_every_tree_survives_json_and_toml(rule: PartitionRule) -> None:
 
 
 def test_every_rule_is_in_the_trees_that_are_tried() -> None:
-    tried = {DFPattern, OpPredicate, OpCallByKind, Composite, Primitive, Union, Combine, OnlyValid, Host, Segments, Explicit, PatternTable}
+    joined = {Composite, Primitive, Union, Combine, OnlyValid, Folds, Segments}
+    tried = {DFPattern, OpPredicate, OpCallByKind, Host, Explicit, PatternTable, *joined}
     assert set(RULES.values()) == tried
 
 

@@ -7,8 +7,9 @@ import pytest
 from collage_core.rules.base import PartitionRule, RuleContext, RuleOptions
 from collage_core.rules.base_rules import OpPredicate
 from collage_core.rules.candidate import RejectionLog
-from collage_core.rules.trees import arbitrary_fusion, classic_fusion
-from tests.helpers.graphs import MINI_MNIST
+from collage_core.rules.combinators import Folds
+from collage_core.rules.trees import arbitrary_fusion, classic_fusion, kernel_fusion
+from tests.helpers.graphs import MINI_MNIST, graph
 
 
 def combined(rule: PartitionRule) -> set[tuple[int, ...]]:
@@ -37,3 +38,30 @@ def test_a_style_that_the_user_gives_goes_before_the_toolchains_own() -> None:
 def test_a_depth_that_the_user_gives_goes_before_the_toolchains_own() -> None:
     assert max(map(len, combined(arbitrary_fusion(OpPredicate(), RuleOptions(max_depth=3), 2)))) == 3
     assert combined(arbitrary_fusion(OpPredicate(), RuleOptions(max_depth=1), 2)) == set()
+
+
+QUANTISED = graph(
+    [
+        "wq: Dequantize <- w",
+        "bq: Dequantize <- b",
+        "conv: Conv <- x, wq, bq",
+        "relu: Relu <- conv",
+        "again: Conv <- relu, bq",
+        "y: Relu <- again",
+    ]
+)
+"""Both convolutions read the dequantised ``bq``."""
+
+
+def test_a_kernel_has_with_it_what_only_constants_feed_and_only_it_reads() -> None:
+    rule = kernel_fusion(OpPredicate(), RuleOptions(), 4, 1)
+    found = {tuple(item.inside) for item in rule.find(RuleContext(QUANTISED, "t", RejectionLog()))}
+    assert {(0, 2), (0, 2, 3), (3,), (4, 5)} < found
+    assert {(0,), (1,)} < found, "for what reads them together with others"
+    assert not any(2 in nodes and 0 not in nodes for nodes in found), "its weights would be computed at every call"
+    assert not any(1 in nodes for nodes in found if len(nodes) > 1 and not {2, 4} <= set(nodes))
+
+
+def test_what_a_toolchain_does_not_take_alone_is_not_folded() -> None:
+    rule = Folds(OpPredicate(ops=("Conv", "Relu")))
+    assert {tuple(item.inside) for item in rule.find(RuleContext(QUANTISED, "t", RejectionLog()))} == {(2,), (3,), (4,), (5,)}

@@ -14,7 +14,8 @@ from collage_core.model.base import SubModel
 from collage_core.model.onnx_model import OnnxModel, load_model
 from collage_core.toolchains.base import ToolchainError
 from collage_core.toolchains.registry import get
-from collage_core.toolchains.tvm_fuse_ops import fuse_ops_groups, owned
+from collage_core.toolchains.tvm_fuse_ops import folded, fuse_ops_groups, owned
+from tests.helpers.graphs import graph
 from tests.helpers.small_models import node, normal, sub_model, tensor
 
 pytestmark = pytest.mark.skipif(not get("tvm").availability().usable, reason=get("tvm").availability().reason)
@@ -91,3 +92,11 @@ def test_control_flow_is_refused_by_its_name() -> None:
     )
     with pytest.raises(ToolchainError, match="`If` is no single dataflow block"):
         fuse_ops_groups(model)
+
+
+def test_what_only_constants_feed_is_in_the_group_that_alone_reads_it() -> None:
+    lines = ["wq: Dequantize <- w", "bq: Dequantize <- b", "conv: Conv <- x, wq, bq", "relu: Relu <- conv", "y: Conv <- relu, bq"]
+    quantised = graph(lines)
+    assert folded([("wq",), ("bq",), ("conv", "relu"), ("y",)], quantised) == [("bq",), ("wq", "conv", "relu"), ("y",)]
+    assert folded([("conv", "relu"), ("y",)], quantised) == [("wq", "conv", "relu"), ("y",)], "TVM may have folded it already"
+    assert folded([("wq",), ("bq",), ("conv", "relu", "y")], quantised) == [("wq", "bq", "conv", "relu", "y")]

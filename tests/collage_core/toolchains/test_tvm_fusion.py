@@ -105,7 +105,7 @@ CONSTANTS = {
 @needs_tvm
 @pytest.mark.parametrize("name", ENDS)
 def test_a_kernel_writes_all_that_it_reads_later(name: str) -> None:
-    """What reads a sum or a pool may be larger than it. A first run may find zeros where nothing was written, a later one does not."""
+    """The reader of a sum or a pool may be larger than it. A first run may find zeros where nothing was written, a later one does not."""
     nodes, shape = ENDS[name]
     used = {name: CONSTANTS[name] for one in nodes for name in one.input if name in CONSTANTS}
     model = sub_model(nodes, [IMAGE], [tensor("y", shape)], used)
