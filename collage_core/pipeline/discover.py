@@ -130,7 +130,7 @@ class CandidateSet:
             self._tell_partitionings(emit)
             if self.graph.has_unbuffered:
                 self._drop_unbuffered()
-            for said in dict.fromkeys(self._said(rejection) for rejection in self.log.notes):
+            for said in dict.fromkeys(self._said(note) for note in self.log.notes if self._is_told(note)):
                 emit(Note(said))
             self.unique = {target: len({c.computation for c in found}) for target, found in self.by_target.items()}
             for target, found in self.by_target.items():
@@ -173,6 +173,10 @@ class CandidateSet:
             opens, opaque = toolchain.takes_open_shapes, toolchain.takes_opaque
             if not (opens and opaque):
                 self.by_target[target] = with_buffers(self.by_target[target], self.log, opens=opens, opaque=opaque)
+
+    def _is_told(self, note: Rejection) -> bool:
+        """Return whether a note on the rules matters to the user: that the model lacks a pattern only does where the pattern is his."""
+        return not note.is_absence or isinstance(self.toolchains.get(note.target), DescribedToolchain)
 
     def _said(self, note: Rejection) -> str:
         """A note on the rules, with the user's file that they stand in."""

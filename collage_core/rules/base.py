@@ -84,9 +84,9 @@ class RuleContext:
     others: Mapping[str, Sequence[bool]] = field(default_factory=dict)
     tables: Tables = field(default_factory=dict)
 
-    def note(self, rule: str, stage: str, reason: str, check: str) -> None:
+    def note(self, rule: str, stage: str, reason: str, check: str, is_absence: bool = False) -> None:
         """Log a note on the rules themselves, such as a limit that was reached: a rejection without nodes."""
-        self.log.add(Rejection(self.target, (), rule, stage, reason), check)
+        self.log.add(Rejection(self.target, (), rule, stage, reason, is_absence), check)
 
 
 Reject = Callable[[RuleMatch, Violation], None]

@@ -225,4 +225,5 @@ class DFPattern(PartitionRule):
             ops = {node.op for node in context.graph.nodes}
             absent = dict.fromkeys(op for op in operators_of(matcher.pattern) if op not in ops)
             why = f", which has no {', '.join(absent)}" if absent else ""
-            context.note(self.name, "pattern", f"{title} matches nothing in the model{why}", f"absent {self.label or self.match}")
+            reason = f"{title} matches nothing in the model{why}"
+            context.note(self.name, "pattern", reason, f"absent {self.label or self.match}", is_absence=True)

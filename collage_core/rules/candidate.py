@@ -128,6 +128,7 @@ class Rejection:
     Attributes:
         stage: One of pattern, predicate, validity, device, import, build, run, numerics, veto.
         reason: The toolchain's own message where there is one.
+        is_absence: The model has nothing for one of the patterns: of interest to who writes them.
     """
 
     target: str
@@ -135,6 +136,7 @@ class Rejection:
     rule: str
     stage: str
     reason: str
+    is_absence: bool = False
 
     def to_json(self) -> dict[str, Any]:
         return {"target": self.target, "nodes": list(self.nodes), "rule": self.rule, "stage": self.stage, "reason": self.reason}

@@ -168,3 +168,13 @@ def test_a_target_that_takes_fixed_shapes_only_is_not_offered_a_boundary_of_open
     assert {"int64[?, 3]", "float32[?, 4]"} <= crossing["onnxruntime"]
     reasons = {rejection.reason for rejection in found.log.sample if rejection.target == "tvm" and rejection.stage == "validity"}
     assert "shapes: 'picked' is float32[?, 4]: its shape differs from call to call, and tvm takes fixed shapes only" in reasons
+
+
+def test_that_a_pattern_is_absent_is_told_where_the_pattern_is_the_users(tmp_path: Path) -> None:
+    (tmp_path / "hook.toml").write_text('name = "hook"\n\n[[pattern]]\nlabel = "soft"\nmatch = "Softmax"\n\n[[pattern]]\nmatch = "Conv"\n')
+    events: list[Event] = []
+    options = Options(("onnxruntime", "onednn", "hook"), costs="mock:none", toolchain_files=(tmp_path / "hook.toml",))
+    found = CandidateSet("mini_mnist", options, Phases(ignore), events.append)
+    told = [event.text for event in events if isinstance(event, Note) and "matches nothing" in event.text]
+    assert [text.rpartition(": ")[2] for text in told] == ["pattern soft matches nothing in the model, which has no Softmax"]
+    assert any(note.target == "onednn" and note.is_absence for note in found.log.notes), "who writes rules finds them in the report"
