@@ -15,7 +15,7 @@ from ..graph.index_set import IndexSet
 from ..graph.op_pattern_kind import OpPatternKind
 from ..graph.sub_graph import CONSTANT, SubGraph, SubGraphConfig
 from .base import RuleMatch
-from .combiners import ClosureMember, ClosureView, Combiner, GroupCombiner, Horizontal, PairCombiner
+from .combiners import ClosureMember, ClosureView, Combiner, GroupCombiner, Horizontal, MemberSort, PairCombiner, operators_of_branch
 from .cones import cone
 
 _I = OpPatternKind.INJECTIVE
@@ -49,6 +49,11 @@ class ClosurePruner:
                 for node in cone(graph, end, inner, bound):
                     exits[node].append(end)
             self._exits = {node: IndexSet(ends) for node, ends in exits.items()}
+
+    @property
+    def most_exits(self) -> int | None:
+        """Most exits of a valid set; None for no bound."""
+        return self._config.max_exits
 
     def keeps(self, inside: IndexSet) -> bool:
         """Return whether the closure must keep `inside`."""
@@ -106,9 +111,10 @@ class Closure(ClosureView):
         self._pruner = pruner
         self._grows = grows
         self._seen: set[IndexSet] = set()
-        self._holding: dict[int, dict[int, list[ClosureMember]]] = defaultdict(partial(defaultdict, list))
-        self._reading: dict[int, dict[int, list[ClosureMember]]] = defaultdict(partial(defaultdict, list))
-        self._by_tensor: dict[str, list[ClosureMember]] | None = (
+        self._holding: dict[int, dict[MemberSort, list[ClosureMember]]] = defaultdict(partial(defaultdict, list))
+        self._reading: dict[int, dict[MemberSort, list[ClosureMember]]] = defaultdict(partial(defaultdict, list))
+        self.most_exits = pruner.most_exits if pruner is not None else None
+        self._by_tensor: dict[tuple[str, tuple[str, ...]], list[ClosureMember]] | None = (
             defaultdict(list) if any(isinstance(combiner, Horizontal) for combiner in combiners) else None
         )
         self._has_constants = any(node.op == CONSTANT for node in graph.nodes)
@@ -134,8 +140,8 @@ class Closure(ClosureView):
     def holding(self, index: int) -> Sequence[ClosureMember]:
         return list(chain.from_iterable(self._holding[index].values()))
 
-    def reading_tensor(self, name: str) -> Sequence[ClosureMember]:
-        return [] if self._by_tensor is None else self._by_tensor[name]
+    def reading_alike(self, name: str, operators: tuple[str, ...]) -> Sequence[ClosureMember]:
+        return [] if self._by_tensor is None else self._by_tensor[name, operators]
 
     def is_injective(self, index: int) -> bool:
         return index in self._injective
@@ -143,14 +149,19 @@ class Closure(ClosureView):
     def _add_base(self, found: RuleMatch) -> None:
         sub_graph = SubGraph(self.graph, found.inside)
         self._seen.add(found.inside)
-        self.members.append(ClosureMember(sub_graph.depth, sub_graph.kind, tuple(sub_graph.outputs), found))
+        self.members.append(ClosureMember(sub_graph.depth, sub_graph.kind, tuple(sub_graph.outputs), found, self._exits(found.inside)))
 
     def _join_with_neighbours(self, member: ClosureMember) -> None:
         """Join `member` with every older member that reads it or that it reads."""
         depth_left = None if self._max_depth is None else self._max_depth - member.depth
-        for lower in _members_at(self._holding, member.readers, depth_left):
+        own = member.sort
+
+        def may_join(upper: MemberSort, lower: MemberSort) -> bool:
+            return any(combiner.may_join(upper, lower) for combiner in self._pairs)
+
+        for lower in _members_at(self._holding, member.readers, depth_left, lambda sort: may_join(own, sort)):
             self._join(member, lower)
-        for upper in _members_at(self._reading, member.inside, depth_left):
+        for upper in _members_at(self._reading, member.inside, depth_left, lambda sort: may_join(sort, own)):
             self._join(upper, member)
 
     def _join(self, upper: ClosureMember, lower: ClosureMember) -> None:
@@ -182,7 +193,11 @@ class Closure(ClosureView):
             self.is_cut_off = True
             return
         self._seen.add(inside)
-        self.members.append(ClosureMember(SubGraph(self.graph, inside).depth, self._kind(inside, group), readers, found))
+        depth, kind = SubGraph(self.graph, inside).depth, self._kind(inside, group)
+        self.members.append(ClosureMember(depth, kind, readers, found, self._exits(inside)))
+
+    def _exits(self, inside: IndexSet) -> int:
+        return len(SubGraph(self.graph, inside).exits) if self._by_tensor is not None else 0
 
     def _outside(self, inside: IndexSet, group: Sequence[ClosureMember]) -> tuple[int, ...] | None:
         """Return the nodes outside that read `inside`; None where a path from one of them leads back in."""
@@ -201,23 +216,28 @@ class Closure(ClosureView):
         return SubGraph(self.graph, inside).kind if self._has_constants else max(member.kind for member in group)
 
     def _index(self, member: ClosureMember) -> None:
+        sort = member.sort
         for index in member.inside:
-            self._holding[index][member.depth].append(member)
+            self._holding[index][sort].append(member)
         for index in member.readers:
-            self._reading[index][member.depth].append(member)
+            self._reading[index][sort].append(member)
         if self._by_tensor is not None:
+            operators = operators_of_branch(self.graph, member.inside)
             for name in SubGraph(self.graph, member.inside).input_tensors():
-                self._by_tensor[name].append(member)
+                self._by_tensor[name, operators].append(member)
 
 
 def _members_at(
-    known: dict[int, dict[int, list[ClosureMember]]], indices: Iterable[int], depth_left: int | None
+    known: dict[int, dict[MemberSort, list[ClosureMember]]],
+    indices: Iterable[int],
+    depth_left: int | None,
+    is_wanted: Callable[[MemberSort], bool],
 ) -> Iterator[ClosureMember]:
-    """Yield the members at `indices` of a depth of at most `depth_left`, each once."""
+    """Yield the members at `indices` of a depth of at most `depth_left` and of the sorts that are wanted, each once."""
     met = set()
     for index in indices:
-        for depth, members in known[index].items():
-            if depth_left is None or depth <= depth_left:
+        for sort, members in known[index].items():
+            if (depth_left is None or sort.depth <= depth_left) and is_wanted(sort):
                 for member in members:
                     if id(member) not in met:
                         met.add(id(member))

@@ -7,11 +7,13 @@ that are joined at once. No combiner checks validity.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from ..errors import CollageError
 from ..graph.dataflow_graph import DataflowGraph
@@ -27,6 +29,20 @@ VARIADIC = frozenset({"Concat", "Max", "Mean", "Min", "Sum", "com.microsoft.QLin
 """Operators with any number of inputs and a kind of at most injective; Relay gives them a tuple."""
 
 
+class MemberSort(NamedTuple):
+    """Properties that members of the closure share by the thousand, by which most pairs are passed over without a look.
+
+    Attributes:
+        depth: Number of nodes on the longest path.
+        kind: The greatest kind inside.
+        is_line: Whether that path holds all nodes.
+    """
+
+    depth: int
+    kind: OpPatternKind
+    is_line: bool
+
+
 @dataclass(slots=True, eq=False)
 class ClosureMember:
     """A sub-graph in the closure, with what a join needs to know of it.
@@ -36,16 +52,22 @@ class ClosureMember:
         kind: The greatest kind inside.
         readers: Nodes outside that read it, ascending.
         found: Its nodes and the rules that made it.
+        exits: How many of its nodes are read outside, or make an output of the model; 0 where nobody asks.
     """
 
     depth: int
     kind: OpPatternKind
     readers: tuple[int, ...]
     found: RuleMatch
+    exits: int = 0
 
     @property
     def inside(self) -> IndexSet:
         return self.found.inside
+
+    @property
+    def sort(self) -> MemberSort:
+        return MemberSort(self.depth, self.kind, len(self.inside) == self.depth)
 
 
 class PairCombiner(ABC):
@@ -54,6 +76,10 @@ class PairCombiner(ABC):
     @abstractmethod
     def joins(self, graph: DataflowGraph, upper: ClosureMember, lower: ClosureMember) -> bool:
         """Return whether `upper` and `lower`, which reads it, are joined."""
+
+    def may_join(self, upper: MemberSort, lower: MemberSort) -> bool:
+        """Return False only where no two members of these sorts are joined."""
+        return True
 
 
 class GroupCombiner(ABC):
@@ -72,14 +98,16 @@ class ClosureView(ABC):
     """Questions that group combiners ask the closure."""
 
     graph: DataflowGraph
+    most_exits: int | None
+    """Most exits of a valid set; None for no bound."""
 
     @abstractmethod
     def holding(self, index: int) -> Sequence[ClosureMember]:
         """Return the members so far that hold the node `index`."""
 
     @abstractmethod
-    def reading_tensor(self, name: str) -> Sequence[ClosureMember]:
-        """Return the members so far that read the tensor `name` from outside; it may be the host's."""
+    def reading_alike(self, name: str, operators: tuple[str, ...]) -> Sequence[ClosureMember]:
+        """Return the members so far with these `operators_of_branch` that read the tensor `name`, maybe the host's, from outside."""
 
     @abstractmethod
     def is_injective(self, index: int) -> bool:
@@ -94,6 +122,9 @@ class Kinds(PairCombiner):
     lower: OpPatternKind
 
     def joins(self, graph: DataflowGraph, upper: ClosureMember, lower: ClosureMember) -> bool:
+        return upper.kind <= self.upper and lower.kind <= self.lower
+
+    def may_join(self, upper: MemberSort, lower: MemberSort) -> bool:
         return upper.kind <= self.upper and lower.kind <= self.lower
 
 
@@ -134,6 +165,10 @@ class Vertical(PairCombiner):
         inside = frozenset(chain)
         sources = [[source for source in graph.sources[index] if source in inside] for index in chain]
         return sources == [[], *([before] for before in chain[:-1])]
+
+    def may_join(self, upper: MemberSort, lower: MemberSort) -> bool:
+        is_one_anchor = (upper.kind in _ANCHORS) != (lower.kind in _ANCHORS)
+        return is_one_anchor and upper.is_line and lower.is_line and OpPatternKind.OPAQUE not in (upper.kind, lower.kind)
 
 
 @dataclass(frozen=True)
@@ -202,8 +237,8 @@ class Horizontal(GroupCombiner):
     """``horizontal``: parallel calls that do the same to one tensor join; the union has several exits.
 
     Two members join when they have the same operators, read a common tensor, and neither reaches the other. A member that is
-    itself made of such parallel calls counts as one of them, so that any number can join. Opaque calls never join. The bound is
-    on the depth of the deeper one.
+    itself made of such parallel calls counts as one of them, so that any number can join, but no more than may be exits. Opaque calls
+    never join. The bound is on the depth of the deeper one.
     """
 
     def groups(self, member: ClosureMember, closure: ClosureView) -> Iterator[tuple[ClosureMember, ...]]:
@@ -211,12 +246,13 @@ class Horizontal(GroupCombiner):
         if member.kind is OpPatternKind.OPAQUE:
             return
         operators, met = operators_of_branch(graph, member.inside), set()
-        for name in SubGraph(graph, member.inside).input_tensors():
-            for other in closure.reading_tensor(name):
-                if id(other) in met or other.kind is OpPatternKind.OPAQUE or not other.inside.isdisjoint(member.inside):
+        room = math.inf if closure.most_exits is None else closure.most_exits - member.exits
+        for name in SubGraph(graph, member.inside).input_tensors() if room > 0 else ():
+            for other in closure.reading_alike(name, operators):
+                if other.exits > room or id(other) in met or other.kind is OpPatternKind.OPAQUE:
                     continue
                 met.add(id(other))
-                if operators_of_branch(graph, other.inside) == operators and _are_independent(graph, member, other):
+                if other.inside.isdisjoint(member.inside) and _are_independent(graph, member, other):
                     yield (member, other)
 
     def depth(self, group: Sequence[ClosureMember], graph: DataflowGraph) -> int:

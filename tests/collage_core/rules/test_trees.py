@@ -65,3 +65,14 @@ def test_a_kernel_has_with_it_what_only_constants_feed_and_only_it_reads() -> No
 def test_what_a_toolchain_does_not_take_alone_is_not_folded() -> None:
     rule = Folds(OpPredicate(ops=("Conv", "Relu")))
     assert {tuple(item.inside) for item in rule.find(RuleContext(QUANTISED, "t", RejectionLog()))} == {(2,), (3,), (4,), (5,)}
+
+
+def test_parallel_calls_join_only_as_far_as_they_may_be_exits() -> None:
+    """A time embedding is read by each block of a network: 17 products are parallel, and have 2¹⁷ subsets."""
+    lines = [f"p{k}: MatMul <- x, w{k}" for k in range(17)]
+    lines += [f"s{k}: Add <- {f's{k - 1}' if k else 'x'}, p{k}" for k in range(17)]
+    log = RejectionLog()
+    found = {tuple(item.inside) for item in kernel_fusion(OpPredicate(), RuleOptions(), 4, 3).find(RuleContext(graph(lines), "t", log))}
+    products = [nodes for nodes in found if max(nodes) < 17]
+    assert len(products) == 17 + 136 + 680
+    assert not log.notes, "nothing was cut off"
