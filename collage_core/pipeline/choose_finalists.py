@@ -6,7 +6,7 @@ A `Planned` and the baselines' plans enter; finalists leave. `another_plan` make
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ..rewrite.plan import Plan
@@ -36,6 +36,19 @@ def another_plan(searched: Planned, chosen: tuple[int, ...]) -> Planned:
     total = plan_total(searched.problem, chosen)
     final = replace(searched.final, chosen=chosen, total=total, optimal=False, lower_bound=min(searched.final.lower_bound, total))
     return replace(searched, final=final)
+
+
+def best_known(stopped: Planned, others: Iterable[tuple[int, ...]], constraints: Sequence[Constraint]) -> Planned:
+    """Return the plan of a search that was stopped, or one of `others` of the same problem that is known to cost less.
+
+    Where errors count, it stays: `others` may err more than they may.
+    """
+    problem, allowed = stopped.problem, set(allowed_indices(stopped.problem, constraints))
+    if problem.error_budget is not None:
+        return stopped
+    plans = [another_plan(stopped, chosen) for chosen in others if allowed.issuperset(chosen)]
+    known = [plan for plan in plans if known_total_s(problem, plan.final) is not None]
+    return min([stopped, *known], key=lambda plan: plan.final.total)
 
 
 def finalists(

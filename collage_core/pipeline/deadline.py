@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from ..options import Options
 
 RUN_S = 135.0
-"""A run with measured costs is over about so long after its start, unless the user says how long measuring may take.
+"""A run is over about so long after its start, unless the user says how long measuring may take.
 
 The goal is 150 s, and whatever is under way at that moment still ends.
 """
@@ -50,9 +50,10 @@ class Deadline:
 def run_deadline(options: Options, elapsed_s: float, clock: Callable[[], float] = time.monotonic) -> Deadline:
     """Return when a run should be over that began `elapsed_s` seconds ago and has its candidates.
 
-    Never where nothing is measured, and where the user says how long measuring may take, or asks for everything. Tuning comes on top.
+    Never where the user says how long measuring, or where nothing is measured each search, may take, or asks for everything. Tuning
+    comes on top.
     """
-    is_users = options.budget_s is not None or options.measure_all or not options.is_measured
+    is_users = options.budget_s is not None or options.measure_all or (not options.is_measured and options.time_limit_s is not None)
     return Deadline(math.inf if is_users else max(RUN_S - elapsed_s, LEAST_S) + (options.tune_s or 0.0), clock)
 
 

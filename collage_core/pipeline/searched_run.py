@@ -40,6 +40,7 @@ from .body_search import KEPT_AWAY, BodySearch, bodies_s
 from .budget import Budget, budget_s
 from .cancelled import cancelled_document
 from .certainty import break_ties_by_priority, noise_s, stability, total_interval_s
+from .choose_finalists import best_known
 from .cost_progress import CostProgress
 from .cost_table import CostTable
 from .deadline import RESERVED_S, run_deadline
@@ -315,6 +316,8 @@ class SearchedRun:
             self.lowest_core_latency_s = self.estimator.lowest_core_latency_s()
         self.baselines = self._baselines()
         constraints, settings = self.plans.constraints(best.problem), self.plans.settings
+        if not best.final.optimal and settings.objective.is_time:
+            self.best = self.planned = best = best_known(best, self.baseline_plans.values(), constraints)
         totals = [row["total_s"] for row in self.baselines if row["total_s"] is not None]
         self.planned = break_ties_by_priority(best, constraints, settings, min(totals, default=None))
         self.searched, self._refused = self.planned, dict[tuple[int, ...], str]()

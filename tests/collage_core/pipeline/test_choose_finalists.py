@@ -11,7 +11,7 @@ import pytest
 from collage_core.cost.cost import Cost
 from collage_core.graph.index_set import IndexSet
 from collage_core.pipeline.baselines import baseline
-from collage_core.pipeline.choose_finalists import BEFORE, another_plan, carried_over, finalists
+from collage_core.pipeline.choose_finalists import BEFORE, another_plan, best_known, carried_over, finalists
 from collage_core.pipeline.cost_table import NOT_MEASURED
 from collage_core.pipeline.finalists import Finalist
 from collage_core.pipeline.record import CostedCandidate
@@ -125,3 +125,17 @@ def test_over_corrected_costs_the_same_plans_are_finalists_and_the_newest_plan_t
     assert named(changed) == [([BEFORE], True), (["a"], True), (["b"], True), (["rival 1"], True), (["search"], True)]
     assert changed[-1].chosen == more.final.chosen
     assert [one.total_s for one in changed] == [pytest.approx(total) for total in (1.0, 1.1, 1.3, 1.03, 0.5)]
+
+
+def test_a_baseline_of_less_cost_is_the_plan_of_a_search_that_was_stopped() -> None:
+    best = planned()
+    whole = next(index for index, item in enumerate(best.problem.candidates) if len(item.inside) == 3)
+    stopped = another_plan(best, (whole,))
+    taken = best_known(stopped, [best.final.chosen], ())
+    assert (taken.final.chosen, taken.final.total, taken.final.optimal) == (best.final.chosen, best.final.total, False)
+    assert best_known(best, [(whole,)], ()) is best, "what costs more is not taken"
+    veto = parse_constraints([{"kind": "veto", "node": "pool", "target": "b"}], best.problem)
+    only = another_plan(best, baseline("a", best.problem, best.costed, SearchSettings()).chosen)  # type: ignore[union-attr]
+    assert best_known(only, [best.final.chosen], veto) is only, "it does not hold the constraints"
+    limited = replace(stopped, problem=replace(best.problem, error_budget=1))
+    assert best_known(limited, [best.final.chosen], ()) is limited

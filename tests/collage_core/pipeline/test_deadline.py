@@ -33,9 +33,14 @@ def test_a_run_is_over_some_time_after_its_start_but_not_before_it_could_do_anyt
     assert run_deadline(Options(("tvm",)), elapsed_s, lambda: 0.0).left_s == left_s
 
 
-@pytest.mark.parametrize("given", [{"budget_s": 5.0}, {"measure_all": True}, {"costs": "roofline"}])
-def test_it_takes_as_long_as_it_takes_where_the_user_says_so_or_nothing_is_measured(given: dict[str, object]) -> None:
+@pytest.mark.parametrize("given", [{"budget_s": 5.0}, {"measure_all": True}, {"costs": "roofline", "time_limit_s": 500.0}])
+def test_it_takes_as_long_as_it_takes_where_the_user_says_how_long(given: dict[str, object]) -> None:
     assert run_deadline(Options(("tvm",), **given), 3.0).left_s == math.inf  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("given", [{"costs": "roofline"}, {"time_limit_s": 500.0}])
+def test_a_run_that_measures_nothing_ends_as_well_and_a_limit_of_each_search_is_none_of_measuring(given: dict[str, object]) -> None:
+    assert run_deadline(Options(("tvm",), **given), 3.0, lambda: 0.0).left_s == RUN_S - 3.0  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
