@@ -34,7 +34,11 @@ from collage_core.pipeline.differences import differences, region_text
 from collage_core.pipeline.record import RunRecord
 from collage_core.pipeline.run import partition
 
-SAMPLES = ("mini_mnist", "mnist", "squeezenet", "inception", "gpt2", "bert")
+SAMPLES = (
+    *("mini_mnist", "mnist", "squeezenet", "inception", "gpt2", "bert"),
+    *("quantised", "speech_transformer", "unet_segmentation", "detr"),
+)
+"""Those that TVM's importer and default pipeline take, and `tvm` covers alone."""
 LIBRARIES = ("onednn", "blas")
 AS_IT_IS, FUSE_OPS, FUSION = "as it is", "fuse_ops", "fusion"
 PLANS = {
