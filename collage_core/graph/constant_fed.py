@@ -19,6 +19,11 @@ def fed(graph: DataflowGraph) -> list[bool]:
     return found if any(found) else [True] * len(found)
 
 
+def constant_fed_nodes(graph: DataflowGraph) -> set[int]:
+    """Return the nodes that no input of the model reaches; none where it reaches none at all."""
+    return {index for index, is_fed in enumerate(fed(graph)) if not is_fed}
+
+
 def with_constant_fed(graph: DataflowGraph, inside: IndexSet, constant_fed: Collection[int]) -> IndexSet:
     """Return `inside` with those of `constant_fed` that nothing else reads, and those that nothing but these reads."""
     held, waiting = set(inside), list(inside)

@@ -179,15 +179,9 @@ class Run(SearchedRun):
             return False
         own = f"of its partitions this one erred most: {worst.cost.error:.3g}"
         reason = f"the whole plan erred by {error:.3g}, {self.plan.accuracy:g} is allowed; {own}"
-        try:
-            with self.budget.counting():
-                planned = self.loop.with_costs(self.planned, {index: replace(Cost.invalid("numerics", reason), error=worst.cost.error)})
-        except InfeasibleError:
-            return False
-        self.emit(Note(f"{reason} ({self._where(worst)}): the search goes on without it"))
-        self._decide(planned)
-        self.undecided = self.loop.undecided(self.planned)
-        return True
+        wrong = replace(Cost.invalid("numerics", reason), error=worst.cost.error)
+        said = f"{reason} ({self._where(worst)}): the search goes on without it"
+        return self._goes_on(lambda: self.loop.with_costs(self.planned, {index: wrong}), said)
 
     def exclude_unbuildable(self, error: PartitionBuildError) -> bool:
         """Search again without the computation that `error` is about. Return False where there is no plan without it."""
@@ -195,13 +189,19 @@ class Run(SearchedRun):
         candidate = unbuildable.held
         assert isinstance(candidate, CandidatePartition)
         self.loop.table.learn({candidate: Cost.invalid("build", error.reason)})
+        said = f"not built ({self._where(unbuildable)}): {error.reason}; the search goes on without it"
+        return self._goes_on(lambda: self.loop.again(self.planned), said)
+
+    def _goes_on(self, search: Callable[[], Planned], said: str) -> bool:
+        """Make what `search` finds the plan, and say why; return False where it finds none."""
         try:
             with self.budget.counting():
-                planned = self.loop.again(self.planned)
+                planned = search()
         except InfeasibleError:
             return False
-        self.emit(Note(f"not built ({self._where(unbuildable)}): {error.reason}; the search goes on without it"))
+        self.emit(Note(said))
         self._decide(planned)
+        self.undecided = self.loop.undecided(self.planned)
         return True
 
     def _where(self, item: CostedCandidate) -> str:

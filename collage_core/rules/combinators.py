@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..graph.constant_fed import fed, with_constant_fed
+from ..graph.constant_fed import constant_fed_nodes, with_constant_fed
 from ..graph.dataflow_graph import DataflowGraph
 from ..graph.index_set import IndexSet
 from ..graph.sub_graph import SubGraphConfig, Violation
@@ -96,13 +96,12 @@ class Folds(PartitionRule):
     of: PartitionRule
 
     def find(self, context: RuleContext) -> Iterator[RuleMatch]:
-        graph = context.graph
         matches = list(self.of.find(context))
-        is_fed, alone = fed(graph), {found.inside for found in matches if len(found.inside) == 1}
-        constant_fed = {index for index, reached in enumerate(is_fed) if not reached and IndexSet((index,)) in alone}
+        alone = {found.inside.base for found in matches if len(found.inside) == 1}
+        constant_fed = constant_fed_nodes(context.graph) & alone
         seen: set[IndexSet] = set()
         for found in matches:
-            inside = with_constant_fed(graph, found.inside, constant_fed)
+            inside = with_constant_fed(context.graph, found.inside, constant_fed)
             if inside not in seen:
                 seen.add(inside)
                 yield RuleMatch(inside, f"{self.name}.{found.path}", found.composites, found.deferred)

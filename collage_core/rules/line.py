@@ -169,7 +169,7 @@ def _heavy_kinds(graph: DataflowGraph) -> list[str | None]:
     return made
 
 
-def _keeping_to_a_kind(graph: DataflowGraph, fed: Sequence[bool], kinds: Sequence[str | None]) -> list[int]:
+def _keeping_to_a_kind(graph: DataflowGraph, is_fed: Sequence[bool], kinds: Sequence[str | None]) -> list[int]:
     """Return the fed nodes in a topological order in which heavy nodes of one kind follow each other as long as there are any.
 
     So a backbone comes before the heads that read it along its way. Light nodes come as late as they can, right before their first
@@ -178,7 +178,7 @@ def _keeping_to_a_kind(graph: DataflowGraph, fed: Sequence[bool], kinds: Sequenc
     waiting = [len(readers) for readers in graph.consumers]
     ready: dict[str | None, list[int]] = {None: []}
     for index, count in enumerate(waiting):
-        if fed[index] and count == 0:
+        if is_fed[index] and count == 0:
             ready.setdefault(kinds[index], []).append(-index)
     for heap in ready.values():
         heapify(heap)
@@ -191,7 +191,7 @@ def _keeping_to_a_kind(graph: DataflowGraph, fed: Sequence[bool], kinds: Sequenc
         order.append(index)
         for source in graph.sources[index]:
             waiting[source] -= 1
-            if fed[source] and waiting[source] == 0:
+            if is_fed[source] and waiting[source] == 0:
                 heappush(ready.setdefault(kinds[source], []), -source)
     return order[::-1]
 

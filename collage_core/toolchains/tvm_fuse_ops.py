@@ -13,7 +13,7 @@ import tvm
 from tvm import relax
 
 from ..base.cores import usable_cores
-from ..graph.constant_fed import fed, with_constant_fed
+from ..graph.constant_fed import constant_fed_nodes, with_constant_fed
 from ..graph.dataflow_graph import DataflowGraph
 from ..graph.index_set import IndexSet
 from ..model.base import SubModel
@@ -63,7 +63,7 @@ def owned(kernels: Sequence[Iterable[str]]) -> list[tuple[str, ...]]:
 
 def folded(groups: Sequence[Sequence[str]], graph: DataflowGraph) -> list[tuple[str, ...]]:
     """Return `groups` with each node that only constants feed in the group that reads it, if only one does."""
-    constant_fed = {node.index for node, is_fed in zip(graph.nodes, fed(graph), strict=True) if not is_fed}
+    constant_fed = constant_fed_nodes(graph)
     whole = [with_constant_fed(graph, IndexSet(graph.index_by_name[name] for name in group), constant_fed) for group in groups]
     home = {index: number for number, inside in enumerate(whole) for index in inside if graph.nodes[index].name not in groups[number]}
     named = (tuple(graph.nodes[index].name for index in inside if home.get(index, number) == number) for number, inside in enumerate(whole))
