@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import importlib
+import inspect
 import os
 import socket
 import subprocess
@@ -38,6 +40,16 @@ def add(a: int, b: int) -> int:
 
 def pid() -> int:
     return os.getpid()
+
+
+def imported(names: list[str], asked: list[str]) -> dict[str, bool]:
+    for name in names:
+        importlib.import_module(name)
+    return {name: name in sys.modules for name in asked}
+
+
+def source_of(name: str) -> str:
+    return inspect.getsource(importlib.import_module(name))
 
 
 def echo(value: object) -> object:

@@ -17,6 +17,7 @@ from typing import Any
 
 from .channel import Channel, ChannelClosed
 from .errors import PackedError, by_name
+from .light_imports import spare
 from .report import report_to
 
 _PR_SET_PDEATHSIG = 1
@@ -28,6 +29,7 @@ def main(descriptor: int) -> None:
     os.set_inheritable(descriptor, False)
     end = socket.socket(fileno=descriptor)
     _die_with_parent(descriptor)
+    spare()
     channel = Channel(end)
     try:
         channel.send(("ready", None))
