@@ -6,10 +6,11 @@ A `Planned` and the baselines' plans enter; finalists leave. `another_plan` make
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ..rewrite.plan import Plan
+from ..rules.candidate import CandidatePartition
 from ..rules.spec import HOST_TARGET
 from ..search.alternatives.rivals import rivals
 from ..search.constraints.constraints import Constraint, allowed_indices
@@ -59,24 +60,35 @@ def finalists(
     constraints: Sequence[Constraint],
     settings: SearchSettings,
     refused: Mapping[tuple[int, ...], str],
+    key_of: Callable[[CandidatePartition], Hashable],
 ) -> list[Finalist]:
     """Return the plan, which is the first, and the plans that are measured beside it, each once.
 
-    Only plans that hold the constraints may become the plan, and only where plans are chosen by time.
+    Only plans that hold the constraints may become the plan, and only where plans are chosen by time. Two plans of the same computations
+    are one, though they name other targets: a target with a layout runs as the one without it does where no tensor has the layout.
 
     Args:
         searched: The search's plan; `planned` unless that was found wrong.
         refused: Plan → why it is out already.
+        key_of: The key of a candidate's computation (`CostTable.key`).
     """
     allowed = set(allowed_indices(searched.problem, constraints))
-    made: dict[frozenset[int], Finalist] = {}
+    held = [item.held for item in usable(searched.costed)]
+    made: dict[Hashable, Finalist] = {}
+
+    def may_ship(chosen: tuple[int, ...]) -> bool:
+        return settings.objective.is_time and allowed.issuperset(chosen)
+
+    def key(chosen: tuple[int, ...]) -> Hashable:
+        found = ((index, held[index]) for index in chosen)
+        computations = ((one.inside, key_of(one)) if isinstance(one, CandidatePartition) else index for index, one in found)
+        return may_ship(chosen), frozenset(computations)
 
     def add(name: str, kind: str, chosen: tuple[int, ...]) -> None:
-        known = made.get(frozenset(chosen))
+        known = made.get(key(chosen))
         if known is None:
             one = planned if chosen == planned.final.chosen else another_plan(searched, chosen)
-            may_ship = settings.objective.is_time and allowed.issuperset(chosen)
-            known = made[frozenset(chosen)] = _finalist(searched, one, plan_of, may_ship, refused.get(chosen, ""))
+            known = made[key(chosen)] = _finalist(searched, one, plan_of, may_ship(chosen), refused.get(chosen, ""))
         known.names[name] = kind
 
     firsts = [name for name, chosen in baselines.items() if frozenset(chosen) == frozenset(planned.final.chosen)]
@@ -85,7 +97,7 @@ def finalists(
     add(SEARCHED, SEARCHED, searched.final.chosen)
     for name, chosen in baselines.items():
         add(name, BASELINE, chosen)
-    new = [chosen for chosen in _rivals(searched, constraints, settings) if frozenset(chosen) not in made]
+    new = [chosen for chosen in _rivals(searched, constraints, settings) if key(chosen) not in made]
     for number, chosen in enumerate(new, 1):
         add(f"rival {number}", RIVAL, chosen)
     return list(made.values())

@@ -250,7 +250,8 @@ class Run(SearchedRun):
     def _finalists(self, baselines: Iterable[str]) -> list[Finalist]:
         chosen = {name: self.baseline_plans[name] for name in baselines}
         constraints = self.plans.constraints(self.planned.problem)
-        return finalists(self.searched, self.planned, chosen, self._plan_of, constraints, self.plans.settings, self._refused)
+        given = constraints, self.plans.settings, self._refused, self.loop.table.key
+        return finalists(self.searched, self.planned, chosen, self._plan_of, *given)
 
     def build(self, record: RunRecord) -> bool:
         """Phase 4: assemble, verify, and measure whole beside the other finalists; fills in the record, with the fastest as its plan.

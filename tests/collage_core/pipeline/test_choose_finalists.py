@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -57,6 +57,7 @@ def made(
     constraints: tuple[Constraint, ...] = (),
     objective: str = "time",
     refused: Mapping[tuple[int, ...], str] | None = None,
+    key_of: Callable[[CandidatePartition], Hashable] = lambda one: one.target,
 ) -> list[Finalist]:
     settings = SearchSettings(objective=parse_objective(objective))
     baselines = {}
@@ -64,7 +65,7 @@ def made(
         result = baseline(name, searched.problem, searched.costed, settings)
         assert result is not None
         baselines[name] = result.chosen
-    return finalists(searched, now or searched, baselines, plan_of, constraints, settings, refused or {})
+    return finalists(searched, now or searched, baselines, plan_of, constraints, settings, refused or {}, key_of)
 
 
 def named(listed: list[Finalist]) -> list[tuple[list[str], bool]]:
@@ -81,6 +82,15 @@ def test_the_plan_the_baselines_and_what_is_near_it() -> None:
 def test_a_baseline_that_is_the_plan_is_no_finalist_of_its_own() -> None:
     listed = made(planned({**COSTS, ("b", (0, 1, 2)): 0.9}))
     assert named(listed)[:2] == [(["search", "b"], True), (["a"], True)]
+
+
+def test_plans_of_the_same_computations_are_one() -> None:
+    """A target with a layout may run every part of a plan as the one without it does."""
+    searched = planned()
+    assert named(made(searched, key_of=lambda one: "alike")) == [(["search", "a"], True), (["b"], True), (["rival 1"], True)]
+    pin = tuple(parse_constraints([{"kind": "pin", "node": 2, "target": "b"}], searched.problem))
+    apart = made(searched, constraints=pin, key_of=lambda one: "alike")
+    assert named(apart) == [(["search"], True), (["a"], False), (["b"], True)], "one that may not be the plan is measured by itself"
 
 
 def test_a_rival_rests_on_measured_costs_alone() -> None:

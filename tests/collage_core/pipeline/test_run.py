@@ -226,7 +226,7 @@ def test_a_plan_of_corrected_costs_for_which_no_time_is_left_is_not_compared_and
 @pytest.mark.long
 def test_plans_that_there_was_no_time_to_compare_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pipeline_run, "comparing_deadlines", lambda *given: ComparingDeadlines(Deadline(0.0), Deadline(0.0)))
-    record, events = decided_whole(monkeypatch, tmp_path, lambda one: 1e-3)
+    record, events = decided_whole(monkeypatch, tmp_path, lambda one: 1e-3, "ncnn")
     late = [row["name"] for row in record.document["alternatives"] if row["reason"] == NO_TIME]
     assert late
     assert all(row["measured_s"] is None for row in record.document["alternatives"] if row["name"] in late)
