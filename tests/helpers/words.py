@@ -67,7 +67,7 @@ class Line:
     Attributes:
         text: As it stands.
         code: With all that is not code left blank.
-        words: With its names taken apart: ``hand_overOf`` is ``hand over Of``.
+        words: In lower case, with its names taken apart: ``hand_overOf`` is ``hand over of``.
     """
 
     file: str
@@ -105,8 +105,8 @@ def _any_name(words: Sequence[Replaced]) -> re.Pattern[str]:
 
 
 def _any_word(words: Sequence[Replaced]) -> re.Pattern[str]:
-    """Finds any of `words` in upper and lower case, and in plural."""
-    return re.compile(rf"\b(?:{'|'.join(word.pattern for word in words) or '(?!)'})(?:s|es)?\b", re.IGNORECASE)
+    """Finds any of `words` in a text in lower case, in plural too. An expression that ignores case is several times slower."""
+    return re.compile(rf"\b(?:{'|'.join(word.pattern.lower() for word in words) or '(?!)'})(?:s|es)?\b")
 
 
 def is_allowed(word: str, file: str, allowed: Exceptions) -> bool:
@@ -146,7 +146,7 @@ def lines_of(name: str, text: str) -> Iterator[Line]:
 
 
 def _apart(text: str) -> str:
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", text.replace("_", " "))
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", text.replace("_", " ")).lower()
 
 
 def code_of(suffix: str, text: str) -> str:

@@ -17,13 +17,16 @@ _PREFIXES = (
     *("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "BLIS_", "VECLIB_", "NUMEXPR_", "DNNL_", "ONEDNN_", "TBB_"),
     *("ORT_", "ONNX", "TVM_", "OV_", "OPENVINO_", "NCNN_", "CUDA_", "NVIDIA_", "TRT_", "TENSORRT_", "VK_"),
 )
+DEFAULTS = {"OPENBLAS_THREAD_TIMEOUT": "17"}
+"""Set where the user has not. The threads of numpy's OpenBLAS begin with its import, and each would use its core for a tenth of a second."""
 DATABASE = "COLLAGE_COSTS"
 """Names the cost database, perhaps with a password: only a worker that opens it gets it (`database_access`)."""
 
 
 def worker_environment(given: Mapping[str, str]) -> dict[str, str]:
-    """Return those variables of `given` that a worker gets."""
-    return {name: value for name, value in given.items() if (name in _NAMES or name.startswith(_PREFIXES)) and name != DATABASE}
+    """Return those variables of `given` that a worker gets, and `DEFAULTS`."""
+    kept = {name: value for name, value in given.items() if (name in _NAMES or name.startswith(_PREFIXES)) and name != DATABASE}
+    return {**DEFAULTS, **kept}
 
 
 def database_access() -> dict[str, str]:
