@@ -37,6 +37,7 @@ class Options:
             search then plans for several shapes; as text a shape may be given too: ``1,{16,64}``.
         shapes_from: ``.npz`` files of inputs whose shapes are planned for, each as often as it comes.
         other_shapes: What the artifact for several shapes does with one that was not planned for: one of `OTHER_SHAPES`.
+        one_build: Planned shapes of one plan share a build of each partition whose toolchain takes any shape: less memory, seldom as fast.
         values: Name of a small input → the value that it always has: text such as ``16000`` or ``0.5,1``, or numbers.
         max_depth: Target → bound on the depth of its candidates; the key ``""`` is for all other targets.
         max_exits: Target → most exits of its combined candidates, 1 unless given; the key ``""`` is for all other targets.
@@ -69,6 +70,7 @@ class Options:
     shapes: Mapping[str, ShapeOf] = field(default_factory=dict)
     shapes_from: tuple[Path, ...] = ()
     other_shapes: str = REFUSE
+    one_build: bool = False
     values: Mapping[str, Any] = field(default_factory=dict)
     max_depth: Mapping[str, int] = field(default_factory=dict)
     max_exits: Mapping[str, int] = field(default_factory=dict)
@@ -150,6 +152,9 @@ class Options:
             raise CollageError(said, f"choose one of {', '.join(OTHER_SHAPES)}", "bad_option")
         if self.other_shapes != REFUSE and not self.plans_shapes:
             said = f"--other-shapes is {self.other_shapes!r}, and one shape is planned for"
+            raise CollageError(said, "say several: --shape ids=1,{16,64}, or --shapes-from FILES", "bad_option")
+        if self.one_build and not self.plans_shapes:
+            said = "--one-build is about several shapes, and one shape is planned for"
             raise CollageError(said, "say several: --shape ids=1,{16,64}, or --shapes-from FILES", "bad_option")
         if self.shapes_from and not is_fixed(self.shapes):
             raise CollageError("--shape and --shapes-from both give several sizes", "leave one of them out", "bad_option")

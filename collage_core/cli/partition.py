@@ -18,6 +18,7 @@ from .run_options import (
     FORM_HELP,
     FORMS,
     OBJECTIVE_HELP,
+    ONE_BUILD_HELP,
     OTHER_SHAPES_HELP,
     SEARCHERS_HELP,
     SHAPES_FROM_HELP,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 @run_options
 @click.option("--shapes-from", "shapes_from", multiple=True, type=click.Path(path_type=Path), metavar="FILES", help=SHAPES_FROM_HELP)
 @click.option("--other-shapes", type=click.Choice(["error", "onnxruntime"]), default="error", show_default=True, help=OTHER_SHAPES_HELP)
+@click.option("--one-build", is_flag=True, help=ONE_BUILD_HELP)
 @click.option("--costs", default="measure", show_default=True, help="measure, roofline, mock:FILE, replay:DB or http://HOST:PORT.")
 @click.option("--measure-all", is_flag=True, help="Measure every candidate, not only those that can matter.")
 @click.option("--percentile", type=float, default=50.0, show_default=True, help="Percentile of the measured samples that is the cost.")

@@ -36,6 +36,7 @@ _SECONDS_OF = {"s": 1.0, "m": 60.0}
 SHAPE_HELP = "An input's shape. A dimension may have several sizes, and all are planned for: 1,{16,64} or 1..8,3. Repeatable."
 SHAPES_FROM_HELP = "Files of inputs, inputs/*.npz, whose shapes are planned for; a shape of more files counts for more. Repeatable."
 OTHER_SHAPES_HELP = "What the artifact for several shapes does with another: an error, or the whole model on ONNX Runtime."
+ONE_BUILD_HELP = "Let shapes of one plan share a build where a toolchain takes any shape: less memory and disk, seldom as fast."
 FORM_HELP = (
     "Form of the artifact: module (compiled by TVM), pieces (a file for each partition, without TVM), native (the whole model in the files "
     "of its only toolchain, with a loader), auto (the last of these that the plan can have)."
@@ -90,6 +91,7 @@ def options_of(given: dict[str, Any]) -> Options:
         shapes=shapes_of(given["shapes"]),
         shapes_from=tuple(given.get("shapes_from", ())),
         other_shapes=given.get("other_shapes", "error"),
+        one_build=given.get("one_build", False),
         values=dict(value(text) for text in given["values"]),
         max_depth=dict(_bound(text, "--max-depth") for text in given["depths"]),
         max_exits=dict(_bound(text, "--max-exits") for text in given["exits"]),

@@ -27,6 +27,7 @@ def shapes_lines(document: Mapping[str, Any]) -> list[str]:
     lines += _answers(shapes)
     lines += [f"  {text}" for text in _crossovers(shapes)]
     lines += [f"  {text}" for text in _losses(shapes)]
+    lines += _one_build(shapes.get("one_build", []))
     return lines
 
 
@@ -87,3 +88,14 @@ def _losses(shapes: Mapping[str, Any]) -> Iterator[str]:
         said = [f"{name} {'not to be had' if seconds is None else '+' + duration(seconds)}" for name, seconds in lost if seconds != 0]
         if said:
             yield f"fixing the shape {' or '.join(best_at)} loses at {'; '.join(said)}"
+
+
+def _one_build(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Say of each shape how much longer it takes with builds that other shapes have too, or why it has none of them."""
+    for row in rows:
+        if row["reason"]:
+            yield f"{row['name']} has builds of its own: {row['reason']}"
+            continue
+        share = row["shared_s"] / row["own_s"] - 1
+        own = f"{duration(row['own_s'])} with builds of its own"
+        yield f"{row['name']} shares {counted(len(row['partitions']), 'build')}: {duration(row['shared_s'])}, {own} ({share:+.1%})"

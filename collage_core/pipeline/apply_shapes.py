@@ -57,7 +57,8 @@ def apply(
     own = next((row for row, one in zip(rows, plan.by_shape, strict=True) if one.plan.model == plan.model), None)
     if own is None:
         raise CollageError("the plan is broken: none of its shapes is its own", "make it again with `collage partition`", "bad_plan")
-    for why_not in build_shaped(source, plan, out).values():
+    shaped = build_shaped(source, plan, out)
+    for why_not in shaped.unbuilt.values():
         emit(Note(f"a range of the plan is not served: {why_not}"))
     plan.write(out / "plan.json")
     return {**own, "shapes": rows}

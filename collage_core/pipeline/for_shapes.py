@@ -7,7 +7,7 @@ document has ``shapes``, and whose plan has the plans of all (`Plan.by_shape`). 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -24,6 +24,7 @@ from ..search.searcher import never
 from . import run as one_shape
 from .apply import make_folder
 from .joint_plan import JointPlan, joint_plan, learn_from_each_other
+from .one_build import OneBuild
 from .ranges import BY_RANGE, ONE_PLAN, Crossover, assign, bisect, is_worth, weighted_total
 from .record import RunRecord
 from .run import Run, finish
@@ -224,14 +225,17 @@ class _Shapes:
         plans = [ShapePlan(name=run.shape.name, weight=run.shape.weight, plan=one.plan) for run, one in both]
         is_built = self.options.out is not None and all(one.document["verify"]["max_rel_error"] is not None for one in found.records)
         between = serve_between(found, self._run) if is_built else Between()
-        more = {"ranges": tuple(between.ranges), "other_shapes": self.options.other_shapes}
+        more = {"ranges": tuple(between.ranges), "other_shapes": self.options.other_shapes, "one_build": self.options.one_build}
         plan = record.plan.model_copy(update={"by_shape": (*plans, *between.filled), **more})
+        one_build: Sequence[OneBuild] = ()
         if self.options.out is not None and is_built:
-            between.drop(build_shaped(self.source, plan, self.options.out))
-            plan = plan.model_copy(update={"ranges": tuple(between.ranges)})
+            shaped = build_shaped(self.source, plan, self.options.out)
+            between.drop(shaped.unbuilt)
+            one_build, plan = shaped.one_build, plan.model_copy(update={"ranges": tuple(between.ranges)})
         for said in between.unserved:
             self.emit(Note(said))
-        document = {**record.document, "shapes": {**shapes_document(found), "between": between.to_json()}}
+        built = {"between": between.to_json(), "one_build": [one.to_json() for one in one_build]}
+        document = {**record.document, "shapes": {**shapes_document(found), **built}}
         record = replace(record, plan=plan, document=document)
         if self.options.out is not None:
             record.save(self.options.out)

@@ -6,7 +6,11 @@ can. Toolchains run in a worker process.
 
 from __future__ import annotations
 
+import statistics
+import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..base.isolation.errors import WorkerError
@@ -19,8 +23,9 @@ from ..model.dynamic_parts import dynamic_parts
 from ..model.onnx_model import OnnxModel
 from ..model.samples.registry import resolve
 from ..options import FALL_BACK
+from ..rewrite.common_packages import put_back, put_packages
 from ..rewrite.plan import Plan, RangePlan, ShapePlan
-from ..rewrite.runtime.artifact_calls import describe_artifact, run_artifact
+from ..rewrite.runtime.artifact_calls import describe_artifact, run_artifact, time_artifact
 from ..rewrite.runtime.manifest import PartitionEntry
 from ..rewrite.runtime.shaped_artifact import run_dynamic
 from ..rewrite.runtime.shaped_manifest import FALLBACK, RANGES, RangeEntry
@@ -30,13 +35,24 @@ from ..toolchains.reasons import one_line
 from .apply import check_accuracy
 from .assemble_and_verify import BUILD_TIMEOUT_S, RUN_TIMEOUT_S
 from .discover import load_as_planned
+from .one_build import FIXED, OneBuild, of_one_plan, on_toolchains
 
 
-def build_shaped(source: str | Path, plan: Plan, out: Path) -> dict[int, str]:
+@dataclass(frozen=True)
+class Shaped:
+    """The builds besides the artifacts of single shapes.
+
+    Attributes:
+        unbuilt: The ranges of several partitions that could not be built for any size, by index, and why: the artifact does not serve them.
+        one_build: The shapes that may have builds in common; none unless the plan asks for that.
+    """
+
+    unbuilt: Mapping[int, str]
+    one_build: Sequence[OneBuild] = ()
+
+
+def build_shaped(source: str | Path, plan: Plan, out: Path) -> Shaped:
     """Make `out` an artifact that serves every shape and range of `plan`, and other shapes where it says so.
-
-    Returns:
-        The ranges of several partitions that could not be built for any size, by index, and why: the artifact does not serve them.
 
     Raises:
         CollageError: the model cannot be built for any shape on one of the targets that should take it as a whole.
@@ -59,6 +75,7 @@ def build_shaped(source: str | Path, plan: Plan, out: Path) -> dict[int, str]:
                         left.unlink()
             fallback = builder.build(FALL_BACK, FALLBACK, [own]) if plan.other_shapes == FALL_BACK else None
             about = {"model": {"name": own.name, "fixed": own.fixed}, "accuracy": plan.accuracy}
+            one_build = builder.build_once() if plan.one_build else []
             dynamic = [*(part for one in ranges for part in one.parts), *([fallback] if fallback else [])]
             is_changed = builder.share_weights(dynamic)
             write_shaped(out, [(one.name, one.weight) for one in plan.by_shape], about, builder.threads, ranges, fallback)
@@ -67,7 +84,7 @@ def build_shaped(source: str | Path, plan: Plan, out: Path) -> dict[int, str]:
                 builder.verify_shape(number)
         except WorkerError as error:
             raise CollageError(f"the artifact for several shapes failed: {one_line(error)}", "", "toolchain") from error
-    return unbuilt
+    return Shaped(unbuilt, one_build)
 
 
 class _Builder:
@@ -128,6 +145,49 @@ class _Builder:
             inputs = model.seeded_inputs()
             got = self._worker.call(run_dynamic, str(self._out), built, self.threads, inputs, timeout_s=RUN_TIMEOUT_S)
             check_accuracy({"max_rel_error": largest_error(got, model.reference(inputs))}, self._plan.accuracy)
+
+    def build_once(self) -> list[OneBuild]:
+        """Let shapes of one plan have one build of each partition whose toolchain takes any shape."""
+        rows = []
+        for group in of_one_plan(self._plan.by_shape):
+            with tempfile.TemporaryDirectory(dir=self._out, prefix=".one-build-") as scratch:
+                try:
+                    built = self._built_for_all(self._plan.by_shape[group[0]], Path(scratch))
+                except (CollageError, WorkerError) as error:
+                    rows += [OneBuild(self._plan.by_shape[number].name, reason=one_line(error)) for number in group]
+                else:
+                    rows += [self._with_built(number, built, Path(scratch)) for number in group]
+        return rows
+
+    def _built_for_all(self, one: ShapePlan, scratch: Path) -> list[PartitionEntry]:
+        """Build the partitions of a plan for any shape, as far as their toolchains do that, with their packages in `scratch`."""
+        model, parts = self._model_of(one), on_toolchains(one.plan)
+        whole, built = self._dynamic(model), list[PartitionEntry]()
+        for index, part in [(0, whole)] if len(parts) == 1 else dynamic_parts(whole, model, [part.names for part in parts]):
+            given = parts[index].target, self.threads, str(scratch), f"{index:03d}.bin", parts[index].id, parts[index].names
+            with suppress(CollageError, WorkerError):
+                built.append(self._worker.call(build_dynamic, part, *given, timeout_s=BUILD_TIMEOUT_S))
+        return built
+
+    def _with_built(self, number: int, built: Sequence[PartitionEntry], scratch: Path) -> OneBuild:
+        """Put what was built for all shapes into the artifact of one, if it computes the same there, and time it beside what was there."""
+        name, folder, kept = self._plan.by_shape[number].name, self._out / folder_of(number), scratch / f"{number:03d}"
+        kept.mkdir()
+        own_s = self._seconds(folder)
+        put = put_packages(folder, built, scratch, kept)
+        if not put:
+            return OneBuild(name, reason=FIXED)
+        try:
+            self.verify_shape(number)
+            return OneBuild(name, tuple(put), own_s, self._seconds(folder))
+        except (CollageError, WorkerError) as error:
+            put_back(folder, put, kept)
+            return OneBuild(name, reason=one_line(error))
+
+    def _seconds(self, folder: Path) -> float:
+        """Return the median seconds of an inference of the artifact of one shape."""
+        inputs = self._worker.call(describe_artifact, folder, timeout_s=RUN_TIMEOUT_S)["seeded"]
+        return statistics.median(self._worker.call(time_artifact, folder, inputs, timeout_s=RUN_TIMEOUT_S))
 
     def share_weights(self, dynamic: Sequence[PartitionEntry]) -> bool:
         """Let the packages of all shapes, and of the whole model, share their weights; return whether they do."""

@@ -41,7 +41,7 @@ class ShapesToPlan:
         count = len(self.shapes)
         share = {name: getattr(options, name) / count for name in ("budget_s", "tune_s") if getattr(options, name) is not None}
         shapes = {**options.shapes, **shape.shapes} if shape.inputs is None else options.shapes
-        return replace(options, shapes=shapes, shapes_from=(), other_shapes=REFUSE, inputs=shape.inputs, out=out, **share)
+        return replace(options, shapes=shapes, shapes_from=(), other_shapes=REFUSE, one_build=False, inputs=shape.inputs, out=out, **share)
 
 
 def shapes_to_plan(source: str | Path, options: Options) -> ShapesToPlan:

@@ -113,6 +113,7 @@ class Plan(_PlanPart):
         by_shape: Where several shapes were planned for, the plan of each; this one is then that of one of them.
         ranges: Sizes between those of `by_shape` that are served by the model built for any size.
         other_shapes: What the artifact does with a shape that is not among them (`Options.other_shapes`).
+        one_build: Shapes of one plan have builds in common where toolchains take any shape (`Options.one_build`).
     """
 
     schema_version: Literal[1] = Field(alias="schema", default=1)
@@ -131,6 +132,7 @@ class Plan(_PlanPart):
     by_shape: tuple[ShapePlan, ...] = ()
     ranges: tuple[RangePlan, ...] = ()
     other_shapes: Literal["error", "onnxruntime"] = "error"
+    one_build: bool = False
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 
@@ -240,7 +242,7 @@ class ShapePlan(_PlanPart):
 
 Plan.model_rebuild()
 
-ONE_SHAPE: Mapping[str, Any] = {"by_shape": (), "ranges": (), "other_shapes": "error"}
+ONE_SHAPE: Mapping[str, Any] = {"by_shape": (), "ranges": (), "other_shapes": "error", "one_build": False}
 """Fields of a plan for one shape."""
 
 

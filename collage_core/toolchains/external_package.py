@@ -100,3 +100,10 @@ def found_in(package: bytes, folder: Path) -> bytes:
         return package
     there = folder.resolve()
     return moved(package, lambda where: where._replace(path=there / where.path))
+
+
+def with_file_numbers(package: bytes) -> bytes:
+    """Return `package` with each file named by its number on disk, so that two are equal whose files are links to the same."""
+    if not is_external(package):
+        return package
+    return moved(package, lambda where: where._replace(path=Path(*map(str, (where.path.stat().st_dev, where.path.stat().st_ino)))))

@@ -6,13 +6,15 @@ and `load` import openvino.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import metadata, util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -21,7 +23,7 @@ from ..graph.dataflow_graph import Tensor
 from ..model.base import SubModel, may_name_files
 from .base import Availability, Kernel, Toolchain, ToolchainError, unbound_outputs
 from .buffers import array_at, buffer_dtype
-from .external_package import is_external, make_package, onnx_of
+from .external_package import is_external, make_package, onnx_of, with_file_numbers
 from .reasons import one_line
 from .wrong_calls import openvino_refusal
 
@@ -60,14 +62,13 @@ class OpenVinoToolchain(Toolchain):
     def build(self, model: SubModel, threads: int) -> bytes:
         if may_name_files(model.onnx):
             return make_package(model.onnx)  # An exported model would hold the weights, so this one is compiled when it is loaded.
-        compiled, _ = self._compiled(model.onnx, threads, {})
+        loaded = self._compiled(model.onnx, threads, {})
         try:
-            return compiled.export_model().getvalue()
+            return loaded.compiled.export_model().getvalue()
         except Exception as error:  # any exception of the toolchain is its reason
             raise ToolchainError("build", reason(error)) from error
 
-    def _compiled(self, onnx: bytes, threads: int, further: Mapping[str, Any]) -> tuple[Any, list[np.ndarray]]:
-        """Return the compiled model, and the maps of weights that must outlive it."""
+    def _compiled(self, onnx: bytes, threads: int, further: Mapping[str, Any]) -> _Loaded:
         try:
             read, maps = _read(onnx)
         except Exception as error:  # as above
@@ -81,15 +82,25 @@ class OpenVinoToolchain(Toolchain):
 
             for weights in maps:
                 release_pages(weights)  # Kernels have copies in their own order.
-        return compiled, maps
+        return _Loaded(compiled, tuple(maps))
 
     def load(self, package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int) -> Kernel:
-        if is_external(package):
-            compiled, maps = self._compiled(onnx_of(package), threads, {})
-            return _Kernel(compiled, inputs, outputs, maps)
+        key = hashlib.blake2b(with_file_numbers(package)).hexdigest(), threads, self.precision_hint
+        loaded = _for_any_shape.get(key)
+        if loaded is None:
+            loaded = self._loaded(package, threads)
+            if any(port.partial_shape.is_dynamic for port in loaded.compiled.inputs):
+                _for_any_shape[key] = loaded
         try:
-            compiled = _core().import_model(package, "CPU", _config(threads, self.precision_hint))
-            return _Kernel(compiled, inputs, outputs)
+            return _Kernel(loaded, inputs, outputs)
+        except Exception as error:  # as above
+            raise ToolchainError("build", reason(error)) from error
+
+    def _loaded(self, package: bytes, threads: int) -> _Loaded:
+        if is_external(package):
+            return self._compiled(onnx_of(package), threads, {})
+        try:
+            return _Loaded(_core().import_model(package, "CPU", _config(threads, self.precision_hint)))
         except Exception as error:  # as above
             raise ToolchainError("build", reason(error)) from error
 
@@ -105,7 +116,7 @@ class OpenVinoToolchain(Toolchain):
 
     def open_native(self, path: Path, inputs: Sequence[Tensor], outputs: Sequence[Tensor], settings: Mapping[str, Any]) -> Kernel:
         try:
-            return _Kernel(_core().compile_model(path, "CPU", dict(settings)), inputs, outputs)
+            return _Kernel(_Loaded(_core().compile_model(path, "CPU", dict(settings))), inputs, outputs)
         except Exception as error:  # as above
             raise ToolchainError("build", reason(error)) from error
 
@@ -114,8 +125,8 @@ class OpenVinoToolchain(Toolchain):
         from .profiling import labelled, node_times, watched_runs
 
         named = labelled(model)
-        compiled, maps = self._compiled(named.onnx, threads, {"PERF_COUNT": True})
-        kernel, counters = _Kernel(compiled, named.inputs, named.outputs, maps), Counters()
+        loaded = self._compiled(named.onnx, threads, {"PERF_COUNT": True})
+        kernel, counters = _Kernel(loaded, named.inputs, named.outputs), Counters()
         kernel.bind(inputs, unbound_outputs(named))
 
         def run() -> None:
@@ -123,7 +134,7 @@ class OpenVinoToolchain(Toolchain):
             counters.add(kernel.performance_counts())
 
         watched_runs(run)
-        return node_times(named, counters.steps(compiled.get_runtime_model()))
+        return node_times(named, counters.steps(loaded.compiled.get_runtime_model()))
 
 
 class OpenVinoBf16Toolchain(OpenVinoToolchain):
@@ -148,13 +159,25 @@ def _has_bfloat16() -> bool:
     return has_any("avx512_bf16", "amx_bf16", "bf16")
 
 
-class _Kernel:
-    """An infer request whose tensors use the caller's buffers; OpenVINO allocates outputs of open shape. It keeps the `maps` of weights."""
+@dataclass(frozen=True, eq=False)
+class _Loaded:
+    """A compiled model, and the maps of weights that must outlive it."""
 
-    def __init__(self, compiled: Any, inputs: Sequence[Tensor], outputs: Sequence[Tensor], maps: Sequence[np.ndarray] = ()):
-        self._maps = tuple(maps)
-        self._request = compiled.create_infer_request()
-        self._ports = _ports(compiled.inputs, inputs)
+    compiled: Any
+    maps: tuple[np.ndarray, ...] = ()
+
+
+_for_any_shape: WeakValueDictionary[tuple[str, int, str], _Loaded] = WeakValueDictionary()
+"""Digest of a package, threads and precision → the compiled model for any shape that kernels have: another kernel shares its weights."""
+
+
+class _Kernel:
+    """An infer request whose tensors use the caller's buffers; OpenVINO allocates outputs of open shape."""
+
+    def __init__(self, loaded: _Loaded, inputs: Sequence[Tensor], outputs: Sequence[Tensor]):
+        self._loaded = loaded
+        self._request = loaded.compiled.create_infer_request()
+        self._ports = _ports(loaded.compiled.inputs, inputs)
         self._dtypes = [tensor.type.dtype for tensor in outputs]
         self._buffers: tuple[np.ndarray | None, ...] = ()
 

@@ -18,7 +18,7 @@ _PREFIXES = (
     *("ORT_", "ONNX", "TVM_", "OV_", "OPENVINO_", "NCNN_", "CUDA_", "NVIDIA_", "TRT_", "TENSORRT_", "VK_"),
 )
 DEFAULTS = {"OPENBLAS_THREAD_TIMEOUT": "17"}
-"""Set where the user has not. The threads of numpy's OpenBLAS begin with its import, and each would use its core for a tenth of a second."""
+"""Set where the user has not: the threads of numpy's OpenBLAS begin with its import, and each would keep its core busy for 0.1 s."""
 DATABASE = "COLLAGE_COSTS"
 """Names the cost database, perhaps with a password: only a worker that opens it gets it (`database_access`)."""
 

@@ -12,7 +12,7 @@ from collage_core.model import external_weights
 from collage_core.model.base import SubModel, may_name_files
 from collage_core.model.onnx_model import OnnxModel, load_model
 from collage_core.toolchains.base import Toolchain, ToolchainError, unbound_outputs
-from collage_core.toolchains.external_package import found_in, is_external, moved, slices_of
+from collage_core.toolchains.external_package import found_in, is_external, moved, slices_of, with_file_numbers
 from collage_core.toolchains.registry import get
 from tests.helpers.large_models import Sizes, write_transformer
 
@@ -97,6 +97,19 @@ def test_a_package_is_found_in_the_folder_of_its_artifact(large: OnnxModel, tmp_
     assert {where.path for where in slices_of(found_in(relative, tmp_path))} == {tmp_path / "weights.bin"}
     assert found_in(b"any other package", tmp_path) == b"any other package"
     assert slices_of(found_in(package, tmp_path / "other")) == slices_of(package)
+
+
+def test_packages_whose_files_are_links_to_the_same_are_equal(large: OnnxModel, tmp_path: Path):
+    package = get("onnxruntime").build(whole(large), 1)
+    weights = slices_of(package)[0].path
+    (tmp_path / "linked.bin").hardlink_to(weights)
+    (tmp_path / "copied.bin").write_bytes(weights.read_bytes())
+    linked, copied = (
+        moved(package, lambda where, name=name: where._replace(path=tmp_path / name)) for name in ("linked.bin", "copied.bin")
+    )
+    assert linked != package
+    assert with_file_numbers(linked) == with_file_numbers(package) != with_file_numbers(copied)
+    assert with_file_numbers(b"any other package") == b"any other package"
 
 
 @pytest.mark.skipif(not get("tvm").availability().usable, reason=get("tvm").availability().reason)
