@@ -36,7 +36,7 @@ test: setup chromium postgres ## all that must pass before a commit
 test-long: setup chromium postgres torch docs-generator ## the tests that take long: whole runs, kills in all phases, fleets, all examples
 	COLLAGE_TEST_EXAMPLES=all $(PYTEST_SPREAD) -n 3 -m "(long or examples) and not slow" $(PYTEST)
 
-slow: setup ## every toolchain on all node tests of ONNX and many random models; then damaged input for each border, a minute each
+slow: setup ## every toolchain on all node tests of ONNX and many random models, whole runs without a hurry; then damaged input, a minute a border
 	$(PYTEST_SPREAD) -n 2 -m slow $(PYTEST)
 	$(BIN)/python -m tests.fuzz $(FUZZ)
 

@@ -41,7 +41,7 @@ AS_A_USER = (collage, "tvm,onnxruntime,openvino")
 
 @pytest.fixture(
     scope="module",
-    params=[(brief_collage, "tvm,onnxruntime"), pytest.param(AS_A_USER, marks=pytest.mark.long)],
+    params=[(brief_collage, "tvm,onnxruntime"), pytest.param(AS_A_USER, marks=pytest.mark.slow)],
     ids=["briefly", "as a user"],
 )
 def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, dict[str, Any]]:

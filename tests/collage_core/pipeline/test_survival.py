@@ -60,7 +60,7 @@ GROUPS = {
     ("run", "group"),
     [
         pytest.param(collage, ONE_OF_EACH, id="one of each", marks=pytest.mark.long),
-        *(pytest.param(brief_collage, group, id=name, marks=pytest.mark.long) for name, group in GROUPS.items()),
+        *(pytest.param(brief_collage, group, id=name, marks=pytest.mark.slow) for name, group in GROUPS.items()),
     ],
 )
 def test_run_finishes_and_each_that_misbehaves_is_named(

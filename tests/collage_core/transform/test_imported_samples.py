@@ -42,6 +42,9 @@ TAILED = ["retinanet", "ssd300", "yolov4_tiny"]
 COMPILED = [*TAKEN, "yolov4_tiny"]
 """Those whose modules TVM's default pipeline compiles. It compiles neither that of `retinanet` nor that of `ssd300`, partitioned or not;
 of the boxes that are selected in the latter, the importer keeps as many as there could be, those behind the last one uninitialised."""
+TARGETS = ("onnxruntime", "openvino")
+ONE_EACH = (("onnxruntime", "bert"), ("openvino", "gpt2"), ("onnxruntime", "squeezenet"), ("openvino", "mini_mnist"))
+"""Target and sample; the same samples with the other target take minutes."""
 MOST_APART = 2e-2
 """Farthest that TVM and ONNX Runtime may be from each other on a whole sample: quantised ones round ties apart."""
 
@@ -68,10 +71,14 @@ def test_a_tail_that_is_no_tensor_algebra_stays_with_tvm(name: str) -> None:
     assert len(onnx.ModelProto.FromString(region.onnx).graph.node) > 100
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("name", ["mini_mnist", "squeezenet", "gpt2", "bert"])
-@pytest.mark.parametrize("target", ["onnxruntime", "openvino"])
-def test_a_partitioned_module_computes_what_the_module_computes(name: str, target: str) -> None:
+@pytest.mark.parametrize(
+    ("target", "name"),
+    [
+        *(pytest.param(*case, marks=pytest.mark.long) for case in ONE_EACH),
+        *(pytest.param(other, name, marks=pytest.mark.slow) for target, name in ONE_EACH for other in TARGETS if other != target),
+    ],
+)
+def test_a_partitioned_module_computes_what_the_module_computes(target: str, name: str) -> None:
     """Half of the nodes are the target's and the rest TVM's, so that every kind of edge is crossed."""
     model, module = imported(name)
     names = nodes_of(module)
