@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 
+from ...base.isolation.light_imports import spare
 from .protocol import ASK, PUT
 from .request_handler import RequestHandler
 
@@ -26,6 +27,7 @@ def main(descriptor: int, name: str) -> None:
     """Serve one connection that comes over the inherited socket `descriptor`; never returns."""
     os.set_inheritable(descriptor, False)
     control = socket.socket(fileno=descriptor)
+    spare()
     import tvm.rpc
     import tvm_ffi
 

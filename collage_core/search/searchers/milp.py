@@ -198,10 +198,13 @@ class Program:
         return matrix, np.array([row[2] for row in rows]), np.array([row[3] for row in rows])
 
     def _limit(self, measure: int, most: int) -> tuple[list[int], list[float], float, float]:
-        """Return a row: no more than `most` of a measure, and half a step more, so that the limit itself is safely inside."""
+        """Return a row: no more than `most` of a measure. Where factors are no whole numbers, a little more, so that `most` is inside.
+
+        Half a step more between whole numbers would be as right, but HiGHS's presolve then finds some programs infeasible that are not.
+        """
         unit, scale = self._units[measure], self._scale(measure)
         used = [(column, factor // unit * scale) for column, factor in enumerate(self._cover.factors[measure]) if factor]
-        room = max(0.5 * scale, 1e-6)
+        room = 0.0 if scale == 1.0 else max(0.5 * scale, 1e-6)
         return [column for column, _ in used], [factor for _, factor in used], -np.inf, most // unit * scale + room
 
     def _scale(self, measure: int) -> float:

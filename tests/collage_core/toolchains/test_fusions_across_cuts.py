@@ -42,7 +42,7 @@ def int8_layers(model: SubModel) -> int:
     """How many convolutions and products OpenVINO computes in 8 bits."""
     toolchain = get("openvino")
     assert isinstance(toolchain, OpenVinoToolchain)
-    found = (operation.get_rt_info() for operation in toolchain._compiled(model.onnx, 1, {})[0].get_runtime_model().get_ops())
+    found = (operation.get_rt_info() for operation in toolchain._compiled(model.onnx, 1, {}).compiled.get_runtime_model().get_ops())
     told = [(info["layerType"].astype(str), info["runtimePrecision"].astype(str)) for info in found]
     return sum(kind in ("Convolution", "FullyConnected") and precision in ("i8", "u8") for kind, precision in told)
 

@@ -74,6 +74,18 @@ def test_a_ladder_by_hand() -> None:
     assert found.is_complete
 
 
+def test_a_plan_that_moves_nothing_is_found_below_one_that_moves_a_byte() -> None:
+    """HiGHS's presolve said that there is none while the limit of bytes was half a byte more."""
+    problem = small(
+        [(0, (), 0), (1, (2,), 1), (2, (3,), 1), (3, (), 0)],
+        [((0,), "a", 0), ((1,), "c", 0), ((2,), "a", 0), ((2,), "c", 0), ((3,), "c", 0), ((2, 3), "a", 0)],
+        transitions={("c", "c"): Transition(1, 1)},
+    )
+    found = pareto(problem, range(6))
+    assert listed(found) == undominated(problem) == [(0, 1), (4, 0)]
+    assert found.is_complete
+
+
 def test_where_one_plan_is_best_in_both_there_is_one() -> None:
     found = pareto(CROSSED, range(6))
     assert listed(found) == [(21, 0)]
