@@ -40,7 +40,7 @@ SAMPLED_S = 0.05
 WORKER = "isolation.child"
 """Part of the command of a worker process."""
 MIB, GB = 2**20, 1e9
-OPEN = "import sys; from collage_server.worker.load_model import load; print(load(sys.argv[1], None, {}, {}, sys.argv[2])['nodes'])"
+OPEN = "import sys; from collage_server.worker.load_model import load; print(load(sys.argv[1], None, {}, {}, None, sys.argv[2])['nodes'])"
 
 
 @dataclass

@@ -30,6 +30,13 @@ def test_the_nodes_of_a_layer_are_those_that_the_model_has(tmp_path: Path):
     assert bench_size.on_disk(tmp_path) < data.st_size
 
 
+def test_a_process_opens_a_model_as_the_page_does(tmp_path: Path):
+    path = write_transformer(tmp_path, Sizes(layers=1, width=64))
+    (tmp_path / "out").mkdir()
+    output, _, _ = bench_size.run([sys.executable, "-c", bench_size.OPEN, str(path), str(tmp_path / "out")], tmp_path, {})
+    assert int(output) == bench_size.NODES_A_LAYER + 1
+
+
 def test_a_process_is_sampled_until_it_ends(tmp_path: Path):
     code = "import time; data = bytearray(300 << 20); open('file', 'wb').write(bytes(1 << 20)); time.sleep(0.5); print('made')"
     output, seconds, seen = bench_size.run([sys.executable, "-c", f"import os; os.chdir({str(tmp_path)!r}); {code}"], tmp_path, {})

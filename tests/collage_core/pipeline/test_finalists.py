@@ -175,6 +175,9 @@ def test_one_sentence_says_what_decided() -> None:
     assert decision_text(document("sum", 1.0, 1.0, {**other, "is_plan": True})) == (
         "the sum of the costs decided: no other plan was measured whole"
     )
+    assert decision_text(document("whole", 1.0, 1.0, other)) == (
+        "measuring the whole decided for the plan of the least sum: measured whole, the next plan is 20.0% slower"
+    ), "over several shapes another one was to take its place"
     assert decision_text(document("sum", 1.0, None, other)) == ""
     assert decision_text({"verify": {"measured_s": 1.0}}) == "", "a record of an older version"
 
