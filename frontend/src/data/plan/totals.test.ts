@@ -50,6 +50,7 @@ describe("decisionText", () => {
     expect(decisionText({ ...run, decided_by: "sum", alternatives: next })).toBe("The sum of the costs decided: measured whole, the next plan is 25.0 % slower.");
     const faster = [measured("rival 1", "rival", 2e-3, 1.96e-3)];
     expect(decisionText({ ...run, decided_by: "sum", alternatives: faster })).toMatch(/next plan is 2\.0 % faster, which is not enough to tell the two apart\.$/);
+    expect(decisionText({ ...run, alternatives: next })).toBe("Measuring the whole decided for the plan of the least sum: measured whole, the next plan is 25.0 % slower.");
     expect(decisionText({ ...run, decided_by: "sum", alternatives: next.slice(1) })).toBe("The sum of the costs decided: no other plan was measured whole.");
   });
 

@@ -61,18 +61,21 @@ export function decisionText(run: RunSnapshot): string {
   const planS = measuredBeside(run)?.seconds ?? null;
   if (decided_by === null || plan === null || planS === null) return "";
   const others = alternatives.filter((one) => !one.is_plan && one.measured_s !== null);
-  if (decided_by === "sum") {
-    const next = Math.min(...others.map((one) => one.measured_s ?? Infinity));
-    const text = "The sum of the costs decided";
-    if (others.length === 0) return `${text}: no other plan was measured whole.`;
-    const apart = next < planS ? ", which is not enough to tell the two apart" : "";
-    return `${text}: measured whole, the next plan is ${percent(next, planS, "slower", "faster")}${apart}.`;
-  }
+  if (decided_by === "sum") return `The sum of the costs decided: ${nextText(others, planS, ", which is not enough to tell the two apart")}.`;
   if (decided_by === "given") return givenText(alternatives, planS);
   const searched = alternatives.find((one) => one.kind === "search");
-  const text = `Measuring the whole decided: the sum of this plan is ${percent(plan.total_s, searched?.total_s ?? null, "above", "below")} the least`;
-  if (!searched || searched.measured_s === null) return `${text}, but the plan of the least sum is out: ${searched?.reason ?? "it was not measured"}.`;
+  // Over several shapes another plan was to take its place, which is no faster here.
+  if (!searched) return `Measuring the whole decided for the plan of the least sum: ${nextText(others, planS)}.`;
+  const text = `Measuring the whole decided: the sum of this plan is ${percent(plan.total_s, searched.total_s, "above", "below")} the least`;
+  if (searched.measured_s === null) return `${text}, but the plan of the least sum is out: ${searched.reason}.`;
   return `${text}, but measured whole the plan of the least sum is ${percent(searched.measured_s, planS, "slower", "faster")} (${duration(searched.measured_s)}).`;
+}
+
+/** How far the fastest of the other plans is from the plan, measured whole; with `unsure` at the end where it is faster. */
+function nextText(others: RunSnapshot["alternatives"], planS: number, unsure = ""): string {
+  if (others.length === 0) return "no other plan was measured whole";
+  const next = Math.min(...others.map((one) => one.measured_s ?? Infinity));
+  return `measured whole, the next plan is ${percent(next, planS, "slower", "faster")}${next < planS ? unsure : ""}`;
 }
 
 /** The words for a plan that the user gave, beside which the plan of the run was measured. */
