@@ -56,12 +56,17 @@ def in_order(outputs: Arrays) -> Arrays:
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("one_build", [False, True], ids=["a build a shape", "one build"])
 @pytest.mark.parametrize("name", DYNAMIC)
-def test_50_inputs_of_several_shapes_are_right(name: str, tmp_path: Path) -> None:
+def test_50_inputs_of_several_shapes_are_right(name: str, one_build: bool, tmp_path: Path) -> None:
     model, out = DYNAMIC[name], tmp_path / "out"
     path = write(tmp_path, model.make())
-    partition(path, targets=TARGETS, costs=mixed, shapes=model.shapes, other_shapes="onnxruntime", out=out)
+    options = {"other_shapes": "onnxruntime", "one_build": one_build}
+    record = partition(path, targets=TARGETS, costs=mixed, shapes=model.shapes, out=out, **options)
     assert {*TARGETS} <= targets_in(out / "shapes")
+    rows = record.document["shapes"]["one_build"]
+    assert bool(rows) is one_build
+    assert all(row["partitions"] and not row["reason"] for row in rows)
     artifact, wanted = open_artifact(out), whole(path)
     assert isinstance(artifact, ShapedArtifact)
     shapes, served = set(), set()
