@@ -150,12 +150,11 @@ class Options:
         if self.other_shapes not in OTHER_SHAPES:
             said = f"unknown answer to other shapes {self.other_shapes!r}"
             raise CollageError(said, f"choose one of {', '.join(OTHER_SHAPES)}", "bad_option")
+        several = "say several: --shape ids=1,{16,64}, or --shapes-from FILES"
         if self.other_shapes != REFUSE and not self.plans_shapes:
-            said = f"--other-shapes is {self.other_shapes!r}, and one shape is planned for"
-            raise CollageError(said, "say several: --shape ids=1,{16,64}, or --shapes-from FILES", "bad_option")
+            raise CollageError(f"--other-shapes is {self.other_shapes!r}, and one shape is planned for", several, "bad_option")
         if self.one_build and not self.plans_shapes:
-            said = "--one-build is about several shapes, and one shape is planned for"
-            raise CollageError(said, "say several: --shape ids=1,{16,64}, or --shapes-from FILES", "bad_option")
+            raise CollageError("--one-build is about several shapes, and one shape is planned for", several, "bad_option")
         if self.shapes_from and not is_fixed(self.shapes):
             raise CollageError("--shape and --shapes-from both give several sizes", "leave one of them out", "bad_option")
         if self.inputs is not None and self.plans_shapes:

@@ -233,10 +233,11 @@ def decision_text(document: Mapping[str, Any]) -> str:
         beside = next(row for row in rows if not row["is_plan"])
         text = "the plan was given, and not searched for"
         return f"{text}: measured whole, {beside['name']} is {_percent(beside['measured_s'], plan_s, 'slower', 'faster')}"
+    others = [row["measured_s"] for row in rows if row["measured_s"] is not None and not row["is_plan"]]
     if document["decided_by"] == "whole":
         searched = next((row for row in rows if row["kind"] == SEARCHED), None)
         if searched is None:  # Over several shapes another plan was to take its place, which is no faster here.
-            return f"measuring the whole decided for the plan of the least sum: {_next_plan(rows, plan_s)}"
+            return f"measuring the whole decided for the plan of the least sum: {_next_plan(others, plan_s)}"
         sums = _percent(document["plan"]["total_s"], searched["total_s"], "above", "below")
         text = f"measuring the whole decided: this plan's sum is {sums} the least, but"
         if searched["measured_s"] is None:
@@ -245,21 +246,15 @@ def decision_text(document: Mapping[str, Any]) -> str:
         if searched["measured_s"] <= plan_s * (1 + TIE) and len(searched["partitions"]) > len(document["plan"]["partitions"]):
             return f"{text} measured whole the two are equally fast (that of the least sum is {whole}), and this one has fewer partitions"
         return f"{text} measured whole the plan of the least sum is {whole}"
-    said = f"the sum of the costs decided: {_next_plan(rows, plan_s)}"
-    is_least = all(row["measured_s"] >= plan_s for row in _measured_others(rows))
-    return said if is_least else f"{said}, which is not enough to tell the two apart"
+    return f"the sum of the costs decided: {_next_plan(others, plan_s, ', which is not enough to tell the two apart')}"
 
 
-def _next_plan(rows: Sequence[Mapping[str, Any]], plan_s: float) -> str:
-    """Return how far the fastest of the other plans is from the plan, measured whole."""
-    others = [row["measured_s"] for row in _measured_others(rows)]
+def _next_plan(others: Sequence[float], plan_s: float, unsure: str = "") -> str:
+    """Return how far the fastest of the other plans is from the plan, measured whole; with `unsure` at the end where it is faster."""
     if not others:
         return "no other plan was measured whole"
-    return f"measured whole, the next plan is {_percent(min(others), plan_s, 'slower', 'faster')}"
-
-
-def _measured_others(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    return [row for row in rows if row["measured_s"] is not None and not row["is_plan"]]
+    text = f"measured whole, the next plan is {_percent(min(others), plan_s, 'slower', 'faster')}"
+    return f"{text}{unsure}" if min(others) < plan_s else text
 
 
 def _percent(value: float | None, base: float | None, more: str, less: str) -> str:

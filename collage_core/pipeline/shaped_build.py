@@ -13,6 +13,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from ..base.isolation.errors import WorkerError
 from ..base.isolation.worker import Worker
 from ..errors import CollageError
@@ -118,8 +120,7 @@ class _Builder:
         parts = []
         for index, part in dynamic_parts(whole, models[0], [placed.names for placed in one.partitions]):
             placed, package = one.partitions[index], f"{RANGES}/{number:03d}_{index:02d}.bin"
-            given = placed.target, self.threads, str(self._out), package, f"{number}.{index}", placed.names
-            parts.append(self._worker.call(build_dynamic, part, *given, timeout_s=BUILD_TIMEOUT_S))
+            parts.append(self._build_dynamic(part, placed.target, self._out, package, f"{number}.{index}", placed.names))
         entry = RangeEntry(one.first, one.last, tuple(parts), whole.inputs, tuple(tensor.name for tensor in whole.outputs))
         ends = [self._at(shapes) for shapes in (one.first, one.last) if all(_shapes_of(model) != shapes for model in models)]
         self._check(entry, [*models, *ends])
@@ -127,9 +128,16 @@ class _Builder:
 
     def build(self, target: str, package: str, models: Sequence[OnnxModel]) -> PartitionEntry:
         """Build the whole model on `target` as `package`, and compare it with the reference at the shapes of `models`."""
-        given = self._dynamic(models[0]), target, self.threads, str(self._out), package
-        entry: PartitionEntry = self._worker.call(build_dynamic, *given, timeout_s=BUILD_TIMEOUT_S)
+        entry = self._build_dynamic(self._dynamic(models[0]), target, self._out, package)
         self._check(entry, models)
+        return entry
+
+    def _build_dynamic(
+        self, model: SubModel, target: str, folder: Path, package: str, id: str = "", nodes: Sequence[str] = ()
+    ) -> PartitionEntry:
+        """Build a model for any shape as `build_dynamic` does, in the worker."""
+        given = model, target, self.threads, str(folder), package, id, nodes
+        entry: PartitionEntry = self._worker.call(build_dynamic, *given, timeout_s=BUILD_TIMEOUT_S)
         return entry
 
     def _dynamic(self, at_one: OnnxModel) -> SubModel:
@@ -164,30 +172,38 @@ class _Builder:
         model, parts = self._model_of(one), on_toolchains(one.plan)
         whole, built = self._dynamic(model), list[PartitionEntry]()
         for index, part in [(0, whole)] if len(parts) == 1 else dynamic_parts(whole, model, [part.names for part in parts]):
-            given = parts[index].target, self.threads, str(scratch), f"{index:03d}.bin", parts[index].id, parts[index].names
+            placed = parts[index]
             with suppress(CollageError, WorkerError):
-                built.append(self._worker.call(build_dynamic, part, *given, timeout_s=BUILD_TIMEOUT_S))
+                built.append(self._build_dynamic(part, placed.target, scratch, f"{index:03d}.bin", placed.id, placed.names))
         return built
 
     def _with_built(self, number: int, built: Sequence[PartitionEntry], scratch: Path) -> OneBuild:
         """Put what was built for all shapes into the artifact of one, if it computes the same there, and time it beside what was there."""
         name, folder, kept = self._plan.by_shape[number].name, self._out / folder_of(number), scratch / f"{number:03d}"
         kept.mkdir()
-        own_s = self._seconds(folder)
-        put = put_packages(folder, built, scratch, kept)
+        inputs = self._seeded(folder)
+        own_s = self._seconds(folder, inputs)
+        try:
+            put = put_packages(folder, built, scratch, kept)
+        except OSError as error:
+            return OneBuild(name, reason=error.strerror or str(error))
         if not put:
             return OneBuild(name, reason=FIXED)
         try:
             self.verify_shape(number)
-            return OneBuild(name, tuple(put), own_s, self._seconds(folder))
+            return OneBuild(name, tuple(put), own_s, self._seconds(folder, inputs))
         except (CollageError, WorkerError) as error:
             put_back(folder, put, kept)
             return OneBuild(name, reason=one_line(error))
 
-    def _seconds(self, folder: Path) -> float:
+    def _seconds(self, folder: Path, inputs: Mapping[str, np.ndarray]) -> float:
         """Return the median seconds of an inference of the artifact of one shape."""
-        inputs = self._worker.call(describe_artifact, folder, timeout_s=RUN_TIMEOUT_S)["seeded"]
         return statistics.median(self._worker.call(time_artifact, folder, inputs, timeout_s=RUN_TIMEOUT_S))
+
+    def _seeded(self, folder: Path) -> dict[str, np.ndarray]:
+        """Return the inputs that the artifact of one shape keeps."""
+        seeded: dict[str, np.ndarray] = self._worker.call(describe_artifact, folder, timeout_s=RUN_TIMEOUT_S)["seeded"]
+        return seeded
 
     def share_weights(self, dynamic: Sequence[PartitionEntry]) -> bool:
         """Let the packages of all shapes, and of the whole model, share their weights; return whether they do."""
@@ -197,7 +213,7 @@ class _Builder:
     def verify_shape(self, number: int) -> None:
         """Compare the artifact of a planned shape with the reference once more, on the inputs that it keeps: its packages were changed."""
         plan, folder = self._plan.by_shape[number].plan, self._out / folder_of(number)
-        inputs = self._worker.call(describe_artifact, folder, timeout_s=RUN_TIMEOUT_S)["seeded"]
+        inputs = self._seeded(folder)
         got = self._worker.call(run_artifact, folder, inputs, timeout_s=RUN_TIMEOUT_S)
         want = load_as_planned(plan, self._source, inputs).reference(inputs)
         check_accuracy({"max_rel_error": largest_error(got, want)}, plan.accuracy)

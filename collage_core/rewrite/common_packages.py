@@ -6,6 +6,7 @@ Finished artifacts enter, and packages that were built for any shape; the artifa
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -22,11 +23,16 @@ def put_packages(folder: Path, built: Sequence[PartitionEntry], source: Path, ke
 
     Returns:
         Id of each partition that has another package now → that package.
+
+    Raises:
+        OSError: the disk has no room; the artifact is as it was.
     """
     found = {entry.id: (folder / entry.package, source / one.package) for entry, one in _pairs(read_manifest(folder).called, built)}
-    for id, (path, package) in found.items():
+    for id, (_, package) in found.items():  # All of them first: a disk that is full then has changed nothing.
+        _link(package, kept / f"{id}.new")
+    for id, (path, _) in found.items():
         path.replace(kept / id)
-        os.link(package, path)
+        (kept / f"{id}.new").replace(path)
     _list(folder, [path for path, _ in found.values()])
     return {id: path for id, (path, _) in found.items()}
 
@@ -36,6 +42,14 @@ def put_back(folder: Path, put: Mapping[str, Path], kept: Path) -> None:
     for id, path in put.items():
         (kept / id).replace(path)
     _list(folder, list(put.values()))
+
+
+def _link(file: Path, new: Path) -> None:
+    """Give `file` another name, or copy it where the file system has no hard links."""
+    try:
+        os.link(file, new)
+    except OSError:
+        shutil.copyfile(file, new)
 
 
 def _pairs(called: Sequence[PartitionEntry], built: Sequence[PartitionEntry]) -> Iterator[tuple[PartitionEntry, PartitionEntry]]:

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.isolation.environment import OPENBLAS_IDLE
 from ..graph.dataflow_graph import DataflowGraph, Node
 from ..rules.operators import type_of
 from .base import Availability, ToolchainError
@@ -32,8 +33,6 @@ their costs are measured again."""
 HINT = "pip install scipy, whose wheels bring one, or apt install libopenblas0"
 FUNCTIONS = LibraryFunctions("float32")
 
-IDLE = "17"
-"""An idle thread of OpenBLAS looks for work for two to the power of this many cycles, some 50 microseconds, before it sleeps."""
 CALLS_IN_C = Path(__file__).with_name("blas_calls.c")
 VARIABLE = "COLLAGE_OPENBLAS"
 """The variable of the environment that names the library to ``blas_calls.c``."""
@@ -65,7 +64,7 @@ class BlasToolchain(LibraryToolchain):
         made = call.nodes[-1].outputs[0].type.shape
         if found is None or len(made) > _MOST_AXES:
             return None
-        words = (("LIBRARY", found[0]), ("PREFIX", found[1]), ("IDLE", IDLE))
+        words = (("LIBRARY", found[0]), ("PREFIX", found[1]), ("IDLE", OPENBLAS_IDLE[1]))
         names = (*terms.factors, terms.summand or terms.factors[0])
         operands = tuple(np.ascontiguousarray(call.weights[name]) if name in call.weights else name for name in names)
         return NativeCall(CALLS_IN_C, words, " ".join(map(str, _numbers(call, terms, made))), operands, FAILURES)
@@ -90,7 +89,7 @@ def _functions() -> tuple[Any, Any]:
     Raises:
         ToolchainError: the library cannot be loaded, at stage ``build``.
     """
-    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", IDLE)
+    os.environ.setdefault(*OPENBLAS_IDLE)
     found = _library()
     if found is None:
         raise ToolchainError("build", "no OpenBLAS was found")

@@ -85,16 +85,26 @@ class OpenVinoToolchain(Toolchain):
         return _Loaded(compiled, tuple(maps))
 
     def load(self, package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int) -> Kernel:
-        key = hashlib.blake2b(with_file_numbers(package)).hexdigest(), threads, self.precision_hint
-        loaded = _for_any_shape.get(key)
-        if loaded is None:
-            loaded = self._loaded(package, threads)
-            if any(port.partial_shape.is_dynamic for port in loaded.compiled.inputs):
-                _for_any_shape[key] = loaded
         try:
-            return _Kernel(loaded, inputs, outputs)
+            return _Kernel(self._shared(package, threads), inputs, outputs)
+        except ToolchainError:
+            raise
         except Exception as error:  # as above
             raise ToolchainError("build", reason(error)) from error
+
+    def _shared(self, package: bytes, threads: int) -> _Loaded:
+        """Return the compiled model of a package: the one that other kernels have, where it takes any shape."""
+
+        def key() -> tuple[str, int, str]:
+            return hashlib.blake2b(with_file_numbers(package)).hexdigest(), threads, self.precision_hint
+
+        found = _for_any_shape.get(key()) if _for_any_shape else None  # Nearly always there is none: packages are large.
+        if found is not None:
+            return found
+        loaded = self._loaded(package, threads)
+        if any(port.partial_shape.is_dynamic for port in loaded.compiled.inputs):
+            _for_any_shape[key()] = loaded
+        return loaded
 
     def _loaded(self, package: bytes, threads: int) -> _Loaded:
         if is_external(package):

@@ -17,7 +17,9 @@ _PREFIXES = (
     *("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "BLIS_", "VECLIB_", "NUMEXPR_", "DNNL_", "ONEDNN_", "TBB_"),
     *("ORT_", "ONNX", "TVM_", "OV_", "OPENVINO_", "NCNN_", "CUDA_", "NVIDIA_", "TRT_", "TENSORRT_", "VK_"),
 )
-DEFAULTS = {"OPENBLAS_THREAD_TIMEOUT": "17"}
+OPENBLAS_IDLE = "OPENBLAS_THREAD_TIMEOUT", "17"
+"""Variable and value: an idle thread of OpenBLAS looks for work for two to the power of this many cycles, some 50 µs, before it sleeps."""
+DEFAULTS = dict([OPENBLAS_IDLE])
 """Set where the user has not: the threads of numpy's OpenBLAS begin with its import, and each would keep its core busy for 0.1 s."""
 DATABASE = "COLLAGE_COSTS"
 """Names the cost database, perhaps with a password: only a worker that opens it gets it (`database_access`)."""

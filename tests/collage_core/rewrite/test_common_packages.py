@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -41,6 +43,22 @@ def test_a_package_takes_the_place_of_another_and_the_manifest_names_it(folder: 
     assert (folder / "own.bin").read_bytes() == b"for one shape"
     assert read_manifest(folder).files["own.bin"] == fingerprint(folder / "own.bin")
     assert (folder.parent / "any.bin").read_bytes() == b"for any shape"
+
+
+def test_without_hard_links_it_is_a_copy_and_without_room_nothing_changes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    kept = folder.parent / "kept"
+    monkeypatch.setattr(os, "link", fails)
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "copyfile", fails)
+        with pytest.raises(OSError, match="No space left"):
+            put_packages(folder, [entry("any.bin")], folder.parent, kept)
+    assert (folder / "own.bin").read_bytes() == b"for one shape"
+    put_packages(folder, [entry("any.bin")], folder.parent, kept)
+    assert (folder / "own.bin").read_bytes() == b"for any shape"
+    assert not (folder / "own.bin").samefile(folder.parent / "any.bin")
 
 
 @pytest.mark.parametrize(
