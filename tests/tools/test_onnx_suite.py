@@ -1,4 +1,4 @@
-"""`make onnx-suite`: a fixed sample of ONNX's own operator tests is right, three times as many in `make test-long`; its report counts."""
+"""`make onnx-suite`: a fixed sample of ONNX's own operator tests is right; its report counts."""
 
 from __future__ import annotations
 
@@ -8,13 +8,10 @@ from onnx_suite import is_good, known, report, run_all
 from onnx_suite_case import CRASHED, FAILED, NOT_RUN, REFUSED, RIGHT, WRONG, Outcome, run_case
 
 from collage_core.base.isolation.worker import Pool
-from tests.helpers.examples import ALL
 
-SAMPLE, LEAST_RUN = (150, 130) if ALL else (50, 40)
+SAMPLE, LEAST_RUN = 150, 130
 
 
-@pytest.mark.long
-@pytest.mark.examples
 def test_of_a_sample_all_that_onnx_runtime_runs_are_right() -> None:
     with Pool() as pool:
         found = known(pool)
