@@ -140,6 +140,8 @@ def test_axe_finds_no_fault_while_a_run_goes_on(live: Live, model: str, run: str
     watched.page.get_by_role("tab", name="Log").click()
     expect(watched.page.get_by_role("list", name="Log")).to_contain_text("no linker")
     assert faults(watched) == [], "log"
+    watched.page.add_style_tag(content=".log-lines { max-height: 40px; }")
+    assert faults(watched) == [], "a log longer than its place"
     watched.page.get_by_role("tab", name="Search").click()
     watched.page.get_by_role("button", name="Cancel").click()
     expect(watched.page.get_by_role("button", name="Run again")).to_be_visible()

@@ -96,7 +96,7 @@ function Lines({ lines, isCut }: { lines: readonly LogLine[]; isCut: boolean }):
   if (lines.length === 0) return <p class="muted">No line passes the filter.</p>;
   const shown = lines.slice(-MOST_SHOWN);
   return (
-    <div class="log-lines">
+    <div class="log-lines" role="region" aria-label="Lines of the log" tabIndex={0}>
       {(shown.length < lines.length || isCut) && <p class="muted">{`The newest ${plural(shown.length, "line")}${shown.length < lines.length ? `; copying takes ${count(lines.length)}` : ""}.`}</p>}
       <ol class="log" aria-label="Log">
         {shown.map(({ seq, seconds, phase, level, text }) => (
