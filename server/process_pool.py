@@ -193,9 +193,12 @@ class ProcessPool:
             if self._closed.is_set():
                 raise Cancelled
             self._lent += lent
-            worker = self._idle.pop() if self._idle else Worker(environment=database_access())
+            worker = self._idle.pop() if self._idle else self._worker()
             self._all.add(worker)
             return worker
+
+    def _worker(self) -> Worker:
+        return Worker(environment=database_access(), imports=(queries.__name__, *self._engine.imports))
 
     def _give(self, worker: Worker) -> None:
         with self._lock:

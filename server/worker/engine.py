@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from collage_core.events import Emit
 from collage_core.what_if.terms import Terms
@@ -46,10 +46,13 @@ class Outcome:
 
 
 class Engine(Protocol[R]):
-    """The engine as the server sees it. Every method may raise CollageError for a mistake of the user."""
+    """The engine as the server sees it. Every method may raise CollageError for a mistake of the user.
 
-    def prepare(self) -> None:
-        """Import what a run needs, so that the run to come finds it there."""
+    Attributes:
+        imports: The modules that most calls need, so that a process has them before it is asked for anything.
+    """
+
+    imports: ClassVar[Sequence[str]]
 
     def check_option(self, targets: Sequence[str], name: str, value: Any) -> None:
         """Raise CollageError where a run on `targets` cannot have this value of the option `name`."""
@@ -170,9 +173,10 @@ class Engine(Protocol[R]):
 class CollageEngine(Engine["RunRecord"]):
     """`collage_core` as an engine."""
 
-    def prepare(self) -> None:
-        from collage_core.pipeline import run  # noqa: F401
-        from collage_core.what_if import described, remeasure, search_again  # noqa: F401
+    imports = (
+        *("collage_core.model.relax.load", "collage_core.pipeline.for_shapes", "collage_core.what_if.described"),
+        *("collage_core.what_if.remeasure", "collage_core.what_if.search_again", "collage_core.what_if.undecided"),
+    )
 
     def check_option(self, targets: Sequence[str], name: str, value: Any) -> None:
         from collage_core.options import Options

@@ -6,6 +6,7 @@ An engine, the run's folder and plain arguments enter; plain data leaves, or the
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -21,8 +22,9 @@ from .records import keep_record, load_record
 
 
 def prepare(engine: Engine[R]) -> None:
-    """Import the engine, so that the run to come finds it there."""
-    engine.prepare()
+    """Import what the engine needs, so that the call to come finds it there."""
+    for name in engine.imports:
+        importlib.import_module(name)
 
 
 def warm(engine: Engine[R], folder: str) -> None:

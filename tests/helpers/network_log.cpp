@@ -1,5 +1,5 @@
-// Preloaded into every process of a test (LD_PRELOAD): writes a line into the file COLLAGE_NETWORK_LOG for each program that starts, for
-// each look-up of a name, and for each connection or datagram that leaves the machine, whatever library asks for it, and refuses it:
+// Preloaded into every process of a test (LD_PRELOAD): writes a line into the file LD_NETWORK_LOG for each process that is started or
+// forked, and for each look-up of a name, connection or datagram that leaves the machine, whatever library asks for it, and refuses these:
 // nothing leaves. Sockets of the file system, loopback addresses (but for name servers), addresses in digits and "localhost" are not written.
 
 #include <arpa/inet.h>
@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -24,7 +25,7 @@ Function *next(const char *name) {
 }
 
 void log_line(const char *what, const char *where, int port) {
-  const char *path = std::getenv("COLLAGE_NETWORK_LOG");
+  const char *path = std::getenv("LD_NETWORK_LOG");
   if (path == nullptr) return;
   char line[1024];
   const int size = std::snprintf(line, sizeof line, "%s %s %d\n", what, where, port);
@@ -34,11 +35,16 @@ void log_line(const char *what, const char *where, int port) {
   close(file);
 }
 
-__attribute__((constructor)) void started() {
+void log_process() {
   char program[256] = "?";
   const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
   if (length > 0) program[length] = 0;
   log_line("started", program, getpid());
+}
+
+__attribute__((constructor)) void started() {
+  log_process();
+  pthread_atfork(nullptr, nullptr, log_process);
 }
 
 // Write the name down, and return whether it has to be looked up.

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import fake_runs
 from collage_server.worker.candidate_table import packed
-from collage_server.worker.engine import Engine, Json, Outcome
+from collage_server.worker.engine import CollageEngine, Engine, Json, Outcome
 from fake_runs import BEHAVIOURS, FakeRecord, Run, document_plan
 
 from collage_core.errors import CollageError, InfeasibleError
@@ -35,8 +35,7 @@ DAWDLING_S = 1.5
 
 
 class FakeEngine(Engine[FakeRecord]):
-    def prepare(self) -> None:
-        return None
+    imports = CollageEngine.imports
 
     def check_option(self, targets: Sequence[str], name: str, value: Any) -> None:
         return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import threading
 import time
@@ -94,8 +93,7 @@ def test_mistakes_come_through(pool: ProcessPool) -> None:
 
 
 class BrokenEngine(FakeEngine):
-    def prepare(self) -> None:
-        importlib.import_module("no_such_library")
+    imports = ("no_such_library",)
 
 
 def test_an_engine_that_cannot_be_imported_is_told_by_the_run(home: Path) -> None:

@@ -25,12 +25,17 @@ _LOOK_AGAIN_MS = 1000
 
 
 def main(descriptor: int) -> None:
+    """Serve calls in a process that was started for this; never return."""
+    spare()
+    serve(descriptor)
+
+
+def serve(descriptor: int) -> None:
     """Serve calls on the inherited socket `descriptor`; never return."""
     os.set_inheritable(descriptor, False)
-    end = socket.socket(fileno=descriptor)
-    _die_with_parent(descriptor)
-    spare()
-    channel = Channel(end)
+    end_with_parent()
+    threading.Thread(target=_end_on_hang_up, args=(descriptor,), daemon=True).start()
+    channel = Channel(socket.socket(fileno=descriptor))
     try:
         channel.send(("ready", None))
         while True:
@@ -58,14 +63,14 @@ def _answer(number: int, module: str, name: str, data: bytes) -> bytes:
         return pickle.dumps(("error", number, PackedError.pack(error)), protocol=5)
 
 
-def _die_with_parent(descriptor: int) -> None:
-    """End this process when the parent ends, even inside native code: by the kernel on Linux, and by a thread that watches the socket."""
+def end_with_parent() -> None:
+    """Have the kernel end this process when the parent ends, even inside native code, where it can (Linux)."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    threading.Thread(target=_end_on_hang_up, args=(descriptor,), daemon=True).start()
 
 
 def _end_on_hang_up(descriptor: int) -> None:
+    """End this process, also one whose parent had gone before it asked the kernel, when the other end of its socket is closed."""
     poll = select.poll()
     poll.register(descriptor, 0)  # a hang-up is always reported
     while not poll.poll(_LOOK_AGAIN_MS):  # polls again, since a close on this side is only reported at a new poll

@@ -6,7 +6,9 @@ A worker runs libraries of others on models of strangers, so tokens and password
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
+from types import MappingProxyType
 
 _NAMES = frozenset({
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TMP", "TEMP", "VIRTUAL_ENV", "CONDA_PREFIX",
@@ -23,6 +25,12 @@ DEFAULTS = dict([OPENBLAS_IDLE])
 """Set where the user has not: the threads of numpy's OpenBLAS begin with its import, and each would keep its core busy for 0.1 s."""
 DATABASE = "COLLAGE_COSTS"
 """Names the cost database, perhaps with a password: only a worker that opens it gets it (`database_access`)."""
+
+
+def child_environment(more: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
+    """Return the environment of a worker of this process, which imports what this one does, with the variables of `more`."""
+    path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
+    return {**worker_environment(os.environ), "PYTHONPATH": path, **more}
 
 
 def worker_environment(given: Mapping[str, str]) -> dict[str, str]:

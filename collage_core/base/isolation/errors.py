@@ -70,6 +70,17 @@ class WorkerTimeout(WorkerError):
         self.seconds = seconds
 
 
+def ending(status: int) -> str:
+    """Return an exit status in words: ``crashed with SIGSEGV``, ``ended with exit status 3``."""
+    if status >= 0:
+        return f"ended with exit status {status}"
+    try:
+        name = signal.Signals(-status).name
+    except ValueError:
+        name = f"signal {-status}"
+    return f"was killed by {name}" if -status in (signal.SIGKILL, signal.SIGTERM) else f"crashed with {name}"
+
+
 def last_line(text: str) -> str:
     """Return the last line of `text` that is not empty, with printable characters only, cut off at `_LONGEST_LINE` characters."""
     for line in reversed(text.splitlines()):

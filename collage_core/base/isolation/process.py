@@ -11,37 +11,45 @@ import os
 import shutil
 import signal
 import socket
-import subprocess
 import sys
 import tempfile
 import time
 import weakref
-from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 
 import psutil
 
 from .channel import Channel
-from .environment import worker_environment
+from .environment import child_environment
 from .errors import WorkerDied
+from .fork_server import fork_worker
 from .scratch import scratch_folder
+from .spawn import spawn
 
 OUTPUT_TAIL_BYTES = 8 << 10
 OUTPUT_LIMIT_BYTES = 4 << 20
 _LAST_BREATH_S = 1.0
 
-# The kernel ends a child with the thread that started it, so this thread lives as long as the process.
-_spawner = ThreadPoolExecutor(1, thread_name_prefix="collage-spawn")
+
+class Process(Protocol):
+    """A started process, as `subprocess.Popen` has it."""
+
+    pid: int
+    returncode: int | None
+
+    def wait(self) -> int:
+        """Wait until it has ended, and return its exit status (negative for a signal)."""
+        ...
 
 
 class ChildProcess:
     """A running child, its channel and its output. `end` kills and reaps it; so does the end of this object."""
 
-    def __init__(self, environment: Mapping[str, str]):
-        """Start a child with `environment` on top of the parent's.
+    def __init__(self, environment: Mapping[str, str], imports: Sequence[str] = ()):
+        """Start a child with `environment` on top of the parent's, in which `imports` need no time.
 
         Raises:
             WorkerDied: the system cannot start the child.
@@ -52,7 +60,7 @@ class ChildProcess:
         output = _append_only_file()
         variables = {"TMPDIR": str(folder), **environment}
         try:
-            self._process = _spawner.submit(_start, theirs.fileno(), output.fileno(), variables).result()
+            self._process = _start(theirs.fileno(), output.fileno(), child_environment(variables), imports)
         except OSError as error:
             ours.close()
             output.close()
@@ -98,7 +106,7 @@ class ChildProcess:
         """Kill and reap the child, and return its exit status (negative for a signal)."""
         if self._finalizer.alive:
             self._finalizer()
-        return self._process.returncode
+        return self._process.wait()
 
     def await_end(self) -> None:
         """Wait until the child, whose socket is closed, has ended by itself, so that its exit status gives the cause."""
@@ -108,29 +116,10 @@ class ChildProcess:
                 time.sleep(0.002)
 
 
-def ending(status: int) -> str:
-    """Return an exit status in words: ``crashed with SIGSEGV``, ``ended with exit status 3``."""
-    if status >= 0:
-        return f"ended with exit status {status}"
-    try:
-        name = signal.Signals(-status).name
-    except ValueError:
-        name = f"signal {-status}"
-    return f"was killed by {name}" if -status in (signal.SIGKILL, signal.SIGTERM) else f"crashed with {name}"
-
-
-def _start(descriptor: int, output: int, environment: dict[str, str]) -> subprocess.Popen[bytes]:
-    path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
-    command = [sys.executable, "-P", "-u", "-c", f"from collage_core.base.isolation.child import main; main({descriptor})"]
-    return subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=output,
-        stderr=output,
-        pass_fds=(descriptor,),
-        start_new_session=True,
-        env={**worker_environment(os.environ), "PYTHONPATH": path, **environment},
-    )
+def _start(channel: int, output: int, environment: Mapping[str, str], imports: Sequence[str]) -> Process:
+    if sys.platform == "linux":
+        return fork_worker(channel, output, environment, imports)
+    return spawn("collage_core.base.isolation.child", channel, output=output, environment=environment)
 
 
 def _append_only_file() -> IO[bytes]:
@@ -141,11 +130,12 @@ def _append_only_file() -> IO[bytes]:
     return file
 
 
-def _end(process: subprocess.Popen[bytes], channel: Channel, output: IO[bytes], folder: Path) -> None:
+def _end(process: Process, channel: Channel, output: IO[bytes], folder: Path) -> None:
     """Kill the child's whole session, then reap it: until it is reaped, no other process has its id."""
     if process.returncode is None:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
+        for kill in (os.killpg, os.kill):  # a worker that has only just been forked has no session yet
+            with suppress(ProcessLookupError, PermissionError):
+                kill(process.pid, signal.SIGKILL)
         process.wait()
     channel.close()
     output.close()

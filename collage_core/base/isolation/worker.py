@@ -8,15 +8,15 @@ from __future__ import annotations
 import pickle
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from ...errors import Cancelled
 from .channel import ChannelClosed, Garbled
-from .errors import PackedError, WorkerDied, WorkerTimeout, by_name, last_line
-from .process import ChildProcess, ending
+from .errors import PackedError, WorkerDied, WorkerTimeout, by_name, ending, last_line
+from .process import ChildProcess
 from .scratch import ScratchFolder
 
 START_TIMEOUT_S = 60.0
@@ -29,6 +29,7 @@ class Worker:
     Args:
         memory_bytes: Bound on the child's own memory, over which it is killed (`WorkerDied`); None for no bound.
         environment: Environment variables of the child besides those of the parent.
+        imports: Modules that its calls need: its child starts with them where the system can fork. None of them may start a thread.
         should_stop: That of every call that brings none.
     """
 
@@ -37,10 +38,12 @@ class Worker:
         *,
         memory_bytes: int | None = None,
         environment: Mapping[str, str] | None = None,
+        imports: Sequence[str] = (),
         should_stop: Callable[[], bool] | None = None,
     ):
         self._memory_bytes = memory_bytes
         self._environment = dict(environment or {})
+        self._imports = tuple(imports)
         self._should_stop = should_stop
         self._child: ChildProcess | None = None
         self._lock = threading.Lock()
@@ -111,7 +114,7 @@ class Worker:
 
     def _running(self, should_stop: Callable[[], bool] | None) -> ChildProcess:
         if self._child is None:
-            self._child = ChildProcess(self._environment)
+            self._child = ChildProcess(self._environment, self._imports)
             self.calls = 0
             self._child.channel.receive(_Watch(self._child, START_TIMEOUT_S, should_stop, None))
         return self._child

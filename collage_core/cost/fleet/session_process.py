@@ -12,8 +12,9 @@ import sys
 from contextlib import suppress
 
 from ...base.home import home
-from ...base.isolation.environment import worker_environment
-from ...base.isolation.process import ending
+from ...base.isolation.environment import child_environment
+from ...base.isolation.errors import ending
+from ...base.isolation.spawn import spawn
 from ...errors import CollageError
 from .session import READY
 
@@ -33,18 +34,9 @@ class SessionProcess:
 
     def __init__(self, name: str, start_s: float):
         ours, theirs = socket.socketpair()
-        path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
-        descriptor = theirs.fileno()
-        code = f"from collage_core.cost.fleet.session import main; main({descriptor}, {name!r})"
         with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-u", "-c", code],
-                stdin=subprocess.DEVNULL,
-                stdout=sys.stderr.fileno(),
-                pass_fds=(descriptor,),
-                start_new_session=True,
-                env={**worker_environment(os.environ), "PYTHONPATH": path},
-            )
+            where, output = "collage_core.cost.fleet.session", sys.stderr.fileno()
+            self._process = spawn(where, theirs.fileno(), name, output=output, environment=child_environment())
         self._control = ours
         try:
             self._await_ready(start_s)

@@ -47,7 +47,7 @@ def chain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     def refuse(*arguments: object) -> None:
         raise AssertionError("a process was started")
 
-    monkeypatch.setattr(process.subprocess, "Popen", refuse)
+    monkeypatch.setattr(process, "_start", refuse)
     monkeypatch.setenv(registry.EXTRA, "collage_test_toolchains:Numpy,collage_test_toolchains:Slow")
     monkeypatch.setenv("COLLAGE_COSTS", str(tmp_path / "costs.sqlite3"))
     return write(tmp_path, model_of(CHAIN, CONSTANTS))

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psutil
 import pytest
 from collage_test_toolchains import broken_in_a_worker
 from misbehaviours import PLACES, REASONS, plug_in_names
@@ -34,6 +33,7 @@ from collage_core.rules.spec import HOST_TARGET
 from collage_core.toolchains import registry
 from collage_core.toolchains.reasons import LONGEST
 from tests.helpers.long_cases import mostly_long
+from tests.helpers.workers import workers
 
 QUICK = TimingLimits(warm_up_s=0.001, total_s=0.02, longest_s=1.0)
 PATIENT = TrialLimits(timing=QUICK)
@@ -293,12 +293,12 @@ def test_second_run_needs_no_trial_and_no_worker(bench: Bench) -> None:
     # Apart, nothing bounds the pair: beside the single ones a busy machine may end it early, and what was ended early is measured again.
     first = {**bench.costs(single), **bench.costs(pair)}
     bench.tried.clear()
-    before = psutil.Process().children()
+    before = set(workers())
     estimator = bench.estimator()
     again = {(c.target, tuple(c.inside)): (cost, cached) for c, cost, cached in estimator.estimate(bench.model.graph, candidates)}
     assert again == {key: (cost, True) for key, cost in first.items()}
     assert bench.tried == []
-    assert psutil.Process().children() == before
+    assert not set(workers()) - before
     estimator.close()
 
 
@@ -357,6 +357,7 @@ def test_scratch_of_an_earlier_life_is_removed_and_that_of_this_one_is_not(tmp_p
 
 @pytest.mark.parametrize("taken", [1, 2])
 def test_consumer_that_stops_half_way_keeps_what_was_measured(bench: Bench, taken: int) -> None:
+    before = set(workers())
     estimator = bench.estimator()
     costs: Iterator[Any] = estimator.estimate(bench.model.graph, bench.candidates("numpy", (RELU1,), (ADD1,), (RELU1, ADD1)))
     assert len(list(itertools.islice(costs, taken))) == taken
@@ -364,9 +365,7 @@ def test_consumer_that_stops_half_way_keeps_what_was_measured(bench: Bench, take
     assert bench.saved() == taken
     estimator.close()
     assert leftovers() == []
-    assert not [
-        child for child in psutil.Process().children() if child.status() != psutil.STATUS_ZOMBIE and "collage" in " ".join(child.cmdline())
-    ]
+    assert not set(workers()) - before
 
 
 def test_cancel_between_trials_keeps_what_was_measured(bench: Bench) -> None:
