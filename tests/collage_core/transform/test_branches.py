@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -19,41 +20,49 @@ from collage_core.transform.branches import outline_branches  # noqa: E402
 from .test_collage_partition import picture_module, run  # noqa: E402
 
 
-@I.ir_module
-class Nested:
+@functools.cache
+def nested() -> Any:
     """An `If` in an `If`; what is before them needs no memory that is planned."""
 
-    @R.function
-    def main(x: R.Tensor((2, 4), "float32"), first: R.Tensor((), "bool"), second: R.Tensor((), "bool")):
-        if first:
-            inside = R.exp(x)
-            if second:
-                bent = R.tanh(inside)
-                deep = R.negative(bent)
+    @I.ir_module
+    class Nested:
+        @R.function
+        def main(x: R.Tensor((2, 4), "float32"), first: R.Tensor((), "bool"), second: R.Tensor((), "bool")):
+            if first:
+                inside = R.exp(x)
+                if second:
+                    bent = R.tanh(inside)
+                    deep = R.negative(bent)
+                else:
+                    grown = R.add(inside, x)
+                    deep = R.abs(grown)
+                chosen = R.sqrt(R.abs(deep))
             else:
-                grown = R.add(inside, x)
-                deep = R.abs(grown)
-            chosen = R.sqrt(R.abs(deep))
-        else:
-            chosen = x
-        last = R.sigmoid(chosen)
-        return R.nn.softmax(last, axis=1)
+                chosen = x
+            last = R.sigmoid(chosen)
+            return R.nn.softmax(last, axis=1)
+
+    return Nested
 
 
-@I.ir_module
-class Symbols:
+@functools.cache
+def symbols() -> Any:
     """A branch whose shapes have a symbol that no variable of it says."""
 
-    @R.function
-    def main(shape: R.Shape(["n"]), flag: R.Tensor((), "bool")):
-        n = T.int64()
-        if flag:
-            made = R.zeros(R.shape([n]), "float32")
-            chosen = R.exp(made)
-        else:
-            other = R.ones(R.shape([n]), "float32")
-            chosen = R.negative(other)
-        return chosen
+    @I.ir_module
+    class Symbols:
+        @R.function
+        def main(shape: R.Shape(["n"]), flag: R.Tensor((), "bool")):
+            n = T.int64()
+            if flag:
+                made = R.zeros(R.shape([n]), "float32")
+                chosen = R.exp(made)
+            else:
+                other = R.ones(R.shape([n]), "float32")
+                chosen = R.negative(other)
+            return chosen
+
+    return Symbols
 
 
 X = np.random.default_rng(0).standard_normal((2, 4)).astype("float32")
@@ -67,7 +76,7 @@ def expected(first: bool, second: bool) -> np.ndarray:
 
 
 def test_each_branch_is_a_function_and_computes_what_it_did() -> None:
-    made = outline_branches(Nested)
+    made = outline_branches(nested())
     relax.analysis.well_formed(made)
     names = {str(var.name_hint).rpartition("_")[0] for var, one in made.functions_items() if "global_symbol" not in (one.attrs or {})}
     assert names == {"main_then", "main_else"}
@@ -89,11 +98,11 @@ def planned(module: Any) -> dict[str, str]:
 
 def test_no_memory_is_shared_over_the_border_of_a_branch() -> None:
     """In one function TVM lets what comes after an `If` write where only one of its branches has allocated."""
-    assert planned(Nested)["main"].count("alloc_storage(") < planned(Nested)["main"].count("R.memory.alloc_tensor(")
-    text = planned(outline_branches(Nested))["main"]
+    assert planned(nested())["main"].count("alloc_storage(") < planned(nested())["main"].count("R.memory.alloc_tensor(")
+    text = planned(outline_branches(nested()))["main"]
     assert text.count("alloc_storage(") == text.count("R.memory.alloc_tensor(") == 1
 
 
 def test_what_has_no_branches_or_symbols_in_them_stays_as_it_is() -> None:
-    for module in (picture_module(), Symbols):
+    for module in (picture_module(), symbols()):
         assert outline_branches(module).same_as(module)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import subprocess
 import sys
@@ -137,46 +138,50 @@ def test_every_kernel_is_a_primitive_function_with_the_older_encoding(conv: str,
     assert np.allclose(run(relax.transform.RunCodegen()(made), PICTURE)[0], run(module, PICTURE)[0], atol=1e-5)
 
 
-@I.ir_module
-class Several:
+@functools.cache
+def several() -> Any:
     """Two public functions, a call between them, an `If`, tuples, and a symbolic batch."""
 
-    @R.function
-    def doubled(x: R.Tensor(("n", 4), "float32")) -> R.Tensor(("n", 4), "float32"):
-        n = T.int64()  # noqa: F841 - a symbol of the types
-        with R.dataflow():
-            y = R.add(x, x)
-            z = R.nn.relu(y)
-            R.output(z)
-        return z
+    @I.ir_module
+    class Several:
+        @R.function
+        def doubled(x: R.Tensor(("n", 4), "float32")) -> R.Tensor(("n", 4), "float32"):
+            n = T.int64()  # noqa: F841 - a symbol of the types
+            with R.dataflow():
+                y = R.add(x, x)
+                z = R.nn.relu(y)
+                R.output(z)
+            return z
 
-    @R.function
-    def main(x: R.Tensor((2, 4), "float32"), flag: R.Tensor((), "bool")) -> R.Tuple(
-        R.Tensor((2, 4), "float32"), R.Tensor((2, 2), "float32")
-    ):
-        cls = Several
-        with R.dataflow():
-            a = R.exp(x)
-            b = cls.doubled(a)
-            c = R.multiply(a, R.sigmoid(b))
-            halves = R.split(c, 2, axis=1)
-            R.output(c, halves)
-        if flag:  # noqa: SIM108 - this is no Python
-            chosen = R.negative(c)
-        else:
-            chosen = R.sqrt(R.abs(c))
-        with R.dataflow():
-            last = R.tanh(R.add(chosen, c))
-            pair = (last, halves[1])
-            R.output(pair)
-        return pair
+        @R.function
+        def main(x: R.Tensor((2, 4), "float32"), flag: R.Tensor((), "bool")) -> R.Tuple(
+            R.Tensor((2, 4), "float32"), R.Tensor((2, 2), "float32")
+        ):
+            cls = Several
+            with R.dataflow():
+                a = R.exp(x)
+                b = cls.doubled(a)
+                c = R.multiply(a, R.sigmoid(b))
+                halves = R.split(c, 2, axis=1)
+                R.output(c, halves)
+            if flag:  # noqa: SIM108 - this is no Python
+                chosen = R.negative(c)
+            else:
+                chosen = R.sqrt(R.abs(c))
+            with R.dataflow():
+                last = R.tanh(R.add(chosen, c))
+                pair = (last, halves[1])
+                R.output(pair)
+            return pair
+
+    return Several
 
 
 @pytest.mark.long
 def test_what_no_toolchain_can_take_stays_and_divides() -> None:
     report, notes = Report(), list[str]()
     told = {"report": report, "emit": lambda event: notes.append(event.text) if isinstance(event, Note) else None}
-    made = CollagePartition(["onnxruntime"], costs="roofline", threads=1, budget_s=12, **told)(Several)
+    made = CollagePartition(["onnxruntime"], costs="roofline", threads=1, budget_s=12, **told)(several())
     parts = [found for found in (re.fullmatch(r"region main\.\d, \d of 3: (.*) s of 12 s for measuring", note) for note in notes) if found]
     seconds = [float(found[1]) for found in parts]
     assert seconds == sorted(seconds), "nothing is measured, so all that one leaves goes to the next"
@@ -191,7 +196,7 @@ def test_what_no_toolchain_can_take_stays_and_divides() -> None:
     x = RANDOM.standard_normal((2, 4)).astype("float32")
     for flag in (True, False):
         given = (x, np.array(flag))
-        for found, expected in zip(run(built, *given), run(Several, *given), strict=True):
+        for found, expected in zip(run(built, *given), run(several(), *given), strict=True):
             assert np.allclose(found, expected, atol=1e-5)
 
 
@@ -271,7 +276,7 @@ def test_a_function_has_one_shape() -> None:
 @pytest.mark.long
 def test_symbols_are_fixed_by_shapes() -> None:
     report = Report()
-    made = CollagePartition(["onnxruntime"], functions=["doubled"], shapes={"x": (3, 4)}, costs="roofline", report=report)(Several)
+    made = CollagePartition(["onnxruntime"], functions=["doubled"], shapes={"x": (3, 4)}, costs="roofline", report=report)(several())
     assert [one.function for one in report.regions] == ["doubled"]
     assert [int(size) for size in made["doubled"].params[0].ty.shape.values] == [3, 4]
 
@@ -279,7 +284,7 @@ def test_symbols_are_fixed_by_shapes() -> None:
 @pytest.mark.long
 def test_symbols_stay_where_all_of_a_function_is_left_to_tvm() -> None:
     report = Report()
-    made = CollagePartition(["tvm"], functions=["doubled"], shapes={"x": (3, 4)}, costs="roofline", report=report)(Several)
+    made = CollagePartition(["tvm"], functions=["doubled"], shapes={"x": (3, 4)}, costs="roofline", report=report)(several())
     assert report.regions[0].record.graph.inputs[0].type.shape == (3, 4)
     relax.analysis.well_formed(made)
     x = RANDOM.standard_normal((5, 4)).astype("float32")
@@ -303,24 +308,28 @@ def test_mistakes_are_one_line(options: dict[str, Any], message: str) -> None:
         CollagePartition(**{"costs": "roofline", **options})(picture_module())
 
 
-@I.ir_module
-class OnDevices:
+@functools.cache
+def on_devices() -> Any:
     """Tensors on the processor, by a hint or by their types, and one on a GPU."""
 
-    I.module_global_infos({"vdevice": [I.vdevice({"kind": "llvm"}, 0), I.vdevice({"kind": "cuda", "arch": "sm_90"}, 0)]})
+    @I.ir_module
+    class OnDevices:
+        I.module_global_infos({"vdevice": [I.vdevice({"kind": "llvm"}, 0), I.vdevice({"kind": "cuda", "arch": "sm_90"}, 0)]})
 
-    @R.function
-    def main(x: R.Tensor((2, 4), "float32")):
-        with R.dataflow():
-            free = R.exp(x)
-            hinted = R.negative(free)
-            known = R.hint_on_device(hinted, R.device(1, 0), "global")
-            bent = R.tanh(known)
-            there = R.to_vdevice(bent, "llvm:0")
-            typed = R.abs(there)
-            last = R.sigmoid(R.to_vdevice(typed, "cuda:0"))
-            R.output(last)
-        return last
+        @R.function
+        def main(x: R.Tensor((2, 4), "float32")):
+            with R.dataflow():
+                free = R.exp(x)
+                hinted = R.negative(free)
+                known = R.hint_on_device(hinted, R.device(1, 0), "global")
+                bent = R.tanh(known)
+                there = R.to_vdevice(bent, "llvm:0")
+                typed = R.abs(there)
+                last = R.sigmoid(R.to_vdevice(typed, "cuda:0"))
+                R.output(last)
+            return last
+
+    return OnDevices
 
 
 @pytest.mark.long
@@ -333,7 +342,7 @@ def test_devices_of_the_user_bound_who_may_have_a_node(monkeypatch: pytest.Monke
         return len(candidate.inside) * (1e-6 if candidate.target == "elsewhere" else 1e-3)
 
     targets = ["elsewhere", "onnxruntime"]
-    CollagePartition(targets, costs="mine", cost_function=cost, report=report, accuracy=1e-3)(OnDevices)
+    CollagePartition(targets, costs="mine", cost_function=cost, report=report, accuracy=1e-3)(on_devices())
     placed = {name: one.target for found in report.regions for one in found.record.plan.partitions for name in one.names}
     assert placed == {"free": "elsewhere", "hinted": "onnxruntime", "bent": "elsewhere", "typed": "onnxruntime"}
     left = {one.name: one.reason for one in report.left["main"]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import subprocess
 import sys
 from pathlib import Path
@@ -31,34 +32,42 @@ from .test_symbols import sizes_of  # noqa: E402
 RANDOM = np.random.default_rng(8)
 
 
-@I.ir_module
-class Attention:
+@functools.cache
+def attention() -> Any:
     """Two symbols, which products of them and a cast repeat."""
 
-    @R.function
-    def main(x: R.Tensor(("n", "s", 32), "float32"), w: R.Tensor((32, 32), "float32")):
-        n = T.int64()
-        s = T.int64()
-        with R.dataflow():
-            risen = R.nn.relu(R.matmul(x, w))
-            heads = R.permute_dims(R.reshape(risen, R.shape([n, s, 4, 8])), axes=[0, 2, 1, 3])
-            weights = R.nn.softmax(R.matmul(heads, R.permute_dims(heads, axes=[0, 1, 3, 2])), axis=-1)
-            rows = R.reshape(weights, R.shape([n * 4 * s, s]))
-            sums = R.max(rows, axis=[1])
-            out = R.match_cast(R.tanh(R.reshape(sums, R.shape([n, 4, s]))), R.Tensor((n, 4, s), "float32"))
-            R.output(out)
-        return out
+    @I.ir_module
+    class Attention:
+        @R.function
+        def main(x: R.Tensor(("n", "s", 32), "float32"), w: R.Tensor((32, 32), "float32")):
+            n = T.int64()
+            s = T.int64()
+            with R.dataflow():
+                risen = R.nn.relu(R.matmul(x, w))
+                heads = R.permute_dims(R.reshape(risen, R.shape([n, s, 4, 8])), axes=[0, 2, 1, 3])
+                weights = R.nn.softmax(R.matmul(heads, R.permute_dims(heads, axes=[0, 1, 3, 2])), axis=-1)
+                rows = R.reshape(weights, R.shape([n * 4 * s, s]))
+                sums = R.max(rows, axis=[1])
+                out = R.match_cast(R.tanh(R.reshape(sums, R.shape([n, 4, s]))), R.Tensor((n, 4, s), "float32"))
+                R.output(out)
+            return out
+
+    return Attention
 
 
-@I.ir_module
-class Rows:
-    @R.function
-    def main(x: R.Tensor(("n", 32), "float32"), w: R.Tensor((32, 32), "float32")) -> R.Tensor(("n", 32), "float32"):
-        n = T.int64()  # noqa: F841 - a symbol of the types
-        with R.dataflow():
-            out = R.nn.softmax(R.nn.relu(R.matmul(x, w)), axis=-1)
-            R.output(out)
-        return out
+@functools.cache
+def rows_module() -> Any:
+    @I.ir_module
+    class Rows:
+        @R.function
+        def main(x: R.Tensor(("n", 32), "float32"), w: R.Tensor((32, 32), "float32")) -> R.Tensor(("n", 32), "float32"):
+            n = T.int64()  # noqa: F841 - a symbol of the types
+            with R.dataflow():
+                out = R.nn.softmax(R.nn.relu(R.matmul(x, w)), axis=-1)
+                R.output(out)
+            return out
+
+    return Rows
 
 
 SHAPES = {"x": (2, 5, 32)}
@@ -90,13 +99,15 @@ def check_equal(made: Any, module: Any, arrays: list[np.ndarray]) -> None:
 )
 def test_a_module_keeps_its_symbols_and_computes_the_same_for_each_shape(target: str, options: dict[str, Any]) -> None:
     report = Report()
-    module = CollagePartition([target], shapes=SHAPES, keep_symbols=True, costs="roofline", threads=1, report=report, **options)(Attention)
+    module = CollagePartition([target], shapes=SHAPES, keep_symbols=True, costs="roofline", threads=1, report=report, **options)(
+        attention()
+    )
     relax.analysis.well_formed(module)
     assert {one.target for one in report.regions[0].record.plan.partitions} == {target}
     assert sizes_of(module["main"].params[0]) == ["n", "s", 32]
     built = module if options else relax.transform.RunCodegen()(module)
     for n, s in ((2, 5), (3, 7), (1, 2)):
-        check_equal(built, Attention, given(n, s))
+        check_equal(built, attention(), given(n, s))
 
 
 @pytest.mark.long
@@ -104,25 +115,25 @@ def test_a_module_keeps_its_symbols_and_computes_the_same_for_each_shape(target:
 def test_a_library_computes_for_each_shape_too(target: str) -> None:
     pins, report = ({"kind": "pin", "op": "MatMul", "target": target},), Report()
     options: dict[str, Any] = {"costs": "roofline", "threads": 1, "constraints": pins, "codegen": True, "report": report}
-    module = CollagePartition([target, "tvm"], shapes={"x": (3, 32)}, keep_symbols=True, **options)(Rows)
+    module = CollagePartition([target, "tvm"], shapes={"x": (3, 32)}, keep_symbols=True, **options)(rows_module())
     assert {one.target for one in report.regions[0].record.plan.partitions} == {target, "tvm"}
     for batch in (3, 5):
-        check_equal(module, Rows, rows(batch))
+        check_equal(module, rows_module(), rows(batch))
 
 
 @pytest.mark.long
 def test_a_part_whose_inputs_do_not_give_its_symbols_stays_with_tvm() -> None:
     """The last `reshape` reads a tensor whose one size is a product of both symbols."""
     report = Report()
-    CollagePartition(["onnxruntime"], shapes=SHAPES, costs="roofline", threads=1, report=report)(Attention)
+    CollagePartition(["onnxruntime"], shapes=SHAPES, costs="roofline", threads=1, report=report)(attention())
     names = [node.name for node in report.regions[0].record.graph.nodes]
     last = names[-2:]
     pins = tuple({"kind": "pin", "node": name, "target": "onnxruntime" if name in last else "tvm"} for name in names)
     chosen = CollagePartition(["onnxruntime", "tvm"], shapes=SHAPES, keep_symbols=True, costs="roofline", threads=1, constraints=pins)
-    module = chosen(Attention)
+    module = chosen(attention())
     relax.analysis.well_formed(module)
     assert functions_of(module, "Codegen") == {}
-    check_equal(module, Attention, given(3, 4))
+    check_equal(module, attention(), given(3, 4))
 
 
 def product(n: Any) -> relax.Function:
@@ -196,10 +207,10 @@ def test_a_function_that_others_have_partitioned_may_have_symbols_too() -> None:
     """Nobody has planned it, so that its first kernel is built at its first call."""
     patterns = [("onnxruntime.product", dpl.is_op("relax.nn.relu")(dpl.is_op("relax.matmul")(dpl.wildcard(), dpl.wildcard())))]
     passes = [relax.transform.FuseOpsByPattern(patterns), relax.transform.MergeCompositeFunctions(), relax.transform.RunCodegen()]
-    module = tvm.transform.Sequential(passes)(Rows)
+    module = tvm.transform.Sequential(passes)(rows_module())
     assert "call_dps_packed" in module.script()
     for batch in (3, 2):
-        check_equal(module, Rows, rows(batch))
+        check_equal(module, rows_module(), rows(batch))
 
 
 FRESH = """
@@ -217,11 +228,11 @@ for at in "01":
 
 @pytest.mark.long
 def test_an_exported_library_builds_for_other_shapes_in_another_process(tmp_path: Path) -> None:
-    made = CollagePartition(["onnxruntime"], shapes=SHAPES, keep_symbols=True, costs="roofline", threads=1)(Attention)
+    made = CollagePartition(["onnxruntime"], shapes=SHAPES, keep_symbols=True, costs="roofline", threads=1)(attention())
     built = relax.transform.RunCodegen()(made)
     tvm.compile(built, tvm.target.Target({"kind": "llvm"})).export_library(str(tmp_path / "module.so"))
     for at, sizes in enumerate(((2, 5), (4, 3))):
         x, w = given(*sizes)
-        np.savez(tmp_path / f"{at}.npz", x=x, w=w, expected=computed(Attention, [x, w])[0])
+        np.savez(tmp_path / f"{at}.npz", x=x, w=w, expected=computed(attention(), [x, w])[0])
     done = subprocess.run([sys.executable, "-c", FRESH, str(tmp_path)], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import pytest
@@ -23,26 +24,36 @@ from collage_core.transform.symbols import (  # noqa: E402
 )
 
 
-@I.ir_module
-class Module:
-    @R.function
-    def open(x: R.Tensor(("n", 4), "float32"), y: R.Tensor(("m", "n"), "float32")) -> R.Tensor(("m", 4), "float32"):
-        n = T.int64()  # noqa: F841 - symbols of the types
-        m = T.int64()  # noqa: F841
-        with R.dataflow():
-            z = R.matmul(y, x)
-            R.output(z)
-        return z
+def whole_module() -> Any:
+    @I.ir_module
+    class Module:
+        @R.function
+        def open(x: R.Tensor(("n", 4), "float32"), y: R.Tensor(("m", "n"), "float32")) -> R.Tensor(("m", 4), "float32"):
+            n = T.int64()  # noqa: F841 - symbols of the types
+            m = T.int64()  # noqa: F841
+            with R.dataflow():
+                z = R.matmul(y, x)
+                R.output(z)
+            return z
 
-    @R.function
-    def fixed(x: R.Tensor((3, 4), "float32")) -> R.Tensor((3, 4), "float32"):
-        with R.dataflow():
-            z = R.nn.relu(x)
-            R.output(z)
-        return z
+        @R.function
+        def fixed(x: R.Tensor((3, 4), "float32")) -> R.Tensor((3, 4), "float32"):
+            with R.dataflow():
+                z = R.nn.relu(x)
+                R.output(z)
+            return z
+
+    return Module
 
 
-OPEN, FIXED = Module["open"], Module["fixed"]
+@functools.cache
+def open_function() -> Any:
+    return whole_module()["open"]
+
+
+@functools.cache
+def fixed_function() -> Any:
+    return whole_module()["fixed"]
 
 
 def sizes_of(var: Any) -> list[int | str]:
@@ -51,8 +62,8 @@ def sizes_of(var: Any) -> list[int | str]:
 
 
 def test_a_function_has_symbols_or_not() -> None:
-    assert has_symbols(OPEN)
-    assert not has_symbols(FIXED)
+    assert has_symbols(open_function())
+    assert not has_symbols(fixed_function())
 
 
 def test_a_size_that_only_a_product_tells_is_not_said() -> None:
@@ -63,29 +74,29 @@ def test_a_size_that_only_a_product_tells_is_not_said() -> None:
     function = builder.get()["main"]
     assert has_symbols(function)
     assert not says_its_symbols(function)
-    assert says_its_symbols(OPEN)
+    assert says_its_symbols(open_function())
 
 
 def test_symbols_are_renewed() -> None:
-    made = with_own_symbols(OPEN)
-    tvm.ir.assert_structural_equal(made, OPEN)
-    assert not set(relax.analysis.defined_symbolic_vars(made)) & set(relax.analysis.defined_symbolic_vars(OPEN))
+    made = with_own_symbols(open_function())
+    tvm.ir.assert_structural_equal(made, open_function())
+    assert not set(relax.analysis.defined_symbolic_vars(made)) & set(relax.analysis.defined_symbolic_vars(open_function()))
 
 
 def test_a_call_gives_the_sizes_of_its_arguments() -> None:
     k = tvm.tirx.Var("k", "int64")
     given = [relax.Var("a", relax.TensorType((k, 4), "float32")), relax.Var("b", relax.TensorType((7, k), "float32"))]
-    made = with_symbols_of(OPEN, given)
+    made = with_symbols_of(open_function(), given)
     assert [sizes_of(var) for var in made.params] == [["k", 4], [7, "k"]]
-    assert with_symbols_of(FIXED, [relax.Var("a", relax.TensorType((3, 4), "float32"))]) is FIXED
+    assert with_symbols_of(fixed_function(), [relax.Var("a", relax.TensorType((3, 4), "float32"))]) is fixed_function()
 
 
 def test_shapes_give_each_symbol_its_size() -> None:
-    found = symbol_sizes(OPEN, [(5, 4), (2, 5)])
+    found = symbol_sizes(open_function(), [(5, 4), (2, 5)])
     assert {str(symbol): size for symbol, size in found.items()} == {"n": 5, "m": 2}
 
 
 def test_what_a_function_was_planned_for_goes_with_it() -> None:
-    planned = OPEN.with_attr("collage.shapes", "[[5, 4], [2, 5]]")
-    assert str(planned_as(planned, FIXED).attrs["collage.shapes"]) == "[[5, 4], [2, 5]]"
-    assert planned_as(OPEN, FIXED) is FIXED
+    planned = open_function().with_attr("collage.shapes", "[[5, 4], [2, 5]]")
+    assert str(planned_as(planned, fixed_function()).attrs["collage.shapes"]) == "[[5, 4], [2, 5]]"
+    assert planned_as(open_function(), fixed_function()) is fixed_function()

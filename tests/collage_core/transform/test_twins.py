@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+from typing import Any
+
 import pytest
 
 tvm = pytest.importorskip("tvm")
@@ -15,27 +18,31 @@ from collage_core.model.relax.module_functions import fixed_alike, prepared  # n
 from collage_core.model.relax.regions import divided  # noqa: E402
 from collage_core.transform.twins import Twins  # noqa: E402
 
-from .test_symbols import FIXED, sizes_of  # noqa: E402
+from .test_symbols import fixed_function, sizes_of  # noqa: E402
 
 
-@I.ir_module
-class Module:
+@functools.cache
+def whole_module() -> Any:
     """A shape in a variable, and a cast of a call."""
 
-    @R.function
-    def main(x: R.Tensor(("n", 8), "float32")):
-        n = T.int64()
-        with R.dataflow():
-            risen = R.nn.relu(x)
-            sizes = R.shape([n, 2, 4])
-            halves = R.match_cast(R.reshape(risen, sizes), R.Tensor((n, 2, 4), "float32"))
-            out = R.permute_dims(halves, axes=[0, 2, 1])
-            R.output(out)
-        return out
+    @I.ir_module
+    class Module:
+        @R.function
+        def main(x: R.Tensor(("n", 8), "float32")):
+            n = T.int64()
+            with R.dataflow():
+                risen = R.nn.relu(x)
+                sizes = R.shape([n, 2, 4])
+                halves = R.match_cast(R.reshape(risen, sizes), R.Tensor((n, 2, 4), "float32"))
+                out = R.permute_dims(halves, axes=[0, 2, 1])
+                R.output(out)
+            return out
+
+    return Module
 
 
 def test_each_binding_has_its_twin() -> None:
-    kept = prepared(Module, "main", {})
+    kept = prepared(whole_module(), "main", {})
     fixed = fixed_alike(kept, "main", {"x": (3, 8)})
     twins = Twins(fixed["main"], kept["main"])
     (region,) = divided(fixed["main"]).regions
@@ -49,6 +56,6 @@ def test_each_binding_has_its_twin() -> None:
 
 
 def test_functions_of_other_bindings_are_no_twins() -> None:
-    kept = prepared(Module, "main", {})["main"]
+    kept = prepared(whole_module(), "main", {})["main"]
     with pytest.raises(CollageError, match="cannot be kept"):
-        Twins(FIXED, kept)
+        Twins(fixed_function(), kept)

@@ -20,8 +20,8 @@ from collage_core.transform.collage_partition import Report  # noqa: E402
 from collage_core.transform.whole_module import write_partitioned  # noqa: E402
 from tests.helpers.command import in_this_process  # noqa: E402
 
-from .test_collage_partition import PICTURE, PINS, Several, functions_of, picture_module, run  # noqa: E402
-from .test_open_packages import Rows, check_equal, rows  # noqa: E402
+from .test_collage_partition import PICTURE, PINS, functions_of, picture_module, run, several  # noqa: E402
+from .test_open_packages import check_equal, rows, rows_module  # noqa: E402
 from .test_symbols import sizes_of  # noqa: E402
 
 
@@ -32,9 +32,9 @@ def test_a_module_is_partitioned_by_the_python_function() -> None:
     assert {one.target for one in result.plan.partitions} == {"onnxruntime", "tvm"}
     assert list(functions_of(result.module, "Codegen"))
     assert np.allclose(run(relax.transform.RunCodegen()(result.module), PICTURE)[0], run(module, PICTURE)[0], atol=1e-5)
-    several: Any = collage.partition(Several, targets=["onnxruntime"], costs="roofline")
-    assert len(several.records) == 3
-    assert len(several.graph) == max(len(record.graph) for record in several.records)
+    made: Any = collage.partition(several(), targets=["onnxruntime"], costs="roofline")
+    assert len(made.records) == 3
+    assert len(made.graph) == max(len(record.graph) for record in made.records)
 
 
 @pytest.mark.long
@@ -45,7 +45,7 @@ def test_costs_may_be_a_function() -> None:
 
 def test_a_module_of_which_nothing_can_be_taken_is_one_line() -> None:
     with pytest.raises(CollageError, match="no binding of the module could be taken"):
-        collage.partition(Several, targets=["onnxruntime"], costs="roofline", functions=["doubled"])
+        collage.partition(several(), targets=["onnxruntime"], costs="roofline", functions=["doubled"])
 
 
 @pytest.mark.long
@@ -70,7 +70,7 @@ def test_a_plan_is_applied_and_the_module_written(tmp_path: Path, capsys: pytest
 @pytest.mark.long
 def test_a_module_that_is_written_may_keep_its_symbols(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     saved, plan, out = tmp_path / "rows.json", tmp_path / "plan", tmp_path / "out"
-    saved.write_text(tvm.ir.save_json(Rows))
+    saved.write_text(tvm.ir.save_json(rows_module()))
     found = ("partition", saved, "--targets", "onnxruntime", "--costs", "roofline", "--threads", "1", "--shape", "x=3,32", "--out", plan)
     assert in_this_process(capsys, *found)[0] == 0
     status, _, err = in_this_process(capsys, "apply", plan / "plan.json", saved, "--out", out, "--ir", "--keep-symbols")
@@ -79,7 +79,7 @@ def test_a_module_that_is_written_may_keep_its_symbols(tmp_path: Path, capsys: p
     assert sizes_of(made["main"].params[0]) == ["n", 32]
     built = relax.transform.RunCodegen()(made)
     for batch in (3, 6):
-        check_equal(built, Rows, rows(batch))
+        check_equal(built, rows_module(), rows(batch))
     status, _, err = in_this_process(capsys, "apply", plan / "plan.json", saved, "--out", out, "--keep-symbols")
     assert status == 2
     assert "--keep-symbols is about the module that --ir writes" in err
