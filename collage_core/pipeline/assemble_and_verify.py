@@ -10,7 +10,7 @@ import math
 import os
 import shutil
 import statistics
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -35,7 +35,7 @@ from ..rewrite.assemble import assemble
 from ..rewrite.partition_models import PartitionModel, run_order
 from ..rewrite.plan import PlacedPartition, Plan
 from ..rewrite.runtime.artifact import Profile
-from ..rewrite.runtime.artifact_calls import RUNS_ONLY, bind_artifact, profile_artifact, run_artifact, run_loader
+from ..rewrite.runtime.artifact_calls import MODULE_IMPORTS, RUNS_ONLY, bind_artifact, profile_artifact, run_artifact, run_loader
 from ..rewrite.runtime.manifest import MODULE, WEIGHTS
 from ..toolchains.base import ToolchainError
 from ..toolchains.built_packages import BuiltPackages
@@ -173,7 +173,8 @@ def assemble_plan(
     threads = int(plan.options.get("threads", 1))
     constants = {name: model.constant(name) for name in graph.outputs if name in graph.constants}
     what = pieces_of(model, plan), graph.inputs, graph.outputs, folder, threads, about, constants, dict(built.inputs)
-    in_worker(built.pool, worker, assemble, *what, form, built.packages, timeout_s=timeout_s, what="assembling the plan")
+    given = *what, form, built.packages
+    in_worker(built.pool, worker, assemble, *given, timeout_s=timeout_s, what="assembling the plan", imports=MODULE_IMPORTS)
 
 
 def errors_of(built: Built, name: str, folder: Path, timeout_s: float = RUN_TIMEOUT_S) -> dict[str, float]:
@@ -260,7 +261,7 @@ def run_in_worker(
     pool: Pool, name: str, function: Any, *arguments: Any, timeout_s: float = RUN_TIMEOUT_S, what: str = "running the artifact"
 ) -> Any:
     """Call one of `artifact_calls` as `in_worker` does, in a worker that builds nothing."""
-    return in_worker(pool, name, function, *arguments, timeout_s=timeout_s, what=what, environment=RUNS_ONLY)
+    return in_worker(pool, name, function, *arguments, timeout_s=timeout_s, what=what, environment=RUNS_ONLY, imports=MODULE_IMPORTS)
 
 
 def in_worker(
@@ -271,14 +272,15 @@ def in_worker(
     timeout_s: float,
     what: str,
     environment: Mapping[str, str] | None = None,
+    imports: Sequence[str] = (),
 ) -> Any:
-    """Call `function` in the worker of that name, which begins with `environment`.
+    """Call `function` in the worker of that name, which begins with `environment` and `imports`.
 
     Raises:
         CollageError: it failed, or took too long.
     """
     try:
-        return pool.worker(name, environment).call(function, *arguments, timeout_s=timeout_s)
+        return pool.worker(name, environment, imports).call(function, *arguments, timeout_s=timeout_s)
     except (WorkerError, ToolchainError) as error:
         hint = "veto the target that fails, or leave it out of --targets"
         raise CollageError(f"{what} failed: {one_line(error)}", hint, "toolchain") from error

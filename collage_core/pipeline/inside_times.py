@@ -17,7 +17,7 @@ from ..base.isolation.worker import Worker
 from ..errors import CollageError
 from ..rewrite.plan import PlacedPartition, Plan, read_plan
 from ..rewrite.runtime.artifact import Profile
-from ..rewrite.runtime.artifact_calls import RUNS_ONLY, describe_artifact, profile_artifact
+from ..rewrite.runtime.artifact_calls import MODULE_IMPORTS, RUNS_ONLY, describe_artifact, profile_artifact
 from ..rewrite.runtime.manifest import PartitionEntry
 from ..rewrite.runtime.shaped_manifest import read_manifests
 from .discover import planned_shapes
@@ -32,7 +32,7 @@ def profile_folder(folder: Path) -> dict[str, Any]:
     Raises:
         CollageError: it cannot be run.
     """
-    with Worker(environment=RUNS_ONLY) as worker:
+    with Worker(environment=RUNS_ONLY, imports=MODULE_IMPORTS) as worker:
         try:
             arrays = worker.call(describe_artifact, folder, timeout_s=LONGEST_S)["seeded"]
             return profile_document(folder, worker.call(profile_artifact, folder, arrays, timeout_s=LONGEST_S), arrays)

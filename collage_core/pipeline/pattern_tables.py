@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..base.isolation.errors import WorkerError
-from ..base.isolation.shared import shared_worker
 from ..errors import CollageError
 from ..graph.index_set import IndexSet
 from ..model.base import Model, SubModel
-from ..model.relax.relax_model import TVM_WORKER, RelaxModel, RelaxSource
+from ..model.relax.relax_model import RelaxModel, RelaxSource, tvm_worker
 from ..rules.base import PartitionRule, TableMatch, Tables
 from ..rules.pattern_table import table_prefixes
 from ..toolchains.base import ToolchainError
@@ -40,7 +39,7 @@ def matched_tables(model: Model, rules: Mapping[str, PartitionRule]) -> Tables:
     if not any(node.op in OPERATORS for node in model.graph.nodes):
         return {prefix: [] for prefix in prefixes}
     try:
-        with shared_worker(TVM_WORKER) as worker:
+        with tvm_worker() as worker:
             made: dict[str, list[TableMatch]] = worker.call(tables_of, source_of(model), list(prefixes), timeout_s=TABLES_S)
     except (ToolchainError, WorkerError) as error:
         raise CollageError(

@@ -23,7 +23,7 @@ from .spawn import spawn
 START_TIMEOUT_S = 60.0
 _READ_BY_IMPORTS = (
     *("PATH", "LANG", "TZ", "VIRTUAL_ENV", "CONDA_PREFIX"),
-    *("PYTHON", "COVERAGE_", "LC_", "LD_", "DYLD_", "MALLOC_", "GLIBC_", "ONNX"),
+    *("PYTHON", "COVERAGE_", "LC_", "LD_", "DYLD_", "MALLOC_", "GLIBC_", "ONNX", "TVM_"),
     *("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "BLIS_", "VECLIB_", "NUMEXPR_"),
 )
 """Beginnings of the names of variables that the loader, Python and the libraries of a fork server may read when they are loaded."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from .environment import worker_environment
@@ -25,8 +25,8 @@ _Key = tuple[str, str, tuple[str, ...], tuple[tuple[str, str], ...]]
 class _Shared:
     """A worker, how many use it, and what ends it once nobody does."""
 
-    def __init__(self) -> None:
-        self.worker = Worker(memory_bytes=MOST_BYTES)
+    def __init__(self, imports: Sequence[str]) -> None:
+        self.worker = Worker(memory_bytes=MOST_BYTES, imports=imports)
         self.users = 0
         self.end: threading.Timer | None = None
 
@@ -36,14 +36,14 @@ _shared: dict[_Key, _Shared] = {}
 
 
 @contextmanager
-def shared_worker(name: str) -> Iterator[Worker]:
-    """Give the worker of this name to a caller, who must not close it. Threads take turns with its calls.
+def shared_worker(name: str, imports: Sequence[str] = ()) -> Iterator[Worker]:
+    """Give the worker of this name, created with `imports`, to a caller, who must not close it. Threads take turns with its calls.
 
     It is another one where the environment, the folder or the import path has changed, since a child keeps those that it began with.
     """
     key = (name, os.getcwd(), tuple(sys.path), tuple(sorted(worker_environment(os.environ).items())))
     with _lock:
-        one = _shared.setdefault(key, _Shared())
+        one = _shared.setdefault(key, _Shared(imports))
         one.users += 1
         if one.end is not None:
             one.end.cancel()

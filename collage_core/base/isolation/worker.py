@@ -149,10 +149,11 @@ class Pool:
         """A folder for what the workers share, until `remove_folder`. Raises CollageError where it cannot be created."""
         return self._scratch.path
 
-    def worker(self, name: str, environment: Mapping[str, str] | None = None) -> Worker:
-        """Return the worker called `name`, which is created at the first call, with this `environment` (as `Worker` takes it)."""
+    def worker(self, name: str, environment: Mapping[str, str] | None = None, imports: Sequence[str] = ()) -> Worker:
+        """Return the worker called `name`, which is created at the first call, with `environment` and `imports` as `Worker` takes them."""
         if name not in self._workers:
-            self._workers[name] = Worker(memory_bytes=self._memory_bytes, environment=environment, should_stop=self._should_stop)
+            own = Worker(memory_bytes=self._memory_bytes, environment=environment, imports=imports, should_stop=self._should_stop)
+            self._workers[name] = own
         return self._workers[name]
 
     def close(self) -> None:

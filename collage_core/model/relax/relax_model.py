@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,8 +34,11 @@ if TYPE_CHECKING:
 
 READ_S, REFERENCE_S = 300.0, 900.0
 """Longest that reading a file, and compiling and running the reference, may take."""
-TVM_WORKER = "relax"
-"""The shared worker that reads modules, and runs them as TVM compiles them."""
+
+
+def tvm_worker() -> AbstractContextManager[Worker]:
+    """Give the shared worker that reads modules, and runs them as TVM compiles them."""
+    return shared_worker("relax", imports=("tvm",))
 
 
 @dataclass(frozen=True)
@@ -88,7 +92,7 @@ class RelaxModel(OnnxModel):
         names = [value.name for value in self._user.graph.output]
         fixed = {tensor.name: numpy_helper.to_array(tensor) for tensor in self._user.graph.initializer if tensor.name in self.fixed}
         given = {**inputs, **fixed}
-        with shared_worker(TVM_WORKER) as worker:
+        with tvm_worker() as worker:
             try:
                 made = worker.call(_run, self.ir, [np.asarray(given[name]) for name in self._parameters], timeout_s=REFERENCE_S)
             except WorkerError as error:
@@ -120,7 +124,7 @@ def load_relax(
         digest = hashlib.sha256(read_file(path, MOST_BYTES)).hexdigest()
     except OSError as error:
         raise CollageError(f"cannot read {str(path)!r}: {error.strerror}", "check the path and its permissions", "unreadable") from error
-    with shared_worker(TVM_WORKER) as worker:
+    with tvm_worker() as worker:
         read = read_in(worker, path, dict(shapes or {}), region, asks=asks)
     user, gone = normalise(ModelProto.FromString(read.onnx))
     fixed = fix_values(user, values or {})
@@ -142,7 +146,7 @@ def regions_in(path: Path, shapes: Mapping[str, Sequence[int]]) -> tuple[list[Re
     Raises:
         CollageError: as `load_relax`.
     """
-    with shared_worker(TVM_WORKER) as worker:
+    with tvm_worker() as worker:
         found: tuple[list[RegionSummary], list[str]] = _called(worker, _read_regions, path, shapes)
         return found
 

@@ -75,7 +75,7 @@ class Refusing:
 
 @needs_tvm
 def test_a_model_that_tvm_does_not_take_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pattern_tables, "shared_worker", lambda _name: Refusing())
+    monkeypatch.setattr(pattern_tables, "tvm_worker", Refusing)
     said = "the rules of t name the pattern table 'cublas', and TVM could not match it: tensors of dtype bfloat16 are not supported"
     with pytest.raises(CollageError, match=said):
         matched_tables(loaded(tmp_path, TEXT, CONSTANTS), {"t": PatternTable("cublas")})

@@ -18,8 +18,9 @@ import worker_functions as functions
 from collage_core.base.isolation import fork_server, fork_server_process
 from collage_core.base.isolation.environment import child_environment
 from collage_core.base.isolation.errors import WorkerDied
+from collage_core.base.isolation.shared import shared_worker
 from collage_core.base.isolation.spawn import spawn
-from collage_core.base.isolation.worker import Worker
+from collage_core.base.isolation.worker import Pool, Worker
 
 LONG_S = 60.0
 
@@ -37,7 +38,7 @@ def until_it_has_ended(process: psutil.Process) -> None:
 
 
 def test_workers_are_forks_of_one_process_in_sessions_of_their_own() -> None:
-    with Worker() as one, Worker(environment={"COLLAGE_A": "a", "TVM_LOG_DEBUG": ""}) as other:
+    with Worker() as one, Worker(environment={"COLLAGE_A": "a", "ORT_LOG": ""}) as other:
         server = server_of(one)
         assert server_of(other) == server
         assert server.pid != os.getpid()
@@ -48,17 +49,17 @@ def test_workers_are_forks_of_one_process_in_sessions_of_their_own() -> None:
 
 def test_a_worker_starts_with_the_imports_of_its_kind() -> None:
     asked = ["collage_core.search.problem", "no_such_library"]
-    with Worker(imports=asked) as one, Worker() as other:
-        assert [worker.call(functions.imported, [], asked, timeout_s=LONG_S) for worker in (one, other)] == [
-            {"collage_core.search.problem": True, "no_such_library": False},
-            {"collage_core.search.problem": False, "no_such_library": False},
-        ]
+    with Worker(imports=asked) as one, Worker() as other, Pool() as pool, shared_worker("of the test", imports=asked) as shared:
+        has_them = [one, pool.worker("a", imports=asked), shared]
+        found = [worker.call(functions.imported, [], asked, timeout_s=LONG_S) for worker in (*has_them, other)]
+    assert found == [{asked[0]: has_it, "no_such_library": False} for has_it in (True, True, True, False)]
 
 
-def test_what_libraries_read_when_they_are_imported_makes_another_process() -> None:
-    with Worker() as one, Worker(environment={"OMP_NUM_THREADS": "1"}) as other:
+@pytest.mark.parametrize("name", ["OMP_NUM_THREADS", "TVM_USE_RUNTIME_LIB"])
+def test_what_libraries_read_when_they_are_imported_makes_another_process(name: str) -> None:
+    with Worker() as one, Worker(environment={name: "1"}) as other:
         assert server_of(one) != server_of(other)
-        assert other.call(functions.environment, "OMP_NUM_THREADS", timeout_s=LONG_S) == "1"
+        assert other.call(functions.environment, name, timeout_s=LONG_S) == "1"
 
 
 def test_the_password_of_one_worker_is_nowhere_in_the_process_of_the_others() -> None:
