@@ -5,6 +5,8 @@ import { defineConfig, type ViteUserConfig } from "vitest/config";
 
 const INLINE_WORKER = decodeURIComponent(new URL("frontend/src/graph/layout/start_inline_worker.ts", import.meta.url).pathname);
 
+const STATE_TESTS = "frontend/src/state/**/*.test.ts";
+
 /** The options of the build in which the two modes differ. */
 const PAGE: ViteUserConfig["build"] = {
   outDir: "static/dist",
@@ -35,5 +37,14 @@ export default defineConfig(({ mode }): ViteUserConfig => ({
     ...(mode === "report" ? REPORT : PAGE),
   },
   worker: { format: mode === "report" ? "iife" : "es" }, // a browser starts no module as the worker of a document on disk
-  test: { include: ["frontend/**/*.test.ts"], environment: "node", testTimeout: 60_000 }, // a busy machine needs more than five seconds
+  test: {
+    environment: "node",
+    testTimeout: 60_000, // a busy machine needs more than five seconds
+    pool: "threads",
+    projects: [
+      // What files keep in signals would be seen by the next test file in the same thread; all else has nothing to leave there.
+      { extends: true, test: { name: "state", include: [STATE_TESTS] } },
+      { extends: true, test: { name: "page", include: ["frontend/**/*.test.ts"], exclude: [STATE_TESTS], isolate: false } },
+    ],
+  },
 }));

@@ -19,7 +19,7 @@ from .child import end_with_parent, serve
 from .light_imports import spare
 
 PRELOADED = ("numpy", "onnx")
-IDLE_S = 30.0
+IDLE_S = 300.0
 MESSAGE_BYTES = 1 << 20
 _REAP_AGAIN_S = 0.002
 _DESCRIPTORS = 4

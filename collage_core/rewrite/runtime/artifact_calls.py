@@ -22,7 +22,7 @@ from .shaped_manifest import read_shaped_manifest
 RUNS_ONLY = {"TVM_USE_RUNTIME_LIB": "1"}
 """Environment of a process that runs artifacts and builds none: TVM leaves its compiler out, and loads in half the time."""
 MODULE_IMPORTS = ("tvm",)
-"""What a process that builds or runs an artifact's module imports."""
+"""Imports of a process that builds or runs the module of an artifact."""
 
 _open: tuple[Any, Artifact | ShapedArtifact] | None = None
 
