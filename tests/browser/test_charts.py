@@ -47,6 +47,7 @@ def test_each_chart_is_drawn_and_said(charts: Watched) -> None:
     )
 
 
+@pytest.mark.long
 def test_plotly_is_loaded_by_the_first_chart_alone(explorer: Explorer, open_page: OpenPage) -> None:
     watched = open_page(explorer.address)
     loaded: list[str] = []

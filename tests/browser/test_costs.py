@@ -60,6 +60,7 @@ def test_filters_say_how_many_are_left(costs: Watched) -> None:
     assert few != "386 of 386"
 
 
+@pytest.mark.long
 def test_every_column_sorts_both_ways(costs: Watched) -> None:
     headers = table(costs).get_by_role("columnheader")
     for at in range(headers.count()):
@@ -111,6 +112,7 @@ def test_what_is_shown_is_saved_as_csv(costs: Watched, tmp_path: Path) -> None:
     assert all(len(row["nodes"].split(";")) == int(row["count"]) for row in rows)
 
 
+@pytest.mark.long
 def test_thousands_of_rows_scroll_to_their_end(explorer: Explorer, open_page: OpenPage) -> None:
     watched = open_page(f"{explorer.address}?sample=squeezenet")
     watched.page.route(re.compile(r"/candidates$"), many)

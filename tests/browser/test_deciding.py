@@ -235,6 +235,7 @@ def test_everything_by_keyboard(sample: Watched) -> None:
     expect(pins(sample)).to_contain_text("keep relu1 + pool1 together")
 
 
+@pytest.mark.long
 def test_an_operator_is_found_and_decided_for_all_its_nodes(explorer: Explorer, open_page: OpenPage) -> None:
     watched = open_page(f"{explorer.address}?sample=squeezenet")
     page = watched.page
@@ -278,6 +279,7 @@ def test_what_repeats_is_decided_everywhere_and_a_pattern_counts_as_one_types(ex
     expect(page.get_by_role("tab", name="Pins 1")).to_be_visible()
 
 
+@pytest.mark.long
 def test_single_keys_can_be_switched_off_for_good(sample: Watched) -> None:
     page = sample.page
     sample.press("?")
@@ -337,6 +339,7 @@ def test_a_cost_that_was_typed_in_is_marked_wherever_it_is_shown(sample: Watched
     expect(page.locator(".candidate.chosen .numbers")).to_have_text(re.compile("typed"))
 
 
+@pytest.mark.long
 def test_another_accuracy_is_typed_beside_the_other_terms(sample: Watched) -> None:
     page = sample.page
     pins(sample)

@@ -12,6 +12,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from playwright.sync_api import expect
 
+from tests.helpers.long_cases import mostly_long
 from tests.helpers.models import model_of, rated_model, weights, write
 
 from .conftest import OpenPage
@@ -74,7 +75,7 @@ OTHERS = {
 """Name of a file → its content, what the page says that it is, and what it says to do."""
 
 
-@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("name", mostly_long(OTHERS))
 def test_a_file_of_another_kind_says_what_it_is_and_what_to_do(start: Watched, tmp_path: Path, name: str) -> None:
     if name == "net.tflite" and find_spec("tflite"):
         pytest.skip("tflite is installed, so such files open")
@@ -86,6 +87,7 @@ def test_a_file_of_another_kind_says_what_it_is_and_what_to_do(start: Watched, t
     expect(alert).to_contain_text(hint)
 
 
+@pytest.mark.long
 def test_a_folder_with_several_models_is_a_choice(start: Watched, tmp_path: Path) -> None:
     for name in ("model", "model_quantized"):
         (tmp_path / name).mkdir()
@@ -116,6 +118,7 @@ def test_a_dynamic_dimension_is_asked_for(start: Watched, tmp_path: Path) -> Non
     expect(start.page.locator(".stage [aria-pressed=true], .stage [aria-selected=true], .stage rect:focus").first).to_be_attached()
 
 
+@pytest.mark.long
 def test_a_typed_size_is_not_lost_and_is_the_suggestion_of_the_next_time(start: Watched, tmp_path: Path) -> None:
     """A mistake beside it does not take it away, nor does a model that cannot be opened with it."""
     page = start.page
@@ -136,6 +139,7 @@ def test_a_typed_size_is_not_lost_and_is_the_suggestion_of_the_next_time(start: 
     expect(start.node("product")).to_be_visible()
 
 
+@pytest.mark.long
 def test_what_was_opened_before_comes_first_and_is_opened_with_other_shapes_or_deleted(start: Watched, tmp_path: Path) -> None:
     page = start.page
     choose(start, write_model(tmp_path, width="width"))
@@ -171,6 +175,7 @@ def test_a_sample_shows_what_its_best_plan_brings(start: Watched) -> None:
     expect(card.locator(".card-result")).to_have_text(re.compile(r"^[\d.]+ → [\d.]+ ms [\d.]+× measured$"))
 
 
+@pytest.mark.long
 def test_the_value_of_a_small_input_is_fixed_folded_and_freed(start: Watched, tmp_path: Path) -> None:
     page = start.page
     choose(start, [write(tmp_path, rated_model(), "rated.onnx")])
@@ -203,6 +208,7 @@ def test_what_is_no_model_is_refused_with_a_hint(start: Watched, tmp_path: Path)
     expect(alert).to_have_count(0)
 
 
+@pytest.mark.long
 def test_names_that_turn_the_direction_of_reading_are_shown_escaped(start: Watched, tmp_path: Path) -> None:
     """The page's own data keeps the name of the node as the model has it."""
     turned = "safe\u202egnp"

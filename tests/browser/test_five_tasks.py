@@ -66,6 +66,7 @@ def test_what_if_it_were_forced(clicks: Clicks) -> None:
     expect(page.locator(".decision")).to_contain_text(re.compile(r"What if: [+±−].* predicted, against the kept plan"))
 
 
+@pytest.mark.long
 def test_what_would_tell_two_rivals_apart(explorer: Explorer, open_page: OpenPage) -> None:
     """The sample is one of those whose record has plans that measuring could not tell apart."""
     clicks = Clicks(open_page(f"{explorer.address}?sample=unet_segmentation"))
@@ -76,6 +77,7 @@ def test_what_would_tell_two_rivals_apart(explorer: Explorer, open_page: OpenPag
     expect(note).to_contain_text("To tell two of them apart, both costs must be known better than by that gain")
 
 
+@pytest.mark.long
 def test_take_it_away(explorer: Explorer, open_page: OpenPage) -> None:
     """The recorded run has no artifact yet: one click builds and verifies it, and downloads it."""
     clicks = Clicks(open_page(f"{explorer.address}?sample=mini_mnist"))

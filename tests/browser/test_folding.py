@@ -114,6 +114,7 @@ def test_a_group_is_selected_as_its_nodes_and_unfolds_from_the_panel_and_the_men
     expect(page.locator(".stage :focus")).to_have_attribute("data-name", "h.1/ln_1/Add")
 
 
+@pytest.mark.long
 def test_a_link_shows_the_same_fold_and_unfolds_what_hides_its_node(layers: Watched, open_page: OpenPage) -> None:
     handle(layers, f"Unfold h ×{LAYERS}").click()
     layers.idle()
@@ -125,6 +126,7 @@ def test_a_link_shows_the_same_fold_and_unfolds_what_hides_its_node(layers: Watc
     expect(selected).to_have_attribute("data-id", "60")
 
 
+@pytest.mark.long
 def test_find_the_strip_and_keys_reach_what_is_hidden(layers: Watched) -> None:
     page = layers.page
     layers.press("/")

@@ -181,6 +181,7 @@ def test_cancelling_keeps_the_best_plan_and_one_click_goes_on(live: Live, model:
     page.get_by_role("button", name="Cancel").click()
 
 
+@pytest.mark.long
 def test_a_decision_whose_search_takes_over_a_second_is_kept_with_every_cost(live: Live, model: str, open_page: OpenPage) -> None:
     run = live.ended(live.start(model, "fast", "dawdling")["id"])["id"]
     watched = open_page(f"{live.address}?model={model}&run={run}")
@@ -424,6 +425,7 @@ def server(home: Path, port: int = 0) -> tuple[subprocess.Popen[str], str]:
     return process, process.stdout.readline().strip()
 
 
+@pytest.mark.long
 def test_a_server_that_is_killed_and_comes_back(live: Live, model: str, home: Path, open_page: OpenPage) -> None:
     process, address = server(home)
     answer = requests.post(f"{address}api/v1/runs", json={"model": model, "targets": ["stages"]}, timeout=30)
@@ -458,6 +460,7 @@ def test_enter_runs_and_a_run_that_fails_says_so(live: Live, model: str, open_pa
     expect(page.get_by_role("button", name="Run", exact=True)).to_be_enabled()
 
 
+@pytest.mark.long
 def test_a_connection_that_breaks_off_while_it_is_made(live: Live, model: str, run: str, open_page: OpenPage) -> None:
     """Without a connection the page shows the run as it was when it was opened."""
     go(run, "go1")
@@ -469,6 +472,7 @@ def test_a_connection_that_breaks_off_while_it_is_made(live: Live, model: str, r
     expect(page.get_by_text("Disconnected.", exact=True)).to_be_visible()
 
 
+@pytest.mark.long
 def test_a_model_whose_file_has_changed_is_opened_anew(live: Live, tmp_path: Path, open_page: OpenPage) -> None:
     (path,) = write_model(tmp_path)
     model = live.post("models", {"path": str(path)})["id"]

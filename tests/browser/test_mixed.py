@@ -35,7 +35,8 @@ def test_a_mixed_plan_that_wins(explorer: Explorer, open_page: OpenPage, exports
     assert {entry["target"].partition("@")[0] for entry in manifest["partitions"]} == {"ncnn", "onnxruntime"}
 
 
-@pytest.mark.parametrize("width", [1024, pytest.param(1440, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("width", [1024, 1440])
 def test_a_detector_opens_with_boxes_in_view(explorer: Explorer, open_page: OpenPage, width: int) -> None:
     """Its first column is wider than the screen, and the corner of that is empty."""
     watched = open_page(f"{explorer.address}?sample=retinanet", width=width, height=width * 5 // 8)

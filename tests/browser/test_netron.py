@@ -119,6 +119,7 @@ def test_every_form_of_the_model_in_the_dark(explorer: Explorer, open_page: Open
     assert f"{nodes.count()} node" in label
 
 
+@pytest.mark.long
 def test_it_works_offline_and_after_its_date(explorer: Explorer, open_page: OpenPage) -> None:
     watched = open_page(explorer.address)
     later = datetime.now(UTC) + timedelta(days=800)
@@ -143,6 +144,7 @@ def test_what_netron_cannot_read_is_said(explorer: Explorer, open_page: OpenPage
     expect(drawn(watched.page.frame_locator("iframe.netron"), "relu1")).to_be_visible()
 
 
+@pytest.mark.long
 def test_a_tab_of_its_own(explorer: Explorer, open_page: OpenPage) -> None:
     watched = open_page(f"{explorer.address}?sample=mini_mnist")
     inside(watched)

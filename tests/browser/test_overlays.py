@@ -100,6 +100,7 @@ def test_certainty_is_told_in_words(lstm: Watched) -> None:
     expect(lstm.page.get_by_text("unsure")).to_be_visible()
 
 
+@pytest.mark.long
 def test_difference_from_the_plan_before_and_from_a_baseline(lstm: Watched) -> None:
     page = lstm.page
     pin_to_tvm(lstm)
@@ -114,6 +115,7 @@ def test_difference_from_the_plan_before_and_from_a_baseline(lstm: Watched) -> N
     expect(against.locator('option[value="baseline:tvm"]')).to_be_disabled()
 
 
+@pytest.mark.long
 def test_overlay_and_what_it_compares_are_in_the_address(lstm: Watched, open_page: OpenPage) -> None:
     lstm.press("4")
     assert "overlay=coverage" in lstm.page.url

@@ -87,6 +87,7 @@ def test_a_recorded_search_is_traced_on_demand_and_stepped(explorer: Explorer, o
     expect(current).to_contain_text("10")
 
 
+@pytest.mark.long
 def test_the_graph_shows_what_is_covered_and_what_is_tried(explorer: Explorer, open_page: OpenPage) -> None:
     watched = traced(open_page, explorer)
     seen = set()
@@ -140,6 +141,7 @@ def test_by_keyboard_alone(explorer: Explorer, open_page: OpenPage) -> None:
     expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
 
 
+@pytest.mark.long
 def test_the_step_is_in_the_address(explorer: Explorer, open_page: OpenPage) -> None:
     watched = traced(open_page, explorer)
     before = scrub(watched, 20)
@@ -179,6 +181,7 @@ def test_chunks_are_fetched_as_they_are_needed_and_may_come_in_any_order(explore
     assert words_at(watched, 3000) == straight[3000]
 
 
+@pytest.mark.long
 def test_what_cannot_be_traced_or_fetched_is_said(explorer: Explorer, open_page: OpenPage) -> None:
     watched = opened(open_page, explorer, "mini_mnist")
     page = watched.page

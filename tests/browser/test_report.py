@@ -18,6 +18,7 @@ from .conftest import PATIENCE_MS, OpenPage
 from .explorer import Explorer
 from .test_access import AXE, FAULTS
 
+pytestmark = pytest.mark.long
 SAMPLE = "mini_mnist"
 
 

@@ -11,6 +11,8 @@ import pytest
 import requests
 from playwright.sync_api import expect
 
+from tests.helpers.long_cases import mostly_long
+
 from .conftest import OpenPage
 from .explorer import Explorer, Watched, running
 
@@ -70,6 +72,7 @@ def inside(watched: Watched, inner: str, outer: str) -> bool:
     return a["y"] + a["height"] > b["y"] and b["y"] + b["height"] > a["y"]
 
 
+@pytest.mark.long
 def test_a_deep_model_opens_folded_and_fit_shows_coloured_boxes(deep: Callable[[str], str], open_page: OpenPage) -> None:
     folded = open_page(deep(DEEP))
     expect(folded.page.get_by_label("Group by")).to_have_value("repeats")
@@ -100,7 +103,7 @@ def untouched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Explorer]:
         yield explorer
 
 
-@pytest.mark.parametrize(("width", "height"), [(1024, 768), (1440, 900), (1920, 1080)])
+@pytest.mark.parametrize(("width", "height"), mostly_long([(1024, 768), (1440, 900), (1920, 1080)]))
 def test_no_bar_covers_the_graph_and_the_header_is_one_line(untouched: Explorer, open_page: OpenPage, width: int, height: int) -> None:
     watched = open_page(f"{untouched.address}?sample=mini_mnist&overlay=coverage", width=width, height=height)
     expect(watched.page.locator(".legend")).to_be_visible()
@@ -142,7 +145,7 @@ def test_the_buttons_beside_a_long_legend_stay_together(explorer: Explorer, open
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("width", "height"), [(1024, 768), (1440, 900), (1920, 1080)])
+@pytest.mark.parametrize(("width", "height"), mostly_long([(1024, 768), (1440, 900), (1920, 1080)]))
 def test_a_header_with_much_to_say_is_one_line_and_loses_no_more_words_than_it_must(
     explorer: Explorer, open_page: OpenPage, width: int, height: int
 ) -> None:
@@ -185,6 +188,7 @@ def test_a_phone_in_portrait_reads(explorer: Explorer, open_page: OpenPage) -> N
     expect(page.locator(".readout")).to_contain_text("verified")
 
 
+@pytest.mark.long
 def test_on_a_phone_the_room_that_is_left_belongs_to_the_text(deep: Callable[[str], str], open_page: OpenPage) -> None:
     watched = open_page(deep("transformer20"), width=390, height=844)
     page = watched.page

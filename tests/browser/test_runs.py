@@ -41,6 +41,7 @@ def listed(own: Explorer, open_page: OpenPage) -> Watched:
     return watched
 
 
+@pytest.mark.long
 def test_a_run_is_named_starred_and_noted_for_good(listed: Watched, own: Explorer, open_page: OpenPage) -> None:
     shown = rows(listed).first
     expect(shown.locator("button.row")).to_have_attribute("aria-pressed", "true")
@@ -60,6 +61,7 @@ def test_a_run_is_named_starred_and_noted_for_good(listed: Watched, own: Explore
     expect(rows(again)).to_have_count(1)
 
 
+@pytest.mark.long
 def test_a_run_is_opened_compared_and_deleted_by_keys(listed: Watched) -> None:
     mine, recorded = rows(listed).first, rows(listed).filter(has_text="recorded run")
     before = rows(listed).count()

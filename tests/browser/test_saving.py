@@ -60,6 +60,7 @@ def test_the_whole_graph_as_svg_with_the_overlay_that_is_on(opened: Watched) -> 
     assert b"#16181c" in saved(opened.page, "SVG")[1]
 
 
+@pytest.mark.long
 def test_the_whole_graph_as_png_of_the_same_size(opened: Watched) -> None:
     root = ElementTree.fromstring(saved(opened.page, "SVG")[1])
     width, height = float(root.attrib["width"]), float(root.attrib["height"])
@@ -139,6 +140,7 @@ def test_a_table_as_csv(opened: Watched, tab: str, file: str, column: str) -> No
     assert all(row[column] == "" or float(row[column]) >= 0 for row in rows)
 
 
+@pytest.mark.long
 def test_the_run_in_formats_of_others(opened: Watched) -> None:
     show_tab(opened.page, "Totals")
     listed = opened.page.get_by_role("region", name="Contents of the export").get_by_role("button")

@@ -22,6 +22,7 @@ def lstm(explorer: Explorer, open_page: OpenPage) -> Watched:
     return watched
 
 
+@pytest.mark.long
 def test_one_partition_for_all_has_nodes_of_different_heat(lstm: Watched) -> None:
     lstm.press("h")
     expect(lstm.page.get_by_role("img", name=re.compile("^Cost of a node, or of nodes that one kernel computes"))).to_be_visible()

@@ -224,6 +224,7 @@ def test_mistakes_of_a_description_are_told_with_their_line(editor: Watched) -> 
     expect(attempt).to_be_disabled()
 
 
+@pytest.mark.long
 def test_a_described_toolchain_is_tried_discarded_and_kept(editor: Watched) -> None:
     page = editor.page
     before = page.locator(".readout").inner_text()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.server.sessions.test_from_folder import put
@@ -25,6 +26,7 @@ def in_its_partition(page: Page) -> Locator:
     return page.get_by_role("button", name="in a partition of")
 
 
+@pytest.mark.long
 def test_a_partition_of_tvm_is_tuned_or_not(explorer: Explorer, open_page: OpenPage, tmp_path: Path) -> None:
     plain = open_page(f"{explorer.address}?sample=mini_mnist&node=0").page
     in_its_partition(plain).click()

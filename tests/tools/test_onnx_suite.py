@@ -9,7 +9,7 @@ from onnx_suite_case import CRASHED, FAILED, NOT_RUN, REFUSED, RIGHT, WRONG, Out
 
 from collage_core.base.isolation.worker import Pool
 
-SAMPLE, LEAST_RUN = 150, 130
+SAMPLE, LEAST_RUN = 100, 85
 
 
 def test_of_a_sample_all_that_onnx_runtime_runs_are_right() -> None:

@@ -319,6 +319,7 @@ def test_what_a_target_turns_out_not_to_build_is_left_out_of_the_plan(tmp_path: 
     assert [(cost.is_invalid, cost.reason) for cost in whole] == [(True, "no converter for Relu")]
 
 
+@pytest.mark.long
 def test_where_no_plan_is_left_the_toolchains_words_are_the_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLLAGE_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("COLLAGE_TOOLCHAINS", "failing_toolchains:RefusesRelu")

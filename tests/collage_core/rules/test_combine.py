@@ -238,6 +238,7 @@ def inception(number: int, x: str) -> list[str]:
     return [*lines, f"join{number}: Concat <- {', '.join(ends)}"]
 
 
+@pytest.mark.long
 def test_two_inception_modules_make_as_many_sets_as_are_known() -> None:
     on = graph("stem: Conv <- x", *inception(1, "stem"), *inception(2, "join1"))
     assert len(found(Combine(OpCallByKind(), ANYTHING, 6), on)) == 26_415

@@ -78,6 +78,7 @@ def some_nodes() -> list[NodeCase]:
     return single_nodes(EVERY)
 
 
+@pytest.mark.long
 def test_what_it_takes_of_some_node_tests_is_right(toolchain: Toolchain, some_nodes: list[NodeCase]):
     assert node_failures(toolchain, some_nodes) == {}
 

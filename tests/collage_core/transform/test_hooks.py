@@ -60,6 +60,7 @@ def partitioned(*targets: str, codegen: bool = False) -> Any:
     return CollagePartition([*targets, "tvm"], costs="roofline", threads=1, constraints=constraints, codegen=codegen)(three_operators())
 
 
+@pytest.mark.long
 def test_hooks_run_in_their_order_and_constants_come_by_the_updater() -> None:
     module = partitioned("doubles")
     (name,) = functions_of(module, "Codegen")

@@ -62,6 +62,7 @@ def test_a_run_of_the_other_is_followed_to_its_end(live: Live, model: str, other
     assert next(row for row in live.get("runs")["runs"] if row["id"] == run)["state"] == "done"
 
 
+@pytest.mark.long
 def test_a_run_whose_server_is_killed_has_failed(live: Live, model: str, other: Other) -> None:
     run = other.start(model, "hang")
     listener = live.listen()
@@ -77,6 +78,7 @@ def test_a_run_whose_server_is_killed_has_failed(live: Live, model: str, other: 
     assert len(end["notes"]) == 2, "what it told is kept"
 
 
+@pytest.mark.long
 def test_a_run_that_the_other_has_deleted_is_forgotten(live: Live, model: str, other: Other) -> None:
     run = other.start(model, "wait")
     live.listen().subscribe(run)

@@ -36,6 +36,7 @@ def recorded(app: Flask) -> tuple[FlaskClient, str, Path]:
     return client, run, record
 
 
+@pytest.mark.long
 def test_the_page_the_command_and_python_give_equal_files(
     recorded: tuple[FlaskClient, str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -174,6 +174,7 @@ def test_a_kill_during_migration_loses_nothing(postgres_url: str) -> None:
         check_costs_of_schema_1(database)
 
 
+@pytest.mark.long
 def test_killed_writers_lose_nothing_that_they_reported(postgres_url: str) -> None:
     assert_nothing_lost(postgres_url, kill_writers(postgres_url, 15))
 

@@ -168,6 +168,7 @@ def test_a_worker_ends_with_130_and_leaves_nothing_behind(fleet: Fleet, work: Sa
     assert "Traceback" not in worker.said()
 
 
+@pytest.mark.long
 def test_a_toolchain_that_crashes_ends_its_trial_and_no_more(house: Fleet, work: SampleTasks):
     with Run(house, "house", targets=["numpy", "segfaults_at_build"]) as runner:
         crashed, well = runner.run(work.task("segfaults_at_build")), runner.run(work.task())
