@@ -1,4 +1,4 @@
-"""How many examples Hypothesis draws where many are many seconds: a quarter in `make test`, all in `make test-long`."""
+"""How many examples Hypothesis draws where many are many seconds: an eighth in `make test`, all in `make test-long`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import settings
 
 ALL = os.environ.get("COLLAGE_TEST_EXAMPLES") == "all"
-FEW = 4
+FEW = 8
 
 Test = TypeVar("Test", bound=Callable[..., None])
 

@@ -51,6 +51,7 @@ def four_trials(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("four_trials")
+@pytest.mark.long
 def test_a_kernel_is_tuned_in_four_trials_and_built_so() -> None:
     model = depthwise()
     first = FUSION.tune(model, 1, 60.0, b"")

@@ -36,7 +36,18 @@ EXPECTED = {
     "detr": (630, 585, 1, "0c13845a03dbd05b"),
     "retinanet": (252, 250, 1, "45d38138d7490705"),
 }
-LARGE = {"unet_segmentation", "unet_attention", "speech_transformer", "speech_lstm", "ssd300", "detr", "retinanet"}
+LARGE = {
+    "resnet50",
+    "bert",
+    "yolov4_tiny",
+    "unet_segmentation",
+    "unet_attention",
+    "speech_transformer",
+    "speech_lstm",
+    "ssd300",
+    "detr",
+    "retinanet",
+}
 
 
 def unless(slow: set[str]) -> list[object]:
@@ -65,7 +76,7 @@ def test_the_bytes_are_the_same_everywhere(name):
     assert (SAMPLES[name].version, digest[:16]) == EXPECTED[name][2:]
 
 
-@pytest.mark.parametrize("name", unless(LARGE | {"bert", "resnet50"}))
+@pytest.mark.parametrize("name", unless(LARGE))
 def test_a_sample_runs_and_its_outputs_follow_its_inputs(name):
     model = folded(name)
     assert len(model.graph) == EXPECTED[name][1]
@@ -99,6 +110,7 @@ def test_the_mnists_are_those_of_the_rfc():
     assert folded("mini_mnist").graph.nodes[0].absorbed == ("pad1", "conv1")
 
 
+@pytest.mark.long
 def test_folding_takes_the_batch_norms_of_resnet():
     model = folded("resnet50")
     assert sum(node.into is not None for node in model.folded) == 53
