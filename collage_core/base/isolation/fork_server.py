@@ -103,7 +103,8 @@ def fork_worker(channel: int, output: int, environment: Mapping[str, str], impor
     try:
         for _ in range(2):  # a server without workers may have ended since it was last asked
             with _lock:
-                server = _servers[key] if key in _servers else _servers.setdefault(key, _ForkServer(early, imports))
+                server = _servers.get(key) or _ForkServer(early, imports)
+                _servers[key] = server
             worker = server.fork(late, [channel, output, folder])
             if worker is not None:
                 return worker
