@@ -16,7 +16,8 @@ from .command import brief_collage
 def assert_right(found: dict[str, Any]) -> None:
     """Assert that the plan covers every node once, that its costs were measured, and that it computes what the model computes."""
     assert sorted(node for partition in found["plan"]["partitions"] for node in partition["nodes"]) == [0, 1, 2, 3]
-    assert {partition["source"] for partition in found["plan"]["partitions"]} == {"measured"}
+    sources = {partition["source"] for partition in found["plan"]["partitions"]}
+    assert sources == {"measured"}, found["plan"]["partitions"]
     assert found["verify"]["max_rel_error"] <= 1e-3
     assert found["search"]["optimal"]
 
