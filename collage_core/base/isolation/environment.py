@@ -14,11 +14,16 @@ _NAMES = frozenset({
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TMP", "TEMP", "VIRTUAL_ENV", "CONDA_PREFIX",
     "CC", "CXX", "CFLAGS", "CXXFLAGS", "LDFLAGS", "CPATH", "LIBRARY_PATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "COMPILER_PATH",
 })  # fmt: skip
-_PREFIXES = (
-    *("COLLAGE_", "COVERAGE_", "PYTHON", "LC_", "LD_", "DYLD_", "XDG_", "MALLOC_", "GLIBC_"),
-    *("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "BLIS_", "VECLIB_", "NUMEXPR_", "DNNL_", "ONEDNN_", "TBB_"),
-    *("ORT_", "ONNX", "TVM_", "OV_", "OPENVINO_", "NCNN_", "CUDA_", "NVIDIA_", "TRT_", "TENSORRT_", "VK_"),
+_EARLY_PREFIXES = (
+    *("PYTHON", "COVERAGE_", "LC_", "LD_", "DYLD_", "MALLOC_", "GLIBC_", "ONNX", "TVM_"),
+    *("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "BLIS_", "VECLIB_", "NUMEXPR_"),
 )
+_PREFIXES = (
+    *(*_EARLY_PREFIXES, "COLLAGE_", "XDG_", "DNNL_", "ONEDNN_", "TBB_"),
+    *("ORT_", "OV_", "OPENVINO_", "NCNN_", "CUDA_", "NVIDIA_", "TRT_", "TENSORRT_", "VK_"),
+)
+READ_BY_IMPORTS = ("PATH", "LANG", "TZ", "VIRTUAL_ENV", "CONDA_PREFIX", *_EARLY_PREFIXES)
+"""Beginnings of the names of variables that the loader, Python and the libraries of a fork server may read when they are loaded."""
 OPENBLAS_IDLE = "OPENBLAS_THREAD_TIMEOUT", "17"
 """Variable and value: an idle thread of OpenBLAS looks for work for two to the power of this many cycles, some 50 µs, before it sleeps."""
 DEFAULTS = dict([OPENBLAS_IDLE])

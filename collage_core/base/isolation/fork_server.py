@@ -16,17 +16,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from .environment import READ_BY_IMPORTS
 from .errors import ending
 from .fork_server_process import MESSAGE_BYTES
 from .spawn import spawn
 
 START_TIMEOUT_S = 60.0
-_READ_BY_IMPORTS = (
-    *("PATH", "LANG", "TZ", "VIRTUAL_ENV", "CONDA_PREFIX"),
-    *("PYTHON", "COVERAGE_", "LC_", "LD_", "DYLD_", "MALLOC_", "GLIBC_", "ONNX", "TVM_"),
-    *("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "BLIS_", "VECLIB_", "NUMEXPR_"),
-)
-"""Beginnings of the names of variables that the loader, Python and the libraries of a fork server may read when they are loaded."""
 
 
 class ForkedProcess:
@@ -96,7 +91,7 @@ def fork_worker(channel: int, output: int, environment: Mapping[str, str], impor
     Raises:
         OSError: the system cannot start it.
     """
-    early = {name: value for name, value in environment.items() if name.startswith(_READ_BY_IMPORTS)}
+    early = {name: value for name, value in environment.items() if name.startswith(READ_BY_IMPORTS)}
     late = {name: value for name, value in environment.items() if name not in early}
     key = frozenset(early.items()), tuple(imports)
     folder = os.open(".", os.O_RDONLY)

@@ -83,5 +83,6 @@ def test_a_run_that_the_other_has_deleted_is_forgotten(live: Live, model: str, o
     run = other.start(model, "wait")
     live.listen().subscribe(run)
     requests.post(f"{other.address}api/v1/runs/{run}/cancel", timeout=30)
-    until(lambda: requests.delete(f"{other.address}api/v1/runs/{run}", timeout=30).status_code == 204)
+    until(lambda: requests.get(f"{other.address}api/v1/runs/{run}", timeout=30).json()["state"] == "cancelled", "the end of the run")
+    assert requests.delete(f"{other.address}api/v1/runs/{run}", timeout=30).status_code == 204
     until(lambda: requests.get(f"{live.address}api/v1/runs/{run}", timeout=30).status_code == 404)

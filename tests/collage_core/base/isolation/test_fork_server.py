@@ -6,9 +6,7 @@ import os
 import signal
 import socket
 import subprocess
-import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -22,19 +20,13 @@ from collage_core.base.isolation.shared import shared_worker
 from collage_core.base.isolation.spawn import spawn
 from collage_core.base.isolation.worker import Pool, Worker
 
-LONG_S = 60.0
+from .test_worker import LONG_S, is_gone, wait_until
 
 
 def server_of(worker: Worker) -> psutil.Process:
     server = psutil.Process(worker.call(functions.pid, timeout_s=LONG_S)).parent()
     assert server is not None
     return server
-
-
-def until_it_has_ended(process: psutil.Process) -> None:
-    with suppress(psutil.NoSuchProcess):
-        while process.status() != psutil.STATUS_ZOMBIE:
-            time.sleep(0.01)
 
 
 def test_workers_are_forks_of_one_process_in_sessions_of_their_own() -> None:
@@ -88,7 +80,7 @@ def test_a_server_that_is_killed_takes_its_workers_along_and_the_next_has_anothe
     with Worker() as one, Worker() as other:
         server = server_of(one)
         server.kill()
-        until_it_has_ended(server)
+        wait_until(lambda: is_gone(server.pid))
         with pytest.raises(WorkerDied, match="was killed by SIGKILL"):
             one.call(functions.add, 1, 2, timeout_s=LONG_S)
         assert one.call(functions.add, 1, 2, timeout_s=LONG_S) == 3
@@ -125,7 +117,7 @@ def test_a_server_that_ended_meanwhile_is_replaced(monkeypatch: pytest.MonkeyPat
         server = server_of(worker)
         worker.close()
         server.kill()
-        until_it_has_ended(server)
+        wait_until(lambda: is_gone(server.pid))
         assert server_of(worker) != server
     for one in fork_server._servers.values():
         one.end()
@@ -157,7 +149,7 @@ def test_the_status_of_one_that_ended_by_itself_is_kept_until_it_is_asked_for() 
     with Worker() as worker:
         pid = worker.call(functions.pid, timeout_s=LONG_S)
         os.kill(pid, signal.SIGSEGV)
-        until_it_has_ended(psutil.Process(pid))
+        wait_until(lambda: is_gone(pid))
         with pytest.raises(WorkerDied, match="crashed with SIGSEGV"):
             worker.call(functions.pid, timeout_s=LONG_S)
         assert not psutil.pid_exists(pid)
