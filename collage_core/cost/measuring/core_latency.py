@@ -63,9 +63,9 @@ class CoreLatencyProbe:
 
     def close(self) -> None:
         """End the peer process."""
-        if self._peer is not None:
-            self._peer.close()
-            self._peer = None
+        peer, self._peer = self._peer, None  # first of all: Ctrl-C may come while the process ends, and this is called again
+        if peer is not None:
+            peer.close()
 
 
 def rounds_at_low_latency(

@@ -271,7 +271,7 @@ def test_ctrl_c_stops_cleanly_and_keeps_what_was_measured(tmp_path: Path) -> Non
         time.sleep(0.05)
     os.kill(running.pid, signal.SIGINT)
     _, err = running.communicate(timeout=60)
-    assert running.returncode == 130
+    assert running.returncode == 130, err
     assert err.strip().splitlines()[-1] == "stopped; what was measured is kept"
     assert "Traceback" not in err
     kept = _measured(database)

@@ -93,6 +93,23 @@ def test_one_peer_answers_all_probes_and_ends_with_the_probe(probe: CoreLatencyP
 
 
 @needs_two
+def test_the_peer_is_closed_once_even_where_ctrl_c_comes_meanwhile(probe: CoreLatencyProbe, monkeypatch: pytest.MonkeyPatch) -> None:
+    measured(probe)
+    assert probe._peer is not None
+    process = probe._peer._process
+
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(process, "wait", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        probe.close()
+    monkeypatch.undo()
+    probe.close()
+    process.wait()
+
+
+@needs_two
 def test_peer_that_was_killed_is_started_again(probe: CoreLatencyProbe) -> None:
     known = set(peers())
     measured(probe)
