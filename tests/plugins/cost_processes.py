@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,16 +20,19 @@ from collage_core.cost.database.location import is_url
 from collage_core.cost.database.records import CostKey, Record
 
 NOBODY = 65534
+PAUSE_S = 0.01
+"""A writer that never paused would hold the lock nearly always, where the disk is slow, and the other might find it locked each time."""
 
 
 def put(where: str | Path, owner: str) -> None:
-    """Print each computation as soon as it was kept."""
+    """Print each computation as soon as it was kept, and let another process write now and then."""
     with CostDatabase(where) as database:
         for number in count():
             database.put(CostKey(f"{owner}{number}", "tvm", "1", 1, "a CPU"), Record(samples=(1e-3,) * 50))
             if database.notes:
                 sys.exit(database.notes[0])
             print(f"{owner}{number}", flush=True)
+            time.sleep(PAUSE_S)
 
 
 def migrate(where: str | Path) -> None:
