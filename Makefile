@@ -14,8 +14,8 @@ SUITE ?=
 unexport PYTHONDONTWRITEBYTECODE
 
 # Tests go to the workers by duration (tests/helpers/spread.py); at the end stand the twenty longest. Many wait, for a page, a process or a
-# second of their own: four workers keep two cores busy with the short ones, three with the long ones. One process reads all of them first,
-# so that not each has to compile them.
+# second of their own: three workers keep two cores busy. One process reads all of the short ones first, so that not each has to compile
+# them.
 PYTEST_SPREAD = $(BIN)/pytest --dist worksteal --durations 20 --durations-min 1
 
 .PHONY: help setup run test test-long test-durations lint lint-python lint-page format page-test page-and-lint python-test chromium postgres torch docs-generator docs \
@@ -81,7 +81,7 @@ page-and-lint: setup # beside the Python tests, which leave a core idle now and 
 
 python-test: setup chromium postgres ## the Python tests, browser tests included (PYTEST="-k name" narrows them)
 	@$(BIN)/pytest --collect-only --quiet >.make/collected || { cat .make/collected; exit 1; }
-	$(PYTEST_SPREAD) -n 4 -m "not long and not slow" $(PYTEST)
+	$(PYTEST_SPREAD) -n 3 -m "not long and not slow" $(PYTEST)
 
 acceptance: setup ## measures quick samples, two networks and four real models beside every baseline (NAMES="lstm bert" for some)
 	$(BIN)/python tools/acceptance.py $(NAMES)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+pytest.register_assert_rewrite("tests.helpers")
 pytest_plugins = ["tests.helpers.spread"]
 
 # Deadlines would make a test depend on how busy the machine is; in CI the examples are the same in every run.
