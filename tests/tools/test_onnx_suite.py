@@ -10,6 +10,7 @@ from onnx_suite_case import CRASHED, FAILED, NOT_RUN, REFUSED, RIGHT, WRONG, Out
 from collage_core.base.isolation.worker import Pool
 
 LEAST_RUN = 0.85
+"""The share of a sample that ONNX Runtime runs at least."""
 
 
 @pytest.mark.parametrize("sample", [25, pytest.param(150, marks=pytest.mark.long)])
