@@ -101,7 +101,8 @@ class CostTable:
     def learn(self, costs: Mapping[CandidatePartition, Cost]) -> None:
         """Take costs that this run measured."""
         self._learn(costs)
-        self._rough -= {self.key(candidate) for candidate in costs}
+        if self._rough:
+            self._rough -= {self.key(candidate) for candidate in costs}
 
     def is_known(self, candidate: CandidatePartition) -> bool:
         return self.key(candidate) in self._costs

@@ -359,9 +359,10 @@ def search_candidates(costed: Iterable[CostedCandidate], lowered: Collection[str
     """The usable ones, as the search sees them. Errors count of those on a target of `lowered`."""
     made = []
     for item in usable(costed):
-        cost = None if item.cost.seconds is None else femtoseconds(item.cost.seconds)
-        error = billionths(item.cost.error or 0.0) if cost is not None and item.target in lowered else 0
-        made.append(SearchCandidate(item.inside, item.target, cost, item.held, error))
+        held, known = item.held, item.cost
+        cost = None if known.seconds is None else femtoseconds(known.seconds)
+        error = billionths(known.error) if known.error and cost is not None and held.target in lowered else 0
+        made.append(SearchCandidate(held.inside, held.target, cost, held, error))
     return tuple(made)
 
 

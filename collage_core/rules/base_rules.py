@@ -208,10 +208,11 @@ class DFPattern(PartitionRule):
         self._note(context, matcher, found_some=bool(seen))
 
     def _refusal(self, context: RuleContext, inside: IndexSet) -> str | None:
-        made = (tensor.type.dtype for index in inside for tensor in context.graph.nodes[index].outputs)
-        odd = next((dtype for dtype in made if self.dtypes and dtype not in self.dtypes), None)
-        if odd:
-            return f"{context.target} does not take dtype {odd} there"
+        if self.dtypes:
+            made = (tensor.type.dtype for index in inside for tensor in context.graph.nodes[index].outputs)
+            odd = next((dtype for dtype in made if dtype not in self.dtypes), None)
+            if odd:
+                return f"{context.target} does not take dtype {odd} there"
         return first_failure(context.graph, inside, self.where)
 
     def _note(self, context: RuleContext, matcher: Matcher, found_some: bool) -> None:

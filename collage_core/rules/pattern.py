@@ -172,6 +172,7 @@ class Matcher:
         self.graph = graph
         self.cut_off: list[int] = []
         self._known: dict[tuple[int, int], tuple[Nodes, ...]] = {}
+        self._options: dict[tuple[int, str], list[Pattern]] = {}
 
     def at(self, root: int) -> list[IndexSet]:
         """Return every match whose last node is `root`, as a set of nodes, in order."""
@@ -181,15 +182,26 @@ class Matcher:
     def _at_node(self, pattern: Pattern, index: int) -> Iterable[Nodes]:
         if isinstance(pattern, Anything):
             return (frozenset(),)
+        op = self.graph.nodes[index].op
         if isinstance(pattern, Either):
-            return dict.fromkeys(nodes for option in pattern.options for nodes in self._at_node(option, index))
-        if self.graph.nodes[index].op != pattern.op:
+            options = self._options_for(pattern, op)
+            if len(options) == 1:
+                return self._at_node(options[0], index)
+            return dict.fromkeys(nodes for option in options for nodes in self._at_node(option, index))
+        if op != pattern.op:
             return ()
         key = (id(pattern), index)
         if key not in self._known:
             find = self._in_any_order if pattern.op in COMMUTATIVE else self._in_order
             self._known[key] = tuple(nodes | {index} for nodes in find(pattern, index))
         return self._known[key]
+
+    def _options_for(self, pattern: Either, op: str) -> list[Pattern]:
+        """Return the options that a node of `op` may match: a toolchain's pattern may name a hundred operators."""
+        key = (id(pattern), op)
+        if key not in self._options:
+            self._options[key] = [option for option in pattern.options if not isinstance(option, Call) or option.op == op]
+        return self._options[key]
 
     def _at_tensor(self, pattern: Pattern, name: str) -> Iterable[Nodes]:
         if isinstance(pattern, Anything):

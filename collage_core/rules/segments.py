@@ -6,6 +6,7 @@ alone at a cut point (`Line.cut_points`). The beginning and the end of the model
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -85,13 +86,14 @@ class Segments(PartitionRule):
 
     def _runs(self, context: RuleContext, is_taken: Sequence[bool]) -> Iterator[tuple[IndexSet, bool]]:
         """Yield the runs, and whether each is deferred; those between major frontiers first."""
-        line = context.graph.derive(Line)
+        graph = context.graph
+        line = graph.derive(Line)
         positions, parts = majors(*_labels(context, line, is_taken), line.crossings, line.can_end)
         if parts > MOST_PARTS:
             reason = f"the kind of work or who takes it changes {parts - 1} times: only the runs between the {len(positions)} frontiers"
             context.note(self.name, "validity", f"{reason} with the most work beside them are not deferred", "frontiers")
-        yield from ((run, False) for run in _Runs(self, context.graph, line, is_taken, positions).shortest_first())
-        runs = _Runs(self, context.graph, line, is_taken, _ends(context.graph, line))
+        yield from ((run, False) for run in _Runs(self, graph, _intervals(graph, positions), is_taken).shortest_first())
+        runs = _Runs(self, graph, graph.derive(_between_ends), is_taken)
         for count, run in enumerate(runs.shortest_first()):
             if count == self.limit:
                 longer = f"longer ones of {context.target} were not looked at, but for some that begin or end the model"
@@ -101,7 +103,8 @@ class Segments(PartitionRule):
             yield run, True
 
     def _is_shallow(self, graph: DataflowGraph, nodes: IndexSet) -> bool:
-        return self.max_depth is None or _depth(graph, nodes) <= self.max_depth
+        most = self.max_depth
+        return most is None or len(nodes) <= most or _depth(graph, nodes, most) <= most
 
 
 @dataclass(frozen=True)
@@ -136,14 +139,26 @@ class _TakenOf:
         return _Taken(mask, [sort[1:] for sort in quiet.log.counts])
 
 
-class _Runs:
-    """The runs of taken nodes between two of some positions of one graph, as far as the depth of `rule` allows."""
+@dataclass(frozen=True, slots=True)
+class _Interval:
+    """The nodes between two positions, and how many of them are not the host's."""
 
-    def __init__(self, rule: Segments, graph: DataflowGraph, line: Line, is_taken: Sequence[bool], positions: Sequence[int]):
-        self._rule, self._graph = rule, graph
-        self._intervals = [line.between(begin, end) for begin, end in pairwise(positions)]
-        self._is_whole = [all(is_taken[index] for index in interval) for interval in self._intervals]
-        self._placeable = [_placeable(graph, interval) for interval in self._intervals]
+    nodes: IndexSet
+    placeable: int
+
+
+def _intervals(graph: DataflowGraph, positions: Sequence[int]) -> list[_Interval]:
+    line = graph.derive(Line)
+    between = (line.between(begin, end) for begin, end in pairwise(positions))
+    return [_Interval(nodes, _placeable(graph, nodes)) for nodes in between]
+
+
+class _Runs:
+    """The runs of taken nodes over one or more of `intervals`, which follow each other, as far as the depth of `rule` allows."""
+
+    def __init__(self, rule: Segments, graph: DataflowGraph, intervals: Sequence[_Interval], is_taken: Sequence[bool]):
+        self._rule, self._graph, self._intervals = rule, graph, intervals
+        self._is_whole = [all(is_taken[index] for index in interval.nodes) for interval in intervals]
 
     def shortest_first(self) -> Iterator[IndexSet]:
         """Yield every run, made only when it is asked for. A run that extends a run that is too deep is too deep as well."""
@@ -159,9 +174,9 @@ class _Runs:
     def _extend(self, heap: list[tuple[int, int, int, IndexSet, int]], first: int, last: int, nodes: IndexSet, placeable: int) -> None:
         """Push `nodes` with interval `last`, where that is allowed: a run from interval `first`."""
         if last < len(self._intervals) and self._is_whole[last]:
-            longer = nodes | self._intervals[last]
+            longer = nodes | self._intervals[last].nodes
             if self._rule._is_shallow(self._graph, longer):
-                heappush(heap, (len(longer), first, last, longer, placeable + self._placeable[last]))
+                heappush(heap, (len(longer), first, last, longer, placeable + self._intervals[last].placeable))
 
     def at_the_ends(self) -> Iterator[IndexSet]:
         """Yield at most `LONG_RUNS` runs that begin the model, spread evenly, and as many that end it."""
@@ -170,7 +185,7 @@ class _Runs:
             taken = list(takewhile(self._is_whole.__getitem__, order))
             nodes, placeable, step = IndexSet(), 0, -(-len(taken) // LONG_RUNS)
             for number, interval in enumerate(taken, 1):
-                nodes, placeable = nodes | self._intervals[interval], placeable + self._placeable[interval]
+                nodes, placeable = nodes | self._intervals[interval].nodes, placeable + self._intervals[interval].placeable
                 if number % step == 0 and placeable > 1 and self._rule._is_shallow(self._graph, nodes):
                     yield nodes
 
@@ -200,21 +215,27 @@ def cut_points(graph: DataflowGraph) -> list[int]:
     return [line.order[position] for position in line.cut_points]
 
 
-def _ends(graph: DataflowGraph, line: Line) -> list[int]:
-    """Return the positions at which runs begin and end, the beginning and the end of the model among them."""
+def _between_ends(graph: DataflowGraph) -> list[_Interval]:
+    """Return the nodes between each two positions at which runs begin and end; the beginning and the end of the model are such, too."""
+    line = graph.derive(Line)
     found = [0, *(position + 1 for position in line.cut_points if position + 1 < len(line)), len(line)]
     if len(found) > 2 and _placeable(graph, line.between(found[-2], found[-1])) == 0:
         del found[-2]  # Only host nodes follow; they belong to the run before.
-    return split(found, line.crossings, line.can_end)
+    return _intervals(graph, split(found, line.crossings, line.can_end))
 
 
 def _placeable(graph: DataflowGraph, nodes: IndexSet) -> int:
     return sum(1 for index in nodes if not graph.nodes[index].is_host)
 
 
-def _depth(graph: DataflowGraph, nodes: IndexSet) -> int:
-    """Return the number of nodes on the longest path among `nodes`."""
+def _depth(graph: DataflowGraph, nodes: IndexSet, most: float = math.inf) -> int:
+    """Return the number of nodes on the longest path among `nodes`; only that it is more than `most` where it is."""
     longest: dict[int, int] = {}
+    deepest = 0
     for index in nodes:
-        longest[index] = 1 + max((longest.get(source, 0) for source in graph.sources[index]), default=0)
-    return max(longest.values(), default=0)
+        depth = longest[index] = 1 + max([longest.get(source, 0) for source in graph.sources[index]], default=0)
+        if depth > deepest:
+            deepest = depth
+            if depth > most:
+                break
+    return deepest

@@ -74,7 +74,8 @@ def find_candidates(
     others = {name: mask for name, mask in (taken or {}).items() if name not in spec.targets}
     context = RuleContext(graph, " and ".join(spec.targets), rejected, others, tables or {})
     found = sorted(spec.rule.find(context) if HOST_TARGET in spec.targets else find_with_note(spec.rule, context), key=_order)
-    numbers = [graph.derive(Computations).of(item.inside) for item in found]
+    computations = graph.derive(Computations)
+    numbers = [computations.of(item.inside) for item in found]
     times = Counter(numbers)
     made = {}
     for target in spec.targets:
