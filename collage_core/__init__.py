@@ -16,8 +16,8 @@ from .version import __version__
 if TYPE_CHECKING:
     from .api import partition
     from .options import Options
-    from .pipeline.apply_shapes import apply
-    from .pipeline.record import RunRecord
+    from .pipeline.record.record import RunRecord
+    from .pipeline.shapes.apply_shapes import apply
     from .results.result import Result, open_run
     from .rewrite.runtime.artifact import Artifact
     from .rewrite.runtime.shaped_artifact import open_artifact
@@ -48,9 +48,9 @@ _OWNERS = {
     "Artifact": "rewrite.runtime.artifact",
     "Options": "options",
     "Result": "results.result",
-    "RunRecord": "pipeline.record",
+    "RunRecord": "pipeline.record.record",
     "apparent_loss": "what_if.apparent_loss",
-    "apply": "pipeline.apply_shapes",
+    "apply": "pipeline.shapes.apply_shapes",
     "compare": "what_if.compare",
     "open_artifact": "rewrite.runtime.shaped_artifact",
     "open_run": "results.result",

@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -73,9 +74,9 @@ def covers(allowed: str, own: str, other: str) -> bool:
 
 
 def own_library(path: Path) -> set[str]:
-    """Files of a toolchain are named after their library: ``toolchains/tvm_build.py`` may import tvm."""
+    """Files of a toolchain are named after their library: ``toolchains/tvm/tvm_build.py`` may import tvm."""
     library = path.stem.partition("_")[0]
-    return {library, f"{library}_ffi"} if path.parent.name == "toolchains" and path.parent.parent.name == "collage_core" else set()
+    return {library, f"{library}_ffi"} if ("collage_core", "toolchains") in pairwise(path.parts) else set()
 
 
 def violations(files: dict[str, Path], rows: dict[str, Room]) -> set[tuple[str, str]]:

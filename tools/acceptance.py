@@ -25,7 +25,7 @@ from suite import NOT_BEHIND, named, suite
 
 from collage_core.base.cores import usable_cores
 from collage_core.errors import CollageError
-from collage_core.model.accuracy import largest_error
+from collage_core.model.reference.accuracy import largest_error
 from collage_core.rewrite.plan import Plan, read_plan
 
 TARGETS = "ncnn,onnxruntime,openvino,tvm"

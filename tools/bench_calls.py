@@ -455,7 +455,7 @@ def spinning(plan: str, threads: int) -> dict[str, list[float]]:
 
 def _open_plan(plan: str, threads: int, environment: Mapping[str, str]) -> list[Run]:
     """Open `plan` in a process that has loaded no toolchain yet, with the settings of a row."""
-    from collage_core.toolchains import onnxruntime as toolchain
+    from collage_core.toolchains.onnxruntime import onnxruntime as toolchain
 
     os.environ.update(environment)
     if ORT_OWN.items() <= environment.items():

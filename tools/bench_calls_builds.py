@@ -7,9 +7,9 @@ from typing import Any, cast
 
 from collage_core.graph.index_set import IndexSet
 from collage_core.model.base import SubModel
-from collage_core.model.dynamic_model import dynamic_model
 from collage_core.model.onnx_model import load_model
 from collage_core.model.samples.registry import resolve
+from collage_core.model.shapes.dynamic_model import dynamic_model
 from collage_core.toolchains.base import AllocatingKernel
 from collage_core.toolchains.buffers import aligned_empty
 from collage_core.toolchains.registry import get

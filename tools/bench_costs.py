@@ -33,13 +33,13 @@ from collage_core.cost.measuring.noise_filter import HIGH_LATENCY
 from collage_core.cost.measuring.repetitions import FEWEST
 from collage_core.graph.computation import Computations
 from collage_core.graph.index_set import IndexSet
-from collage_core.model.accuracy import default_accuracy
 from collage_core.model.onnx_model import OnnxModel, load_model
+from collage_core.model.reference.accuracy import default_accuracy
 from collage_core.model.samples.registry import resolve
 from collage_core.options import Options
-from collage_core.pipeline.certainty import together_s
-from collage_core.pipeline.measuring_policy import MeasuringPolicy
-from collage_core.pipeline.record import RunRecord
+from collage_core.pipeline.loop.certainty import together_s
+from collage_core.pipeline.loop.measuring_policy import MeasuringPolicy
+from collage_core.pipeline.record.record import RunRecord
 from collage_core.pipeline.run import partition
 from collage_core.rules.candidate import CandidatePartition
 from collage_core.rules.spec import HOST_TARGET

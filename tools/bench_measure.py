@@ -26,8 +26,8 @@ from collage_core.errors import InfeasibleError
 from collage_core.events import ignore
 from collage_core.model.onnx_model import load_model
 from collage_core.options import Options
+from collage_core.pipeline.loop.search_and_merge import Planned, search_first
 from collage_core.pipeline.run import Run
-from collage_core.pipeline.search_and_merge import Planned, search_first
 from collage_core.search.constraints.constraints import parse_constraints
 from collage_core.search.problem import FEMTOSECONDS, SearchProblem
 from collage_core.search.searcher import SearchResult, SearchRun, after

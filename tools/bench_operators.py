@@ -15,8 +15,8 @@ from pathlib import Path
 
 from collage_core.graph.dataflow_graph import DataflowGraph, Node
 from collage_core.model import samples
-from collage_core.pipeline.node_times import PartitionTimes
-from collage_core.pipeline.record import RunRecord, read_record
+from collage_core.pipeline.inside.node_times import PartitionTimes
+from collage_core.pipeline.record.record import RunRecord, read_record
 
 RECORDED = Path(samples.__file__).parent / "recorded"
 FACTORS = (1.3, 2.0, float("inf"))

@@ -30,9 +30,9 @@ from collage_core.model.base import SubModel
 from collage_core.model.onnx_model import load_model
 from collage_core.model.samples.registry import resolve
 from collage_core.options import Options
-from collage_core.pipeline.differences import differences, region_text
-from collage_core.pipeline.record import RunRecord
+from collage_core.pipeline.record.record import RunRecord
 from collage_core.pipeline.run import partition
+from collage_core.pipeline.whole.differences import differences, region_text
 
 SAMPLES = (
     *("mini_mnist", "mnist", "squeezenet", "inception", "gpt2", "bert"),
@@ -143,7 +143,7 @@ def differing(record: RunRecord) -> tuple[tuple[str, float], ...]:
 
 def fused_names(model: SubModel) -> list[str]:
     """Return the names of the kernels that `FuseOps` makes of a model, in the order of their calls."""
-    from collage_core.toolchains.tvm_build import lowered
+    from collage_core.toolchains.tvm.tvm_build import lowered
 
     main = lowered(model, THREADS)["main"]
     values = [binding.value for block in main.body.blocks for binding in block.bindings]
@@ -154,8 +154,8 @@ def compile_as_it_is(model: SubModel, path: Path) -> None:
     """Write what TVM's importer and default pipeline make of a model as the library `path`."""
     import tvm
 
-    from collage_core.toolchains.tvm_build import cpu_target
-    from collage_core.toolchains.tvm_import import import_onnx
+    from collage_core.toolchains.tvm.tvm_build import cpu_target
+    from collage_core.toolchains.tvm.tvm_import import import_onnx
 
     tvm.compile(import_onnx(model), cpu_target(THREADS)).export_library(str(path))
 

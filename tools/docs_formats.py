@@ -21,7 +21,7 @@ from collage_core.cost.database import json_lines, records
 from collage_core.cost.database.record_validation import FIELD_TYPES
 from collage_core.cost.estimators.served import Answer
 from collage_core.graph import dataflow_graph
-from collage_core.pipeline.record import FILE_NAME, RunRecord
+from collage_core.pipeline.record.record import FILE_NAME, RunRecord
 from collage_core.rewrite import plan
 from collage_core.rewrite.runtime import control_entry, machine, manifest
 from collage_core.rules.data import RULES

@@ -89,7 +89,7 @@ def openvino(path: Path, threads: int, arrays: Arrays, precision: str = "f32") -
     """Compile the model with OpenVINO for the least latency."""
     import openvino
 
-    from collage_core.toolchains.openvino import reason
+    from collage_core.toolchains.openvino.openvino import reason
 
     config = {"INFERENCE_PRECISION_HINT": precision, "PERFORMANCE_HINT": "LATENCY", "INFERENCE_NUM_THREADS": threads}
     core = openvino.Core()
@@ -113,8 +113,8 @@ def ncnn(path: Path, threads: int, arrays: Arrays) -> Runnable:
     from collage_core.graph.index_set import IndexSet
     from collage_core.model.onnx_model import load_model
     from collage_core.toolchains.buffers import aligned_empty
-    from collage_core.toolchains.ncnn import NcnnToolchain
-    from collage_core.toolchains.ncnn_operators import refusal
+    from collage_core.toolchains.ncnn.ncnn import NcnnToolchain
+    from collage_core.toolchains.ncnn.ncnn_operators import refusal
 
     model = load_model(path)
     refused = next(filter(None, (refusal(model.graph, node) for node in model.graph.nodes)), "")

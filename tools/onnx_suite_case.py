@@ -21,11 +21,11 @@ from onnx import ModelProto, numpy_helper
 from collage_core.errors import CollageError
 from collage_core.events import ignore
 from collage_core.graph.value_arrays import as_arrays
-from collage_core.model.accuracy import output_errors
-from collage_core.model.ort_session import OrtSession
+from collage_core.model.reference.accuracy import output_errors
+from collage_core.model.reference.ort_session import OrtSession
 from collage_core.options import Options
-from collage_core.pipeline.assemble_and_verify import pieces_of
 from collage_core.pipeline.run import Run
+from collage_core.pipeline.whole.assemble_and_verify import pieces_of
 from collage_core.rewrite.assemble import assemble
 from collage_core.rewrite.runtime.artifact_calls import run_artifact
 

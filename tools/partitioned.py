@@ -20,12 +20,12 @@ import onnx
 from fresh_process import ALONE, MIX, Measurement, measure
 from suite import TOOLCHAINS, Case
 
-from collage_core.model.accuracy import default_accuracy, largest_error
-from collage_core.model.loading import read_model
+from collage_core.model.files.loading import read_model
 from collage_core.model.onnx_model import load_model
+from collage_core.model.reference.accuracy import default_accuracy, largest_error
 from collage_core.model.samples.registry import resolve
-from collage_core.model.shapes import fix_shapes
-from collage_core.pipeline.finalists import BASELINE
+from collage_core.model.shapes.shapes import fix_shapes
+from collage_core.pipeline.whole.finalists import BASELINE
 from collage_core.rewrite.plan import PlacedPartition, Plan
 
 COLLAGE = Path(sys.executable).with_name("collage")

@@ -14,12 +14,12 @@ from statistics import fmean
 
 from collage_core.cost.cost import Cost
 from collage_core.events import Emit, ignore
-from collage_core.pipeline.budget import Budget
-from collage_core.pipeline.cost_table import CostTable
-from collage_core.pipeline.measure import MeasuringLoop
-from collage_core.pipeline.measuring_policy import MeasuringPolicy
-from collage_core.pipeline.record import CostedCandidate, RunRecord, search_candidates
-from collage_core.pipeline.search_and_merge import Planned, SearchSettings, searched
+from collage_core.pipeline.loop.budget import Budget
+from collage_core.pipeline.loop.cost_table import CostTable
+from collage_core.pipeline.loop.measure import MeasuringLoop
+from collage_core.pipeline.loop.measuring_policy import MeasuringPolicy
+from collage_core.pipeline.loop.search_and_merge import Planned, SearchSettings, searched
+from collage_core.pipeline.record.record import CostedCandidate, RunRecord, search_candidates
 from collage_core.rules.candidate import CandidatePartition
 from collage_core.rules.spec import HOST_TARGET
 from collage_core.search.searcher import SearchResult, never

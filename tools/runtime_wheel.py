@@ -18,7 +18,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 NAME = "collage-runtime"
 ROOMS = ("base", "graph", "model", "rewrite/runtime", "rules", "serving", "toolchains")
-"""Folders of ``collage_core`` whose files are in the wheel; not those of folders inside them."""
+"""Folders of ``collage_core`` whose files are in the wheel; of folders inside them only these:"""
+INNER = (
+    *(f"model/{name}" for name in ("bodies", "files", "forms", "reference", "shapes", "types")),
+    *(f"toolchains/{name}" for name in ("libraries", "ncnn", "onnx_models", "onnxruntime", "openvino", "tensorrt", "tvm")),
+)
 FRONT_DOOR = ("__init__.py", "errors.py", "version.py", "rewrite/__init__.py")
 EXTRAS = ("ncnn", "onednn", "openvino", "tvm")
 """Optional dependencies of the whole package that an artifact may need."""
@@ -47,7 +51,7 @@ def copy_sources(stage: Path) -> None:
     """Copy the files of the wheel below `stage`."""
     source = ROOT / "collage_core"
     chosen = [source / name for name in FRONT_DOOR]
-    for room in ROOMS:
+    for room in (*ROOMS, *INNER):
         chosen += [path for path in (source / room).iterdir() if path.suffix in (".py", ".c", ".h")]
     for path in chosen:
         copied = stage / path.relative_to(ROOT)
@@ -63,7 +67,7 @@ def project_text(whole: Mapping[str, dict]) -> str:
     onnxruntime = [line for line in project["dependencies"] if line.startswith("onnxruntime")]
     extras = {"onnxruntime": onnxruntime, **{name: project["optional-dependencies"][name] for name in EXTRAS}}
     points = project["entry-points"]["collage.toolchains"]
-    packages = ["collage_core", "collage_core.rewrite", *(f"collage_core.{room.replace('/', '.')}" for room in ROOMS)]
+    packages = ["collage_core", "collage_core.rewrite", *(f"collage_core.{room.replace('/', '.')}" for room in (*ROOMS, *INNER))]
     lines = [
         "[build-system]",
         f"requires = {json.dumps(whole['build-system']['requires'])}",
@@ -85,7 +89,8 @@ def project_text(whole: Mapping[str, dict]) -> str:
         "[tool.setuptools]",
         f"packages = {json.dumps(packages)}",
         "[tool.setuptools.package-data]",
-        '"collage_core.toolchains" = ["*.c", "*.h"]',
+        '"collage_core.toolchains.libraries" = ["*.c"]',
+        '"collage_core.toolchains.tvm" = ["*.h"]',
         "[tool.setuptools.dynamic]",
         'version = { attr = "collage_core.version.__version__" }',
     ]

@@ -11,7 +11,7 @@ import numpy as np
 from ..base.isolation.errors import WorkerError
 from ..base.isolation.worker import Worker
 from ..errors import CollageError
-from ..pipeline.inside_times import profile_document
+from ..pipeline.inside.inside_times import profile_document
 from ..rewrite.runtime.arrays_file import read_arrays, write_arrays
 from ..rewrite.runtime.artifact_calls import RUNS_ONLY, describe_artifact, notes_of, profile_artifact, run_artifact, time_artifact
 from ..rewrite.runtime.shaped_manifest import read_manifests

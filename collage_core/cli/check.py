@@ -22,7 +22,7 @@ from .watched import watched
 @watched
 def check(model: str, plan: Path, slower_than: str | None, as_json: bool) -> None:
     """Check that a plan still holds: it fits MODEL and this installation, computes the same, and takes no longer than it did."""
-    from ..pipeline.check_plan import check_plan
+    from ..pipeline.whole.check_plan import check_plan
     from .terminal import Progress
 
     allowed = None if slower_than is None else share(slower_than)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ..base.counted import counted
-from ..pipeline.differences import region_text
+from ..pipeline.whole.differences import region_text
 from .json_output import print_json
 from .say import duration, say, signed
 

@@ -34,8 +34,8 @@ def show_engines(name: str, source: str, *, as_json: bool) -> None:
 def _inspected(name: str, source: str) -> dict[str, Any]:
     from ..base.isolation.worker import Worker
     from ..toolchains.registry import get
-    from ..toolchains.tensorrt import TensorRtRtxToolchain
-    from ..toolchains.tensorrt_build import EngineSettings, inspect_model
+    from ..toolchains.tensorrt.tensorrt import TensorRtRtxToolchain
+    from ..toolchains.tensorrt.tensorrt_build import EngineSettings, inspect_model
 
     toolchain = get(name)
     if not isinstance(toolchain, TensorRtRtxToolchain):

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from ..base.counted import counted
-from ..pipeline.differences import region_text
-from ..pipeline.node_times import CANDIDATES, COST, PROFILER
-from ..pipeline.record import RunRecord
+from ..pipeline.inside.node_times import CANDIDATES, COST, PROFILER
+from ..pipeline.record.record import RunRecord
+from ..pipeline.whole.differences import region_text
 from ..what_if.explanation import explain
 from ..what_if.worth import worth
 from .bodies_text import bodies_text

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ..pipeline.record import RunRecord, record_path
+from ..pipeline.record.record import RunRecord, record_path
 from .json_output import print_json
 from .say import say
 from .watched import watched

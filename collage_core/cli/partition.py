@@ -31,7 +31,7 @@ from .say import duration, say
 from .watched import watched
 
 if TYPE_CHECKING:
-    from ..pipeline.record import RunRecord
+    from ..pipeline.record.record import RunRecord
 
 
 @click.command(cls=ShapesCommand)
@@ -91,14 +91,14 @@ def partition(model: str, as_json: bool, save_problem: Path | None, dry_run: boo
 
 def _build_in_form(record: RunRecord, model: str, form: str, given: dict[str, Any], progress: Emit) -> dict[str, dict[str, Any]]:
     """Build the artifact of each region once more, in this form, since whole plans are compared as modules; folder → `verify`."""
-    from ..pipeline.apply_shapes import apply
+    from ..pipeline.shapes.apply_shapes import apply
 
     folders = {given["out"] / name: one.plan for name, one in {"": record, **record.regions}.items()}
     return {str(folder): apply(plan, model, folder, progress, given["inputs"], form) for folder, plan in folders.items()}
 
 
 def _dry_run(model: str, as_json: bool, given: dict[str, Any]) -> None:
-    from ..pipeline.each_shape import dry_run_at_shapes
+    from ..pipeline.shapes.each_shape import dry_run_at_shapes
 
     with mistakes_located(given["constraints_file"]), prints_to_stderr():
         document = dry_run_at_shapes(model, options_of(given), _tell_note)
@@ -139,7 +139,7 @@ def _show_dry_run(document: dict[str, Any]) -> None:
 @watched
 def candidates(model: str, as_json: bool, **given: Any) -> None:
     """List the graph of MODEL, every candidate, and everything rejected with the reason (phases 1 and 2)."""
-    from ..pipeline.each_shape import find_at_shapes
+    from ..pipeline.shapes.each_shape import find_at_shapes
 
     with mistakes_located(given["constraints_file"]), prints_to_stderr():
         document = find_at_shapes(model, options_of({**given, "costs": "none"}), _tell_note)

@@ -9,7 +9,7 @@ import click
 from ..drawings.charts import write_html
 from ..drawings.layouts import draw as draw_layout
 from ..errors import CollageError
-from ..pipeline.record import RunRecord
+from ..pipeline.record.record import RunRecord
 from ..rewrite.export.dot import dot_text, plan_drawing
 from .say import say
 

@@ -33,7 +33,7 @@ from ..events import (
     StepStarted,
     Verified,
 )
-from ..pipeline.finalists import RIVAL, SEARCHED, decision_text
+from ..pipeline.whole.finalists import RIVAL, SEARCHED, decision_text
 from ..rewrite.plan import PlacedPartition
 from ..rules.baseline_names import is_alone
 from .bodies_text import bodies_text

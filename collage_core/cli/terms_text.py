@@ -9,8 +9,8 @@ from typing import Any
 
 from ..base.counted import counted
 from ..events import Emit, ignore
-from ..pipeline.differences import region_text
-from ..pipeline.record import RunRecord
+from ..pipeline.record.record import RunRecord
+from ..pipeline.whole.differences import region_text
 from ..what_if.other_terms import other_terms
 from ..what_if.terms import Terms
 from .say import duration, say, signed

@@ -8,8 +8,8 @@ from typing import Any
 
 from ..base.counted import counted
 from ..events import Emit
-from ..pipeline.differences import region_text
-from ..pipeline.record import RunRecord
+from ..pipeline.record.record import RunRecord
+from ..pipeline.whole.differences import region_text
 from ..what_if.undecided import STABLE, decide, undecided_here
 from .say import duration, say, signed
 

@@ -10,9 +10,9 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from ..pipeline.finalists import measured_beside
-from ..pipeline.node_times import PartitionTimes
-from ..pipeline.record import RunRecord
+from ..pipeline.inside.node_times import PartitionTimes
+from ..pipeline.record.record import RunRecord
+from ..pipeline.whole.finalists import measured_beside
 from ..rewrite.export.dot import PLAIN, colour_of
 from ..rewrite.plan import PlacedPartition
 from .optional import needed

@@ -14,7 +14,7 @@ from ..base.counted import counted
 from ..base.milliseconds import milliseconds
 from ..graph.dataflow_graph import HOST
 from ..graph.topological_order import topological_order
-from ..pipeline.record import RunRecord
+from ..pipeline.record.record import RunRecord
 from ..rewrite.export.dot import PLAIN, colour_of
 
 WIDTH, HEIGHT, GAP, LEVEL, MARGIN, TITLE = 148, 38, 16, 70, 14, 26

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CollageError
-from ..pipeline.record import RunRecord
+from ..pipeline.record.record import RunRecord
 from ..rewrite.export.dot import dot_text, plan_drawing
 from .layers import nodes_svg
 from .optional import needed

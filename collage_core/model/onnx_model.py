@@ -20,33 +20,33 @@ from ..errors import CollageError
 from ..graph.control_flow import ControlFlow
 from ..graph.dataflow_graph import DataflowGraph, Node, Tensor, TensorType
 from ..graph.index_set import IndexSet
-from .accuracy import default_accuracy
-from .attributes import attributes_of, constant_of
 from .base import Arrays, FoldedNode, SubModel
-from .bodies import body_proto, control_flow, passed_on
-from .cutting import Cutter
-from .dtypes import array_type, dtype_name
-from .external_weights import MOST_BYTES, external_tensors, slice_of, values_of
-from .folding import fold as fold_model
-from .inputs import Recipe, check_inputs, draw, find_recipe
-from .kinds import kind_of
-from .largest_sizes import largest_sizes
-from .loading import read_model
-from .loop_types import constant_types, infer_with_loops
+from .bodies.bodies import body_proto, control_flow, passed_on
+from .files.external_weights import MOST_BYTES, external_tensors, slice_of, values_of
+from .files.loading import read_model
+from .forms.cutting import Cutter
+from .forms.folding import fold as fold_model
+from .forms.normalising import normalise
+from .forms.opsets import with_known_opset
+from .forms.provenance import Provenance, find_provenance
+from .forms.values import Number, Value, check_not_fixed, fix_values, implied_shapes
+from .forms.widening import types_of, unrounded, widened
 from .naming import inner_names, op_name
-from .normalising import normalise
-from .open_axes import names_after_data
-from .opsets import with_known_opset
-from .ort_session import OrtSession, RuntimeRefusal, error_text
-from .provenance import Provenance, find_provenance
-from .randomness import random_notes
-from .refusals import refused
+from .reference.accuracy import default_accuracy
+from .reference.inputs import Recipe, check_inputs, draw, find_recipe
+from .reference.ort_session import OrtSession, RuntimeRefusal, error_text
+from .reference.randomness import random_notes
+from .reference.refusals import refused
+from .reference.settings import settings_of
 from .scopes import all_nodes, has_inner_graph, read_by
-from .settings import settings_of
-from .shapes import dynamic_inputs, fix_shapes, shapes_of, sizes_hint
-from .type_names import element_shape, type_name
-from .values import Number, Value, check_not_fixed, fix_values, implied_shapes
-from .widening import types_of, unrounded, widened
+from .shapes.largest_sizes import largest_sizes
+from .shapes.open_axes import names_after_data
+from .shapes.shapes import dynamic_inputs, fix_shapes, shapes_of, sizes_hint
+from .types.attributes import attributes_of, constant_of
+from .types.dtypes import array_type, dtype_name
+from .types.kinds import kind_of
+from .types.loop_types import constant_types, infer_with_loops
+from .types.type_names import element_shape, type_name
 
 
 def load_model(

@@ -9,10 +9,10 @@ from onnx import ModelProto
 from ..errors import CollageError
 from ..graph.dataflow_graph import DataflowGraph, Node, Tensor
 from ..graph.op_pattern_kind import OpPatternKind
-from .attributes import attributes_of, constant_of
-from .inference import infer
 from .naming import op_name
 from .scopes import read_by
+from .types.attributes import attributes_of, constant_of
+from .types.inference import infer
 
 _KEEP_THE_TYPE = frozenset({"GroupNormalization", "RMSNormalization"})
 """Operators that ONNX's inference does not know, whose output has the type of their first input."""

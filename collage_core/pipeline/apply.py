@@ -20,10 +20,10 @@ from ..toolchains.registry import get
 from . import discover
 from .described import check_not_described
 from .discover import Phases
-from .timing_gap import Surroundings, timing_gap
+from .inside.timing_gap import Surroundings, timing_gap
 
 if TYPE_CHECKING:
-    from .assemble_and_verify import Built
+    from .whole.assemble_and_verify import Built
 
 
 def apply(
@@ -48,7 +48,7 @@ def apply(
         AccuracyError: the artifact computes something else than the model; nothing is left in `out`. It is a `PartitionAccuracyError`,
             which names the partition, where each is checked.
     """
-    from .assemble_and_verify import build_and_verify
+    from .whole.assemble_and_verify import build_and_verify
 
     phases = Phases(emit)
     with phases("load"):
@@ -78,7 +78,7 @@ def apply(
 
 def _checked_each(built: Built) -> dict[str, Any]:
     """Return the errors of each partition as ``each``. Raises PartitionAccuracyError where the whole is wrong."""
-    from .check_each import PartitionAccuracyError, begins_text, check_each
+    from .whole.check_each import PartitionAccuracyError, begins_text, check_each
 
     each = check_each(built)
     try:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import CollageError
 from ..rewrite.plan import Plan
-from .record import DESCRIBED
+from .record.record import DESCRIBED
 
 
 def described_options(options: dict[str, Any], descriptions: Mapping[str, str]) -> dict[str, Any]:

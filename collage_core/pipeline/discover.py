@@ -19,10 +19,10 @@ from ..base.garbage import no_collector
 from ..errors import CollageError
 from ..events import CandidatesFound, Emit, Note, PhaseEnded, PhaseStarted
 from ..graph.dataflow_graph import DataflowGraph
-from ..model.accuracy import default_accuracy
 from ..model.base import Arrays
-from ..model.body_runs import BodyRuns, NodeRuns, count_body_runs
+from ..model.bodies.body_runs import BodyRuns, NodeRuns, count_body_runs
 from ..model.onnx_model import OnnxModel
+from ..model.reference.accuracy import default_accuracy
 from ..model.relax.load import load
 from ..model.relax.relax_model import RelaxModel
 from ..model.samples.registry import SAMPLES, resolve
@@ -39,8 +39,8 @@ from ..toolchains.base import PROCESSOR, Toolchain
 from ..toolchains.described import DescribedToolchain, read_description
 from ..toolchains.registry import check_name_is_free, get
 from .find_partitionings import find_partitionings
+from .loop.search_and_merge import check_constraints
 from .pattern_tables import matched_tables
-from .search_and_merge import check_constraints
 
 
 class Phases:

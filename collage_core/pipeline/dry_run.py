@@ -22,14 +22,14 @@ from ..events import Emit, ignore
 from ..options import Options
 from ..rules.candidate import CandidatePartition
 from ..rules.spec import HOST_TARGET
-from .assemble_and_verify import ROUND_S
-from .budget import MOST_FOR_INFERENCES_S, budget_s
-from .choose_finalists import MOST_RIVALS
-from .compare_whole import AT_ONCE, ROUNDS
-from .deadline import MOST_COMPARING_S, run_deadline
 from .discover import CandidateSet, Phases, model_document
-from .measuring_policy import MeasuringPolicy
-from .tuning import check_tunes
+from .loop.budget import MOST_FOR_INFERENCES_S, budget_s
+from .loop.deadline import MOST_COMPARING_S, run_deadline
+from .loop.measuring_policy import MeasuringPolicy
+from .loop.tuning import check_tunes
+from .whole.assemble_and_verify import ROUND_S
+from .whole.choose_finalists import MOST_RIVALS
+from .whole.compare_whole import AT_ONCE, ROUNDS
 
 TRIAL_S = 1.0
 """Seconds that a trial is taken to need where none of its toolchain is known on this machine."""

@@ -24,7 +24,7 @@ from ..toolchains import registry
 from ..toolchains.base import Toolchain
 from ..toolchains.described import DescribedToolchain
 from ..toolchains.reasons import one_line
-from ..toolchains.tvm_byoc import PARTITION_FOR
+from ..toolchains.tvm.tvm_byoc import PARTITION_FOR
 from .pattern_tables import source_of
 
 PARTITIONINGS_S = 300.0
@@ -100,6 +100,6 @@ def partitionings_of(get: object, target: str, model: SubModel) -> Groups:
 
 def groups_of(model: SubModel | RelaxSource, name: str) -> Sequence[Sequence[str]]:
     """As `tvm_partition_for.partition_groups`; it runs in a worker process."""
-    from ..toolchains.tvm_partition_for import partition_groups
+    from ..toolchains.tvm.tvm_partition_for import partition_groups
 
     return partition_groups(model, name)

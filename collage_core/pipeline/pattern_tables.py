@@ -17,7 +17,7 @@ from ..rules.pattern_table import table_prefixes
 from ..toolchains.base import ToolchainError
 from ..toolchains.reasons import one_line
 from ..toolchains.registry import get
-from ..toolchains.tvm_operators import OPERATORS
+from ..toolchains.tvm.tvm_operators import OPERATORS
 
 TABLES_S = 300.0
 """Longest that matching all tables may take."""
@@ -60,6 +60,6 @@ def source_of(model: Model) -> SubModel | RelaxSource:
 
 def tables_of(model: SubModel | RelaxSource, prefixes: Sequence[str]) -> dict[str, list[TableMatch]]:
     """As `tvm_pattern_tables.read_tables`; it runs in a worker process."""
-    from ..toolchains.tvm_pattern_tables import read_tables
+    from ..toolchains.tvm.tvm_pattern_tables import read_tables
 
     return read_tables(model, prefixes)

@@ -22,9 +22,9 @@ from ..options import Options
 from ..rewrite.plan import Plan, read_plan
 from ..search.searcher import never
 from .dry_run import dry_run
-from .for_shapes import partition
-from .record import RunRecord
+from .record.record import RunRecord
 from .region_shares import RegionShares
+from .shapes.for_shapes import partition
 
 PLAN = "plan.json"
 

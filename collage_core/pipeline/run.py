@@ -21,23 +21,23 @@ from ..rewrite.plan import Plan
 from ..rules.candidate import CandidatePartition
 from ..rules.spec import HOST_TARGET
 from ..search.searcher import never
-from .additive_error import additive_error_s, costs_inside
 from .apply import check_accuracy, make_folder
 from .cancelled import NOT_BUILT, NOT_TIMED
-from .certainty import stability
-from .choose_finalists import another_plan, carried_over, finalists
-from .cost_table import is_settled
-from .deadline import LEAST_COMPARING_S, ComparingDeadlines, comparing_deadlines
-from .error_budget import BudgetCorrection
-from .finalists import BARRED, SEARCHED, Finalist, WholeTime, alternatives, barred, decision_text, measured_plans
-from .record import CostedCandidate, RunRecord
-from .search_and_merge import Planned, known_total_s, regret_seconds
+from .inside.additive_error import additive_error_s, costs_inside
+from .inside.timing_gap import Surroundings, timing_gap
+from .loop.certainty import stability
+from .loop.cost_table import is_settled
+from .loop.deadline import LEAST_COMPARING_S, ComparingDeadlines, comparing_deadlines
+from .loop.error_budget import BudgetCorrection
+from .loop.search_and_merge import Planned, known_total_s, regret_seconds
+from .record.record import CostedCandidate, RunRecord
 from .searched_run import SearchedRun
-from .timing_gap import Surroundings, timing_gap
+from .whole.choose_finalists import another_plan, carried_over, finalists
+from .whole.finalists import BARRED, SEARCHED, Finalist, WholeTime, alternatives, barred, decision_text, measured_plans
 
 if TYPE_CHECKING:
-    from .assemble_and_verify import Built
-    from .compare_whole import Comparison
+    from .whole.assemble_and_verify import Built
+    from .whole.compare_whole import Comparison
 
 MOST_EXCLUSIONS = 8
 """Partitions that are excluded, one after another, where the whole plan errs too much."""
@@ -275,7 +275,7 @@ class Run(SearchedRun):
 
     def _build(self, record: RunRecord, baselines: Iterable[str]) -> bool:
         """As `build`, of a plan that can be built. Raises Cancelled where the user stopped the run before the plan was compared."""
-        from .assemble_and_verify import build_and_verify
+        from .whole.assemble_and_verify import build_and_verify
 
         told = self.phases, self.emit, self.options.out, self.is_stopped
         with build_and_verify(self.found.model, self.plan, self.inputs, *told, packages=self.packages) as built:
@@ -298,7 +298,7 @@ class Run(SearchedRun):
 
     def _measure_whole(self, built: Built, baselines: Iterable[str], record: RunRecord) -> None:
         """Time the plan beside the other finalists, take the fastest for the plan, and fill in the record."""
-        from .compare_whole import NO_TIME, compare_whole
+        from .whole.compare_whole import NO_TIME, compare_whole
 
         others, deadlines = self._finalists(baselines), comparing_deadlines(self.budget.limit_s, self.deadline)
         outcome = compare_whole(built, others, self.emit, self.lowest_core_latency_s, deadlines)
@@ -352,7 +352,7 @@ class Run(SearchedRun):
 
         Return the finalists over these costs, and their times.
         """
-        from .compare_whole import NO_TIME, Comparison, compare_whole, needed_s
+        from .whole.compare_whole import NO_TIME, Comparison, compare_whole, needed_s
 
         before = self.planned
         with self.budget.counting():
@@ -377,7 +377,7 @@ class Run(SearchedRun):
 
     def _profile_nodes(self, built: Built, record: RunRecord) -> None:
         """Profile the nodes inside the plan's partitions, and fill them into the record."""
-        from .profile_nodes import profiled_times
+        from .inside.profile_nodes import profiled_times
 
         worker = built.pool.worker("assemble")  # it has the toolchains, and no artifact whose threads would be in the way
         times = profiled_times(self.found.model, record.plan, self.inputs, worker, limit_s=self.deadline.left_s)

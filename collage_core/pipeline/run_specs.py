@@ -16,7 +16,7 @@ from ..rules import rule_report
 from ..rules.base_rules import Host
 from ..rules.spec import HOST_TARGET
 from ..toolchains.registry import get
-from .record import RunRecord
+from .record.record import RunRecord
 
 
 def run_specs(record: RunRecord) -> list[dict[str, Any]]:

@@ -24,7 +24,7 @@ from ..cost.measuring.trial import TrialLimits, trial_workers
 from ..errors import Cancelled
 from ..events import Emit, Event, Note, PlanImproved, StepStarted
 from ..graph.work_estimate import WorkEstimator
-from ..model.body_runs import BodyRuns
+from ..model.bodies.body_runs import BodyRuns
 from ..options import Options
 from ..rewrite.plan import Plan, PlannedModel, PlannedTarget
 from ..rules.baseline_names import GREEDY, with_rest
@@ -35,22 +35,29 @@ from ..search.objectives import parse_objective
 from ..search.problem import FEMTOSECONDS
 from ..search.searcher import SearchResult, never
 from ..toolchains.built_packages import BuiltPackages
-from .baselines import baseline
-from .body_search import KEPT_AWAY, BodySearch, bodies_s
-from .budget import Budget, budget_s
+from .bodies.body_search import KEPT_AWAY, BodySearch, bodies_s
+from .bodies.plan_bodies import PlannedNode
 from .cancelled import cancelled_document
-from .certainty import break_ties_by_priority, noise_s, stability, total_interval_s
-from .choose_finalists import best_known
-from .cost_progress import CostProgress
-from .cost_table import CostTable
-from .deadline import RESERVED_S, run_deadline
 from .described import described_options
 from .discover import CandidateSet, Phases, model_document
-from .error_budget import ErrorBudget, estimated_error
-from .measure import Costs, MeasuringLoop
-from .measuring_policy import MeasureEverything, MeasuringPolicy
-from .plan_bodies import PlannedNode
-from .plan_documents import (
+from .loop.budget import Budget, budget_s
+from .loop.certainty import break_ties_by_priority, noise_s, stability, total_interval_s
+from .loop.cost_progress import CostProgress
+from .loop.cost_table import CostTable
+from .loop.deadline import RESERVED_S, run_deadline
+from .loop.error_budget import ErrorBudget, estimated_error
+from .loop.measure import Costs, MeasuringLoop
+from .loop.measuring_policy import MeasureEverything, MeasuringPolicy
+from .loop.search_and_merge import (
+    Planned,
+    PlanSearch,
+    SearchSettings,
+    known_total_s,
+    refused_by_constraints,
+    regret_seconds,
+)
+from .loop.tuning import TuningStep, check_tunes
+from .record.plan_documents import (
     bodies_document,
     budget_document,
     not_verified,
@@ -62,18 +69,11 @@ from .plan_documents import (
     search_document,
     within_noise,
 )
-from .record import RunRecord
+from .record.record import RunRecord
 from .run_estimator import estimator_of
-from .search_and_merge import (
-    Planned,
-    PlanSearch,
-    SearchSettings,
-    known_total_s,
-    refused_by_constraints,
-    regret_seconds,
-)
-from .tuning import TuningStep, check_tunes
-from .why_not_alone import why_not_alone, why_not_partitioned
+from .whole.baselines import baseline
+from .whole.choose_finalists import best_known
+from .whole.why_not_alone import why_not_alone, why_not_partitioned
 
 
 class SearchedRun:

@@ -14,7 +14,7 @@ from ..errors import CollageError
 from ..model.relax.load import is_relax
 from ..model.samples.registry import find_sample, resolve
 from ..pipeline.discover import load_as_planned
-from ..pipeline.record import RunRecord
+from ..pipeline.record.record import RunRecord
 from ..rewrite.export.annotated import annotate_original, annotated
 from .node_rows import regret_texts
 

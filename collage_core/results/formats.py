@@ -13,7 +13,7 @@ from pathlib import Path
 from ..base.whole_file import write_whole
 from ..drawings import charts, layouts
 from ..errors import CollageError
-from ..pipeline.record import RunRecord
+from ..pipeline.record.record import RunRecord
 from ..rewrite.export.dot import dot_text, plan_drawing
 from .ort_session import session_json
 from .served_files import write_served

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ..base.milliseconds import milliseconds
-from ..pipeline.record import RunRecord
+from ..pipeline.record.record import RunRecord
 from ..rules.spec import HOST_TARGET
 
 

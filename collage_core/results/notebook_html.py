@@ -15,8 +15,8 @@ from ..base.counted import counted
 from ..base.milliseconds import milliseconds
 from ..drawings.layers import nodes_svg, partitions_svg
 from ..errors import printable, shortened
-from ..pipeline.finalists import decision_text, measured_beside
-from ..pipeline.record import RunRecord
+from ..pipeline.record.record import RunRecord
+from ..pipeline.whole.finalists import decision_text, measured_beside
 from ..rewrite.export.dot import colour_of
 from ..rewrite.plan import PlacedPartition
 from .node_rows import Regrets, regrets_by_node

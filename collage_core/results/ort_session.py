@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import CollageError
-from ..pipeline.finalists import measured_beside
-from ..pipeline.record import RunRecord
+from ..pipeline.record.record import RunRecord
+from ..pipeline.whole.finalists import measured_beside
 from ..rules.baseline_names import is_alone
 from ..rules.spec import HOST_TARGET
 

@@ -16,7 +16,7 @@ from ..base.counted import counted
 from ..base.isolation.errors import WorkerError
 from ..base.milliseconds import milliseconds
 from ..errors import CollageError
-from ..pipeline.record import RunRecord
+from ..pipeline.record.record import RunRecord
 from ..what_if.compare import compare
 from ..what_if.explanation import explain
 from . import formats

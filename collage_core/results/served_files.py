@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from ..base.isolation.worker import Worker
 from ..errors import CollageError
-from ..pipeline.record import RunRecord
+from ..pipeline.record.record import RunRecord
 
 GROUP = "collage.exports"
 REPORT = "report"

@@ -9,7 +9,7 @@ import csv
 import io
 from collections.abc import Iterable, Sequence
 
-from ..pipeline.record import RunRecord
+from ..pipeline.record.record import RunRecord
 from .node_rows import NodeRegret, node_rows
 
 Cell = str | int | float | None

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import CollageError
-from ..model.external_data import Slice
-from ..toolchains.external_package import is_external, moved, slices_of
+from ..model.files.external_data import Slice
+from ..toolchains.onnx_models.external_package import is_external, moved, slices_of
 from .runtime.manifest import NAME, WEIGHTS, fingerprint, read_manifest
 
 ALIGNED = 4096

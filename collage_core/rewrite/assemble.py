@@ -23,12 +23,12 @@ from ..errors import CollageError, PartitionBuildError
 from ..graph.control_flow import IF, LOOP, ControlFlow
 from ..graph.dataflow_graph import Tensor, TensorType
 from ..graph.value_arrays import as_arrays
-from ..model.dtypes import array_type
+from ..model.types.dtypes import array_type
 from ..rules.spec import HOST_TARGET
 from ..toolchains import registry
 from ..toolchains.base import Toolchain, ToolchainError, check_boundary
 from ..toolchains.built_packages import BuiltPackages, package_of
-from ..toolchains.library_functions import LibraryToolchain
+from ..toolchains.libraries.library_functions import LibraryToolchain
 from ..toolchains.reasons import one_line
 from .forms import form_for
 from .partition_models import BodyModel, ControlModel, PartitionModel, check_flow, run_order
@@ -180,7 +180,7 @@ def _write_module(
 ) -> None:
     """Write the compiled module and its listing."""
     from ..toolchains.relax_attributes import EXTERNAL
-    from ..toolchains.tvm_build import compile_library
+    from ..toolchains.tvm.tvm_build import compile_library
     from .relax_join import CalledPartition, join_partitions
 
     called = [

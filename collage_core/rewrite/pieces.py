@@ -16,9 +16,9 @@ import onnx
 from ..errors import CollageError
 from ..graph.dataflow_graph import Tensor
 from ..model.base import SubModel
-from ..model.dtypes import array_type
-from ..model.external_weights import values_of
+from ..model.files.external_weights import values_of
 from ..model.naming import op_name
+from ..model.types.dtypes import array_type
 from ..rules.spec import HOST_TARGET
 from ..toolchains.base import Toolchain, with_weights_inside
 from ..toolchains.native_files import LOADER, NativeFiles

@@ -19,11 +19,11 @@ from tvm import relax
 
 from ..errors import CollageError
 from ..graph.dataflow_graph import Tensor
-from ..model.external_weights import values_of
+from ..model.files.external_weights import values_of
 from ..model.naming import op_name
 from ..toolchains.buffers import buffer_dtype
 from ..toolchains.relax_attributes import EXTERNAL
-from ..toolchains.tvm_library_calls import linked
+from ..toolchains.tvm.tvm_library_calls import linked
 from .partition_models import PartitionModel
 
 

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ..graph.dataflow_graph import Tensor
-from ..model.renaming import renamed
+from ..model.forms.renaming import renamed
 from ..toolchains.base import Toolchain
 from ..toolchains.blocked_layout import NCHW16C, is_blocked
-from ..toolchains.nchwc_models import REORDER_TARGET, reorder_model
+from ..toolchains.onnx_models.nchwc_models import REORDER_TARGET, reorder_model
 from .partition_models import PartitionModel
 
 _BLOCKED = "@" + NCHW16C

@@ -19,9 +19,9 @@ from functools import partial
 from pathlib import Path
 
 from ..errors import CollageError
-from ..model.external_data import Slice
+from ..model.files.external_data import Slice
 from ..toolchains import registry
-from ..toolchains.external_package import found_in, is_external, moved, packed_slices_of, slices_of
+from ..toolchains.onnx_models.external_package import found_in, is_external, moved, packed_slices_of, slices_of
 from .artifact_weights import ALIGNED, copy_slices, list_anew
 from .runtime.manifest import NAME, WEIGHTS, PartitionEntry, fingerprint, read_manifest
 

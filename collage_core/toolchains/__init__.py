@@ -8,6 +8,6 @@ defines it.
 """
 
 from .base import Availability, Kernel, Toolchain, ToolchainError
-from .library_functions import LibraryCall, LibraryFunctions, LibraryToolchain
+from .libraries.library_functions import LibraryCall, LibraryFunctions, LibraryToolchain
 
 __all__ = ["Availability", "Kernel", "LibraryCall", "LibraryFunctions", "LibraryToolchain", "Toolchain", "ToolchainError"]

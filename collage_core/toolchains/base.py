@@ -409,7 +409,7 @@ def with_weights_inside(model: SubModel) -> SubModel:
     """
     if not may_name_files(model.onnx):
         return model
-    from ..model.external_weights import in_one_piece
+    from ..model.files.external_weights import in_one_piece
 
     try:
         onnx = in_one_piece(model.onnx)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from onnx import ModelProto
 
 from ..model.base import SubModel
-from ..model.renaming import renamed
+from ..model.forms.renaming import renamed
 from ..model.scopes import read_by
 
 _LABEL = re.compile(r"collage@(\d+)@")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ..pipeline.record import CostedCandidate
+from ..pipeline.record.record import CostedCandidate
 from ..search.plan_properties import plan_total
 from ..search.problem import FEMTOSECONDS, SearchProblem
 from ..search.searcher import REASONS, SearchReporter, SearchResult

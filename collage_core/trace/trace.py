@@ -17,8 +17,8 @@ from pathlib import Path
 
 from ..events import ignore
 from ..graph.index_set import IndexSet
-from ..pipeline.record import CostedCandidate, RunRecord, search_candidates, usable
-from ..pipeline.search_and_merge import Planned, SearchSettings, merge_rounds
+from ..pipeline.loop.search_and_merge import Planned, SearchSettings, merge_rounds
+from ..pipeline.record.record import CostedCandidate, RunRecord, search_candidates, usable
 from ..search.constraints.constraints import allowed_indices, parse_constraints
 from ..search.objective_search import solve_for
 from ..search.problem import SearchProblem

@@ -8,7 +8,7 @@ Toolchains build in worker processes; the functions of a built module run in thi
 from tvm_ffi.error import register_error
 
 from ..errors import CollageError
-from ..toolchains.tvm_build import cpu_target
+from ..toolchains.tvm.tvm_build import cpu_target
 from .codegens import register_codegens
 from .collage_partition import CollagePartition
 from .cpu_pipeline import ScheduleRest, cpu_pipeline

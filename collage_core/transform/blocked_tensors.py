@@ -17,7 +17,7 @@ from ..model.base import SubModel
 from ..model.relax.call_writer import Untranslatable
 from ..model.relax.regions import tensor_type
 from ..toolchains.blocked_layout import BLOCK, is_blocked
-from ..toolchains.nchwc_models import reorder_model
+from ..toolchains.onnx_models.nchwc_models import reorder_model
 from .flattening import flattened
 
 Bind = Callable[[str, Any], Any]

@@ -14,7 +14,7 @@ from ..model.base import SubModel
 from ..model.relax.flat_model import flat_model, operators_of
 from ..toolchains import registry
 from ..toolchains.base import check_boundary
-from ..toolchains.nchwc_models import REORDER_TARGET
+from ..toolchains.onnx_models.nchwc_models import REORDER_TARGET
 from .blocked_tensors import reorder_of
 from .packages import Package
 

@@ -29,7 +29,7 @@ from ..model.relax.regions import LeftBinding, Region, divided, variables
 from ..model.relax.relax_model import load_relax
 from ..model.relax.span_names import with_names_of_spans
 from ..options import Options
-from ..pipeline.record import RunRecord
+from ..pipeline.record.record import RunRecord
 from ..pipeline.region_shares import RegionShares
 from ..pipeline.run import partition
 from ..rewrite.plan import PlacedPartition, Plan

@@ -16,8 +16,8 @@ from ..base.cores import usable_cores
 from ..errors import CollageError
 from ..toolchains.base import ToolchainError
 from ..toolchains.relax_attributes import TUNING
-from ..toolchains.tvm_build import cpu_target, kernel_passes
-from ..toolchains.tvm_schedule import finished
+from ..toolchains.tvm.tvm_build import cpu_target, kernel_passes
+from ..toolchains.tvm.tvm_schedule import finished
 from .branches import outline_branches
 from .encodings import SYMBOL
 from .hooks import builder_of, target_of

@@ -22,8 +22,8 @@ from ..model.relax.replacing import Replaced
 from ..toolchains import registry
 from ..toolchains.base import Toolchain, ToolchainError
 from ..toolchains.relax_attributes import EXTERNAL, THREADS, TUNING
-from ..toolchains.tvm_library_calls import linked
-from ..toolchains.tvm_schedule import finished
+from ..toolchains.tvm.tvm_library_calls import linked
+from ..toolchains.tvm.tvm_schedule import finished
 from .building import refused
 from .codegens import runtime_of
 from .encodings import CODEGEN, COMPOSITE, kernel_function, threads_of

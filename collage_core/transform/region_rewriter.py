@@ -18,7 +18,7 @@ from ..model.relax.lifting import lifted
 from ..model.relax.regions import variables
 from ..model.relax.replacing import Replaced
 from ..toolchains.blocked_layout import NCHW16C
-from ..toolchains.nchwc_models import REORDER_TARGET
+from ..toolchains.onnx_models.nchwc_models import REORDER_TARGET
 from ..toolchains.relax_attributes import SHAPES
 from .blocked_tensors import reorder_function
 from .encodings import CODEGEN, COMPOSITE, PRIMITIVE, SYMBOL, Encode, Placement

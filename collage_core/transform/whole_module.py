@@ -13,7 +13,7 @@ from ..errors import CollageError
 from ..model.relax.module_functions import function_of
 from ..model.relax.reading import largest_region_name, parameter_shapes, read_module
 from ..model.relax.region_names import read_region_name
-from ..pipeline.record import RunRecord
+from ..pipeline.record.record import RunRecord
 from ..results.result import Result
 from ..rewrite.plan import Plan
 from .collage_partition import CollagePartition, Report

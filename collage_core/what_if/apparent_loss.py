@@ -18,10 +18,10 @@ from ..events import Emit, ignore
 from ..graph.dataflow_graph import DataflowGraph
 from ..graph.index_set import IndexSet
 from ..model.onnx_model import OnnxModel
-from ..pipeline.baselines import best_of, free_indices
-from ..pipeline.cost_table import is_settled
-from ..pipeline.record import CostedCandidate, RunRecord, search_candidates
-from ..pipeline.search_and_merge import SearchSettings
+from ..pipeline.loop.cost_table import is_settled
+from ..pipeline.loop.search_and_merge import SearchSettings
+from ..pipeline.record.record import CostedCandidate, RunRecord, search_candidates
+from ..pipeline.whole.baselines import best_of, free_indices
 from ..rewrite.plan import Plan
 from ..rules.candidate import CandidatePartition
 from ..rules.spec import HOST_TARGET

@@ -18,9 +18,9 @@ from ..cost.cost import HOST_COST
 from ..errors import CollageError
 from ..graph.computation import Computations
 from ..graph.index_set import IndexSet
-from ..pipeline.differences import swapped_saves_s
-from ..pipeline.finalists import measured_beside
-from ..pipeline.record import FILE_NAME, CostedCandidate, RunRecord, record_path
+from ..pipeline.record.record import FILE_NAME, CostedCandidate, RunRecord, record_path
+from ..pipeline.whole.differences import swapped_saves_s
+from ..pipeline.whole.finalists import measured_beside
 from ..rewrite.plan import PlacedPartition, Plan, read_plan
 from ..rules.spec import HOST_TARGET
 from .compare_costs import compare_costs, is_database

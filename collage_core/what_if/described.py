@@ -14,13 +14,13 @@ from ..cost.estimators.roofline import RooflineEstimator
 from ..errors import CollageError
 from ..events import CandidatesFound, Emit, Note, ignore
 from ..graph.index_set import IndexSet
-from ..pipeline.baselines import baseline
 from ..pipeline.described import described_options
 from ..pipeline.discover import Phases
-from ..pipeline.record import DESCRIBED, CostedCandidate, RunRecord, search_candidates
+from ..pipeline.loop.search_and_merge import Planned, SearchSettings, merge_rounds, searched
+from ..pipeline.record.record import DESCRIBED, CostedCandidate, RunRecord, search_candidates
 from ..pipeline.run_specs import rule_reports
-from ..pipeline.search_and_merge import Planned, SearchSettings, merge_rounds, searched
-from ..pipeline.why_not_alone import why_not_alone
+from ..pipeline.whole.baselines import baseline
+from ..pipeline.whole.why_not_alone import why_not_alone
 from ..rewrite.plan import PlannedTarget
 from ..rules import rule_report
 from ..rules.base import RuleOptions

@@ -10,7 +10,7 @@ from typing import Any
 from ..cost.database.records import machine_id
 from ..cost.estimators.roofline import machine_rates
 from ..graph.work_estimate import WorkEstimator
-from ..pipeline.record import RunRecord
+from ..pipeline.record.record import RunRecord
 
 MEASURED = frozenset({"measured", "recorded"})
 

@@ -10,9 +10,9 @@ from dataclasses import asdict
 from typing import Any
 
 from ..errors import CollageError
-from ..pipeline.differences import differences
-from ..pipeline.finalists import decision_text
-from ..pipeline.record import RunRecord
+from ..pipeline.record.record import RunRecord
+from ..pipeline.whole.differences import differences
+from ..pipeline.whole.finalists import decision_text
 
 
 def explain(record: RunRecord, node: str | None = None, candidate: str | None = None) -> dict[str, Any]:

@@ -15,8 +15,8 @@ from typing import Any
 from ..errors import InfeasibleError
 from ..events import Emit, ignore
 from ..graph.index_set import IndexSet
-from ..pipeline.record import CostedCandidate, RunRecord, search_candidates
-from ..pipeline.search_and_merge import SearchSettings, searched
+from ..pipeline.loop.search_and_merge import SearchSettings, searched
+from ..pipeline.record.record import CostedCandidate, RunRecord, search_candidates
 from ..rewrite.plan import PlacedPartition, Plan
 from ..rules.candidate import CandidatePartition
 from ..rules.spec import HOST_TARGET

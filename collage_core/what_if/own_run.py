@@ -14,9 +14,9 @@ from ..cost.database.records import now
 from ..errors import CollageError
 from ..events import Emit, Note, ignore
 from ..pipeline.discover import Phases
-from ..pipeline.finalists import GIVEN, decision_text
-from ..pipeline.plan_documents import bodies_under, plan_document
-from ..pipeline.record import RunRecord
+from ..pipeline.record.plan_documents import bodies_under, plan_document
+from ..pipeline.record.record import RunRecord
+from ..pipeline.whole.finalists import GIVEN, decision_text
 from ..rewrite.plan import Plan
 from .apparent_loss import own_plan
 from .given_plan import GivenPlan

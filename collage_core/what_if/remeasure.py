@@ -17,10 +17,10 @@ from ..errors import CollageError
 from ..events import CandidateCosted, Emit, Note, ignore
 from ..graph.index_set import IndexSet
 from ..model.onnx_model import OnnxModel
-from ..pipeline.baselines import baseline
 from ..pipeline.discover import Phases
-from ..pipeline.record import CostedCandidate, RunRecord, search_candidates
-from ..pipeline.search_and_merge import SearchSettings, known_total_s
+from ..pipeline.loop.search_and_merge import SearchSettings, known_total_s
+from ..pipeline.record.record import CostedCandidate, RunRecord, search_candidates
+from ..pipeline.whole.baselines import baseline
 from ..rules.candidate import CandidatePartition
 from ..search.problem import SearchProblem
 from .search_again import search_again

@@ -12,9 +12,9 @@ from typing import Any
 
 from ..cost.cost import Cost
 from ..errors import InfeasibleError
-from ..pipeline.body_rows import named_nodes
-from ..pipeline.plan_documents import plan_document
-from ..pipeline.record import CostedCandidate, RunRecord, search_candidates
+from ..pipeline.bodies.body_rows import named_nodes
+from ..pipeline.record.plan_documents import plan_document
+from ..pipeline.record.record import CostedCandidate, RunRecord, search_candidates
 from ..rules.spec import HOST_TARGET
 from ..search.constraints.constraints import allowed_indices, parse_constraints
 from ..search.constraints.inner_constraints import inner_constraints, speaks_of_nodes

@@ -7,9 +7,9 @@ from dataclasses import replace
 from ..cost.database.records import now
 from ..events import Emit, ignore
 from ..pipeline.discover import Phases
-from ..pipeline.plan_documents import bodies_under, not_verified, plan_document, search_document
-from ..pipeline.record import RunRecord
-from ..pipeline.search_and_merge import regret_seconds
+from ..pipeline.loop.search_and_merge import regret_seconds
+from ..pipeline.record.plan_documents import bodies_under, not_verified, plan_document, search_document
+from ..pipeline.record.record import RunRecord
 from .terms import Terms
 from .what_if import replanned
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from ..events import Emit, ignore
-from ..pipeline.additive_error import additive_error_s
-from ..pipeline.compare_whole import compare_whole
 from ..pipeline.discover import Phases
-from ..pipeline.finalists import RIVAL, SEARCHED, Finalist, WholeTime, alternatives
-from ..pipeline.record import RunRecord
-from ..pipeline.timing_gap import Surroundings, timing_gap
+from ..pipeline.inside.additive_error import additive_error_s
+from ..pipeline.inside.timing_gap import Surroundings, timing_gap
+from ..pipeline.record.record import RunRecord
+from ..pipeline.whole.compare_whole import compare_whole
+from ..pipeline.whole.finalists import RIVAL, SEARCHED, Finalist, WholeTime, alternatives
 from ..rewrite.plan import Plan
 from ..rules.spec import HOST_TARGET
 from .trial_setup import check_measurable, model_of
@@ -50,7 +50,7 @@ def timed_beside(record: RunRecord, other: Plan, name: str, source: str | Path, 
         CollageError: the run was not measured on this machine, a toolchain is not usable, the file has another model, or the run's own
             plan cannot be built any more. What keeps the other one from being timed is a `Beside.reason` instead.
     """
-    from ..pipeline.assemble_and_verify import build_and_verify
+    from ..pipeline.whole.assemble_and_verify import build_and_verify
 
     for target in dict.fromkeys([*record.plan.used_targets, *other.used_targets]):
         if target != HOST_TARGET:

@@ -14,7 +14,7 @@ from typing import Any
 from ..cost.cost import Cost
 from ..errors import CollageError
 from ..graph.computation import Computations
-from ..pipeline.record import CostedCandidate, RunRecord, search_candidates
+from ..pipeline.record.record import CostedCandidate, RunRecord, search_candidates
 from ..rules.spec import HOST_TARGET
 
 TYPED = "typed"

@@ -22,12 +22,12 @@ from ..errors import CollageError
 from ..events import Emit, ignore
 from ..graph.computation import Computations
 from ..graph.index_set import IndexSet
-from ..pipeline.additive_error import INSIDE
 from ..pipeline.discover import Phases
-from ..pipeline.measuring_policy import MeasuringPolicy
-from ..pipeline.record import CostedCandidate, RunRecord, search_candidates
-from ..pipeline.rivals import Rival, rivals_of, width_s
-from ..pipeline.search_and_merge import Planned, SearchSettings, searched
+from ..pipeline.inside.additive_error import INSIDE
+from ..pipeline.loop.measuring_policy import MeasuringPolicy
+from ..pipeline.loop.rivals import Rival, rivals_of, width_s
+from ..pipeline.loop.search_and_merge import Planned, SearchSettings, searched
+from ..pipeline.record.record import CostedCandidate, RunRecord, search_candidates
 from ..rules.candidate import CandidatePartition
 from ..rules.spec import HOST_TARGET
 from ..search.constraints.constraints import parse_constraints

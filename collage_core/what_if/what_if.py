@@ -12,11 +12,11 @@ from typing import Any
 
 from ..errors import CollageError, InfeasibleError
 from ..events import Emit, ignore
-from ..pipeline.baselines import baseline
-from ..pipeline.certainty import recorded_interval_s
-from ..pipeline.plan_documents import bodies_under, placed_partitions, placed_transitions, plan_document
-from ..pipeline.record import CostedCandidate, RunRecord, usable
-from ..pipeline.search_and_merge import Planned, SearchSettings, search_first, searched
+from ..pipeline.loop.certainty import recorded_interval_s
+from ..pipeline.loop.search_and_merge import Planned, SearchSettings, search_first, searched
+from ..pipeline.record.plan_documents import bodies_under, placed_partitions, placed_transitions, plan_document
+from ..pipeline.record.record import CostedCandidate, RunRecord, usable
+from ..pipeline.whole.baselines import baseline
 from ..rewrite.plan import ONE_SHAPE, Plan
 from ..search.constraints.constraints import Constraint, allowed_indices
 from ..search.plan_properties import plan_total

@@ -14,9 +14,9 @@ from typing import Any
 
 from ..errors import InfeasibleError
 from ..events import ignore
-from ..pipeline.cost_table import is_settled
-from ..pipeline.record import RunRecord, usable
-from ..pipeline.search_and_merge import SearchSettings, searched
+from ..pipeline.loop.cost_table import is_settled
+from ..pipeline.loop.search_and_merge import SearchSettings, searched
+from ..pipeline.record.record import RunRecord, usable
 from ..rules.spec import HOST_TARGET
 from ..search.problem import FEMTOSECONDS
 from .terms import Terms

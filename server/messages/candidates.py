@@ -227,7 +227,7 @@ class RunCandidates:
 
 @dataclass(frozen=True)
 class NodeGroupTime:
-    """Nodes that one kernel computes together, or a single node; fields as in `collage_core.pipeline.node_times.NodeGroup`.
+    """Nodes that one kernel computes together, or a single node; fields as in `collage_core.pipeline.inside.node_times.NodeGroup`.
 
     Attributes:
         share: Of the time of the partition, from 0 to 1.

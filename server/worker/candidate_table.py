@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collage_core.pipeline.record import CostedCandidate, RunRecord
+    from collage_core.pipeline.record.record import CostedCandidate, RunRecord
 
 
 def candidate_table(record: RunRecord) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from collage_core.events import Emit
 from collage_core.what_if.terms import Terms
 
 if TYPE_CHECKING:
-    from collage_core.pipeline.record import RunRecord
+    from collage_core.pipeline.record.record import RunRecord
     from collage_core.what_if.what_if import Effects
 
 R = TypeVar("R")
@@ -174,7 +174,7 @@ class CollageEngine(Engine["RunRecord"]):
     """`collage_core` as an engine."""
 
     imports = (
-        *("collage_core.model.relax.load", "collage_core.pipeline.for_shapes", "collage_core.what_if.described"),
+        *("collage_core.model.relax.load", "collage_core.pipeline.shapes.for_shapes", "collage_core.what_if.described"),
         *("collage_core.what_if.remeasure", "collage_core.what_if.search_again", "collage_core.what_if.undecided"),
     )
 
@@ -185,13 +185,13 @@ class CollageEngine(Engine["RunRecord"]):
 
     def dry_run(self, model: Path, options: Json) -> Json:
         from collage_core.options import Options
-        from collage_core.pipeline.each_shape import dry_run_at_shapes
+        from collage_core.pipeline.shapes.each_shape import dry_run_at_shapes
 
         return dry_run_at_shapes(model, Options(**options_from_json(options)))
 
     def partition(self, model: Path, options: Json, out: Path, emit: Emit, should_stop: Callable[[], bool]) -> RunRecord:
         from collage_core.options import Options
-        from collage_core.pipeline.for_shapes import partition
+        from collage_core.pipeline.shapes.for_shapes import partition
 
         return partition(model, Options(**options_from_json(options), out=out), emit, should_stop=should_stop)
 
@@ -222,17 +222,17 @@ class CollageEngine(Engine["RunRecord"]):
         return with_described(record, descriptions, terms, emit)
 
     def build(self, record: RunRecord, model: Path, out: Path, form: str, emit: Emit) -> None:
-        from collage_core.pipeline.apply_shapes import apply
+        from collage_core.pipeline.shapes.apply_shapes import apply
 
         record.document["verify"] = {**apply(record.plan, model, out, emit, form=form), "apart": True}
 
     def load_record(self, folder: Path) -> RunRecord:
-        from collage_core.pipeline.record import RunRecord
+        from collage_core.pipeline.record.record import RunRecord
 
         return RunRecord.load(folder)
 
     def check_record(self, record: RunRecord) -> None:
-        from collage_core.pipeline.record_agreement import check_agreement
+        from collage_core.pipeline.record.record_agreement import check_agreement
 
         check_agreement(record)
 
@@ -283,12 +283,12 @@ class CollageEngine(Engine["RunRecord"]):
         return {"partitions": [one.to_json() for one in record.node_times], "alone_s": alone_s}
 
     def shapes(self, record: RunRecord) -> Json:
-        from collage_core.pipeline.run_shapes import run_shapes
+        from collage_core.pipeline.shapes.run_shapes import run_shapes
 
         return run_shapes(record.document)
 
     def bodies(self, record: RunRecord) -> list[Json]:
-        from collage_core.pipeline.body_rows import body_rows
+        from collage_core.pipeline.bodies.body_rows import body_rows
 
         return body_rows(record)
 
@@ -318,7 +318,7 @@ class CollageEngine(Engine["RunRecord"]):
         return other_terms(record, terms)
 
     def against(self, record: RunRecord, text: str, name: str, devices: Mapping[str, str]) -> Json:
-        from collage_core.pipeline.plan_documents import plan_document
+        from collage_core.pipeline.record.plan_documents import plan_document
         from collage_core.what_if.apparent_loss import loss_document, own_plan
         from collage_core.what_if.compare import side_of
         from collage_core.what_if.given_plan import given_from_text
@@ -338,7 +338,7 @@ class CollageEngine(Engine["RunRecord"]):
         return undecided_here(record)
 
     def profile(self, artifact: Path) -> Json:
-        from collage_core.pipeline.inside_times import profile_folder
+        from collage_core.pipeline.inside.inside_times import profile_folder
 
         return profile_folder(artifact)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import secrets
 from pathlib import Path
 
-from collage_core.pipeline.record import RunRecord
+from collage_core.pipeline.record.record import RunRecord
 from collage_core.results.formats import file_named
 
 

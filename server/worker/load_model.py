@@ -38,10 +38,10 @@ def load(
         SeveralRegions: no region is named, and there are several.
         CollageError: it cannot be read, is no model, has an input whose shape is not known, or a shape or value does not fit.
     """
-    from collage_core.model.accuracy import default_accuracy
+    from collage_core.model.reference.accuracy import default_accuracy
     from collage_core.model.relax.load import load as load_any
     from collage_core.model.samples import registry as samples
-    from collage_core.model.shapes import input_dimensions
+    from collage_core.model.shapes.shapes import input_dimensions
 
     path = samples.resolve(sample) if sample else Path(source)
     sizes = _shown_shapes(path, shapes)
@@ -79,7 +79,7 @@ def _shown_shapes(path: Path, shapes: Mapping[str, Sequence[int] | str]) -> dict
         return {name: tuple(size for size in shape if isinstance(size, int)) for name, shape in said.items()}
 
     from collage_core.options import Options
-    from collage_core.pipeline.shapes_to_plan import shapes_to_plan
+    from collage_core.pipeline.shapes.shapes_to_plan import shapes_to_plan
 
     return dict(shapes_to_plan(path, Options(("onnxruntime",), shapes=said)).shapes[-1].shapes)
 
@@ -163,7 +163,7 @@ def stamp(path: Path) -> dict[str, Any]:
 
 def _files(path: Path, proto: ModelProto | None) -> list[dict[str, Any]]:
     """Return the stamps of the model's file and of those of its external data."""
-    from collage_core.model.external_data import is_external, tensors_of
+    from collage_core.model.files.external_data import is_external, tensors_of
 
     if proto is None:
         return [stamp(path)]

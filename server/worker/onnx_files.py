@@ -61,7 +61,7 @@ def partitioned(path: str, plan: str) -> Shown:
         CollageError: the model or the plan cannot be read, or the plan is for another model.
     """
     from collage_core.pipeline.discover import load_as_planned
-    from collage_core.pipeline.record import RunRecord
+    from collage_core.pipeline.record.record import RunRecord
     from collage_core.results.node_rows import regret_texts
     from collage_core.rewrite.export.annotated import annotated
     from collage_core.rewrite.plan import read_plan

@@ -13,7 +13,7 @@ import pytest
 import requests
 from playwright.sync_api import expect
 
-from collage_core.model.accuracy import output_errors
+from collage_core.model.reference.accuracy import output_errors
 from collage_core.pipeline.discover import load_as_planned
 from collage_core.rewrite.plan import read_plan
 from tests.helpers.runtime_environment import runtime_python

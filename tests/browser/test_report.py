@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from collage_core.model.samples import registry as samples
-from collage_core.pipeline.record import RunRecord
+from collage_core.pipeline.record.record import RunRecord
 from collage_core.results.notebook_html import Page as Frame
 from collage_core.results.notebook_html import result_html
 

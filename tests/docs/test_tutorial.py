@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from collage_core.cli.main import collage
-from collage_core.pipeline.record import RunRecord
+from collage_core.pipeline.record.record import RunRecord
 from tests.helpers.command import brief_collage, in_this_process
 from tests.helpers.paths import DOCS, ROOT
 

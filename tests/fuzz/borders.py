@@ -28,11 +28,11 @@ from collage_core.cost.database.record_validation import InvalidRecord, cost_row
 from collage_core.cost.estimators.replay import ReplayEstimator
 from collage_core.cost.fleet import protocol
 from collage_core.errors import CollageError
-from collage_core.model.normalising import normalise
+from collage_core.model.forms.normalising import normalise
 from collage_core.model.onnx_model import load_model
 from collage_core.model.relax.relax_model import read_in
 from collage_core.pipeline.discover import planned_shapes
-from collage_core.pipeline.record import FILE_NAME, read_record
+from collage_core.pipeline.record.record import FILE_NAME, read_record
 from collage_core.rewrite.plan import read_plan
 from collage_core.rewrite.runtime.arrays_file import read_arrays
 from collage_core.rewrite.runtime.manifest import NAME, read_manifest

@@ -9,9 +9,9 @@ import numpy as np
 from onnx import ModelProto
 
 from collage_core.model.base import Arrays
-from collage_core.model.body_runs import NodeRuns, count_body_runs
+from collage_core.model.bodies.body_runs import NodeRuns, count_body_runs
 from collage_core.model.onnx_model import OnnxModel
-from collage_core.pipeline.assemble_and_verify import pieces_of
+from collage_core.pipeline.whole.assemble_and_verify import pieces_of
 from collage_core.rewrite.assemble import assemble
 from collage_core.rewrite.plan import PlacedPartition, Plan, PlannedBody, PlannedModel, PlannedTarget, PlannedTensor
 from collage_core.rewrite.runtime.artifact import Artifact

@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from collage_core.pipeline.record import read_record
+from collage_core.pipeline.record.record import read_record
 
 from .command import brief_collage
 

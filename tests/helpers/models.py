@@ -11,7 +11,7 @@ from onnx import ModelProto, helper, numpy_helper
 
 from collage_core.graph.index_set import IndexSet
 from collage_core.model.onnx_model import OnnxModel, load_model
-from collage_core.model.ort_session import OrtSession
+from collage_core.model.reference.ort_session import OrtSession
 
 
 def model_of(

@@ -12,7 +12,7 @@ from onnx import helper, shape_inference
 
 from collage_core.graph.dataflow_graph import Tensor, TensorType
 from collage_core.model.base import SubModel
-from collage_core.model.dtypes import dtype_name
+from collage_core.model.types.dtypes import dtype_name
 
 from .small_models import normal, sub_model, tensor
 

@@ -12,7 +12,7 @@ from collage_core.model.base import SubModel
 from collage_core.rules.base import PartitionRule, RuleOptions
 from collage_core.rules.base_rules import DFPattern, OpPredicate
 from collage_core.toolchains.base import Availability, Kernel, Toolchain, ToolchainError
-from collage_core.toolchains.onnxruntime import OnnxRuntimeToolchain
+from collage_core.toolchains.onnxruntime.onnxruntime import OnnxRuntimeToolchain
 
 
 class Dummy(Toolchain):

@@ -11,11 +11,11 @@ from collage_core.cost.cost import Cost
 from collage_core.events import Emit, ignore
 from collage_core.graph.dataflow_graph import DataflowGraph
 from collage_core.graph.work_estimate import BY_BYTES, WorkEstimator, work_kind
-from collage_core.pipeline.cost_table import CostTable
-from collage_core.pipeline.measure import MeasuringLoop
-from collage_core.pipeline.measuring_policy import MeasuringPolicy
-from collage_core.pipeline.record import CostedCandidate, flow_tensors, search_candidates
-from collage_core.pipeline.search_and_merge import Planned
+from collage_core.pipeline.loop.cost_table import CostTable
+from collage_core.pipeline.loop.measure import MeasuringLoop
+from collage_core.pipeline.loop.measuring_policy import MeasuringPolicy
+from collage_core.pipeline.loop.search_and_merge import Planned
+from collage_core.pipeline.record.record import CostedCandidate, flow_tensors, search_candidates
 from collage_core.rules.base import RuleOptions
 from collage_core.rules.base_rules import OpPredicate
 from collage_core.rules.candidate import CandidatePartition, RejectionLog

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from collage_core.events import ignore
 from collage_core.options import Options
-from collage_core.pipeline.record import RunRecord
+from collage_core.pipeline.record.record import RunRecord
 from collage_core.pipeline.run import Run
 
 

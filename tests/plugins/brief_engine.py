@@ -7,7 +7,7 @@ from typing import Any
 from brief_runs import set_existing, shorten
 from collage_server.worker.engine import CollageEngine
 
-from collage_core.pipeline.record import RunRecord
+from collage_core.pipeline.record.record import RunRecord
 
 
 class BriefEngine(CollageEngine):

@@ -14,8 +14,9 @@ from collage_core.cost.database.records import MeasuredTransition
 from collage_core.cost.measuring.call_meter import CallMeter
 from collage_core.cost.measuring.timing import TimingLimits
 from collage_core.cost.measuring.trial import TrialLimits
-from collage_core.pipeline import budget, compare_whole, deadline
-from collage_core.pipeline.measuring_policy import MeasuringPolicy
+from collage_core.pipeline.loop import budget, deadline
+from collage_core.pipeline.loop.measuring_policy import MeasuringPolicy
+from collage_core.pipeline.whole import compare_whole
 
 TIMING = TimingLimits(warm_up_s=0.001, total_s=0.02, brief_s=0.02, longest_s=0.5)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import onnx
 
-from collage_core.toolchains.tensorrt import TensorRtRtxToolchain
+from collage_core.toolchains.tensorrt.tensorrt import TensorRtRtxToolchain
 
 
 class FakeTensorRt(TensorRtRtxToolchain):

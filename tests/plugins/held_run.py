@@ -19,7 +19,7 @@ from collage_test_toolchains import HOLD
 from collage_core.cli import terminal
 from collage_core.cli.main import main
 from collage_core.events import CandidateBuilding, CandidateCosted, Event, PhaseStarted
-from collage_core.pipeline.budget import Budget
+from collage_core.pipeline.loop.budget import Budget
 
 FOLDER = Path(os.environ[HOLD])
 ACTIONS = dict(pair.split("=") for pair in sys.argv[1].split(","))

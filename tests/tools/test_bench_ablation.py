@@ -18,7 +18,7 @@ from collage_core.cost.cost import Cost
 from collage_core.cost.measuring.noise_filter import UNKNOWN_SPEED, Sample
 from collage_core.cost.measuring.sampling import NoiseSigns
 from collage_core.graph.index_set import IndexSet
-from collage_core.pipeline.record import CostedCandidate, RecordedCandidate
+from collage_core.pipeline.record.record import CostedCandidate, RecordedCandidate
 from tests.helpers.paths import DOCS
 
 COST_S, REFERENCE_S, LATENCY_S = 1e-3, 25e-6, 270e-9

@@ -8,8 +8,8 @@ import bench_operators
 import pytest
 from bench_operators import RECORDED, gelus, inside, least_s, most_gain, profiled_s
 
-from collage_core.pipeline.node_times import PROFILER, NodeGroup, PartitionTimes
-from collage_core.pipeline.record import read_record
+from collage_core.pipeline.inside.node_times import PROFILER, NodeGroup, PartitionTimes
+from collage_core.pipeline.record.record import read_record
 
 
 def sets(*pairs: tuple[tuple[int, ...], float]) -> dict[frozenset[int], float]:

@@ -14,8 +14,8 @@ import pytest
 from fresh_process import ALONE, MIX, Measurement, Rounds, in_turns, until_apart
 
 from collage_core.graph.index_set import IndexSet
-from collage_core.model.accuracy import largest_error
 from collage_core.model.onnx_model import load_model
+from collage_core.model.reference.accuracy import largest_error
 from collage_core.rewrite.assemble import assemble
 from collage_core.rewrite.partition_models import PartitionModel
 from tests.helpers.small_models import node, normal, sub_model, tensor

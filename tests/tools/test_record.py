@@ -12,7 +12,7 @@ from record import check_same, options_of, profile
 from suite import NETWORKS, OTHERS, TOOLCHAINS
 
 from collage_core.errors import CollageError
-from collage_core.pipeline.record import read_record
+from collage_core.pipeline.record.record import read_record
 from collage_core.rules.baseline_names import is_alone
 from tests.helpers.paths import RECORDED
 

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from ...base.validation import first_mistake
 from ...errors import CollageError
 from ...model.base import Model
-from ...model.external_weights import in_one_piece
+from ...model.files.external_weights import in_one_piece
 from ...rules.candidate import CandidatePartition
 from .function import NoCostsError
 

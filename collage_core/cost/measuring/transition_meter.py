@@ -24,7 +24,7 @@ from ...graph.dataflow_graph import Tensor, TensorType
 from ...model.probe import product_model, relu_model
 from ...toolchains.base import Kernel
 from ...toolchains.buffers import aligned_empty
-from ...toolchains.nchwc_models import REORDER_TARGET, reorder_model
+from ...toolchains.onnx_models.nchwc_models import REORDER_TARGET, reorder_model
 from ...toolchains.reasons import one_line
 from ..database.records import MeasuredTransition, TransitionKey
 from ..transition import Transition, TransitionModel

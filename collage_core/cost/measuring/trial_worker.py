@@ -15,8 +15,8 @@ from typing import Any, cast
 import numpy as np
 
 from ...graph.dataflow_graph import Tensor
-from ...model.accuracy import has_other_type, is_float, output_errors, relative_error, worst_element
 from ...model.base import SubModel
+from ...model.reference.accuracy import has_other_type, is_float, output_errors, relative_error, worst_element
 from ...toolchains.base import AllocatingKernel, Kernel, Toolchain, ToolchainError, check_boundary, outputs_of
 from ...toolchains.blocked_layout import is_blocked, to_blocked, to_plain
 from ...toolchains.buffers import aligned_empty, buffer_dtype

@@ -8,8 +8,8 @@ from pathlib import Path
 from ...base.model_file import is_relax_file
 from ...errors import CollageError
 from ..base import Arrays
+from ..forms.values import Value
 from ..onnx_model import OnnxModel, load_model
-from ..values import Value
 from .relax_model import load_relax
 
 

@@ -13,7 +13,7 @@ from onnx import ModelProto, TensorProto, helper
 from tvm import relax
 
 from ...errors import CollageError
-from ..dtypes import elem_type
+from ..types.dtypes import elem_type
 from .call_writer import plain
 from .regions import Region, is_on_processor
 from .replacing import Replaced

@@ -25,9 +25,9 @@ from ...base.module_regions import RegionSummary, several_regions
 from ...base.user_file import read_text
 from ...errors import CollageError
 from ...graph.work_estimate import WorkEstimator
-from ..external_weights import MOST_BYTES
+from ..files.external_weights import MOST_BYTES
 from ..proto_graph import proto_graph
-from ..shapes import fix_shapes
+from ..shapes.shapes import fix_shapes
 from .call_writer import Untranslatable
 from .module_functions import bound_to_processor, function_of, prepared, region_module, stub
 from .region_names import read_region_name, region_name

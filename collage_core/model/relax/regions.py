@@ -16,7 +16,7 @@ from onnx import ModelProto, ValueInfoProto, helper
 from tvm import relax
 
 from ...graph.dataflow_graph import TensorType
-from ..inference import value_info
+from ..types.inference import value_info
 from .call_writer import CallWriter, GraphWriter, Untranslatable, Written, shape_of, shape_of_type
 from .operators import elementwise, layers, reducing, shaping
 from .operators.table import OPSET, TABLE

@@ -24,10 +24,10 @@ from ...base.module_regions import RegionSummary
 from ...base.user_file import read_file
 from ...errors import CollageError
 from ..base import Arrays, FoldedNode
-from ..external_weights import MOST_BYTES
-from ..normalising import normalise
+from ..files.external_weights import MOST_BYTES
+from ..forms.normalising import normalise
+from ..forms.values import Value, fix_values
 from ..onnx_model import OnnxModel
-from ..values import Value, fix_values
 
 if TYPE_CHECKING:
     from .reading import ReadRegion

@@ -8,7 +8,7 @@ import tvm
 
 from ...base.user_file import read_file
 from ...errors import CollageError
-from ..external_weights import MOST_BYTES
+from ..files.external_weights import MOST_BYTES
 
 HINT = "pip install collage-explorer[tflite]"
 

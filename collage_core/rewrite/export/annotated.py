@@ -14,9 +14,9 @@ from ...base.milliseconds import milliseconds
 from ...graph.dataflow_graph import HOST
 from ...graph.index_set import IndexSet
 from ...model.base import Model
-from ...model.external_data import is_external, tensors_of
-from ...model.inference import value_info
+from ...model.files.external_data import is_external, tensors_of
 from ...model.naming import unique_names
+from ...model.types.inference import value_info
 from ..plan import PlacedPartition, Plan
 
 PREFIX = "collage"

@@ -20,7 +20,7 @@ import numpy as np
 from ...errors import CollageError
 from ...toolchains import registry
 from ...toolchains.base import Kernel
-from ...toolchains.external_package import found_in
+from ...toolchains.onnx_models.external_package import found_in
 from ...toolchains.reasons import one_line
 from .arrays_file import read_stored
 from .calls import Calls
@@ -161,7 +161,7 @@ class Artifact:
         """Let TVM's kernels use as many threads as the artifact was built for in this thread too, which has a pool of its own."""
         if not getattr(self._prepared, "is_done", False):
             if self.manifest.form == MODULE:
-                from ...toolchains.tvm import use_threads
+                from ...toolchains.tvm.tvm import use_threads
 
                 use_threads(self.manifest.threads)
             self._prepared.is_done = True
@@ -332,7 +332,7 @@ def _linked(folder: Path, partitions: list[PackedPartition], threads: int) -> tu
     """
     from tvm_ffi.registry import register_global_func, remove_global_func
 
-    from ...toolchains.tvm import entry, use_threads
+    from ...toolchains.tvm.tvm import entry, use_threads
 
     use_threads(threads)
     for partition in partitions:

@@ -19,7 +19,7 @@ from ...graph.dataflow_graph import Tensor
 from ...toolchains import registry
 from ...toolchains.base import Kernel, outputs_of
 from ...toolchains.buffers import aligned_empty, buffer_dtype
-from ...toolchains.external_package import found_in
+from ...toolchains.onnx_models.external_package import found_in
 from ...toolchains.reasons import one_line
 from .artifact import Artifact, Profile, check_toolchains, timed
 from .manifest import REBUILD, PartitionEntry, damaged

@@ -10,8 +10,8 @@ import pytest
 
 from collage_core.cli.plans import _print_profile
 from collage_core.model.samples.registry import SAMPLES
-from collage_core.pipeline.inside_times import plan_in, profile_row
-from collage_core.pipeline.record import RunRecord
+from collage_core.pipeline.inside.inside_times import plan_in, profile_row
+from collage_core.pipeline.record.record import RunRecord
 from collage_core.rewrite.plan import PlacedPartition, ShapePlan
 from collage_core.rewrite.runtime.manifest import PartitionEntry
 from tests.helpers.paths import RECORDED

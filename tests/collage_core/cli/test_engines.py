@@ -38,7 +38,7 @@ def test_the_text_says_what_was_built_and_that_nothing_was_measured(capsys: pyte
     ],
 )
 def test_others_are_refused(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str, message: str) -> None:
-    monkeypatch.setattr("collage_core.toolchains.tensorrt.util.find_spec", lambda _name: None)
+    monkeypatch.setattr("collage_core.toolchains.tensorrt.tensorrt.util.find_spec", lambda _name: None)
     with pytest.raises(SystemExit) as ended:
         main(["toolchains", "--inspect", name, "mini_mnist"])
     assert ended.value.code == 2

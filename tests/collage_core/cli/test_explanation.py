@@ -12,7 +12,7 @@ from collage_core.cli.explanation import show_explanation
 from collage_core.cli.terms_text import show_terms
 from collage_core.cost.cost import Tuned
 from collage_core.options import Options
-from collage_core.pipeline.record import CostedCandidate, RunRecord
+from collage_core.pipeline.record.record import CostedCandidate, RunRecord
 from collage_core.pipeline.run import partition
 from collage_core.search.problem import FEMTOSECONDS
 from collage_core.search.solve import solve

@@ -12,7 +12,7 @@ import pytest
 
 from collage_core.drawings.charts import figures, write_html
 from collage_core.errors import CollageError
-from collage_core.pipeline.record import RunRecord
+from collage_core.pipeline.record.record import RunRecord
 from tests.collage_core.drawings.conftest import HOSTILE
 from tests.helpers.command import in_this_process
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from collage_core.drawings.layers import Box, layered_svg, nodes_svg, partitions_svg
 from collage_core.drawings.layouts import svg
-from collage_core.pipeline.record import RunRecord
+from collage_core.pipeline.record.record import RunRecord
 from tests.collage_core.drawings.test_layouts import ANSWERS, fake_dot
 
 SVG = "{http://www.w3.org/2000/svg}"

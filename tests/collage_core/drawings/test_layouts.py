@@ -9,7 +9,7 @@ import pytest
 
 from collage_core.drawings.layouts import draw, layout
 from collage_core.errors import CollageError
-from collage_core.pipeline.record import RunRecord
+from collage_core.pipeline.record.record import RunRecord
 from collage_core.rewrite.export.dot import dot_text, plan_drawing
 
 ANSWERS = '#!/bin/sh\necho "$@" > "{folder}/asked"\ncat > "{folder}/given"\nprintf "<svg/>"\n'

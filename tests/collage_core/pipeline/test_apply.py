@@ -10,11 +10,11 @@ import pytest
 from collage_core.errors import CollageError
 from collage_core.events import ignore
 from collage_core.options import Options
-from collage_core.pipeline import assemble_and_verify
 from collage_core.pipeline.apply import apply
-from collage_core.pipeline.apply_shapes import apply as apply_shapes
 from collage_core.pipeline.discover import find
 from collage_core.pipeline.run import Run
+from collage_core.pipeline.shapes.apply_shapes import apply as apply_shapes
+from collage_core.pipeline.whole import assemble_and_verify
 from collage_core.rewrite.plan import Plan, ShapePlan
 from collage_core.rewrite.runtime.artifact_calls import describe_artifact, run_loader
 from collage_core.rewrite.runtime.manifest import read_manifest

@@ -14,7 +14,7 @@ from collage_core.events import CandidateCosted, Event, Note, ignore
 from collage_core.graph.index_set import IndexSet
 from collage_core.options import Options
 from collage_core.pipeline.discover import CandidateSet, Phases
-from collage_core.pipeline.record import CostedCandidate, RecordedCandidate, search_candidates
+from collage_core.pipeline.record.record import CostedCandidate, RecordedCandidate, search_candidates
 from collage_core.pipeline.run import partition
 from collage_core.rules.base import PartitionRule, RuleContext, RuleMatch
 from collage_core.rules.base_rules import OpCallByKind, OpPredicate

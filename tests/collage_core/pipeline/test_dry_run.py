@@ -20,13 +20,13 @@ from collage_core.errors import CollageError
 from collage_core.events import CandidatesFound, Event, Note
 from collage_core.graph.index_set import IndexSet
 from collage_core.options import Options
-from collage_core.pipeline.assemble_and_verify import ROUND_S
-from collage_core.pipeline.budget import budget_s
-from collage_core.pipeline.choose_finalists import MOST_RIVALS
-from collage_core.pipeline.compare_whole import ROUNDS
-from collage_core.pipeline.deadline import MOST_COMPARING_S, RUN_S
 from collage_core.pipeline.dry_run import AFTER, BODIES, NOT_COUNTED, TIMING_S, TRANSITION_S, TRIAL_S, TUNED_AGAIN, dry_run
+from collage_core.pipeline.loop.budget import budget_s
+from collage_core.pipeline.loop.deadline import MOST_COMPARING_S, RUN_S
 from collage_core.pipeline.searched_run import SearchedRun
+from collage_core.pipeline.whole.assemble_and_verify import ROUND_S
+from collage_core.pipeline.whole.choose_finalists import MOST_RIVALS
+from collage_core.pipeline.whole.compare_whole import ROUNDS
 from collage_core.rules.candidate import CandidatePartition
 from collage_core.toolchains import registry
 from tests.helpers.control_models import branches

@@ -15,7 +15,7 @@ import pytest
 from onnx import ModelProto
 
 from collage_core.api import partition
-from collage_core.model.accuracy import largest_error
+from collage_core.model.reference.accuracy import largest_error
 from collage_core.rewrite.runtime.artifact import Artifact
 from collage_core.rewrite.runtime.shaped_artifact import DynamicModel, ShapedArtifact, open_artifact
 from collage_core.rules.candidate import CandidatePartition

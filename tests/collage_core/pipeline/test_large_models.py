@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from collage_core.model import external_weights
+from collage_core.model.files import external_weights
 from collage_core.rewrite.runtime.artifact import Artifact
 from collage_core.rewrite.runtime.manifest import WEIGHTS
 from collage_core.toolchains.registry import get

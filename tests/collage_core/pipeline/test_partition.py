@@ -20,15 +20,15 @@ from misbehaviours import plug_in_names
 
 from collage_core.cost.database.database import CostDatabase
 from collage_core.events import ignore
-from collage_core.model.accuracy import largest_error
 from collage_core.model.onnx_model import load_model
+from collage_core.model.reference.accuracy import largest_error
 from collage_core.model.samples.registry import resolve
 from collage_core.options import Options
-from collage_core.pipeline.cost_table import NOT_MEASURED
 from collage_core.pipeline.discover import load_as_planned
-from collage_core.pipeline.finalists import SEARCHED
-from collage_core.pipeline.record import read_record
+from collage_core.pipeline.loop.cost_table import NOT_MEASURED
+from collage_core.pipeline.record.record import read_record
 from collage_core.pipeline.run import Run
+from collage_core.pipeline.whole.finalists import SEARCHED
 from collage_core.rewrite.plan import read_plan
 from collage_core.rules.spec import HOST_TARGET
 from collage_core.toolchains.registry import get

@@ -16,7 +16,7 @@ from collage_core.model.relax.relax_model import regions_in
 from collage_core.options import Options
 from collage_core.pipeline import regions
 from collage_core.pipeline.discover import CandidateSet, Phases
-from collage_core.pipeline.record import RunRecord
+from collage_core.pipeline.record.record import RunRecord
 from collage_core.pipeline.regions import partition_regions, plans_beside
 from collage_core.rewrite.plan import read_plan
 from tests.helpers.command import document_of, in_this_process

@@ -20,15 +20,16 @@ from collage_core.errors import AccuracyError, CollageError
 from collage_core.events import CandidateCosted, Event, Note, PlanDecided, ignore
 from collage_core.graph.index_set import IndexSet
 from collage_core.options import Options
-from collage_core.pipeline import choose_finalists, compare_whole, run_estimator, searched_run
 from collage_core.pipeline import run as pipeline_run
-from collage_core.pipeline.budget import Budget
-from collage_core.pipeline.compare_whole import NO_TIME, Comparison
-from collage_core.pipeline.cost_table import NOT_MEASURED
-from collage_core.pipeline.deadline import ComparingDeadlines, Deadline
-from collage_core.pipeline.finalists import SEARCHED, Finalist, WholeTime
-from collage_core.pipeline.record import CostedCandidate, RunRecord
+from collage_core.pipeline import run_estimator, searched_run
+from collage_core.pipeline.loop.budget import Budget
+from collage_core.pipeline.loop.cost_table import NOT_MEASURED
+from collage_core.pipeline.loop.deadline import ComparingDeadlines, Deadline
+from collage_core.pipeline.record.record import CostedCandidate, RunRecord
 from collage_core.pipeline.run import MOST_EXCLUSIONS, Run, _built, partition
+from collage_core.pipeline.whole import choose_finalists, compare_whole
+from collage_core.pipeline.whole.compare_whole import NO_TIME, Comparison
+from collage_core.pipeline.whole.finalists import SEARCHED, Finalist, WholeTime
 from collage_core.rewrite.plan import read_plan
 from collage_core.rewrite.runtime.artifact import Profile
 from collage_core.rules.baseline_names import GREEDY
@@ -37,8 +38,8 @@ from collage_core.search.searcher import SearchResult
 from collage_core.search.solve import solve
 from collage_core.what_if.search_again import search_again
 from collage_core.what_if.terms import Terms
-from tests.collage_core.pipeline.test_choose_finalists import COSTS, plan_of, planned
-from tests.collage_core.pipeline.test_choose_finalists import made as made_finalists
+from tests.collage_core.pipeline.whole.test_choose_finalists import COSTS, plan_of, planned
+from tests.collage_core.pipeline.whole.test_choose_finalists import made as made_finalists
 from tests.helpers.command import brief_collage, document
 
 

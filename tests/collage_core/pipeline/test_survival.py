@@ -21,7 +21,7 @@ import psutil
 import pytest
 from misbehaviours import REASONS, plug_in_names
 
-from collage_core.pipeline.record import RunRecord, read_record
+from collage_core.pipeline.record.record import RunRecord, read_record
 from collage_core.rules.baseline_names import main_target
 from collage_core.toolchains import registry
 from tests.helpers.command import brief_collage, collage, document, environment

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from collage_core.errors import CollageError
-from collage_core.pipeline.record import RunRecord
+from collage_core.pipeline.record.record import RunRecord
 from collage_core.results.formats import FILES, FORMATS, export, file_named
 from tests.collage_core.results.conftest import HOSTILE, Kept
 from tests.helpers.command import document_of, in_this_process

@@ -13,7 +13,7 @@ import pytest
 import collage_core as collage
 from collage_core.errors import CollageError
 from collage_core.model.onnx_model import load_model
-from collage_core.pipeline.record import RunRecord
+from collage_core.pipeline.record.record import RunRecord
 from collage_core.results.ort_session import session_document, session_json
 from tests.collage_core.results.conftest import Kept
 from tests.helpers.paths import DOCS, ROOT

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from collage_core.errors import CollageError
-from collage_core.pipeline.record import RunRecord
+from collage_core.pipeline.record.record import RunRecord
 from collage_core.results import served_files
 from collage_core.results.formats import export
 from collage_core.results.served_files import GROUP, report_text, write_served

@@ -7,7 +7,7 @@ import io
 
 import pytest
 
-from collage_core.pipeline.record import RunRecord
+from collage_core.pipeline.record.record import RunRecord
 from collage_core.results import tables
 from collage_core.results.node_rows import node_rows, regrets_by_node
 from tests.collage_core.results.conftest import HOSTILE, Kept
@@ -37,7 +37,7 @@ def test_regrets_that_need_a_search_each_are_told_by_lower_bounds(kept: Kept, mo
     exact = regrets_by_node(kept.record)
     read_back = RunRecord.load(kept.folder)
     read_back.regret_s.clear()
-    monkeypatch.setattr("collage_core.pipeline.record.REGRET_EDGES", 0)
+    monkeypatch.setattr("collage_core.pipeline.record.record.REGRET_EDGES", 0)
     assert regrets_by_node(read_back, bounds=False) == {}
     found = regrets_by_node(read_back)
     for node, regrets in exact.items():

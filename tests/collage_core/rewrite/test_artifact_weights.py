@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from collage_core.errors import CollageError
-from collage_core.model import external_weights
+from collage_core.model.files import external_weights
 from collage_core.model.onnx_model import OnnxModel, load_model
 from collage_core.rewrite.artifact_weights import bring_weights
 from collage_core.rewrite.assemble import assemble

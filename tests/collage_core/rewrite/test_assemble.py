@@ -13,16 +13,16 @@ from onnx import helper
 from collage_core.errors import CollageError
 from collage_core.graph.dataflow_graph import Tensor, TensorType
 from collage_core.graph.index_set import IndexSet
-from collage_core.model.accuracy import output_errors
 from collage_core.model.onnx_model import load_model
+from collage_core.model.reference.accuracy import output_errors
 from collage_core.rewrite.assemble import assemble
 from collage_core.rewrite.partition_models import PartitionModel, run_order
 from collage_core.rewrite.runtime.artifact import Artifact
 from collage_core.rules.spec import HOST_TARGET
 from collage_core.toolchains.base import Availability
-from collage_core.toolchains.blas import VARIABLE, BlasToolchain
+from collage_core.toolchains.libraries.blas import VARIABLE, BlasToolchain
 from collage_core.toolchains.registry import get
-from collage_core.toolchains.tvm import TvmToolchain
+from collage_core.toolchains.tvm.tvm import TvmToolchain
 from tests.helpers.detectors import detector, pictures
 from tests.helpers.mixed_models import NETS, load, partition_models
 from tests.helpers.models import write

@@ -13,7 +13,7 @@ from collage_core.errors import CollageError
 from collage_core.rewrite.call_trial import call_rounds
 from collage_core.toolchains.base import Availability
 from collage_core.toolchains.registry import get
-from collage_core.toolchains.tvm import TvmToolchain
+from collage_core.toolchains.tvm.tvm import TvmToolchain
 
 pytestmark = pytest.mark.skipif(not get("tvm").availability().usable, reason=get("tvm").availability().reason)
 

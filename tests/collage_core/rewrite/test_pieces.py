@@ -16,10 +16,10 @@ import pytest
 from onnx import helper
 
 from collage_core.errors import CollageError
-from collage_core.model.accuracy import output_errors
 from collage_core.model.onnx_model import OnnxModel, load_model
+from collage_core.model.reference.accuracy import output_errors
 from collage_core.model.samples.registry import resolve
-from collage_core.pipeline.assemble_and_verify import pieces_of as cut
+from collage_core.pipeline.whole.assemble_and_verify import pieces_of as cut
 from collage_core.rewrite.assemble import assemble, remove_artifact
 from collage_core.rewrite.partition_models import PartitionModel
 from collage_core.rewrite.runtime.artifact import Artifact

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from collage_core.model.accuracy import output_errors
+from collage_core.model.reference.accuracy import output_errors
 from collage_core.rewrite.assemble import assemble
 from collage_core.rewrite.partition_models import PartitionModel
 from collage_core.rewrite.reorders import with_reorders

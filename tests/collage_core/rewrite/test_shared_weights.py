@@ -16,9 +16,9 @@ import pytest
 
 from collage_core.errors import CollageError
 from collage_core.graph.index_set import IndexSet
-from collage_core.model import external_weights
-from collage_core.model.dynamic_model import dynamic_model
+from collage_core.model.files import external_weights
 from collage_core.model.onnx_model import load_model
+from collage_core.model.shapes.dynamic_model import dynamic_model
 from collage_core.rewrite import shared_weights
 from collage_core.rewrite.artifact_weights import bring_weights
 from collage_core.rewrite.assemble import assemble
@@ -30,8 +30,8 @@ from collage_core.rewrite.runtime.shaped_artifact import open_artifact
 from collage_core.rewrite.runtime.shaped_manifest import FALLBACK
 from collage_core.rewrite.shaped_folder import build_dynamic, folder_of, write_shaped
 from collage_core.rewrite.shared_weights import share_weights
-from collage_core.toolchains import onnxruntime as onnxruntime_toolchain
-from collage_core.toolchains.external_package import is_external, packed_slices_of, slices_of
+from collage_core.toolchains.onnx_models.external_package import is_external, packed_slices_of, slices_of
+from collage_core.toolchains.onnxruntime import onnxruntime as onnxruntime_toolchain
 from collage_core.toolchains.registry import get
 from tests.helpers.control_models import assemble_plan, drawn, host_plan, lstm_loop
 from tests.helpers.large_models import Sizes, write_transformer

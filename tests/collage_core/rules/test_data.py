@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from onnx import helper
 
 from collage_core.errors import CollageError
-from collage_core.model.dtypes import _elem_types
+from collage_core.model.types.dtypes import _elem_types
 from collage_core.rules.base import PartitionRule, RuleContext, find_with_note
 from collage_core.rules.base_rules import DFPattern, Explicit, Host, OpCallByKind, OpPredicate
 from collage_core.rules.candidate import RejectionLog

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 
 from collage_core.graph.dataflow_graph import DataflowGraph
 from collage_core.options import Options
-from collage_core.pipeline.record import RunRecord
+from collage_core.pipeline.record.record import RunRecord
 from collage_core.pipeline.run import partition
 from collage_core.pipeline.run_specs import run_specs
 from collage_core.rules import rule_report

@@ -8,10 +8,10 @@ import pytest
 from collage_core.graph.dataflow_graph import TensorType
 from collage_core.graph.op_pattern_kind import OpPatternKind
 from collage_core.model.base import SubModel
-from collage_core.model.dtypes import dtype_name
-from collage_core.model.kinds import DEPARTURES, kind_of
+from collage_core.model.types.dtypes import dtype_name
+from collage_core.model.types.kinds import DEPARTURES, kind_of
 from collage_core.toolchains.registry import get
-from collage_core.toolchains.tvm_operators import OPERATORS
+from collage_core.toolchains.tvm.tvm_operators import OPERATORS
 from tests.helpers.operator_calls import CALLS, model_of
 
 NOT_ASKED = {
@@ -27,7 +27,7 @@ def says_tvm(model: SubModel) -> str:
     import tvm
     from tvm import relax
 
-    from collage_core.toolchains.tvm_import import import_onnx
+    from collage_core.toolchains.tvm.tvm_import import import_onnx
 
     passes = [relax.transform.DecomposeOpsForInference(), relax.transform.LegalizeOps(), relax.transform.AnnotateTIROpPattern()]
     with tvm.target.Target({"kind": "llvm"}):

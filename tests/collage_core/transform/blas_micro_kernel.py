@@ -13,7 +13,7 @@ from tvm.script import tirx as T
 
 from collage_core.rules.base import PartitionRule, RuleOptions
 from collage_core.rules.base_rules import DFPattern
-from collage_core.toolchains.blas import _library
+from collage_core.toolchains.libraries.blas import _library
 
 from .hooked_toolchains import Hooked, sizes
 

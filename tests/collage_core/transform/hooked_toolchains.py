@@ -14,7 +14,7 @@ from collage_core.model.base import SubModel
 from collage_core.rules.base import PartitionRule, RuleOptions
 from collage_core.rules.base_rules import OpPredicate
 from collage_core.toolchains.base import Availability, Kernel, Toolchain, ToolchainError
-from collage_core.toolchains.library_functions import Bind, LibraryCall, LibraryFunctions, LibraryToolchain, Run
+from collage_core.toolchains.libraries.library_functions import Bind, LibraryCall, LibraryFunctions, LibraryToolchain, Run
 
 CALLS: list[str] = []
 

@@ -20,8 +20,8 @@ from collage_core.model.relax.relax_model import load_relax  # noqa: E402
 from collage_core.rewrite.plan import PlacedTuning, Plan  # noqa: E402
 from collage_core.toolchains.registry import get  # noqa: E402
 from collage_core.toolchains.tuning import TunedKernel, encoded  # noqa: E402
-from collage_core.toolchains.tvm_replay import target_text, workload_of  # noqa: E402
-from collage_core.toolchains.tvm_tuning import _plain  # noqa: E402
+from collage_core.toolchains.tvm.tvm_replay import target_text, workload_of  # noqa: E402
+from collage_core.toolchains.tvm.tvm_tuning import _plain  # noqa: E402
 from collage_core.transform import CollagePartition, RunHooks, ScheduleRest, cpu_pipeline, cpu_target  # noqa: E402
 from collage_core.transform.collage_partition import Report  # noqa: E402
 

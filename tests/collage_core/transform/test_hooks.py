@@ -13,7 +13,7 @@ tvm = pytest.importorskip("tvm")
 from tvm import relax  # noqa: E402
 
 from collage_core.errors import CollageError  # noqa: E402
-from collage_core.toolchains.blas import _library  # noqa: E402
+from collage_core.toolchains.libraries.blas import _library  # noqa: E402
 from collage_core.transform import CollagePartition, RunHooks, RunTirHooks, ScheduleRest, cpu_pipeline, cpu_target  # noqa: E402
 from tests.helpers.long_cases import mostly_long  # noqa: E402
 

@@ -13,9 +13,9 @@ import onnx
 import pytest
 
 from collage_core.graph.index_set import IndexSet
-from collage_core.model.accuracy import largest_error
 from collage_core.model.onnx_model import OnnxModel, load_model
-from collage_core.model.ort_session import OrtSession
+from collage_core.model.reference.accuracy import largest_error
+from collage_core.model.reference.ort_session import OrtSession
 from collage_core.model.samples.registry import resolve
 
 tvm = pytest.importorskip("tvm")

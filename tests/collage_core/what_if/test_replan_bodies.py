@@ -9,16 +9,16 @@ import pytest
 from collage_core.cli.bodies_text import bodies_text
 from collage_core.errors import InfeasibleError
 from collage_core.model.onnx_model import load_model
-from collage_core.pipeline.body_rows import body_rows
-from collage_core.pipeline.record import RunRecord, read_record, write_record
+from collage_core.pipeline.bodies.body_rows import body_rows
+from collage_core.pipeline.record.record import RunRecord, read_record, write_record
 from collage_core.rules.spec import HOST_TARGET
 from collage_core.search.constraints.constraints import allowed_indices
 from collage_core.what_if.replan_bodies import WHY
 from collage_core.what_if.search_again import search_again
 from collage_core.what_if.terms import Terms
 from collage_core.what_if.what_if import effects, replanned
-from tests.collage_core.pipeline.test_body_search import placed
-from tests.collage_core.pipeline.test_plan_bodies import run
+from tests.collage_core.pipeline.bodies.test_body_search import placed
+from tests.collage_core.pipeline.bodies.test_plan_bodies import run
 from tests.helpers.control_models import drawn, lstm_loop
 from tests.helpers.models import write
 

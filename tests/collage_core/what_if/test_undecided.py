@@ -21,9 +21,9 @@ from collage_core.errors import CollageError
 from collage_core.events import Event, PhaseEnded, ignore
 from collage_core.graph.computation import Computations
 from collage_core.options import Options
-from collage_core.pipeline.additive_error import INSIDE
-from collage_core.pipeline.record import CostedCandidate, RunRecord, search_candidates
-from collage_core.pipeline.rivals import Rival
+from collage_core.pipeline.inside.additive_error import INSIDE
+from collage_core.pipeline.loop.rivals import Rival
+from collage_core.pipeline.record.record import CostedCandidate, RunRecord, search_candidates
 from collage_core.pipeline.run import partition
 from collage_core.rules.candidate import CandidatePartition
 from collage_core.what_if.terms import Terms

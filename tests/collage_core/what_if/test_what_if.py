@@ -11,7 +11,7 @@ import pytest
 
 from collage_core.errors import CollageError, InfeasibleError
 from collage_core.options import Options
-from collage_core.pipeline.record import CostedCandidate, RunRecord
+from collage_core.pipeline.record.record import CostedCandidate, RunRecord
 from collage_core.pipeline.run import partition
 from collage_core.what_if.search_again import search_again
 from collage_core.what_if.terms import Terms

@@ -21,7 +21,7 @@ from collage_server.sessions.from_folder import is_run, open_run
 
 from collage_core.errors import CollageError
 from collage_core.model.samples import registry as samples
-from collage_core.pipeline.record import RunRecord
+from collage_core.pipeline.record.record import RunRecord
 from tests.helpers.command import document_of, in_this_process
 from tests.helpers.report import answers_in
 from tests.helpers.sessions import SAMPLE, entries_of, manifest_of

@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 from collage_core.cost.database.records import machine_id
 from collage_core.model.onnx_model import load_model
 from collage_core.rules.baseline_names import is_alone, main_target
-from tests.collage_core.pipeline.test_plan_bodies import run as run_with_mock_costs
+from tests.collage_core.pipeline.bodies.test_plan_bodies import run as run_with_mock_costs
 from tests.helpers.control_models import drawn, nested
 from tests.helpers.models import write
 from tests.helpers.tables import rows_of

@@ -12,7 +12,7 @@ from collage_server.runs import store as run_store
 from flask import Flask
 from flask.testing import FlaskClient
 
-from collage_core.pipeline.record import RunRecord
+from collage_core.pipeline.record.record import RunRecord
 from collage_core.results.formats import FILES, export, file_named
 from collage_core.results.result import open_run
 from tests.helpers.command import in_this_process

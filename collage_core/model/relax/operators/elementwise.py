@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import tvm
 
-from ...dtypes import elem_type
+from ...types.dtypes import elem_type
 from ..call_writer import CallWriter, Untranslatable, Written
 from .table import renamed, translates
 

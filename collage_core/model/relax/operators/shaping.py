@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...dtypes import elem_type
+from ...types.dtypes import elem_type
 from ..call_writer import CallWriter, Untranslatable, Written, plain, shape_of_type
 from .table import translates
 

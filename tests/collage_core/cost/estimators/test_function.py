@@ -21,7 +21,7 @@ from collage_core.cost.estimators.function import CostFunction, FunctionEstimato
 from collage_core.errors import Cancelled, CollageError, InfeasibleError
 from collage_core.events import Event, Note
 from collage_core.graph.index_set import IndexSet
-from collage_core.pipeline.record import RunRecord
+from collage_core.pipeline.record.record import RunRecord
 from collage_core.rules.candidate import CandidatePartition
 from collage_core.rules.spec import HOST_TARGET
 from tests.helpers.graphs import MINI_MNIST, graph

@@ -45,7 +45,7 @@ from collage_core.cost.fleet.worker_server import RPC_MAGIC, RPC_MISMATCH, _adve
 from collage_core.cost.measuring.trial import TrialTask
 from collage_core.errors import CollageError
 from collage_core.graph.index_set import IndexSet
-from collage_core.model import external_weights
+from collage_core.model.files import external_weights
 from collage_core.model.onnx_model import load_model
 from collage_core.toolchains.base import Availability, ToolchainError
 from tests.helpers.large_models import Sizes, write_transformer

@@ -12,7 +12,7 @@ from recorded_costs import MEASURED_WHOLLY
 
 from collage_core.cost.measuring import repetition_noise
 from collage_core.cost.measuring.repetition_noise import ASSUMED_CORRELATION, ASSUMED_NOISE, RepetitionNoise
-from collage_core.pipeline.record import RunRecord
+from collage_core.pipeline.record.record import RunRecord
 
 SAMPLES = ("mini_mnist", "squeezenet", "bert")
 ONCE, FEW, MANY = 1, 3, 9

@@ -23,7 +23,7 @@ from collage_core.events import Event, Note
 from collage_core.model.base import SubModel
 from collage_core.model.probe import product_model, relu_model
 from collage_core.toolchains import registry
-from collage_core.toolchains.nchwc_models import REORDER_TARGET
+from collage_core.toolchains.onnx_models.nchwc_models import REORDER_TARGET
 from tests.helpers.long_cases import mostly_long
 
 WELL = "collage_test_toolchains:Numpy,collage_test_toolchains:Babbles"

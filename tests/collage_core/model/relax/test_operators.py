@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from collage_core.model.accuracy import largest_error
-from collage_core.model.ort_session import OrtSession
+from collage_core.model.reference.accuracy import largest_error
+from collage_core.model.reference.ort_session import OrtSession
 
 tvm = pytest.importorskip("tvm")
 

@@ -11,7 +11,7 @@ import pytest
 
 from collage_core.errors import CollageError
 from collage_core.graph.index_set import IndexSet
-from collage_core.model.accuracy import largest_error
+from collage_core.model.reference.accuracy import largest_error
 from collage_core.model.relax.load import load
 from collage_core.model.relax.relax_model import RelaxModel
 from tests.helpers.command import document_of

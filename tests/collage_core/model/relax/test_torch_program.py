@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from collage_core.errors import CollageError
-from collage_core.model.accuracy import largest_error
+from collage_core.model.reference.accuracy import largest_error
 from collage_core.model.relax.load import load
 from collage_core.model.relax.relax_model import RelaxModel
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from collage_core.model.onnx_model import OnnxModel, load_model
-from collage_core.model.ort_session import OrtSession
+from collage_core.model.reference.ort_session import OrtSession
 from collage_core.model.samples.boxes import decode, gather_selected, grid_anchors, select, sizes_of
 from collage_core.model.samples.builder import Net
 from collage_core.model.samples.registry import resolve

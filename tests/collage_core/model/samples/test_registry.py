@@ -9,8 +9,8 @@ import pytest
 
 from collage_core.base.home import home
 from collage_core.errors import CollageError
-from collage_core.model.accuracy import default_accuracy, largest_error
 from collage_core.model.onnx_model import OnnxModel, load_model
+from collage_core.model.reference.accuracy import default_accuracy, largest_error
 from collage_core.model.samples import convolutional, quantised, registry
 from collage_core.model.samples.registry import SAMPLES, find_sample, resolve
 

@@ -10,7 +10,7 @@ import pytest
 
 from collage_core.graph.dataflow_graph import TensorType
 from collage_core.model.onnx_model import load_model
-from collage_core.model.ort_session import OrtSession
+from collage_core.model.reference.ort_session import OrtSession
 from collage_core.model.samples.builder import Net
 from collage_core.model.samples.registry import resolve
 from collage_core.model.samples.symmetric import dynamic_dense, dynamic_lstm, dynamic_quantise, int8_conv, quantise

@@ -26,8 +26,8 @@ from hypothesis import strategies as st
 
 from collage_core.errors import CollageError
 from collage_core.graph.dataflow_graph import TensorType
-from collage_core.model.accuracy import output_errors
 from collage_core.model.onnx_model import OnnxModel, load_model
+from collage_core.model.reference.accuracy import output_errors
 from collage_core.rewrite.assemble import assemble
 from collage_core.rewrite.partition_models import PartitionModel
 from collage_core.rewrite.runtime.artifact import Artifact
@@ -36,7 +36,7 @@ from collage_core.rewrite.runtime.machine import Machine
 from collage_core.rewrite.runtime.manifest import fingerprint, read_manifest
 from collage_core.rewrite.runtime.packed import AllocatingPartition, PackedPartition
 from collage_core.toolchains.base import Availability
-from collage_core.toolchains.onnxruntime import OnnxRuntimeToolchain
+from collage_core.toolchains.onnxruntime.onnxruntime import OnnxRuntimeToolchain
 from collage_core.toolchains.registry import get
 from tests.helpers.decoders import LONGEST, decoder, empty_caches
 from tests.helpers.detectors import IMAGE, detector

@@ -15,8 +15,8 @@ from onnx import ModelProto
 from collage_core.errors import CollageError
 from collage_core.graph.control_flow import BodySignature, ControlFlow
 from collage_core.graph.dataflow_graph import Tensor, TensorType
-from collage_core.model.accuracy import largest_error
 from collage_core.model.onnx_model import load_model
+from collage_core.model.reference.accuracy import largest_error
 from collage_core.rewrite.runtime.artifact import Artifact
 from collage_core.rewrite.runtime.control_entry import ControlEntry
 from collage_core.rewrite.runtime.host_control import HostBody, HostControl

@@ -1,0 +1,142 @@
+"""The error of computed tensors against the reference: the one definition of what is right.
+
+Arrays of a plan or candidate and those of the reference enter; a number leaves.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..base import Arrays, Model
+
+FLOAT_ACCURACY = 1e-3
+QUANTISED_ACCURACY = 2e-2
+COARSE_ACCURACY: Mapping[str, float] = {"float16": 1e-2, "bfloat16": 5e-2, "float8": 0.13}
+"""Precision of a model → the accuracy of all that is coarser than float32: some roundings of that type, for float8 a single one."""
+
+
+def default_accuracy(model: Model) -> float:
+    """Return the largest relative error at which a result counts as right, unless the user sets another."""
+    coarse = COARSE_ACCURACY.get(model.precision, FLOAT_ACCURACY)
+    return max(coarse, QUANTISED_ACCURACY) if model.is_quantised else coarse
+
+
+def tensors_in(value: Any) -> list[np.ndarray]:
+    """Return the tensors of a value: of a tensor itself, of a sequence its elements, of an optional what it holds, of a map its values."""
+    if value is None:
+        return []
+    if isinstance(value, list | tuple):
+        return [tensor for part in value for tensor in tensors_in(part)]
+    if isinstance(value, dict):
+        return [np.asarray(part) for part in value.values()]
+    return [np.asarray(value)]
+
+
+def _form(value: Any) -> Any:
+    """Return how a value is made of tensors; equal for two values that can be compared tensor by tensor."""
+    if isinstance(value, list | tuple):
+        return [_form(part) for part in value]
+    return list(value) if isinstance(value, dict) else value is None
+
+
+def relative_error(got: Any, want: Any) -> float:
+    """Return the error of one value: of a tensor, or the largest one of the tensors in a sequence, an optional or a map.
+
+    It is infinite where they are not as many, or one value is absent.
+    """
+    if isinstance(got, np.ndarray) and isinstance(want, np.ndarray):
+        return _tensor_error(got, want)
+    if _form(got) != _form(want):
+        return math.inf
+    return max(map(_tensor_error, tensors_in(got), tensors_in(want)), default=0.0)
+
+
+def _tensor_error(got: np.ndarray, want: np.ndarray) -> float:
+    """Return the error of one tensor.
+
+    It is max|got − want| / max|want| for floats, absolute where `want` is all zeros, and infinite where NaN or infinities are in
+    different places. It is the share of elements that differ for integers, booleans and strings, and infinite where shape or
+    dtype differ.
+    """
+    if has_other_type(got, want):
+        return math.inf
+    if want.size == 0:
+        return 0.0
+    if not is_float(want.dtype):
+        return float(np.mean(got != want))
+    wide = np.complex128 if want.dtype.kind == "c" else np.float64
+    return _float_error(got.astype(wide), want.astype(wide))
+
+
+def has_other_type(got: Any, want: Any) -> bool:
+    """Return whether shape or dtype differ; of values that are no tensors, whether these are not as many."""
+    if isinstance(got, np.ndarray) and isinstance(want, np.ndarray):
+        return got.shape != want.shape or got.dtype != want.dtype
+    return bool(_form(got) != _form(want))
+
+
+def worst_element(got: Any, want: Any) -> str:
+    """Return which element has the largest error, as in "[0, 3] is 1.5, not 2.5", or that shape or dtype differ."""
+    if not isinstance(got, np.ndarray) or not isinstance(want, np.ndarray):
+        return f"it holds {len(tensors_in(got))} tensors, not {len(tensors_in(want))}" if has_other_type(got, want) else ""
+    if has_other_type(got, want):
+        return f"it is {got.dtype}{list(got.shape)}, not {want.dtype}{list(want.shape)}"
+    if want.size == 0:
+        return ""
+    position = np.unravel_index(int(np.argmax(_element_errors(got, want))), want.shape)
+    return f"{[int(index) for index in position]} is {_shown(got[position])}, not {_shown(want[position])}"
+
+
+def _shown(value: Any) -> str:
+    kind = np.asarray(value).dtype
+    if kind.kind == "c":
+        return f"{complex(value):.6g}"
+    return f"{float(value):.6g}" if is_float(kind) else str(value)
+
+
+def _element_errors(got: np.ndarray, want: np.ndarray) -> np.ndarray:
+    """Return the error of each element: infinite where one is not finite and the other differs."""
+    if not is_float(want.dtype):
+        return np.asarray(got != want)
+    wide = np.complex128 if want.dtype.kind == "c" else np.float64
+    got, want = got.astype(wide), want.astype(wide)
+    is_same = (got == want) | (np.isnan(got) & np.isnan(want))
+    is_finite = np.isfinite(got) & np.isfinite(want)
+    with np.errstate(invalid="ignore", over="ignore"):
+        return np.where(is_same, 0.0, np.where(is_finite, np.abs(got - want), np.inf))
+
+
+def output_errors(got: Arrays, want: Arrays) -> dict[str, float]:
+    """Return the error of each output of `want`, by name; infinite for one that is missing in `got`."""
+    return {name: relative_error(got[name], wanted) if name in got else math.inf for name, wanted in want.items()}
+
+
+def largest_error(got: Arrays, want: Arrays) -> float:
+    """Return the largest error over all outputs of `want`, which is the error of the whole."""
+    return max(output_errors(got, want).values(), default=0.0)
+
+
+def is_float(dtype: np.dtype) -> bool:
+    """Return whether `dtype` is a float, a complex, or a small float of an extension of numpy."""
+    return dtype.kind in "fc" or "float" in dtype.name
+
+
+def _float_error(got: np.ndarray, want: np.ndarray) -> float:
+    finite = np.isfinite(want)
+    if not finite.all():
+        if not np.array_equal(got[~finite], want[~finite], equal_nan=True):
+            return math.inf
+        got, want = got[finite], want[finite]
+        if want.size == 0:
+            return 0.0
+    if not np.isfinite(got).all():
+        return math.inf
+    size = float(np.max(np.abs(want)))
+    if size > 0:
+        # Divide first: the difference of two large numbers may overflow.
+        got, want = got / size, want / size
+    return float(np.max(np.abs(got - want)))

@@ -1,0 +1,146 @@
+"""`OrtSession`: ONNX Runtime for folding and the reference: silent, on the CPU, with errors in one line and arrays of every dtype.
+
+Candidates are not run here, but by the toolchain of that name in worker processes.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import onnxruntime as ort
+from onnx import ModelProto
+
+from ...base.cores import usable_cores
+from ...errors import CollageError
+from ..files.external_weights import with_relative_paths
+from ..forms.unsigned_weights import with_unsigned_weights
+from .ort_values import ValueRunner
+
+RUN_LIMIT_S = 300.0
+"""Longest that one run of the reference may take."""
+
+_FATAL_ONLY = 4
+
+
+class RuntimeRefusal(Exception):
+    """Raised when ONNX Runtime does not load a model or cannot run it; the text is its message in one line."""
+
+
+class OrtSession:
+    """A loaded model that runs on arrays by name.
+
+    Args:
+        model: The model to load. Weights that are external stay in their files, which are mapped.
+        optimise: Whether to optimise at ONNX Runtime's basic level.
+        disabled: Names of optimisers to leave out.
+        saved_to: File that the optimised model is written to.
+
+    Attributes:
+        types: Inputs and outputs → their types, as ONNX Runtime writes them: ``tensor(float)``, ``seq(tensor(int64))``.
+
+    Raises:
+        RuntimeRefusal: ONNX Runtime does not load the model.
+    """
+
+    def __init__(self, model: ModelProto, *, optimise: bool = False, disabled: Sequence[str] = (), saved_to: Path | None = None):
+        levels = ort.GraphOptimizationLevel
+        options = ort.SessionOptions()
+        options.log_severity_level = _FATAL_ONLY
+        options.graph_optimization_level = levels.ORT_ENABLE_BASIC if optimise else levels.ORT_DISABLE_ALL
+        options.intra_op_num_threads = usable_cores()
+        # Spinning idle threads would take cores from measurements beside this process.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        # Operators that are defined by other operators are not expanded when the graph is optimised.
+        options.add_session_config_entry("session.disable_aot_function_inlining", "1")
+        ort.set_default_logger_severity(_FATAL_ONLY)
+        if saved_to is not None:
+            options.optimized_model_filepath = str(saved_to)
+        else:  # What is saved is the model itself.
+            model = with_unsigned_weights(model)
+        data, folder = with_relative_paths(model)
+        if folder:
+            options.add_session_config_entry("session.model_external_initializers_file_folder_path", folder)
+            # Kernels would hold copies of their weights in another order; these sessions run a few times.
+            options.add_session_config_entry("session.disable_prepacking", "1")
+        with _Refusals():
+            # The fallback to other providers would print on the terminal and try the same provider again.
+            session = ort.InferenceSession(data, options, ["CPUExecutionProvider"], disabled_optimizers=list(disabled), enable_fallback=0)
+        self._runner = ValueRunner(session)
+        self.types: Mapping[str, str] = {value.name: value.type for value in (*session.get_inputs(), *session.get_outputs())}
+
+    def run(self, inputs: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+        """Return the values of the outputs `names` on `inputs`: arrays, lists for sequences, None for an optional without a value.
+
+        Raises:
+            RuntimeRefusal: ONNX Runtime does not accept the inputs, or fails.
+            CollageError: it takes longer than `RUN_LIMIT_S`.
+        """
+        with _Refusals(), _bounded() as options:
+            return self._runner.run(inputs, names, options)
+
+
+@contextmanager
+def _bounded() -> Iterator[ort.RunOptions]:
+    """Give options by which a run ends after `RUN_LIMIT_S`: a loop may say that it turns 2^62 times.
+
+    Raises:
+        CollageError: it has ended for that reason.
+    """
+    options = ort.RunOptions()
+    is_over = threading.Event()
+
+    def end() -> None:
+        is_over.set()
+        options.terminate = True
+
+    timer = threading.Timer(RUN_LIMIT_S, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield options
+    except Exception as error:
+        if is_over.is_set():
+            hint = "export it with fewer turns of its loops, or in larger operators"
+            raise CollageError(f"the model was still running after {RUN_LIMIT_S:g} s", hint, "model_too_slow") from error
+        raise
+    finally:
+        timer.cancel()
+
+
+class _Refusals:
+    """Turns every exception of ONNX Runtime into a `RuntimeRefusal`; its exceptions have no common base class."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, Exception) and not isinstance(error, RuntimeRefusal | CollageError):
+            raise RuntimeRefusal(error_text(error)) from error
+
+
+def error_text(error: BaseException) -> str:
+    """Return the message of a library's exception as one line, without error codes and source positions."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    text = " ".join(lines) or type(error).__name__
+    text = re.sub(r"^\[ONNXRuntimeError\] : \d+ : \w+ : ", "", text)
+    text = re.sub(r"\S*\bonnxruntime_src/\S+:\d+ ", "\0", text)
+    while "\0" in text:
+        before, after = text.split("\0", 1)
+        text = before + _without_signature(after)
+    return text if len(text) <= 400 else text[:400] + "…"
+
+
+def _without_signature(text: str) -> str:
+    """Return `text` without the C++ function signature in front of it."""
+    depth = 0
+    opened = text.find("(")
+    for position in range(max(opened, 0), len(text)):
+        depth += {"(": 1, ")": -1}.get(text[position], 0)
+        if depth == 0 and opened >= 0:
+            return text[position + 1 :].removeprefix(" const").lstrip()
+    return text

@@ -1,0 +1,19 @@
+"""Says which node of a model draws random numbers: what depends on them differs from run to run, so no result of it can be checked."""
+
+from __future__ import annotations
+
+from onnx import ModelProto
+
+from ..naming import ONNX_DOMAINS
+from ..scopes import all_nodes
+
+RANDOM_OPS = frozenset({"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"})
+
+
+def random_notes(model: ModelProto) -> tuple[str, ...]:
+    """Return a note that names the first node of `model`, or of a body in it, that draws random numbers; none where no node does."""
+    for node in all_nodes(model.graph):
+        if node.op_type in RANDOM_OPS and node.domain in ONNX_DOMAINS:
+            drawn = f"node {node.name!r} ({node.op_type}) draws random numbers at each run"
+            return (f"{drawn}, so what depends on them cannot be checked; to plan this model, make them an input of it",)
+    return ()

@@ -1,0 +1,81 @@
+"""Converts the attributes of a node to JSON, and initializers to the constants of the graph.
+
+Floats are written as short as their 32 bits allow; NaN and infinities, for which JSON has no number, become strings.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from math import prod
+from typing import Any
+
+import numpy as np
+from onnx import AttributeProto, NodeProto, TensorProto, helper, numpy_helper
+
+from ...errors import CollageError
+from ...graph.dataflow_graph import Constant, TensorType
+from .dtypes import dtype_name
+
+_MOST_VALUES = 64
+
+
+def attributes_of(node: NodeProto) -> dict[str, Any]:
+    """Return the attributes of `node`; an inner graph is ``{"graph": digest, "nodes": count}``, a tensor ``{"tensor": digest}``."""
+    return {attribute.name: _plain(attribute) for attribute in node.attribute}
+
+
+def constant_of(tensor: TensorProto) -> Constant:
+    """Return the constant that `tensor` is, with its values where they are few and the computation depends on them.
+
+    Raises:
+        CollageError: the data does not fit the shape.
+    """
+    made = TensorType(tuple(tensor.dims), dtype_name(tensor.data_type))
+    count = prod(made.shape)
+    whole = "int" in made.dtype or made.dtype == "bool"
+    if made.dtype in ("string", "undefined") or (count > _MOST_VALUES if whole else made.shape != ()):
+        return Constant(made)
+    try:
+        values = numpy_helper.to_array(tensor).reshape(-1)
+    except (ValueError, TypeError) as error:
+        raise CollageError(
+            f"the data of {tensor.name!r} does not fit its shape {list(made.shape)}", "export the model again", "broken_model"
+        ) from error
+    if whole:
+        return Constant(made, tuple(values.tolist()) if made.dtype == "bool" else tuple(int(value) for value in values))
+    if np.iscomplexobj(values):
+        return Constant(made)
+    scalar = _short(values[0]) if values.dtype == np.float32 else float(values[0])
+    return Constant(made, (scalar,) if math.isfinite(scalar) else None)
+
+
+def _short(value: Any) -> float:
+    """Return a float32 as the Python float with the shortest text that is equal in 32 bits."""
+    return float(str(np.float32(value)))
+
+
+def _json_float(value: float) -> float | str:
+    return _short(value) if math.isfinite(value) else str(value)
+
+
+def _plain(attribute: AttributeProto) -> Any:
+    value = helper.get_attribute_value(attribute)
+    return [_value(item) for item in value] if isinstance(value, list | tuple) or _is_repeated(value) else _value(value)
+
+
+def _is_repeated(value: Any) -> bool:
+    return not isinstance(value, str | bytes) and hasattr(value, "__len__") and hasattr(value, "__getitem__")
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, float):
+        return _json_float(value)
+    if isinstance(value, int | str):
+        return value
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
+    digest = hashlib.sha256(value.SerializeToString(deterministic=True)).hexdigest()[:16]
+    if hasattr(value, "node"):
+        return {"graph": digest, "nodes": len(value.node)}
+    return {"tensor": digest}

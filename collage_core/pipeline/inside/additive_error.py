@@ -1,0 +1,68 @@
+"""Why a whole plan takes longer, or shorter, than the sum of its parts, and what its parts cost inside it: from its own profile.
+
+A plan, its measured seconds and a `Profile` enter; a sentence, or corrected costs, leave. Nothing is measured here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...base.milliseconds import milliseconds
+from ...cost.cost import Cost
+from ...rewrite.plan import Plan
+from ...rewrite.runtime.artifact import Profile
+from ..loop.search_and_merge import Planned
+
+INSIDE = "inside the whole plan"
+"""Begins the reason of a cost that was corrected to what its partition takes there."""
+EXPLAINED = 0.1
+"""An additive error of a larger share of the predicted total is explained, and corrected."""
+
+
+def additive_error_s(plan: Plan, measured_s: float) -> float | None:
+    """Return the time of the whole less that of its parts; None if the cost of a part is unknown."""
+    return None if any(partition.source == "unknown" for partition in plan.partitions) else measured_s - plan.total_s
+
+
+def is_large(plan: Plan, measured_s: float, interval_s: float = 0.0) -> bool:
+    """Return whether the additive error of `plan` wants an explanation: no part of it may be of unknown cost.
+
+    Args:
+        interval_s: By how much `measured_s` may be off: no error within that is large.
+    """
+    return abs(additive_error_s(plan, measured_s) or 0.0) > max(EXPLAINED * plan.total_s, interval_s)
+
+
+def additive_error_text(plan: Plan, measured_s: float, profile: Profile) -> str:
+    """Return what the additive error comes from: the partition that differs most from its cost, or what is between partitions."""
+    share = measured_s / plan.total_s - 1
+    said = f"measured whole, the plan takes {abs(share):.0%} {'longer' if share > 0 else 'less'} than its parts"
+    between_s = sum(transition.cost_s for transition in plan.transitions)
+    gaps = {"": profile.rest_s - between_s}
+    for partition in plan.partitions:
+        if partition.id in profile.partitions:
+            gaps[partition.id] = profile.partitions[partition.id] - (partition.cost_s or 0.0)
+    most = max(gaps, key=lambda id: gaps[id] if share > 0 else -gaps[id])
+    if not most:
+        took = f"calls, and what no kernel computes, take {milliseconds(profile.rest_s)}, {milliseconds(between_s)} were counted"
+        return f"{said}: mostly between its partitions ({took})"
+    partition = next(one for one in plan.partitions if one.id == most)
+    inside_s = profile.partitions[most]
+    where = f"the partition on {partition.target} that begins with {partition.names[0]!r}"
+    return (
+        f"{said}: mostly {where}, which takes {milliseconds(inside_s)} inside the whole and {milliseconds(partition.cost_s or 0.0)} alone"
+    )
+
+
+def costs_inside(planned: Planned, profile: Profile) -> dict[int, Cost]:
+    """Return the costs that the plan's partitions have inside the whole, by their indices in ``planned.costed``.
+
+    Partitions that the profile does not tell apart keep theirs.
+    """
+    corrected = {}
+    for index, item in zip(planned.indices, planned.partitions, strict=True):
+        inside_s = profile.partitions.get(item.id)
+        if inside_s is not None and item.cost.source == "measured":
+            reason = f"{INSIDE}; alone it takes {milliseconds(item.cost.seconds or 0.0)}"
+            corrected[index] = replace(item.cost, seconds=inside_s, reason=reason)
+    return corrected

@@ -1,0 +1,82 @@
+"""Profiles the nodes inside the partitions of a built plan, each with its toolchain's own profiler, in a worker process."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+
+from ...base.isolation.errors import WorkerError
+from ...base.isolation.worker import Worker
+from ...cost.database.records import machine_id
+from ...cost.measuring.activations import ActivationStore
+from ...cost.measuring.profile_worker import profile_nodes
+from ...errors import CollageError
+from ...graph.index_set import IndexSet
+from ...model.base import Arrays, Model
+from ...rewrite.plan import PlacedPartition, Plan
+from ...rules.spec import HOST_TARGET
+from ...toolchains import registry
+from ...toolchains.reasons import one_line
+from .node_times import NONE, PartitionTimes, scaled
+
+ALL_S = 15.0
+"""No further partition is profiled after so many seconds, or fewer where the run has less time; the dearest are first."""
+LEAST_ONE_S, ONE_S = 10.0, 60.0
+"""Longest that profiling one partition may take, its build included: where the run is in a hurry, and else."""
+
+NO_PROFILER = "{} has no profiler"
+OUT_OF_TIME = "no time was left to profile it"
+ELSEWHERE = "its cost is that of another machine ({}), and a profile would be that of this one"
+
+
+def profiled_times(
+    model: Model,
+    plan: Plan,
+    inputs: Arrays,
+    worker: Worker,
+    clock: Callable[[], float] = time.monotonic,
+    limit_s: float = math.inf,
+) -> list[PartitionTimes]:
+    """Profile the partitions of `plan` in `worker`, the dearest first; a partition that cannot be profiled gets the reason.
+
+    None is where another machine measured: a fleet's worker may have other caches and instructions, so other shares.
+
+    Args:
+        inputs: The model's inputs; the partitions get what arrives at them then.
+        limit_s: Seconds that the run has left.
+    """
+    if plan.machine not in ("", machine_id()):
+        reason = ELSEWHERE.format(plan.machine)
+        return [PartitionTimes(partition.id, NONE, reason=reason) for partition in _of_several_nodes(plan)]
+    store, ends, one_s = ActivationStore(model, inputs), clock() + min(ALL_S, limit_s), min(ONE_S, max(LEAST_ONE_S, limit_s))
+    threads = int(plan.options.get("threads", 1))
+    made = {}
+    try:
+        for partition in sorted(_of_several_nodes(plan), key=lambda one: -(one.cost_s or 0.0)):
+            if clock() >= ends:
+                made[partition.id] = PartitionTimes(partition.id, NONE, reason=OUT_OF_TIME)
+            else:
+                made[partition.id] = _profiled(model, partition, store, worker, threads, one_s)
+    finally:
+        store.close()
+    return [made[partition.id] for partition in plan.partitions if partition.id in made]
+
+
+def _of_several_nodes(plan: Plan) -> list[PlacedPartition]:
+    return [partition for partition in plan.partitions if len(partition.nodes) > 1 and partition.target != HOST_TARGET]
+
+
+def _profiled(
+    model: Model, partition: PlacedPartition, store: ActivationStore, worker: Worker, threads: int, limit_s: float
+) -> PartitionTimes:
+    try:
+        inside = model.cut(IndexSet(partition.nodes))
+        store.fetch(tensor.name for tensor in inside.inputs)
+        given = [store.file(tensor.name) for tensor in inside.inputs]
+        found = worker.call(profile_nodes, registry.get, partition.target, inside, given, threads, timeout_s=limit_s)
+    except (CollageError, WorkerError) as error:
+        return PartitionTimes(partition.id, NONE, reason=f"the profile failed: {one_line(error)}")
+    if found is None:
+        return PartitionTimes(partition.id, NONE, reason=NO_PROFILER.format(partition.target))
+    return scaled(partition, found)

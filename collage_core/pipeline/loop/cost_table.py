@@ -1,0 +1,223 @@
+"""`CostTable`: what a run knows of the costs of its candidates, one cost for each computation, and in no other part.
+
+It takes candidates as the rules found them and as merging makes them, and costs as they get known. It gives each candidate with a
+cost: the known one, a lower bound that says that it is one, or none. Plain data: nothing is measured or searched here.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import cached_property
+
+from ...cost.cost import HOST_COST, Cost
+from ...cost.estimators.prediction import Predictor
+from ...graph.dataflow_graph import DataflowGraph
+from ...graph.index_set import IndexSet
+from ...rules.candidate import CandidatePartition
+from ...rules.spec import HOST_TARGET
+from ..record.record import CostedCandidate
+
+NOT_MEASURED = "not measured: a heuristic bound, and even with it no better plan was found"
+TOO_LATE = Cost.unknown("measuring ended before it was measured")
+NOT_PLANNED = Cost.invalid("predicate", "the host runs no bodies of this kind")
+
+ComputationKey = Callable[[CandidatePartition], Hashable]
+"""Candidates of equal key share a cost."""
+
+
+def is_bound(cost: Cost) -> bool:
+    """Return whether `cost` stands for one that was not measured. The estimate of a described toolchain does not."""
+    return cost.source == "estimate" and cost.reason == NOT_MEASURED
+
+
+def is_settled(cost: Cost) -> bool:
+    """Return whether a plan may rest on `cost`: it is known, and not from a trial that was ended early."""
+    return cost.seconds is not None and not is_bound(cost) and not cost.stopped_early
+
+
+def _host_cost(candidate: CandidatePartition) -> Cost:
+    """Return what `candidate`, one of the host's, costs: nothing where it only renames tensors, else what nobody knows yet."""
+    nodes = candidate.graph.nodes
+    return HOST_COST if all(nodes[index].is_host for index in candidate.inside) else NOT_PLANNED
+
+
+class CostTable:
+    """The candidates of one run and their costs.
+
+    Args:
+        candidates: As the rules found them, in the order of all results. The host's cost nothing, unless `set_own` says what they cost.
+        key_of: It is not asked about the host's candidates. None where each candidate has a cost of its own.
+        layouts: Target of another boundary layout → the target of the same kernels: what is measured on that one bounds it too.
+        grouped: Those of the candidates that are the groups of partitionings.
+
+    Attributes:
+        merged: Candidates that merging made since `restart_merging`.
+    """
+
+    def __init__(
+        self,
+        graph: DataflowGraph,
+        candidates: Sequence[CandidatePartition],
+        key_of: ComputationKey | None,
+        layouts: Mapping[str, str] | None = None,
+        grouped: Sequence[CandidatePartition] = (),
+    ):
+        self.graph = graph
+        self.candidates = candidates
+        self.grouped = grouped
+        self._layouts = layouts or {}
+        self.merged: list[CandidatePartition] = []
+        self._key_of = key_of
+        self._keys: dict[CandidatePartition, Hashable] = {}
+        self._costs: dict[Hashable, Cost] = {}
+        self._bounds: dict[Hashable, Cost] = {}
+        self._rough: set[Hashable] = set()
+        self._own: dict[CandidatePartition, Cost] = {}
+        self._whole: dict[CandidatePartition, Cost] = {}
+        self._predictor = Predictor(graph)
+        self._learn({candidate: _host_cost(candidate) for candidate in candidates if candidate.target == HOST_TARGET})
+
+    @property
+    def best_s(self) -> float | None:
+        """Seconds of the cheapest candidate that is the whole model; None while none is known."""
+        costs = [self._own.get(candidate, cost).seconds for candidate, cost in self._whole.items()]
+        return min((seconds for seconds in costs if seconds is not None), default=None)
+
+    def key(self, candidate: CandidatePartition) -> Hashable:
+        """The key of the candidate's computation on its target."""
+        if self._key_of is None:
+            return candidate
+        if candidate not in self._keys:
+            is_host = candidate.target == HOST_TARGET
+            self._keys[candidate] = (HOST_TARGET, candidate.computation) if is_host else self._key_of(candidate)
+        return self._keys[candidate]
+
+    def recall(self, costs: Mapping[CandidatePartition, Cost]) -> None:
+        """Take costs that were known before this run. One whose trial was ended early must do, unless a plan rests on it."""
+        self._learn(costs)
+        self._rough |= {self.key(candidate) for candidate, cost in costs.items() if cost.stopped_early}
+
+    def learn(self, costs: Mapping[CandidatePartition, Cost]) -> None:
+        """Take costs that this run measured."""
+        self._learn(costs)
+        if self._rough:
+            self._rough -= {self.key(candidate) for candidate in costs}
+
+    def is_known(self, candidate: CandidatePartition) -> bool:
+        return self.key(candidate) in self._costs
+
+    def is_open(self, candidate: CandidatePartition) -> bool:
+        """Return whether a plan that holds `candidate` calls for measuring it."""
+        return not self.is_known(candidate) or self.key(candidate) in self._rough
+
+    def seconds(self, candidate: CandidatePartition) -> float | None:
+        """The known cost of `candidate`; None where it is not known, or invalid."""
+        return self._cost(candidate).seconds if self.is_known(candidate) else None
+
+    def set_own(self, candidate: CandidatePartition, cost: Cost) -> None:
+        """Let `candidate`, and no other of its computation, have `cost` from now on, which may be an invalid one."""
+        self._own[candidate] = cost
+        if len(candidate.inside) == len(self.graph):
+            self._whole[candidate] = cost
+
+    def set_bounds(self, quantile: float) -> None:
+        """Bound what is not known, from what is (`Predictor.bounds`)."""
+        wanted = {key: (group[0].target, group[0].inside) for key, group in self._groups.items() if key not in self._costs}
+        bounds = self._predictor.bounds(self._measured(), wanted.values(), quantile)
+        self._bounds = {key: Cost(bounds[part], "estimate", reason=NOT_MEASURED) for key, part in wanted.items()}
+
+    def untold(self) -> list[tuple[str, str]]:
+        """As `Predictor.untold`, of what is known."""
+        return self._predictor.untold(self._measured(), self.by_target)
+
+    def operations(self, candidate: CandidatePartition, kind: str) -> tuple[float, float]:
+        """As `Predictor.operations`, of the nodes of `candidate`."""
+        return self._predictor.operations(candidate.inside, kind)
+
+    @cached_property
+    def work(self) -> float:
+        """How many operations of heavy work the model has."""
+        return self._predictor.operations(IndexSet(range(len(self.graph))), "convolution")[1]
+
+    def _measured(self) -> dict[tuple[str, IndexSet], float]:
+        """(target, nodes) → known seconds. A described toolchain's estimate tells nothing of how fast this machine can be."""
+        known = {}
+        for key, group in self._groups.items():
+            cost = self._costs.get(key)
+            if cost and cost.seconds is not None and group[0].target != HOST_TARGET and cost.source != "estimate":
+                known[group[0].target, group[0].inside] = cost.seconds
+        for layout, plain in self._layouts.items():
+            same = {(layout, inside): seconds for (target, inside), seconds in known.items() if target == plain}
+            known = same | known
+        return known
+
+    def drop_bounds(self) -> int:
+        """Let what is not known be unknown, since there is no time left to measure it. Return how many candidates that are."""
+        self._bounds = {}
+        return sum(not self.is_known(candidate) for candidate in self.candidates)
+
+    def add_merged(self, candidates: Sequence[CandidatePartition]) -> None:
+        """Take candidates that merging made."""
+        self.merged += candidates
+        self._learn({candidate: _host_cost(candidate) for candidate in candidates if candidate.target == HOST_TARGET})
+
+    def restart_merging(self) -> None:
+        """Forget which candidates merging made; their costs stay known."""
+        self.merged = []
+
+    def costed(self) -> list[CostedCandidate]:
+        """Every candidate with its cost, the merged ones last."""
+        return self.costed_of([*self.candidates, *self.merged])
+
+    def costed_of(self, candidates: Iterable[CandidatePartition]) -> list[CostedCandidate]:
+        """These candidates with their costs."""
+        return [CostedCandidate(candidate, self._cost(candidate)) for candidate in candidates]
+
+    @property
+    def distinct(self) -> int:
+        """How many distinct computations the rules' candidates are, the host's among them."""
+        return len(self._groups)
+
+    @property
+    def to_measure(self) -> int:
+        """How many distinct computations need measuring to be known."""
+        return len(self._groups) - sum(cost.source == "estimate" for key, cost in self._costs.items() if key in self._groups)
+
+    @property
+    def share_known(self) -> float:
+        """The share of `to_measure` that is known."""
+        open_ = sum(key not in self._costs for key in self._groups)
+        return (self.to_measure - open_) / max(1, self.to_measure)
+
+    def spared(self, targets: Iterable[str]) -> dict[str, int]:
+        """Target → how many distinct computations were not measured, since no better plan has them."""
+        keys = [group[0].target for key, group in self._groups.items() if key in self._bounds and key not in self._costs]
+        return {name: keys.count(name) for name in targets}
+
+    @cached_property
+    def by_target(self) -> dict[str, list[CandidatePartition]]:
+        """The rules' candidates of each target but the host, and but those of other layouts, which are as fast as the plain ones."""
+        found: dict[str, list[CandidatePartition]] = defaultdict(list)
+        for candidate in self.candidates:
+            if candidate.target != HOST_TARGET and candidate.target not in self._layouts:
+                found[candidate.target].append(candidate)
+        return found
+
+    @cached_property
+    def _groups(self) -> dict[Hashable, list[CandidatePartition]]:
+        """The rules' candidates by their keys."""
+        groups: dict[Hashable, list[CandidatePartition]] = defaultdict(list)
+        for candidate in self.candidates:
+            groups[self.key(candidate)].append(candidate)
+        return groups
+
+    def _cost(self, candidate: CandidatePartition) -> Cost:
+        key = self.key(candidate)
+        return self._own.get(candidate) or self._costs.get(key) or self._bounds.get(key) or TOO_LATE
+
+    def _learn(self, costs: Mapping[CandidatePartition, Cost]) -> None:
+        for candidate, cost in costs.items():
+            self._costs[self.key(candidate)] = cost
+            if len(candidate.inside) == len(self.graph):
+                self._whole[candidate] = cost

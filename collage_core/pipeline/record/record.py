@@ -1,0 +1,437 @@
+"""`RunRecord`: everything that one run found out, as plain data that is saved beside its plan and read back.
+
+It holds the problem, the costs and what was rejected. The page and `explain` read it, a search that runs again
+with other constraints starts from it, and a recorded run is one of these files.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import os
+import zlib
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ...base.user_file import read_file, unpack
+from ...base.whole_file import write_whole
+from ...cost.cost import Cost
+from ...cost.estimators.roofline import Rates, described_rates
+from ...errors import CollageError
+from ...graph.dataflow_graph import DataflowGraph
+from ...graph.index_set import IndexSet
+from ...graph.work_estimate import WorkEstimator
+from ...rewrite.plan import Plan, plan_from_json
+from ...rules import rule_report
+from ...rules.candidate import CandidatePartition
+from ...search.alternatives.regret import Regret, Regrets, regrets_within
+from ...search.constraints.constraints import Constraint, parse_constraints
+from ...search.plan_properties import plan_total
+from ...search.problem import BILLION, FEMTOSECONDS, FlowTensor, SearchCandidate, SearchProblem, billionths, femtoseconds, problem_from_json
+from ...search.searcher import SearchResult, SearchRun
+from ...search.solve import solve
+from ...toolchains.described import parse_description
+from ..inside.node_times import PartitionTimes, read_times, times_of_plan
+from .record_checks import check_record
+
+SCHEMA = 1
+FILE_NAME = "run.json.gz"
+DESCRIBED = "described"
+"""Among a plan's options: target → the text that describes it."""
+REGRET_STATES = 16_384
+"""States of the search for the plan that regrets are told against, where the run's plan is not that.
+
+A limit in seconds would give other answers to the same question at another time.
+"""
+REGRET_EDGES = 50_000
+"""Edges of a sweep for the regrets of all candidates at once, in about half a second."""
+
+
+class RecordedCandidate:
+    """A candidate that was read from a file.
+
+    Attributes:
+        data: As `CandidatePartition.to_json` gave it.
+    """
+
+    __slots__ = ("data", "id", "inside", "target")
+
+    def __init__(self, data: Mapping[str, Any]):
+        self.data = data
+        self.id: str = data["id"]
+        self.target: str = data["target"]
+        self.inside = IndexSet(data["nodes"])
+
+    def to_json(self) -> dict[str, Any]:
+        return dict(self.data)
+
+
+@dataclass(slots=True, eq=False)
+class CostedCandidate:
+    """A candidate and its cost.
+
+    Attributes:
+        held: The candidate, found in this run or read from a file.
+    """
+
+    held: CandidatePartition | RecordedCandidate
+    cost: Cost
+
+    @property
+    def id(self) -> str:
+        return self.held.id
+
+    @property
+    def target(self) -> str:
+        return self.held.target
+
+    @property
+    def inside(self) -> IndexSet:
+        return self.held.inside
+
+    @property
+    def candidate(self) -> Mapping[str, Any]:
+        """As `CandidatePartition.to_json` gives it; made when asked for."""
+        return self.held.to_json()
+
+    @property
+    def is_merged(self) -> bool:
+        """Return whether merging made it, and no rule."""
+        return bool(self.candidate["rule"] == merged_rule(self.target))
+
+
+def merged_rule(target: str) -> str:
+    """Return the path of rules of a candidate that merging made."""
+    return f"{target}.merged"
+
+
+@dataclass
+class RunRecord:
+    """A run as plain data.
+
+    Attributes:
+        document: The `partition` document of the contracts.
+        graph: The model's graph.
+        candidates: Every candidate that was costed, the invalid ones too.
+        rejected: A sample of the rules' rejections, as `Rejection.to_json`.
+        problem: The problem that was searched: the usable candidates, by id.
+        plan: The plan.
+        regret_s: Candidate id → regret in seconds; None if it is in no plan; one that is absent is computed when asked for.
+        created: ISO time.
+        machine: The machine that measured the costs.
+        rules: Target → what each of its rules gave and rejected (`rule_report.make_report`); empty in a run of an older version.
+        bodies: Name of a node → attribute → the search over that body.
+        regions: Name → the run of each other region of the same Relax module; they are saved by themselves.
+    """
+
+    document: dict[str, Any]
+    graph: DataflowGraph
+    candidates: list[CostedCandidate]
+    rejected: list[dict[str, Any]]
+    problem: SearchProblem
+    plan: Plan
+    regret_s: dict[str, float | None] = field(default_factory=dict)
+    created: str = ""
+    machine: str = ""
+    rules: Mapping[str, rule_report.RuleReport] = field(default_factory=dict)
+    bodies: Mapping[str, Mapping[str, RunRecord]] = field(default_factory=dict)
+    regions: Mapping[str, RunRecord] = field(default_factory=dict)
+
+    def save(self, folder: Path) -> None:
+        """Write ``run.json.gz`` and ``plan.json`` into `folder`, each whole or not at all."""
+        write_record(self, folder / FILE_NAME)
+        self.plan.write(folder / "plan.json")
+
+    @classmethod
+    def load(cls, path: Path) -> RunRecord:
+        """Read the run that `path` names, as `record_path` says.
+
+        Raises:
+            CollageError: there is none, it is damaged, or it is of another schema.
+        """
+        return read_record(record_path(path))
+
+    @cached_property
+    def _by_node(self) -> dict[int, list[CostedCandidate]]:
+        made: dict[int, list[CostedCandidate]] = {}
+        for costed in self.candidates:
+            for node in costed.inside:
+                made.setdefault(node, []).append(costed)
+        return made
+
+    @cached_property
+    def alone_s(self) -> Mapping[tuple[int, str], float]:
+        """(Node, target) → seconds of the candidate that holds this node alone, where that was measured to its end."""
+        return self._alone_s(())
+
+    def _alone_s(self, described: Collection[str]) -> dict[tuple[int, str], float]:
+        """Return `alone_s` with the estimates of the targets in `described`: other estimates are bounds that steered the search."""
+        made: dict[tuple[int, str], float] = {}
+        for costed in self.candidates:
+            cost = costed.cost
+            is_bound = cost.stopped_early or (cost.source == "estimate" and costed.target not in described)
+            if len(costed.inside) == 1 and cost.seconds is not None and not is_bound:
+                made[costed.inside.first(), costed.target] = cost.seconds
+        return made
+
+    @cached_property
+    def node_times(self) -> list[PartitionTimes]:
+        """Return the times inside each partition of the plan; shares of an estimated cost may be estimates themselves."""
+        described = {partition.target for partition in self.plan.partitions if partition.source == "estimate"}
+        return times_of_plan(self.plan, read_times(self.document), self._alone_s(described))
+
+    @cached_property
+    def _best(self) -> SearchResult:
+        """The plan that regrets are told against: the best one whatever its errors, in time."""
+        search = self.document["search"].get("final", self.document["search"])
+        if not search["optimal"] or self.plan.options.get("objective", "time") != "time" or self.problem.counts_errors:
+            return solve(self.problem, self._constraints, run=SearchRun(most_states=REGRET_STATES))
+        index_of = {candidate.id: index for index, candidate in enumerate(self.problem.candidates)}
+        chosen = tuple(index_of[partition.id] for partition in self.plan.partitions)
+        total = plan_total(self.problem, chosen)
+        return SearchResult(search["algorithm"], chosen, total, True, total, 0, 0, 0.0)
+
+    @cached_property
+    def _constraints(self) -> list[Constraint]:
+        return parse_constraints([dict(item) for item in self.plan.constraints], self.problem)
+
+    @cached_property
+    def _regrets(self) -> Regrets:
+        """Answers for single candidates, where there are too many for a sweep."""
+        least = self._best.total if self._best.optimal else self._best.lower_bound
+        return Regrets(self.problem, self._constraints, self._best.chosen, self._best.total, least)
+
+    @cached_property
+    def _all_regrets(self) -> list[int | None] | None:
+        """The exact regrets of all candidates; None where a sweep would take too long, or the best plan is not known."""
+        return regrets_within(self.problem, self._constraints, self._best, REGRET_EDGES) if self._best.optimal else None
+
+    def _regret_of(self, index: int) -> tuple[float | None, float | None, bool]:
+        """Return the regret of a candidate of the problem in seconds, its lower bound, and whether it is in no plan.
+
+        The regret is None where only the bound is known. The answer is the same whenever, and beside whatever else, it is asked for.
+        """
+        name = self.problem.candidates[index].id
+        if name in self.regret_s:
+            return self.regret_s[name], self.regret_s[name], self.regret_s[name] is None
+        if self._all_regrets is not None:
+            value = self._all_regrets[index]
+            found = None if value is None else Regret(value, value)
+        else:
+            [found] = self._regrets.alone([index])
+        if found is None:
+            return None, None, True
+        least = found.low / FEMTOSECONDS
+        return (least if found.is_exact else None), least, False
+
+    def regrets_of(self, wanted: Collection[str]) -> list[dict[str, Any]]:
+        """The regrets of the usable ones among some candidates, by id (server's `CandidateRegret`)."""
+        rows = []
+        for index, item in enumerate(self.problem.candidates):
+            if item.id in wanted:
+                exact, at_least, is_none = self._regret_of(index)
+                rows.append({"id": item.id, "regret_s": exact, "regret_at_least_s": at_least, "in_no_plan": is_none})
+        return rows
+
+    def known_regrets(self) -> dict[str, float | None]:
+        """Return the exact regrets that came with the plan, or that one sweep gives: candidate id → seconds, None if it is in no plan.
+
+        On a large problem the others would need a search each; they are left out.
+        """
+        if self._all_regrets is None:
+            return dict(self.regret_s)
+        return {one.id: self._regret_of(index)[0] for index, one in enumerate(self.problem.candidates)}
+
+    def regret_bounds(self) -> dict[str, float]:
+        """Return lower bounds of regrets that need no search: candidate id → seconds; those that are in no plan are left out."""
+        return {self.problem.candidates[index].id: low / FEMTOSECONDS for index, low in self._regrets.bounds().items()}
+
+    def node_candidates(self, node: int) -> dict[str, Any]:
+        """The candidates that hold `node`, and the rejections that show it (server's `NodeCandidates`).
+
+        The chosen candidate comes first, then those of exact regret, then those of which a lower bound is known, each by regret.
+        """
+        chosen = {partition.id for partition in self.plan.partitions}
+        rows, rejections = [], []
+        index_of = {item.id: index for index, item in enumerate(self.problem.candidates) if node in item.inside}
+        for costed in self._by_node.get(node, []):
+            data = costed.candidate
+            if costed.cost.is_invalid:
+                rejections.append(
+                    {"target": costed.target, "nodes": data["nodes"], "stage": costed.cost.stage, "reason": costed.cost.reason}
+                )
+                continue
+            exact, at_least, _ = self._regret_of(index_of[costed.id])
+            rows.append(
+                {
+                    **{key: data[key] for key in ("id", "target", "label", "nodes", "rule")},
+                    "times": data.get("times", 1),
+                    "cost": costed.cost.to_json(),
+                    "estimate_basis": self._estimate_basis(costed),
+                    "chosen": costed.id in chosen,
+                    "over_budget": self._over_budget(costed),
+                    "regret_s": exact,
+                    "regret_at_least_s": at_least,
+                }
+            )
+        rows.sort(key=_why_order)
+        rejections += [{key: r[key] for key in ("target", "nodes", "stage", "reason")} for r in self.rejected if node in r["nodes"]]
+        rejections.sort(key=lambda item: len(item["nodes"]))
+        return {"node": node, "candidates": rows, "rejections": rejections}
+
+    def _over_budget(self, costed: CostedCandidate) -> str:
+        """Return why the plan's errors leave no room for the error of a candidate; empty where they do, or it does not count."""
+        budget, target = self.problem.error_budget, costed.target
+        if budget is None or target not in self.problem.lowered or not costed.cost.error:
+            return ""
+        errors = {item.id: item.error for item in self.problem.candidates if item.error}
+        beside = [part.id for part in self.plan.partitions if part.id != costed.id and costed.inside.isdisjoint(IndexSet(part.nodes))]
+        rest = sum(errors.get(name, 0) for name in beside)
+        if rest + errors.get(costed.id, 0) <= budget:
+            return ""
+        spent = f"the rest of the plan has used {rest / BILLION:.2g}" if rest else "nothing else is used"
+        return f"its error of {costed.cost.error:.2g} is too large: of the {budget / BILLION:.2g} that errors may add up to {spent}"
+
+    @cached_property
+    def _rates(self) -> Mapping[str, Rates]:
+        """How fast the targets are said to be that are only described."""
+        made = {}
+        for name, text in self.plan.options.get(DESCRIBED, {}).items():
+            with suppress(CollageError):
+                made[name] = described_rates(parse_description(text, name))
+        return made
+
+    @cached_property
+    def _work_of(self) -> WorkEstimator:
+        return WorkEstimator(self.graph)
+
+    def _estimate_basis(self, costed: CostedCandidate) -> dict[str, Any] | None:
+        """Return the basis of the estimate of a described target (server's `EstimateBasisJson`); None if the cost is no such estimate."""
+        rates = self._rates.get(costed.target)
+        if rates is None or costed.cost.reason != rates.reason:
+            return None
+        work = self._work_of(costed.inside)
+        return {
+            "operations": work.operations,
+            "bytes": work.bytes,
+            "launch_s": rates.launch_s,
+            "operations_per_s": rates.operations_per_s if rates.operations_per_s < math.inf else None,
+            "bytes_per_s": rates.bytes_per_s if rates.bytes_per_s < math.inf else None,
+        }
+
+
+def _why_order(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return the key by which candidates of a node are listed; the page orders them in the same way (`why.ts`)."""
+    exact, least = row["regret_s"], row["regret_at_least_s"]
+    cost_s = row["cost"]["seconds"]
+    known = (cost_s is None, exact is None, least is None)
+    return (not row["chosen"], *known, least or 0.0, len(row["nodes"]), cost_s or 0.0, row["id"])
+
+
+def flow_tensors(graph: DataflowGraph) -> tuple[FlowTensor, ...]:
+    """The tensors of `graph` that a node makes or reads, as the search sees them; those that nobody reads are left out."""
+    made = []
+    for name, maker in graph.producer.items():
+        readers = graph.readers[name]
+        is_output = name in graph.outputs
+        if readers or (is_output and maker >= 0):
+            made.append(FlowTensor(name, maker, readers, is_output and maker >= 0, graph.types[name].bytes))
+    return tuple(made)
+
+
+def usable(costed: Iterable[CostedCandidate]) -> list[CostedCandidate]:
+    """Those that a plan may hold: one for each candidate of the problem, in its order."""
+    return [item for item in costed if not item.cost.is_invalid]
+
+
+def indices_of(chosen: Iterable[int], costed: Iterable[CostedCandidate]) -> list[int]:
+    """Return the indices in `costed` of the candidates that the problem over it has at `chosen`."""
+    indices = [index for index, item in enumerate(costed) if not item.cost.is_invalid]
+    return [indices[index] for index in chosen]
+
+
+def search_candidates(costed: Iterable[CostedCandidate], lowered: Collection[str] = ()) -> tuple[SearchCandidate, ...]:
+    """The usable ones, as the search sees them. Errors count of those on a target of `lowered`."""
+    made = []
+    for item in usable(costed):
+        held, known = item.held, item.cost
+        cost = None if known.seconds is None else femtoseconds(known.seconds)
+        error = billionths(known.error) if known.error and cost is not None and held.target in lowered else 0
+        made.append(SearchCandidate(held.inside, held.target, cost, held, error))
+    return tuple(made)
+
+
+def write_record(record: RunRecord, path: Path) -> None:
+    """Write `record` to `path`, compressed, whole or not at all; equal records give equal bytes."""
+    write_whole(path, gzip.compress(json.dumps(_to_json(record)).encode(), compresslevel=5, mtime=0))
+
+
+def _to_json(record: RunRecord) -> dict[str, Any]:
+    bodies = {name: {word: _to_json(body) for word, body in found.items()} for name, found in record.bodies.items()}
+    return {
+        "schema": SCHEMA,
+        "created": record.created,
+        "machine": record.machine,
+        "document": record.document,
+        "graph": record.graph.to_json(),
+        "candidates": [{**item.candidate, "cost": item.cost.to_json()} for item in record.candidates],
+        "rejected": record.rejected,
+        "problem": record.problem.to_json(),
+        "plan": record.plan.to_json(),
+        "regret_s": record.regret_s,
+        "rules": record.rules,
+        **({"bodies": bodies} if bodies else {}),
+    }
+
+
+def record_path(named: Path) -> Path:
+    """Return the file of a run's record: `named` itself (``….gz``), or the one in the folder `named`, or beside the plan file `named`."""
+    if os.path.isdir(named):
+        return named / FILE_NAME
+    return named if named.name.endswith(".gz") else named.with_name(FILE_NAME)
+
+
+def read_record(path: Path) -> RunRecord:
+    """The record in the file `path`. Raises CollageError where there is none that can be read."""
+    try:
+        data = json.loads(unpack(read_file(path), path))
+    except OSError as error:
+        raise _unreadable(path, error.strerror or str(error)) from error
+    except (ValueError, EOFError, zlib.error, RecursionError) as error:
+        raise _unreadable(path, "it is damaged") from error
+    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+        raise _unreadable(path, f"its schema is {data.get('schema') if isinstance(data, dict) else None!r}, this version reads {SCHEMA}")
+    try:
+        return _from_json(data)
+    except (KeyError, IndexError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
+        raise _unreadable(path, f"it is damaged ({error})") from error
+
+
+def _from_json(data: dict[str, Any]) -> RunRecord:
+    check_record(data)
+    candidates = []
+    for item in data["candidates"]:
+        cost = Cost.from_json(item.pop("cost"))
+        candidates.append(CostedCandidate(RecordedCandidate(item), cost))
+    return RunRecord(
+        document=data["document"],
+        graph=DataflowGraph.from_json(data["graph"]),
+        candidates=candidates,
+        rejected=data["rejected"],
+        problem=problem_from_json(data["problem"]),
+        plan=plan_from_json(data["plan"]),
+        regret_s=data["regret_s"],
+        created=data["created"],
+        machine=data["machine"],
+        rules=data.get("rules", {}),
+        bodies={name: {word: _from_json(body) for word, body in found.items()} for name, found in data.get("bodies", {}).items()},
+    )
+
+
+def _unreadable(path: Path, why: str) -> CollageError:
+    return CollageError(f"cannot read the run {str(path)!r}: {why}", f"give the {FILE_NAME} that a run wrote", "bad_run")

@@ -1,0 +1,80 @@
+"""Questions about one shape, asked of every shape that a run would plan for: the dry run, and all candidates.
+
+A model's file and `Options` enter; the document of one shape leaves, with those of the others where there are several. Nothing is planned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ...events import Emit, Note, ignore
+from ...options import Options
+from ..discover import find
+from ..regions import dry_run_regions
+from .shapes_to_plan import named, shapes_to_plan
+
+_COUNTED = ("candidates", "unique", "deferred", "known", "to_measure")
+_ADDED = (
+    "builds_at_most",
+    "builds_expected",
+    "seconds_at_most",
+    "seconds_expected",
+    "after_at_most_s",
+    "after_expected_s",
+    "budget_s",
+    "tuning_s",
+)
+
+
+def find_at_shapes(source: str | Path, options: Options, emit: Emit = ignore) -> dict[str, Any]:
+    """Return the document of `find`; of several shapes that of the one that comes most often, with those of all by name as ``shapes``.
+
+    Raises:
+        CollageError: a mistake of the user; it names the shape.
+    """
+    main, documents = _at_each(source, options, emit, find)
+    return {**documents[main], "shapes": documents} if main else documents[main]
+
+
+def dry_run_at_shapes(source: str | Path, options: Options, emit: Emit = ignore) -> dict[str, Any]:
+    """Return the document of `dry_run_regions`; of several shapes with those of all by name as ``shapes``, and their sums beside it.
+
+    What several shapes have in common is measured once, so the sums are bounds.
+
+    Raises:
+        CollageError: as `find_at_shapes`.
+    """
+    main, documents = _at_each(source, options, emit, dry_run_regions)
+    return {**documents[main], **_sums(list(documents.values())), "shapes": documents} if main else documents[main]
+
+
+def _at_each(
+    source: str | Path, options: Options, emit: Emit, ask: Callable[[str | Path, Options, Emit], dict[str, Any]]
+) -> tuple[str, dict[str, dict[str, Any]]]:
+    """Return the answers by shape, and the shape that comes most often, of equal ones the last; its name is empty where there is one."""
+    if not options.plans_shapes:
+        return "", {"": ask(source, options, emit)}
+    asked = shapes_to_plan(source, options)
+    for said in asked.notes:
+        emit(Note(said))
+    documents = {}
+    for shape in asked.shapes:
+        with named(shape):
+            documents[shape.name] = ask(source, asked.options_at(shape, options), partial(_emit_named, emit, shape.name))
+    return max(reversed(asked.shapes), key=lambda shape: shape.weight).name, documents
+
+
+def _emit_named(emit: Emit, name: str, event: Any) -> None:
+    emit(Note(f"{name}: {event.text}") if isinstance(event, Note) else event)
+
+
+def _sums(documents: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the numbers of dry runs added up, those of each target too; what one of them does not know, the sum does not."""
+    values = {name: [one[name] for one in documents] for name in _ADDED}
+    added = {name: None if None in known else sum(known) for name, known in values.items()}
+    rows = zip(*(one["targets"] for one in documents), strict=True)
+    targets = [{"name": row[0]["name"], **{name: sum(one[name] for one in row) for name in _COUNTED}} for row in rows]
+    return {**added, "targets": targets, "basis": f"added up over {len(documents)} shapes, each like this: {documents[-1]['basis']}"}

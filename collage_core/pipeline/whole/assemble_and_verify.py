@@ -1,0 +1,306 @@
+"""Phase 4 and its proof: the plan assembled, run, and compared with the reference.
+
+Everything that touches a toolchain happens in worker processes; this file cuts the model, moves finished folders, and
+writes down what came back.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+import statistics
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...base.isolation.errors import WorkerError
+from ...base.isolation.scratch import scratch_folder
+from ...base.isolation.worker import Pool
+from ...cost.measuring.other_load import OtherLoad
+from ...errors import CollageError
+from ...events import Emit, Note, Verified
+from ...graph.index_set import IndexSet
+from ...model.base import SubModel
+from ...model.onnx_model import OnnxModel
+from ...model.reference.accuracy import output_errors
+from ...rewrite.artifact_weights import bring_weights
+from ...rewrite.assemble import assemble
+from ...rewrite.partition_models import PartitionModel, run_order
+from ...rewrite.plan import PlacedPartition, Plan
+from ...rewrite.runtime.artifact import Profile
+from ...rewrite.runtime.artifact_calls import MODULE_IMPORTS, RUNS_ONLY, bind_artifact, profile_artifact, run_artifact, run_loader
+from ...rewrite.runtime.manifest import MODULE, WEIGHTS
+from ...toolchains.base import ToolchainError
+from ...toolchains.built_packages import BuiltPackages
+from ...toolchains.native_files import LOADER
+from ...toolchains.reasons import one_line
+from ..bodies.planned_bodies import control_model
+from ..discover import Phases
+from ..inside.additive_error import additive_error_s
+
+BUILD_TIMEOUT_S = 900.0
+RUN_TIMEOUT_S = 300.0
+_START_S = 60.0
+
+
+@dataclass
+class Built:
+    """A verified artifact, and what is needed to build others beside it, one of which may take its place.
+
+    Attributes:
+        plan, folder, verify: The plan, the folder of its artifact for now, and the `verify` document.
+        took_s: Seconds that building and verifying the plan took.
+        precision: That of the reference, where it is not the model's own.
+        load: Counts what other processes do from before the plan is timed first.
+        weight_bytes: Size of the weights of a large model, which each process that holds an artifact has once; 0 of a small one.
+        packages: Those that were built while costs were measured.
+    """
+
+    model: OnnxModel
+    plan: Plan
+    inputs: Mapping[str, np.ndarray]
+    folder: Path
+    scratch: Path
+    pool: Pool
+    verify: dict[str, Any] = field(default_factory=dict)
+    took_s: float = 0.0
+    precision: str = ""
+    load: OtherLoad = field(default_factory=OtherLoad)
+    weight_bytes: int = 0
+    packages: BuiltPackages | None = None
+
+    @cached_property
+    def reference(self) -> dict[str, np.ndarray]:
+        """Return the model's outputs for the inputs; every artifact is compared with them."""
+        return self.model.reference(self.inputs)
+
+    @property
+    def is_right(self) -> bool:
+        return bool(self.verify["max_rel_error"] <= self.plan.accuracy)
+
+
+@contextmanager
+def build_and_verify(
+    model: OnnxModel,
+    plan: Plan,
+    inputs: Mapping[str, np.ndarray],
+    phases: Phases,
+    emit: Emit,
+    out: Path | None,
+    should_stop: Callable[[], bool] | None = None,
+    pool: Pool | None = None,
+    form: str = MODULE,
+    packages: BuiltPackages | None = None,
+) -> Iterator[Built]:
+    """Assemble `plan`, run it and compare; on leaving, the artifact, if it is right, is moved into `out`.
+
+    Args:
+        pool: Workers that are there already, and stay; others unless given.
+        form: Of the artifact (`rewrite.forms`).
+        packages: Those that were built while costs were measured.
+
+    Raises:
+        CollageError: it cannot be built, or it failed when it ran; the toolchain's own words.
+        Cancelled: `should_stop` said so, which is asked about every 50 ms while a worker is busy.
+    """
+    with _scratch() as scratch, nullcontext(pool) if pool else Pool(should_stop=should_stop) as workers:
+        built = Built(model, plan, inputs, scratch / "plan", scratch, workers, weight_bytes=model.external_bytes, packages=packages)
+        with phases("rewrite"):
+            assemble_plan(built, plan, built.folder, form=form)
+        with phases("verify"):
+            errors = errors_of(built, "plan", built.folder)
+            if (built.folder / LOADER).is_file():
+                errors = errors_with_loader(built, errors)
+            built.precision = model.reference_precision
+            built.load = OtherLoad()
+            seconds = time_plan(built.pool, "plan", built.folder, built.inputs)
+            built.verify = verify_document(plan, errors, statistics.median(seconds), built.precision)
+            emit(_verified(built))
+        built.took_s = sum(phases.seconds[name] or 0.0 for name in ("rewrite", "verify"))
+        yield built
+        if out is not None and built.is_right:
+            _move(built.folder, out)
+            _bring_weights(out, emit)
+
+
+@contextmanager
+def _scratch() -> Iterator[Path]:
+    """Make a folder that is gone afterwards; if this process is killed, the next one removes it."""
+    folder = scratch_folder()
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def pieces_of(model: OnnxModel, plan: Plan) -> list[PartitionModel]:
+    """The plan's partitions cut out of the model, in an order in which they can run."""
+    pieces = [
+        PartitionModel(
+            target=partition.target,
+            names=partition.names,
+            model=planned_model(model, plan, partition),
+            id=partition.id,
+            control=control_model(model, plan, partition, pieces_of),
+        )
+        for partition in plan.partitions
+    ]
+    return run_order(pieces)
+
+
+def planned_model(model: OnnxModel, plan: Plan, partition: PlacedPartition) -> SubModel:
+    """Return a partition of `plan` cut out of the model, with its tuned schedules."""
+    return replace(model.cut(IndexSet(partition.nodes)), tuning=plan.tuning_of(partition))
+
+
+def assemble_plan(
+    built: Built, plan: Plan, folder: Path, timeout_s: float = BUILD_TIMEOUT_S, worker: str = "assemble", form: str = MODULE
+) -> None:
+    """Build the artifact of `plan` in `folder` in this form, in the worker of this name.
+
+    Raises:
+        CollageError: it cannot be built in `timeout_s`.
+    """
+    model, graph = built.model, built.model.graph
+    about = {"model": {"name": model.name, "hash": model.hash, "fixed": model.fixed}, "accuracy": plan.accuracy}
+    threads = int(plan.options.get("threads", 1))
+    constants = {name: model.constant(name) for name in graph.outputs if name in graph.constants}
+    what = pieces_of(model, plan), graph.inputs, graph.outputs, folder, threads, about, constants, dict(built.inputs)
+    given = *what, form, built.packages
+    in_worker(built.pool, worker, assemble, *given, timeout_s=timeout_s, what="assembling the plan", imports=MODULE_IMPORTS)
+
+
+def errors_of(built: Built, name: str, folder: Path, timeout_s: float = RUN_TIMEOUT_S) -> dict[str, float]:
+    """The error of each output of the artifact in `folder`, the larger one of two runs: the second may differ from the first.
+
+    Raises:
+        CollageError: a run failed.
+    """
+    given = folder, dict(built.inputs)
+    runs = [run_in_worker(built.pool, name, run_artifact, *given, timeout_s=timeout_s) for _ in range(2)]
+    first, second = (output_errors(got, built.reference) for got in runs)
+    return {output: max(error, second[output]) for output, error in first.items()}
+
+
+def errors_with_loader(built: Built, errors: Mapping[str, float]) -> dict[str, float]:
+    """Return `errors`, or those of the loader in the artifact's folder where they are larger; it runs in a process of its own.
+
+    Raises:
+        CollageError: it failed.
+    """
+    given = built.folder / LOADER, dict(built.inputs)
+    got = in_worker(built.pool, "loader", run_loader, *given, timeout_s=RUN_TIMEOUT_S, what=f"running {LOADER}")
+    own = output_errors(got, built.reference)
+    return {output: max(error, own[output]) for output, error in errors.items()}
+
+
+def verify_document(plan: Plan, errors: Mapping[str, float], measured_s: float, precision: str = "") -> dict[str, Any]:
+    """The `verify` document of a plan that errs by `errors` and takes `measured_s` end to end.
+
+    Args:
+        precision: That of the reference, where it is not the model's own.
+    """
+    said = ["optimisation off", *([f"computed in {precision}"] if precision else []), *_fixed_texts(plan)]
+    return {
+        "measured_s": measured_s,
+        "additive_error_s": additive_error_s(plan, measured_s),
+        "max_rel_error": max(errors.values(), default=0.0),
+        "errors": dict(errors),
+        "reference": ", ".join([f"onnxruntime {metadata.version('onnxruntime')}", *said]),
+    }
+
+
+def _fixed_texts(plan: Plan) -> list[str]:
+    """Return what was fixed, such as ``sr = 16000``."""
+    return [f"{name} = {list(value) if isinstance(value, tuple) else value}" for name, value in plan.model.fixed.items()]
+
+
+def _verified(built: Built) -> Verified:
+    error = built.verify["max_rel_error"]
+    return Verified(built.verify["measured_s"], error if math.isfinite(error) else None, built.plan.accuracy)
+
+
+def time_plan(pool: Pool, name: str, folder: Path, inputs: Mapping[str, np.ndarray]) -> list[float]:
+    """Return the seconds of some inferences, in the process that already holds the artifact.
+
+    Raises:
+        CollageError: one of them failed.
+    """
+    seconds: list[float] = run_in_worker(pool, name, time_undisturbed, folder, dict(inputs), what="timing the artifact")
+    return seconds
+
+
+def profile_plan(pool: Pool, name: str, folder: Path, inputs: Mapping[str, np.ndarray]) -> Profile:
+    """Return where the time of an inference goes, in the process that already holds the artifact. Raises as `time_plan`."""
+    profile: Profile = run_in_worker(pool, name, profile_artifact, folder, dict(inputs), what="timing the artifact")
+    return profile
+
+
+FEWEST_IN_TURN = 3
+"""Fewest inferences of a plan in one turn."""
+ROUND_S = 0.2
+"""No further inference of a plan after that long, in one turn: many short turns tell plans apart sooner than a few long ones."""
+
+
+def time_undisturbed(folder: Path, arrays: Mapping[str, np.ndarray]) -> list[float]:
+    """Return, in the worker, the seconds of those inferences of the artifact that nothing disturbed."""
+    from ...cost.measuring.timing import TimingLimits, time_runs
+
+    run = bind_artifact(folder, arrays)
+    return list(time_runs(run, TimingLimits(fewest=FEWEST_IN_TURN, interval=0.01, longest_s=ROUND_S)).result().seconds)
+
+
+def run_in_worker(
+    pool: Pool, name: str, function: Any, *arguments: Any, timeout_s: float = RUN_TIMEOUT_S, what: str = "running the artifact"
+) -> Any:
+    """Call one of `artifact_calls` as `in_worker` does, in a worker that builds nothing."""
+    return in_worker(pool, name, function, *arguments, timeout_s=timeout_s, what=what, environment=RUNS_ONLY, imports=MODULE_IMPORTS)
+
+
+def in_worker(
+    pool: Pool,
+    name: str,
+    function: Any,
+    *arguments: Any,
+    timeout_s: float,
+    what: str,
+    environment: Mapping[str, str] | None = None,
+    imports: Sequence[str] = (),
+) -> Any:
+    """Call `function` in the worker of that name, which begins with `environment` and `imports`.
+
+    Raises:
+        CollageError: it failed, or took too long.
+    """
+    try:
+        return pool.worker(name, environment, imports).call(function, *arguments, timeout_s=timeout_s)
+    except (WorkerError, ToolchainError) as error:
+        hint = "veto the target that fails, or leave it out of --targets"
+        raise CollageError(f"{what} failed: {one_line(error)}", hint, "toolchain") from error
+
+
+def _bring_weights(out: Path, emit: Emit) -> None:
+    """Bring the weights of a large model into the artifact `out`; where there is no room for them, say what it needs then."""
+    try:
+        brought = bring_weights(out)
+    except CollageError as error:
+        emit(Note(f"{error.message}: the artifact reads them from the model's own files, which must stay where they are"))
+        return
+    if brought:
+        emit(Note(f"the artifact holds {brought / 1e9:.2f} GB of weights, as {WEIGHTS}: it does not need the model's files"))
+
+
+def _move(folder: Path, out: Path) -> None:
+    """Move what is in `folder` into `out`, over what an earlier run left there."""
+    for entry in sorted(folder.iterdir()):
+        target = out / entry.name
+        if target.is_dir():
+            shutil.rmtree(target)
+        shutil.move(os.fspath(entry), target)

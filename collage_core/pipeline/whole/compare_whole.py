@@ -1,0 +1,420 @@
+"""The finalists built, verified, and timed in turns until the fastest is apart from the others: measuring decides which is the plan.
+
+The built plan and other finalists enter. What is left: the winner's artifact in the place of the plan's, and every finalist's time.
+Everything that touches a toolchain happens in worker processes.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import NamedTuple
+
+from ...base.cores import usable_cores
+from ...base.isolation.errors import WorkerTimeout
+from ...base.isolation.memory import available_bytes
+from ...errors import Cancelled, CollageError
+from ...events import ComparingPlans, Emit, Note
+from ...rewrite.runtime.artifact import Profile
+from ...rules.baseline_names import GREEDY, is_partitioning
+from ..inside.additive_error import additive_error_text, is_large
+from ..loop.deadline import ComparingDeadlines, Deadline
+from .assemble_and_verify import (
+    BUILD_TIMEOUT_S,
+    FEWEST_IN_TURN,
+    ROUND_S,
+    RUN_TIMEOUT_S,
+    Built,
+    assemble_plan,
+    errors_of,
+    profile_plan,
+    time_plan,
+    verify_document,
+)
+from .finalists import BASELINE, FAR, Finalist, Round, WholeTime, near, undecided, whole_times, winner
+
+ROUNDS = 5
+"""How often each finalist is timed at least, turn by turn, so that a machine that drifts is fair to all."""
+MOST_ROUNDS = 15
+"""With those that do not count, because the core-to-core latency was high."""
+RENEWED = (2, 4)
+"""After so many rounds those that are near each other, and in whose order not all processes agree, go on in new ones: one may be several
+per cent faster than the next."""
+FEWEST_ROUNDS = 2
+"""So many there are, however little time is left."""
+LONGEST_S, MOST_S = 10.0, 40.0
+"""No further round after that long, once there are `ROUNDS`; none at all after the other, or the deadline where that is sooner."""
+BUILD_S = 120.0
+"""Longest that building and checking one other finalist may take."""
+LEAST_BUILD_S = 10.0
+"""The first of them may take so long, however little time is left: it is the most promising one."""
+AT_ONCE = 2
+"""Most finalists that are built at the same time, each in a worker of its own: nothing is timed meanwhile, but each needs memory."""
+_START_S = 60.0
+NO_TIME = "no time was left to compare it"
+NO_MEMORY = "no memory was left to hold it beside the plan"
+HELD = 1.3
+"""Memory of a process that holds an artifact of a large model, as a multiple of its weights."""
+_MEMORY_SHARE = 0.9
+_HIGH_LATENCY = (
+    "the core-to-core latency of this machine was high all the while whole plans were timed ({:.1f} times the lowest): what was measured "
+    "end to end may be too high, and another run may measure less"
+)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The outcome.
+
+    Attributes:
+        winner: The index of the finalist that is the plan now.
+        times: Of all finalists.
+        profile: The plan's, where its additive error is large.
+    """
+
+    winner: int
+    times: list[WholeTime]
+    profile: Profile | None = None
+
+
+def compare_whole(
+    built: Built,
+    finalists: Sequence[Finalist],
+    emit: Emit,
+    lowest_core_latency_s: float = math.inf,
+    deadlines: ComparingDeadlines | None = None,
+) -> Comparison:
+    """Build every other finalist, time all of them in turns, and put the winner in the place of the plan in `built`.
+
+    Args:
+        finalists: The first is the plan that is built already. Others that were built before are not built again. Those that cannot
+            be built, err too much or fail get their reason.
+        lowest_core_latency_s: As `rounds_at_low_latency` takes it.
+        deadlines: When it should be over. `NO_TIME` is the reason of those that would be ready too late (`by_promise`), and `NO_MEMORY`
+            of those for which a large model leaves no room.
+
+    Raises:
+        CollageError: none of them runs.
+        Cancelled: the user stopped the run; the plan in `built` is the one that it was.
+    """
+    finalists[0].folder, finalists[0].verify = built.folder, built.verify
+    deadlines = deadlines or ComparingDeadlines()
+    open_ = by_promise([one for one in finalists[1:] if not one.reason and one.folder is None], built.verify["measured_s"])
+    _build_all(built, [*open_.needed, *open_.wanted], emit, _Schedule(built, finalists, open_.needed, deadlines))
+    rounds = _rounds(built, finalists, emit, lowest_core_latency_s, deadlines.last)
+    best = winner(rounds, finalists)
+    if finalists[best].reason:
+        raise CollageError(finalists[best].reason, "veto the target that fails, or leave it out of --targets", "toolchain")
+    times = whole_times(rounds, best, len(finalists))
+    name = _worker_of(built, finalists[best])
+    _ship(built, finalists[best], times[best])
+    return Comparison(best, times, _explained(built, name, emit))
+
+
+def needed_s(built: Built, finalists: Sequence[Finalist]) -> float:
+    """Return about how long it takes to time the plan in turns with `finalists`, and to build those that are not built yet."""
+    builds = sum(one.folder is None for one in finalists)
+    return builds * built.took_s + _rounds_s(built, finalists)
+
+
+def _rounds_s(built: Built, finalists: Sequence[Finalist]) -> float:
+    """Return about how long the rounds of the plan and of `finalists` take; those far behind sit most of them out."""
+    plan_s, all_s = float(built.verify["measured_s"]), ROUNDS * _turn_s(built.verify["measured_s"])
+    for one in finalists:
+        seconds = one.total_s or plan_s
+        far = (count for count, share in sorted(FAR.items()) if seconds > (1 + share) * plan_s)
+        all_s += next(far, ROUNDS) * _turn_s(seconds)
+    return all_s
+
+
+def _turn_s(seconds: float) -> float:
+    """Return about how long one turn takes of a finalist that takes `seconds`; the first inference warms up."""
+    return max(ROUND_S, (FEWEST_IN_TURN + 1) * float(seconds))
+
+
+class Promise(NamedTuple):
+    """Finalists by what comparing them promises, each list in the order in which they are built.
+
+    Attributes:
+        needed: Partitionings, then baselines that may be as fast as the plan, which must not be slower, and the best target that is no
+            mix of many.
+        wanted: Rivals, then baselines that are far behind.
+    """
+
+    needed: list[Finalist]
+    wanted: list[Finalist]
+
+
+def by_promise(finalists: Sequence[Finalist], plan_s: float) -> Promise:
+    """Return finalists beside a plan that takes `plan_s` seconds; of those that promise the same the least sum comes first."""
+    listed = sorted(finalists, key=lambda one: math.inf if one.total_s is None else one.total_s)
+    baselines = [one for one in listed if BASELINE in one.names.values()]
+    targets = [one for one in baselines if any(kind == BASELINE and name != GREEDY for name, kind in one.names.items())]
+    near = [one for one in baselines if _is_partitioning(one) or one in targets[:1] or _may_take(one) <= (1 + FAR[3]) * plan_s]
+    rivals = [one for one in listed if one not in baselines]
+    return Promise(sorted(near, key=lambda one: not _is_partitioning(one)), [*rivals, *(one for one in baselines if one not in near)])
+
+
+def _is_partitioning(one: Finalist) -> bool:
+    return any(is_partitioning(name) for name in one.names)
+
+
+def _may_take(one: Finalist) -> float:
+    """Return the seconds that a finalist takes at least, by its predicted time and how sure that is."""
+    return math.inf if one.total_s is None else one.total_s - (one.plan.total_interval_s or 0.0)
+
+
+def _room(weight_bytes: int) -> float:
+    """Return how many more artifacts of a model processes can hold at once beside those that they hold now."""
+    return available_bytes() * _MEMORY_SHARE // (HELD * weight_bytes) if weight_bytes else math.inf
+
+
+class _Schedule:
+    """Which finalists there is time and memory to build, and to time once they are built.
+
+    Args:
+        finalists: All of them; those that are built already are timed in any case.
+        needed: Those of them that are built as long as the last deadline has not come, and not only till the other.
+    """
+
+    def __init__(self, built: Built, finalists: Sequence[Finalist], needed: Sequence[Finalist], deadlines: ComparingDeadlines):
+        self.deadlines = deadlines
+        self._built, self._needed = built, needed
+        self._begun = [one for one in finalists[1:] if one.folder is not None and not one.reason]
+        self._took_s = [built.took_s]
+        self._is_first = True
+        self._room = _room(built.weight_bytes)
+
+    def takes_room(self) -> bool:
+        """Return whether there is memory to hold one more; then it is taken."""
+        self._room -= 1
+        return self._room >= 0
+
+    def begins(self, one: Finalist) -> bool:
+        """Return whether `one` is to be built; then it counts as begun."""
+        left_s = (self.deadlines.last if one in self._needed else self.deadlines.wanted).left_s
+        if not self._is_first and left_s < max(self._took_s) + _rounds_s(self._built, [*self._begun, one]):
+            return False
+        self._is_first = False
+        self._begun.append(one)
+        return True
+
+    def ended(self, took_s: float) -> None:
+        """Note how long building one took."""
+        self._took_s.append(took_s)
+
+    def left_s(self, open_: int, at_once: int) -> float:
+        """Return about how long building `open_` others and timing all takes yet."""
+        builds_s = statistics.fmean(self._took_s) * math.ceil(open_ / at_once)
+        return min(self.deadlines.last.left_s, builds_s + _rounds_s(self._built, self._begun))
+
+
+def _build_all(built: Built, open_: Sequence[Finalist], emit: Emit, schedule: _Schedule) -> None:
+    """Build some finalists and compare them with the reference, as far as there is time, some at once."""
+    total = len(open_)
+    assemblers = SimpleQueue[str]()
+    at_once = max(1, min(AT_ONCE, usable_cores(), total))
+    for number in range(at_once):
+        assemblers.put(f"assemble-{number}" if number else "assemble")
+
+    def build(one: Finalist, name: str) -> None:
+        if not schedule.takes_room():
+            one.reason = NO_MEMORY
+            return
+        if not schedule.begins(one):
+            one.reason = NO_TIME
+            return
+        assembler, began = assemblers.get(), time.monotonic()
+        try:
+            _build(built, one, name, assembler, schedule.deadlines.last)
+            schedule.ended(time.monotonic() - began)
+        finally:
+            assemblers.put(assembler)
+
+    def tell(one: Finalist, done: int) -> None:
+        emit(ComparingPlans("build", next(iter(one.names)), done, total, schedule.left_s(total - done, at_once)))
+
+    with ThreadPoolExecutor(at_once) as threads:
+        earlier = len(list(built.scratch.glob("finalist-*")))
+        jobs = {threads.submit(build, one, f"finalist-{number}"): one for number, one in enumerate(open_, earlier)}
+        try:
+            while jobs:
+                tell(next(iter(jobs.values())), total - len(jobs))
+                for job in wait(jobs, return_when=FIRST_COMPLETED).done:
+                    del jobs[job]
+                    job.result()
+        except BaseException:
+            threads.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _build(built: Built, one: Finalist, name: str, assembler: str, deadline: Deadline) -> None:
+    """Build a finalist in the worker `assembler` and compare it with the reference; nobody may have tried its parts before."""
+    from ...cost.measuring.trial import TrialLimits
+
+    limits, count, folder = TrialLimits.from_environment(), len(one.plan.partitions), built.scratch / name
+    try:
+        most_s = min(BUILD_TIMEOUT_S, BUILD_S, limits.build_s * (count + 1), max(LEAST_BUILD_S, deadline.left_s))
+        assemble_plan(built, one.plan, folder, most_s, assembler)
+        most_s = min(RUN_TIMEOUT_S, BUILD_S, _START_S + limits.run_s * count, max(LEAST_BUILD_S, deadline.left_s))
+        errors = errors_of(built, name, folder, most_s)
+    except CollageError as error:
+        one.reason = NO_TIME if deadline.is_over() and isinstance(error.__cause__, WorkerTimeout) else error.message
+        return
+    worst = max(errors.values(), default=0.0)
+    one.reason = "" if worst <= one.plan.accuracy else f"it errs by {worst:.3g}, {one.plan.accuracy:g} is allowed"
+    one.folder, one.verify = folder, verify_document(one.plan, errors, math.nan)
+
+
+def _ship(built: Built, one: Finalist, time_: WholeTime) -> None:
+    """Put a timed finalist in the place of the plan."""
+    assert one.folder is not None
+    assert one.verify is not None
+    assert time_.measured_s is not None
+    built.plan, built.folder = one.plan, one.folder
+    verify = verify_document(one.plan, one.verify["errors"], time_.measured_s, built.precision)
+    built.verify = {**verify, "interval_s": time_.interval_s, "rounds": time_.rounds}
+
+
+def _rounds(built: Built, finalists: Sequence[Finalist], emit: Emit, lowest_core_latency_s: float, deadline: Deadline) -> Sequence[Round]:
+    """Time the finalists turn by turn while the core-to-core latency is low, until they are apart or the time is over."""
+    from ...cost.measuring.core_latency import CoreLatencyProbe, rounds_at_low_latency
+
+    turns = Turns(finalists, lambda one: _time(built, one), lambda some: _renew(built, some), limit_s=deadline.left_s)
+    names = [next(iter(one.names)) for one in finalists if not one.reason]
+    name, turn_s = " and ".join(names) if len(names) <= 2 else "", _turn_s(built.verify["measured_s"])
+
+    def one_round() -> Round:
+        emit(ComparingPlans("time", name, turns.done, max(ROUNDS, turns.done + 1), turns.left_s(turn_s)))
+        return turns.one_round()
+
+    is_single_threaded = built.plan.options.get("threads") == 1
+    with closing(CoreLatencyProbe()) as probe:
+        latency_s = (lambda: 0.0) if is_single_threaded else probe.round_trip_s
+        counted, latency_ratio = rounds_at_low_latency(one_round, turns.is_enough, MOST_ROUNDS, latency_s, lowest_core_latency_s)
+    if latency_ratio:
+        emit(Note(_HIGH_LATENCY.format(latency_ratio)))
+    return turns.all_in(counted)
+
+
+class Turns:
+    """The rounds of some finalists. One that is clearly behind, or a tie, has no part in the later rounds.
+
+    Args:
+        time_one: Returns the median seconds of a finalist in one turn. Raises CollageError where it fails.
+        renew: Has some finalists go on in new processes.
+        limit_s: Seconds that are left for them.
+    """
+
+    def __init__(
+        self,
+        finalists: Sequence[Finalist],
+        time_one: Callable[[Finalist], float],
+        renew: Callable[[Sequence[Finalist]], None],
+        clock: Callable[[], float] = time.monotonic,
+        limit_s: float = math.inf,
+    ):
+        self._finalists = finalists
+        self._time_one = time_one
+        self._renew = renew
+        self._clock = clock
+        self._began = clock()
+        self._most_s = min(MOST_S, limit_s)
+        self._rounds: list[Round] = []
+        self._began_anew: dict[int, list[int]] = {}
+        self._open = [index for index, one in enumerate(finalists) if not one.reason]
+
+    @property
+    def done(self) -> int:
+        """How many rounds are over."""
+        return len(self._rounds)
+
+    def left_s(self, turn_s: float) -> float:
+        """About how long the rounds to come take; `turn_s` is the guess for one turn as long as no round is over."""
+        took_s = self._clock() - self._began
+        each_s = took_s / self.done if self.done else turn_s * len(self._open)
+        if self.done < ROUNDS:
+            return min(each_s * (ROUNDS - self.done), max(each_s, self._most_s - took_s))
+        return max(each_s, min(LONGEST_S - took_s, self._most_s - took_s, each_s * (MOST_ROUNDS - self.done)))
+
+    def one_round(self) -> Round:
+        if self.done in RENEWED:
+            new = near(self._rounds, self._open, self._began_anew)
+            self._renew([self._finalists[index] for index in new])
+            for index in new:
+                self._began_anew.setdefault(index, []).append(self.done)
+        seconds = {}
+        for index in self._open:
+            try:
+                seconds[index] = self._time_one(self._finalists[index])
+            except CollageError as error:
+                self._finalists[index].reason = error.message
+        self._rounds.append(seconds)
+        return seconds
+
+    def is_enough(self, counted: Sequence[Round]) -> bool:
+        """Return whether no further round is worth its time; `counted` are those at low latency."""
+        took_s = self._clock() - self._began
+        able = [index for index in self._open if not self._finalists[index].reason]
+        if counted and able and all(index in counted[-1] for index in able):
+            still = undecided([_of(able, one) for one in counted], [one.may_ship for one in self._finalists])
+            self._open = [index for index in able if index in still]
+        else:
+            self._open = able
+        is_apart = len(counted) >= ROUNDS and len(self._open) <= 1
+        is_long = took_s > self._most_s and self.done >= FEWEST_ROUNDS
+        return not self._open or is_apart or is_long or (took_s > LONGEST_S and len(counted) >= ROUNDS)
+
+    def all_in(self, counted: Sequence[Round]) -> Sequence[Round]:
+        """Return the counted rounds; all rounds where some finalist was in none of those."""
+        able = [index for index, one in enumerate(self._finalists) if not one.reason]
+        return counted if all(any(index in one for one in counted) for index in able) else self._rounds
+
+
+def _of(indices: Sequence[int], seconds: Round) -> Round:
+    return {index: seconds[index] for index in indices if index in seconds}
+
+
+def _explained(built: Built, name: str, emit: Emit) -> Profile | None:
+    """Tell why the plan takes longer than its parts, or less, if it does by much, and return the profile that says so.
+
+    Args:
+        name: That of the worker that holds the plan.
+    """
+    measured_s = built.verify["measured_s"]
+    if is_large(built.plan, measured_s, built.verify["interval_s"] or 0.0):
+        with suppress(CollageError, Cancelled):
+            profile = profile_plan(built.pool, name, built.folder, built.inputs).of(measured_s)
+            emit(Note(additive_error_text(built.plan, measured_s, profile)))
+            return profile
+    return None
+
+
+def _time(built: Built, one: Finalist) -> float:
+    assert one.folder is not None
+    return statistics.median(time_plan(built.pool, _worker_of(built, one), one.folder, built.inputs))
+
+
+def _renew(built: Built, some: Sequence[Finalist]) -> None:
+    """End the processes that hold finalists, and begin new ones. Who fails there fails in his next turn."""
+
+    def begin(one: Finalist) -> None:
+        assert one.folder is not None
+        name = _worker_of(built, one)
+        built.pool.worker(name).close()
+        with suppress(CollageError):
+            time_plan(built.pool, name, one.folder, built.inputs)
+
+    with ThreadPoolExecutor(max(1, min(AT_ONCE, usable_cores()))) as threads:
+        list(threads.map(begin, some))
+
+
+def _worker_of(built: Built, one: Finalist) -> str:
+    """Return the name of the worker that holds the artifact of `one`."""
+    return "plan" if one.folder is None or one.folder == built.folder else one.folder.name

@@ -1,0 +1,98 @@
+"""`differences`: how the plan of a run differs from each partitioning that came from elsewhere, region by region, and what that brings.
+
+A `RunRecord` enters; plain data leaves. The apparent loss is that of RFC 62 (Collage): the plan's time less that of the partitioning.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ...rules.spec import HOST_TARGET
+from ...search.plan_properties import plan_total
+from ...search.problem import FEMTOSECONDS
+from ..loop.cost_table import is_settled
+from ..loop.rivals import regions
+from ..record.record import CostedCandidate, RunRecord
+
+
+def differences(record: RunRecord) -> list[dict[str, Any]]:
+    """Return a document for each partitioning whose plan is known: numbers of partitions, times, and the regions that differ.
+
+    A region has the partitions of the plan (``plan``), those of the partitioning over the same nodes (``instead``), and by how much the
+    plan's are faster by known costs, with their transitions (``saves_s``); None where a cost is not known. Those that save most come first.
+    """
+    known = {candidate.id for candidate in record.problem.candidates}
+    rows = [row for row in record.document["baselines"] if row.get("partitions")]
+    return [_difference(record, row) for row in rows if known.issuperset(partition["id"] for partition in row["partitions"])]
+
+
+def _difference(record: RunRecord, row: Mapping[str, Any]) -> dict[str, Any]:
+    by_id = {item.id: item for item in record.candidates}
+    mine = [by_id[partition.id] for partition in record.plan.partitions]
+    theirs = [by_id[partition["id"]] for partition in row["partitions"]]
+    found = [_region(record, mine, *sides) for sides in regions(mine, theirs)]
+    measured_s = record.document["verify"]["measured_s"], row["measured_s"]
+    is_measured = None not in measured_s
+    plan_s, its_s = measured_s if is_measured else (record.plan.total_s, row["total_s"])
+    return {
+        "name": row["name"],
+        "plan_partitions": _count(mine),
+        "partitions": _count(theirs),
+        "total_s": row["total_s"],
+        "measured_s": row["measured_s"],
+        "apparent_loss_s": None if its_s is None else plan_s - its_s,
+        "is_measured": is_measured,
+        "is_estimate": any(item.cost.source == "estimate" and item.target != HOST_TARGET for item in theirs),
+        "regions": sorted(found, key=lambda region: math.inf if region["saves_s"] is None else -region["saves_s"]),
+    }
+
+
+def _count(items: Iterable[CostedCandidate]) -> int:
+    return sum(item.target != HOST_TARGET for item in items)
+
+
+def _region(
+    record: RunRecord, plan: Sequence[CostedCandidate], mine: Sequence[CostedCandidate], theirs: Sequence[CostedCandidate]
+) -> dict[str, Any]:
+    return {
+        "plan": [_shown(record, item) for item in mine],
+        "instead": [_shown(record, item) for item in theirs],
+        "saves_s": swapped_saves_s(record, plan, mine, theirs),
+    }
+
+
+def swapped_saves_s(
+    record: RunRecord, plan: Sequence[CostedCandidate], mine: Sequence[CostedCandidate], theirs: Sequence[CostedCandidate]
+) -> float | None:
+    """Return by how much a plan is faster with its partitions `mine` than with `theirs` in their place, transitions included.
+
+    None where a cost of either is not known to its end.
+    """
+    if not all(is_settled(item.cost) or item.target == HOST_TARGET for item in (*mine, *theirs)):
+        return None
+    index_of = {candidate.id: index for index, candidate in enumerate(record.problem.candidates)}
+    swapped = {item.id for item in mine}
+    chosen = [index_of[item.id] for item in plan]
+    other = [index_of[item.id] for item in (*(item for item in plan if item.id not in swapped), *theirs)]
+    return (plan_total(record.problem, other) - plan_total(record.problem, chosen)) / FEMTOSECONDS
+
+
+def _shown(record: RunRecord, item: CostedCandidate) -> dict[str, Any]:
+    ops = [record.graph.nodes[index].op for index in item.inside]
+    return {"id": item.id, "target": item.target, "nodes": list(item.inside), "ops": ops}
+
+
+def region_text(region: Mapping[str, Any]) -> str:
+    """Return a region as one line without its time: ``MatMul+Softmax instead of MatMul | Softmax (nodes 3, 4)``."""
+    nodes = sorted(node for item in region["plan"] for node in item["nodes"])
+    listed = ", ".join(map(str, nodes[:6])) + (" …" if len(nodes) > 6 else "")
+    targets = {item["target"] for side in ("plan", "instead") for item in region[side]} - {HOST_TARGET}
+    plan, instead = (" | ".join(_label(item, len(targets) > 1) for item in region[side]) for side in ("plan", "instead"))
+    return f"{plan} instead of {instead} (nodes {listed})"
+
+
+def _label(item: Mapping[str, Any], with_target: bool) -> str:
+    label = "+".join(item["ops"][:6]) + ("+…" if len(item["ops"]) > 6 else "")
+    return f"{label} on {item['target']}" if with_target else label

@@ -1,0 +1,284 @@
+"""The finalists of a run, plans that are timed whole in turns: which of them need another round, and which becomes the plan.
+
+The seconds of each round enter; indices of finalists and their intervals leave. Nothing is built or timed here. Two finalists are
+compared by the ratios of their times in the same round, so a machine that drifts slows both alike.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from ...cost.measuring.intervals import confidence_interval, half_interval
+from ...events import MeasuredPlan
+from ...rewrite.plan import Plan
+
+TIE = 0.01
+"""A finalist is faster than another only if it is by more than this share of its own time."""
+FAR = {3: 0.25, 2: 0.5}
+"""Rounds → a finalist that is slower than another by this share in each of so many needs no further one."""
+NEAR = 0.15
+"""Two that differ by no more than this share may change places from one process to the next: memory lies elsewhere in each."""
+FEWEST_FOR_INTERVAL = 5
+"""With fewer rounds an interval decides nothing."""
+ENOUGH_FOR_TIE = 9
+"""With so many rounds two are a tie where the median of their ratios says so, however wide its interval is."""
+
+SEARCHED, RIVAL, BASELINE = "search", "rival", "baseline"
+"""Kinds of finalists: the plan that the search found, others whose sum is nearly as good, and each target alone, or greedy."""
+
+GIVEN = "given"
+"""``decided_by`` of a plan that the user gave; of one that was searched for it is ``sum`` or ``whole``."""
+
+Round = Mapping[int, float]
+"""Finalist → the median of its seconds in one round; a finalist that was not timed in it is missing."""
+
+
+@dataclass
+class Finalist:
+    """A plan that is measured whole.
+
+    Attributes:
+        names: Its names, each with its kind: `SEARCHED`, `RIVAL` or `BASELINE`. One plan may be several baselines.
+        chosen: Its candidates, as indices in the problem.
+        rank: Its order among equally fast plans; the least is preferred. It begins with the number of its partitions.
+        may_ship: It holds the user's constraints, so it may become the plan.
+        total_s: Its predicted time; None where one of its costs is not known.
+        folder: Its artifact; None while it is not built.
+        verify: As the document's `verify`, once it was compared with the reference.
+        reason: Why it was not timed; empty where it was.
+    """
+
+    names: dict[str, str]
+    plan: Plan
+    chosen: tuple[int, ...]
+    rank: tuple[int, int]
+    may_ship: bool
+    total_s: float | None
+    folder: Path | None = None
+    verify: dict[str, Any] | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class WholeTime:
+    """The time of one inference of a whole plan.
+
+    Attributes:
+        interval_s: Half of its 95 % interval over the rounds, relative to the plan; None with too few rounds.
+    """
+
+    measured_s: float | None = None
+    interval_s: float | None = None
+    rounds: int = 0
+
+
+def beats(rounds: Sequence[Round], one: int, other: int) -> bool:
+    """Return whether `one` is faster than `other` by more than `TIE`, and by more than noise."""
+    found = _ratios(rounds, one, other)
+    if any(len(found) >= least and max(found) * (1 + share) < 1 for least, share in FAR.items()):
+        return True
+    return len(found) >= FEWEST_FOR_INTERVAL and median(found) * (1 + TIE) < 1 and confidence_interval(found)[1] < 1
+
+
+def fastest(rounds: Sequence[Round], among: Sequence[int]) -> int:
+    """Return the fastest of some finalists. Those that were in fewer rounds than others are out: they were far behind."""
+    counts = {index: sum(index in one for one in rounds) for index in among}
+    most = max(counts.values())
+    return min((index for index in among if counts[index] == most), key=lambda index: median(_seconds(rounds, index)))
+
+
+def undecided(rounds: Sequence[Round], may_ship: Sequence[bool]) -> list[int]:
+    """Return the finalists that another round should time: the fastest that may be the plan, and those not yet apart from it."""
+    present = list(rounds[-1])
+    ahead = fastest(rounds, [index for index in present if may_ship[index]] or present)
+
+    def is_apart(index: int) -> bool:
+        is_faster = not may_ship[index] and beats(rounds, index, ahead)
+        return is_faster or beats(rounds, ahead, index) or _is_tie(rounds, ahead, index)
+
+    return [index for index in present if index == ahead or not is_apart(index)]
+
+
+def near(rounds: Sequence[Round], among: Sequence[int], began: Mapping[int, Sequence[int]]) -> list[int]:
+    """Return the fastest of some finalists and those `NEAR` it that new processes may bring ahead; none where there is none such.
+
+    Args:
+        began: Finalist → the later rounds with which a new process of it began; one that lost in several is left out.
+    """
+    timed = [index for index in among if _seconds(rounds, index)]
+    if not timed:
+        return []
+    ahead = fastest(rounds, timed)
+
+    def may_win(index: int) -> bool:
+        starts = sorted({0, *began.get(ahead, ()), *began.get(index, ())})
+        parts = [rounds[first:last] for first, last in pairwise([*starts, len(rounds)])]
+        has_lost = len(parts) > 1 and all(_slower(part, index, ahead) > 1 + TIE for part in parts)
+        return _slower(rounds, index, ahead) <= 1 + NEAR and not has_lost
+
+    found = [index for index in timed if index != ahead and may_win(index)]
+    return sorted([ahead, *found]) if found else []
+
+
+def winner(rounds: Sequence[Round], finalists: Sequence[Finalist]) -> int:
+    """Return the finalist that becomes the plan: the first, unless another one is faster; of the fastest then the preferred one.
+
+    Of a baseline the median is enough, also where noise leaves open which one is faster: whoever measures both would see no other.
+    A baseline of fewer partitions need not be faster than the first, only as fast.
+    """
+    able = [index for index, one in enumerate(finalists) if one.may_ship and not one.reason]
+    unbeaten = [index for index in able if not any(beats(rounds, other, index) for other in able)]
+    if 0 in unbeaten:
+        baselines = [index for index in unbeaten if BASELINE in finalists[index].names.values()]
+        unbeaten = [index for index in baselines if _slower(rounds, 0, index) > 1 + TIE]
+        if not unbeaten:
+            simpler = [index for index in baselines if finalists[index].rank[0] < finalists[0].rank[0]]
+            tied = [index for index in simpler if all(_slower(rounds, index, other) <= 1 + TIE for other in (0, *baselines))]
+            return min([0, *tied], key=lambda index: finalists[index].rank)
+    if not unbeaten:
+        return 0
+    ahead = fastest(rounds, unbeaten)
+    tied = [index for index in unbeaten if median(_ratios(rounds, index, ahead) or [math.inf]) <= 1 + TIE]
+    return min([ahead, *tied], key=lambda index: finalists[index].rank)
+
+
+def whole_times(rounds: Sequence[Round], plan: int, count: int) -> list[WholeTime]:
+    """Return the times of all `count` finalists.
+
+    That of the plan is its median over the rounds. Each other one is the median of its ratios to the plan in the rounds of both,
+    times that.
+    """
+    own = _seconds(rounds, plan)
+    base_s = median(own)
+    made = []
+    for index in range(count):
+        found = [seconds / base_s for seconds in own] if index == plan else _ratios(rounds, index, plan)
+        if not found:
+            made.append(WholeTime())
+            continue
+        middle = median(found)
+        is_sure = len(found) >= FEWEST_FOR_INTERVAL
+        interval_s = base_s * half_interval(found, 50.0, middle) if is_sure else None
+        made.append(WholeTime(base_s * middle, interval_s, len(found)))
+    return made
+
+
+def alternatives(finalists: Sequence[Finalist], times: Sequence[WholeTime], plan: int) -> list[dict[str, Any]]:
+    """Return the rows of the document: every finalist but the plan, and every baseline, whatever plan it is."""
+    rows = []
+    for index, (one, time) in enumerate(zip(finalists, times, strict=True)):
+        partitions = [{"id": part.id, "target": part.target, "nodes": list(part.nodes)} for part in one.plan.partitions]
+        for name, kind in one.names.items():
+            if index == plan and kind != BASELINE:
+                continue
+            rows.append(
+                {
+                    "name": name,
+                    "kind": kind,
+                    "total_s": one.total_s,
+                    "measured_s": time.measured_s,
+                    "interval_s": time.interval_s,
+                    "rounds": time.rounds,
+                    "reason": one.reason,
+                    "is_plan": index == plan,
+                    "partitions": partitions,
+                }
+            )
+    return rows
+
+
+BARRED = "it may not be the plan: it does not hold the constraints, or plans are not chosen by time"
+
+
+def barred(finalists: Sequence[Finalist], times: Sequence[WholeTime], plan: int) -> list[str]:
+    """Return the names of the finalists that are clearly faster than the plan, and may not take its place."""
+    plan_s = times[plan].measured_s or 0.0
+    found = [one for one, time in zip(finalists, times, strict=True) if not one.may_ship and _upper_s(time) * (1 + TIE) < plan_s]
+    return [name for one in found for name in one.names]
+
+
+def _upper_s(time: WholeTime) -> float:
+    return math.inf if time.measured_s is None or time.interval_s is None else time.measured_s + time.interval_s
+
+
+def measured_plans(rows: Sequence[Mapping[str, Any]]) -> tuple[MeasuredPlan, ...]:
+    """Return the rows of `alternatives` as an event tells them."""
+    return tuple(MeasuredPlan(**{**row, "partitions": len(row["partitions"])}) for row in rows)
+
+
+def measured_beside(document: Mapping[str, Any]) -> float | None:
+    """Return what the plan of a run took measured whole beside the others; None where it was not, or by itself alone, at another time."""
+    verify = document.get("verify") or {}
+    if verify.get("measured_s") is not None and not verify.get("apart"):
+        return float(verify["measured_s"])
+    return next((row["measured_s"] for row in document.get("alternatives") or [] if row.get("is_plan")), None)
+
+
+def decision_text(document: Mapping[str, Any]) -> str:
+    """Return what decided which plan is the plan, as one sentence; empty where nothing was measured whole."""
+    rows, plan_s = document.get("alternatives") or [], measured_beside(document)
+    if not rows or plan_s is None:
+        return ""
+    if document.get("decided_for"):
+        best_s = min([plan_s, *(row["measured_s"] for row in rows if row["measured_s"] is not None)])
+        fastest = _percent(best_s, plan_s, "slower", "faster")
+        return f"this is the plan for {document['decided_for']}: measured whole, the fastest here is {fastest}"
+    if document["decided_by"] == GIVEN:
+        beside = next(row for row in rows if not row["is_plan"])
+        text = "the plan was given, and not searched for"
+        return f"{text}: measured whole, {beside['name']} is {_percent(beside['measured_s'], plan_s, 'slower', 'faster')}"
+    others = [row["measured_s"] for row in rows if row["measured_s"] is not None and not row["is_plan"]]
+    if document["decided_by"] == "whole":
+        searched = next((row for row in rows if row["kind"] == SEARCHED), None)
+        if searched is None:  # Over several shapes another plan was to take its place, which is no faster here.
+            return f"measuring the whole decided for the plan of the least sum: {_next_plan(others, plan_s)}"
+        sums = _percent(document["plan"]["total_s"], searched["total_s"], "above", "below")
+        text = f"measuring the whole decided: this plan's sum is {sums} the least, but"
+        if searched["measured_s"] is None:
+            return f"{text} the plan of the least sum is out: {searched['reason']}"
+        whole = _percent(searched["measured_s"], plan_s, "slower", "faster")
+        if searched["measured_s"] <= plan_s * (1 + TIE) and len(searched["partitions"]) > len(document["plan"]["partitions"]):
+            return f"{text} measured whole the two are equally fast (that of the least sum is {whole}), and this one has fewer partitions"
+        return f"{text} measured whole the plan of the least sum is {whole}"
+    return f"the sum of the costs decided: {_next_plan(others, plan_s, ', which is not enough to tell the two apart')}"
+
+
+def _next_plan(others: Sequence[float], plan_s: float, unsure: str = "") -> str:
+    """Return how far the fastest of the other plans is from the plan, measured whole; with `unsure` at the end where it is faster."""
+    if not others:
+        return "no other plan was measured whole"
+    text = f"measured whole, the next plan is {_percent(min(others), plan_s, 'slower', 'faster')}"
+    return f"{text}{unsure}" if min(others) < plan_s else text
+
+
+def _percent(value: float | None, base: float | None, more: str, less: str) -> str:
+    if value is None or not base:
+        return f"not known to be {more}"
+    share = value / base - 1
+    return f"{abs(share):.1%} {more if share >= 0 else less}"
+
+
+def _is_tie(rounds: Sequence[Round], one: int, other: int) -> bool:
+    found = _ratios(rounds, one, other)
+    low, high = confidence_interval(found) if len(found) < ENOUGH_FOR_TIE else (median(found), median(found))
+    return len(found) >= FEWEST_FOR_INTERVAL and low * (1 + TIE) >= 1 and high <= 1 + TIE
+
+
+def _slower(rounds: Sequence[Round], one: int, other: int) -> float:
+    """Return how many times as long `one` takes as `other`, the median over the rounds of both; 0 without any."""
+    return median(_ratios(rounds, one, other) or [0.0])
+
+
+def _ratios(rounds: Sequence[Round], one: int, other: int) -> list[float]:
+    """Return the time of `one` over that of `other` in each round that timed both."""
+    return [seconds[one] / seconds[other] for seconds in rounds if one in seconds and other in seconds]
+
+
+def _seconds(rounds: Sequence[Round], index: int) -> list[float]:
+    return [seconds[index] for seconds in rounds if index in seconds]

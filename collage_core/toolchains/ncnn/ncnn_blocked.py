@@ -1,0 +1,28 @@
+"""The toolchain `ncnn@nchw16c`: ncnn with boundary tensors in the blocked layout in which its own layers compute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...graph.dataflow_graph import Tensor
+from ..base import Availability, Kernel
+from ..blocked_layout import NCHW16C, blocked_availability
+from .ncnn import NcnnToolchain
+
+
+class NcnnBlockedToolchain(NcnnToolchain):
+    """Takes what `ncnn` takes, and keeps images in the blocked layout at the ends of a sub-graph."""
+
+    name = "ncnn@nchw16c"
+    letter = "P"
+    layout = NCHW16C
+    plain = "ncnn"
+    has_native_files = False  # ncnn's own programs know no such layout at the ends of a network.
+
+    def availability(self) -> Availability:
+        return blocked_availability(super().availability())
+
+    def load(self, package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int) -> Kernel:
+        from .ncnn_blocked_kernel import loaded_blocked
+
+        return loaded_blocked(package, inputs, outputs, threads)

@@ -1,0 +1,35 @@
+"""The toolchain `onnxruntime@nchw16c`: ONNX Runtime with boundary tensors in the layout of its own blocked kernels.
+
+`nchwc_models` has the models that this takes, and imports onnx; only `build` imports it.
+"""
+
+from __future__ import annotations
+
+from ...model.base import SubModel
+from ..base import Availability
+from ..blocked_layout import NCHW16C, blocked_availability, is_blocked
+from .onnxruntime import OnnxRuntimeToolchain
+
+
+class OnnxRuntimeBlockedToolchain(OnnxRuntimeToolchain):
+    """Takes what `onnxruntime` takes, and keeps images in the blocked layout at the ends of a sub-graph."""
+
+    name = "onnxruntime@nchw16c"
+    letter = "K"
+    layout = NCHW16C
+    plain = "onnxruntime"
+    has_native_files = False  # Its layout at the ends of a model is that of ONNX Runtime's optimised models, which are for one processor.
+    takes_open_shapes = False
+    takes_external_data = False
+
+    def availability(self) -> Availability:
+        return blocked_availability(super().availability())
+
+    def build(self, model: SubModel, threads: int) -> bytes:
+        from onnx import ModelProto
+
+        from ..onnx_models.nchwc_models import with_pools, without_pools
+
+        ends = [[tensor for tensor in tensors if is_blocked(tensor.type)] for tensors in (model.inputs, model.outputs)]
+        package = super().build(with_pools(model, *ends), threads)
+        return without_pools(ModelProto.FromString(package), *ends).SerializeToString()

@@ -1,0 +1,110 @@
+"""The toolchains `tensorrt_rtx` and `tensorrt`: NVIDIA's TensorRT for RTX and TensorRT, which build engines for a GPU on any machine.
+
+One integration serves both, since their Python interfaces are the same. Engines are built and inspected; nothing here runs them, so
+neither toolchain has measured costs, and this code has never run on a GPU. `tensorrt_build` calls the library; only workers import it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import metadata, util
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...base.home import home
+from ...graph.dataflow_graph import Tensor
+from ...model.base import SubModel
+from ..base import Availability, Kernel, Toolchain, ToolchainError
+from .engine_store import EngineStore
+from .tensorrt_operators import OPERATORS
+
+if TYPE_CHECKING:
+    from ...rules.base import PartitionRule, RuleOptions
+
+DEFAULT_DEPTH = 3
+DRIVER = Path("/proc/driver/nvidia/version")
+"""A file that exists where the driver of an NVIDIA GPU is loaded."""
+
+
+class TensorRtRtxToolchain(Toolchain):
+    """Takes what TensorRT's ONNX parser takes, in whole sub-graphs, in the model's own precision (networks are strongly typed).
+
+    Attributes:
+        library: Name of the library's Python module.
+        distribution: Name of the package that the module comes in.
+        hint: The command that installs it.
+        capability: Compute capability that engines are built for, as ``ComputeCapability`` names it; None for that of the GPU here.
+        precision: The precision of the engines.
+    """
+
+    name = "tensorrt_rtx"
+    partition_for = "tensorrt"
+    letter = "R"
+    library = "tensorrt_rtx_bindings"
+    distribution = "tensorrt-rtx-cu13-bindings"
+    hint = "pip install collage-explorer[tensorrt-rtx]"
+    capability: str | None = "SM120"
+    precision = "model"
+
+    def availability(self) -> Availability:
+        if util.find_spec(self.library) is None:
+            reason = f"the package {self.distribution} is not installed"
+            return Availability(False, reason=reason, hint=self.hint, device="GPU", precision=self.precision)
+        missing = "running them on a GPU is not implemented" if DRIVER.exists() else "no GPU here to measure on"
+        hint = f"`collage toolchains --inspect {self.name} MODEL` builds a model's engines; describe a GPU to estimate costs"
+        return Availability(False, self.version(), f"engines can be built; {missing}", hint, "GPU", self.precision)
+
+    def rule(self, options: RuleOptions) -> PartitionRule:
+        from ...rules.base_rules import OpPredicate
+        from ...rules.trees import arbitrary_fusion
+
+        return arbitrary_fusion(OpPredicate(OPERATORS), options, DEFAULT_DEPTH)
+
+    def build(self, model: SubModel, threads: int) -> bytes:
+        from .tensorrt_build import EngineSettings, kept_engine
+
+        settings = EngineSettings(self.library, self.version(), self.capability, self.lowers_precision)
+        return kept_engine(settings, model.onnx, self.engines()).package
+
+    def engines(self) -> EngineStore:
+        """Return the engines that are kept in the user's data folder."""
+        return EngineStore(home() / "engines")
+
+    def load(self, package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int) -> Kernel:
+        raise ToolchainError("device", f"{self.name} builds engines, and running them is not implemented")
+
+    def version(self) -> str:
+        """Return the version of the library that is installed."""
+        try:
+            return metadata.version(self.distribution)
+        except metadata.PackageNotFoundError:
+            return "unknown"
+
+
+class TensorRtToolchain(TensorRtRtxToolchain):
+    """TensorRT itself, which builds engines only for the GPU that it finds."""
+
+    name = "tensorrt"
+    letter = "E"
+    library = "tensorrt"
+    distribution = "tensorrt"
+    hint = "pip install tensorrt"
+    capability = None
+
+
+class TensorRtRtxFp16Toolchain(TensorRtRtxToolchain):
+    """TensorRT for RTX in float16: networks are strongly typed, so a sub-model is converted before it is built."""
+
+    name = "tensorrt_rtx@fp16"
+    letter = "H"
+    precision = "float16"
+    lowers_precision = True
+
+
+class TensorRtFp16Toolchain(TensorRtToolchain):
+    """TensorRT in float16, in the same way."""
+
+    name = "tensorrt@fp16"
+    letter = "J"
+    precision = "float16"
+    lowers_precision = True

@@ -1,0 +1,65 @@
+"""The causes of a plan's additive error are told from given profiles."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from collage_core.pipeline.inside.additive_error import additive_error_text, costs_inside, is_large
+from collage_core.rewrite.plan import PlacedPartition, PlacedTransition, Plan, PlannedModel
+from collage_core.rewrite.runtime.artifact import Profile
+from tests.collage_core.pipeline.whole.test_choose_finalists import COSTS, planned
+
+
+def plan(source: str = "measured") -> Plan:
+    parts = [
+        PlacedPartition(id=name, target=target, nodes=(node,), names=(f"n{node}",), ops=("Relu",), cost_s=4e-3, source=source)
+        for node, (name, target) in enumerate((("front", "ncnn"), ("tail", "openvino")))
+    ]
+    handed = PlacedTransition.model_validate({"from": "front", "to": "tail", "tensor": "t", "bytes": 4, "cost_s": 2e-3})
+    return Plan(model=PlannedModel(name="m", hash=""), targets=(), total_s=10e-3, partitions=tuple(parts), transitions=(handed,))
+
+
+def test_a_profile_of_another_moment_gives_the_same_shares_of_the_time_that_was_measured() -> None:
+    assert Profile(1.25, {"front": 0.75}, 0.5).of(2.5) == Profile(2.5, {"front": 1.5}, 1.0)
+
+
+@pytest.mark.parametrize(("measured_s", "wanted"), [(10.9e-3, False), (11.1e-3, True), (9.1e-3, False), (8.9e-3, True)])
+def test_only_a_large_one_is_explained(measured_s: float, wanted: bool) -> None:
+    assert is_large(plan(), measured_s) == wanted
+    assert not is_large(plan("unknown"), measured_s)
+    assert not is_large(plan(), measured_s, interval_s=1.0)
+
+
+@pytest.mark.parametrize(
+    ("measured_s", "front_s", "tail_s", "rest_s", "text"),
+    [
+        (
+            13e-3, 4.1e-3, 6.8e-3, 2.1e-3,
+            "measured whole, the plan takes 30% longer than its parts: mostly the partition on openvino that begins with 'n1', "
+            "which takes 6.8 ms inside the whole and 4 ms alone",
+        ),
+        (
+            13e-3, 4.1e-3, 4.2e-3, 4.7e-3,
+            "measured whole, the plan takes 30% longer than its parts: mostly between its partitions (calls, and what no kernel computes, "
+            "take 4.7 ms, 2 ms were counted)",
+        ),
+        (
+            8e-3, 2.1e-3, 3.9e-3, 2.0e-3,
+            "measured whole, the plan takes 20% less than its parts: mostly the partition on ncnn that begins with 'n0', "
+            "which takes 2.1 ms inside the whole and 4 ms alone",
+        ),
+    ],
+)  # fmt: skip
+def test_what_differs_most_is_named(measured_s: float, front_s: float, tail_s: float, rest_s: float, text: str) -> None:
+    assert additive_error_text(plan(), measured_s, Profile(measured_s, {"front": front_s, "tail": tail_s}, rest_s)) == text
+
+
+def test_costs_are_corrected_to_those_inside_the_whole() -> None:
+    found = planned({**COSTS, ("b", (2,)): 0.4})
+    first = found.partitions[0]
+    corrected = costs_inside(found, Profile(1.2, {first.id: 0.7, "another": 9.0}, 0.5))
+    assert list(corrected) == [found.indices[0]], "nothing is known of the second one"
+    assert corrected[found.indices[0]] == replace(first.cost, seconds=0.7, reason="inside the whole plan; alone it takes 600 ms")
+    assert not costs_inside(found, Profile(1.2, {}, 1.2))

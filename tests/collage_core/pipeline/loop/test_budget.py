@@ -1,0 +1,120 @@
+"""`Budget`: what it counts, when it is over, and how long it is unless the user says otherwise."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from collage_core.options import Options
+from collage_core.pipeline.loop.budget import MOST_FOR_INFERENCES_S, MOST_S, Budget, budget_s
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now_s = 100.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+def test_it_counts_while_something_is_measured_and_not_in_between() -> None:
+    clock = Clock()
+    budget = Budget(10.0, clock)
+    with budget.counting():
+        clock.now_s += 3.0
+        assert budget.spent_s == 3.0
+    clock.now_s += 50.0
+    with budget.counting():
+        clock.now_s += 4.0
+    assert (budget.spent_s, budget.share_spent) == (7.0, 0.7)
+
+
+def test_it_ends_nothing_before_there_is_a_plan() -> None:
+    clock = Clock()
+    budget = Budget(1.0, clock)
+    with budget.counting():
+        clock.now_s += 2.0
+        assert not budget.is_over()
+        budget.has_plan = True
+        assert budget.is_over()
+
+
+def test_the_user_ends_it_at_once_and_before_there_is_a_plan() -> None:
+    wishes = [False]
+    budget = Budget(10.0, Clock(), should_stop=lambda: wishes[0])
+    assert (budget.is_over(), budget.share_spent) == (False, 0.0)
+    wishes[0] = True
+    assert (budget.is_over(), budget.share_spent) == (True, math.inf)
+
+
+def test_what_is_left_is_no_more_than_the_limit_leaves() -> None:
+    clock = Clock()
+    budget = Budget(10.0, clock)
+    with budget.counting():
+        clock.now_s += 4.0
+        assert (budget.left_s(None), budget.left_s(2.0), budget.left_s(60.0)) == (6.0, 2.0, 6.0)
+        clock.now_s += 7.0
+        assert (budget.left_s(None), budget.left_s(5.0)) == (None, 5.0), "it ends nothing before there is a plan"
+        budget.has_plan = True
+        assert budget.left_s(5.0) == 0.0
+    assert (Budget().left_s(None), Budget().left_s(5.0)) == (None, 5.0)
+
+
+def test_without_a_limit_it_is_never_over() -> None:
+    clock = Clock()
+    budget = Budget(clock=clock)
+    budget.has_plan = True
+    with budget.counting():
+        clock.now_s += 1e9
+        assert (budget.is_over(), budget.share_spent, budget.limit_s) == (False, 0.0, math.inf)
+
+
+def test_shares_are_of_what_the_first_looks_left() -> None:
+    clock = Clock()
+    budget = Budget(10.0, clock)
+    with budget.counting():
+        clock.now_s += 6.0
+        budget.begin_shares()
+        assert budget.share_spent == 0.0
+        clock.now_s += 1.0
+        assert budget.share_spent == 0.25
+        clock.now_s += 9.0
+        budget.begin_shares()
+        assert budget.share_spent == 1.0, "nothing was left"
+
+
+@pytest.mark.parametrize(("whole_s", "more_s"), [(None, 0.0), (0.02, 1.5), (5.0, MOST_FOR_INFERENCES_S)])
+def test_a_slow_model_gets_more_unless_the_user_says_how_long_it_may_take(whole_s: float | None, more_s: float) -> None:
+    grown, fixed = Budget(10.0, grows=True), Budget(10.0)
+    for budget in (grown, fixed):
+        budget.add_inferences(whole_s)
+    assert (grown.limit_s, fixed.limit_s) == (10.0 + more_s, 10.0)
+
+
+def test_it_leaves_the_rest_of_the_run_its_time() -> None:
+    budget = Budget(10.0, grows=True, most_s=12.0)
+    budget.add_inferences(5.0)
+    assert budget.limit_s == 12.0
+    assert Budget(10.0, most_s=7.0).limit_s == 7.0
+
+
+@pytest.mark.parametrize(("nodes", "seconds"), [(0, 15.0), (100, 25.0), (10_000, MOST_S)])
+def test_the_default_grows_with_the_model_up_to_a_limit(nodes: int, seconds: float) -> None:
+    assert budget_s(Options(("tvm",)), nodes) == seconds
+    assert budget_s(Options(("tvm",), budget_s=7.0, measure_all=True), nodes) == 7.0
+
+
+def test_nothing_bounds_what_is_not_measured_or_was_asked_for_whole() -> None:
+    assert budget_s(Options(("tvm",), costs="roofline"), 8) == budget_s(Options(("tvm",), measure_all=True), 8) == math.inf
+
+
+def test_what_else_takes_of_the_runs_time_bounds_the_budget() -> None:
+    budget = Budget(20.0, grows=True, most_s=60.0)
+    budget.bound(30.0)
+    budget.add_inferences(1.0)
+    assert budget.limit_s == 30.0
+    budget.bound(5.0)
+    assert budget.limit_s == 5.0
+    budget.bound(90.0)
+    assert budget.limit_s == 5.0

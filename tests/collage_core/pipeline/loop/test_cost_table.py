@@ -1,0 +1,130 @@
+"""`CostTable`: one cost for each computation, bounds for what is not known, and what a plan may rest on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from collage_core.cost.cost import Cost
+from collage_core.graph.index_set import IndexSet
+from collage_core.pipeline.loop.cost_table import NOT_MEASURED, TOO_LATE, CostTable, is_bound, is_settled
+from collage_core.rules.candidate import CandidatePartition
+from collage_core.rules.spec import HOST_TARGET
+from tests.helpers.graphs import graph
+
+CHAIN = graph(["a: Relu <- x", "b: MatMul <- a", "c: Relu <- b", "d: Identity <- c"])
+MEASURED = Cost(1e-3, "measured", interval_s=1e-4)
+
+
+def on(target: str, *nodes: int) -> CandidatePartition:
+    return CandidatePartition(CHAIN, target, IndexSet(nodes), "test")
+
+
+FIRST, SECOND, THIRD, WHOLE, HOST = on("tvm", 0), on("tvm", 1), on("tvm", 2), on("tvm", 0, 1, 2, 3), on(HOST_TARGET, 3)
+
+
+@pytest.fixture
+def table() -> CostTable:
+    """Of the single nodes, the first and the third are one computation."""
+    return CostTable(CHAIN, [FIRST, SECOND, THIRD, WHOLE, HOST], lambda one: (one.target, one.sub_graph.label))
+
+
+def costs(table: CostTable) -> dict[CandidatePartition, Cost]:
+    return {item.held: item.cost for item in table.costed()}  # type: ignore[misc]
+
+
+def test_equal_computations_share_a_cost_and_the_host_costs_nothing(table: CostTable) -> None:
+    table.learn({FIRST: MEASURED})
+    assert costs(table) == {FIRST: MEASURED, SECOND: TOO_LATE, THIRD: MEASURED, WHOLE: TOO_LATE, HOST: Cost(0.0, "host")}
+    assert (table.distinct, table.to_measure, table.share_known) == (4, 4, 0.5)
+
+
+def test_what_is_not_known_is_bounded_and_says_so(table: CostTable) -> None:
+    table.learn({FIRST: MEASURED})
+    table.set_bounds(0.5)
+    bound = costs(table)[SECOND]
+    assert (bound.source, bound.reason) == ("estimate", NOT_MEASURED)
+    assert is_bound(bound)
+    assert table.spared(["tvm", "openvino"]) == {"tvm": 2, "openvino": 0}
+    assert table.drop_bounds() == 2
+    assert costs(table)[SECOND] == TOO_LATE
+
+
+def test_a_described_toolchains_estimate_is_no_bound_and_makes_nothing_faster(table: CostTable) -> None:
+    hook = on("hook", 0)
+    beside = CostTable(CHAIN, [*table.candidates, hook], lambda one: (one.target, one.sub_graph.label))
+    beside.recall({hook: Cost(1e-12, "estimate", reason="its own")})
+    for each in (table, beside):
+        each.learn({FIRST: MEASURED})
+        each.set_bounds(0.5)
+    assert not is_bound(costs(beside)[hook])
+    assert {one: cost for one, cost in costs(beside).items() if one is not hook} == costs(table)
+    assert beside.share_known == table.share_known, "an estimate counts for nothing"
+
+
+def test_the_best_whole_is_known(table: CostTable) -> None:
+    assert table.best_s is None
+    table.learn({WHOLE: MEASURED})
+    table.learn({on("onnxruntime", 0, 1, 2, 3): replace(MEASURED, seconds=2e-3)})
+    assert table.best_s == 1e-3
+
+
+def test_the_best_whole_is_one_that_a_plan_may_hold(table: CostTable) -> None:
+    """A repetition may find it slower, or wrong; and it may err too much in the end."""
+    other = on("onnxruntime", 0, 1, 2, 3)
+    table.learn({WHOLE: MEASURED, other: replace(MEASURED, seconds=5e-3)})
+    table.learn({WHOLE: replace(MEASURED, seconds=2e-3)})
+    assert table.best_s == 2e-3
+    table.learn({WHOLE: Cost.invalid("numerics", "it errs")})
+    assert table.best_s == 5e-3
+    table.set_own(other, Cost.invalid("numerics", "it errs"))
+    assert table.best_s is None
+
+
+def test_a_trial_that_was_ended_early_in_an_earlier_run_is_open_until_it_is_measured(table: CostTable) -> None:
+    rough = replace(MEASURED, stopped_early=True)
+    table.recall({FIRST: rough})
+    assert table.is_known(FIRST)
+    assert table.is_open(THIRD)
+    assert not is_settled(rough)
+    table.learn({THIRD: rough})
+    assert not table.is_open(FIRST), "it was tried in this run, and is sure to lose"
+
+
+def test_an_excluded_candidate_stays_so_and_others_of_its_computation_do_not(table: CostTable) -> None:
+    wrong = Cost.invalid("numerics", "it errs")
+    table.learn({FIRST: MEASURED})
+    table.set_own(FIRST, wrong)
+    table.learn({THIRD: replace(MEASURED, seconds=2e-3)})
+    assert costs(table)[FIRST] == wrong
+    assert costs(table)[THIRD].seconds == 2e-3
+
+
+def test_merged_candidates_are_forgotten_and_their_costs_are_not(table: CostTable) -> None:
+    merged = on("tvm", 0, 1)
+    table.add_merged([merged])
+    table.learn({merged: MEASURED})
+    assert costs(table)[merged] == MEASURED
+    table.restart_merging()
+    assert merged not in costs(table)
+    assert table.is_known(on("tvm", 0, 1))
+
+
+def test_without_a_key_each_candidate_has_a_cost_of_its_own() -> None:
+    table = CostTable(CHAIN, [FIRST, THIRD], None)
+    table.learn({FIRST: MEASURED})
+    assert not table.is_known(THIRD)
+
+
+def test_another_layout_is_bounded_by_what_is_measured_on_the_plain_target() -> None:
+    """The kernels are the same, so the first looks at the plain target are enough."""
+    other = {name: [on(name, 0), on(name, 1), on(name, 0, 1, 2, 3)] for name in ("ncnn", "ncnn@nchw16c")}
+    listed = [candidate for found in other.values() for candidate in found]
+    told, untold = (CostTable(CHAIN, listed, lambda one: one.id, layouts) for layouts in ({"ncnn@nchw16c": "ncnn"}, None))
+    for table in (told, untold):
+        table.learn({candidate: Cost(1e-5, "measured") for candidate in other["ncnn"]})
+        table.set_bounds(0.5)
+    bounds = [costs(table)[other["ncnn@nchw16c"][0]].seconds or 0.0 for table in (told, untold)]
+    assert bounds[0] > bounds[1]
+    assert (list(told.by_target), list(untold.by_target)) == (["ncnn"], list(other))

@@ -1,0 +1,353 @@
+"""`MeasuringLoop`: its steps in their order, what it does when the time is over, and that a plan rests on known costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+
+import pytest
+from recorded_costs import MEASURED_WHOLLY, RecordedCosts, computation_key
+
+from collage_core.cost.cost import Cost
+from collage_core.events import STEPS, Emit, Event, Note, PlanConsidered, PlanImproved, SearchProgress, StepStarted, ignore
+from collage_core.graph.index_set import IndexSet
+from collage_core.pipeline.loop.budget import INFERENCES, Budget
+from collage_core.pipeline.loop.cost_table import NOT_MEASURED, TOO_LATE, CostTable
+from collage_core.pipeline.loop.measure import MeasuringLoop, SearchStates
+from collage_core.pipeline.loop.measuring_policy import MeasureEverything, MeasuringPolicy
+from collage_core.pipeline.loop.search_and_merge import PAUSE_S, Planned
+from collage_core.pipeline.record.record import CostedCandidate, RunRecord
+from collage_core.rules.candidate import CandidatePartition
+from collage_core.rules.spec import HOST_TARGET
+from collage_core.search.problem import FEMTOSECONDS
+from tests.helpers.graphs import graph
+
+
+@cache
+def record_of(name: str) -> RunRecord:
+    return RunRecord.load(MEASURED_WHOLLY / f"{name}.json.gz")
+
+
+def steps(events: Sequence[Event]) -> list[str]:
+    return [event.step for event in events if isinstance(event, StepStarted)]
+
+
+def test_the_steps_come_in_their_order_and_go_back_where_a_repetition_changes_the_plan() -> None:
+    events: list[Event] = []
+    recorded = RecordedCosts(record_of("mnist"), noise=0.3, seed=2)
+    loop = recorded.loop(emit=events.append)
+    loop.costs()
+    loop.repeat(loop.merge(loop.search()))
+    told = steps(events)
+    assert told[:5] == ["largest first", "settle", "search", "merge", "repeat"]
+    assert told[5:8] == ["settle", "search", "merge"]
+    assert set(told) <= set(STEPS)
+
+
+def test_while_costs_are_measured_the_states_of_searches_are_told_without_totals() -> None:
+    events: list[Event] = []
+    loop = RecordedCosts(record_of("squeezenet")).loop(emit=events.append)
+    loop.costs()
+    states = [event for event in events if isinstance(event, SearchProgress)]
+    assert states
+    assert any(event.placed for event in states), "a state of a search is the partitions that it has placed"
+    assert {(event.lower_bound_s, event.best_s) for event in states} == {(None, None)}, "totals under bounds are none of the run's"
+    assert any(isinstance(event, PlanConsidered) for event in events[events.index(states[0]) :])
+
+
+def test_states_of_many_short_searches_are_no_more_than_can_be_drawn() -> None:
+    now, events = [0.0], []
+    tell = SearchStates(events.append, lambda: now[0])
+    state = SearchProgress(7, 9, 3, 1, 4, 2.0, 5.0, (("a", (0, 1)),))
+    for moment in (0.0, PAUSE_S / 2, PAUSE_S, 1.5 * PAUSE_S, 2 * PAUSE_S):
+        now[0] = moment
+        tell(state)
+        tell(Note("of a search"))
+    assert events == [replace(state, lower_bound_s=None, best_s=None)] * 3
+
+
+class Turned:
+    """A clock on which each measurement of `recorded` takes a second."""
+
+    def __init__(self, recorded: RecordedCosts):
+        self._recorded = recorded
+
+    def __call__(self) -> float:
+        return float(len(self._recorded.asked) + len(self._recorded.repeated))
+
+
+def within(seconds: float, name: str, noise: float, seed: int = 0) -> tuple[RecordedCosts, MeasuringLoop, Planned, list[Event]]:
+    """A whole loop that may take so many measurements."""
+    events: list[Event] = []
+    recorded = RecordedCosts(record_of(name), noise=noise, seed=seed)
+    budget = Budget(seconds, Turned(recorded))
+    recorded.is_over = budget.is_over
+    loop = recorded.loop(emit=events.append, budget=budget)
+    with budget.counting():
+        loop.costs()
+        planned = loop.repeat(loop.merge(loop.search()))
+    return recorded, loop, planned, events
+
+
+def test_a_budget_that_ends_at_once_still_gives_the_first_complete_plan() -> None:
+    recorded, loop, planned, events = within(0.5, "squeezenet", noise=0.05)
+    assert (len(recorded.asked), recorded.repeated, loop.is_cut_off) == (1, [], True)
+    assert [item.held for item in planned.partitions] == recorded.asked
+    improved = [event for event in events if isinstance(event, PlanImproved)]
+    assert improved[0].total_s == planned.final.total / FEMTOSECONDS
+    assert any(isinstance(event, Note) and event.text.startswith("the budget was over") for event in events)
+
+
+def test_looking_for_plans_takes_half_of_the_budget_and_what_decides_between_them_the_rest() -> None:
+    """With noise of 30 % a look at what else there might be would take all of the time."""
+    recorded, _, planned, _ = within(40.0, "squeezenet", noise=0.3, seed=3)
+    assert len(recorded.asked) + len(recorded.repeated) <= 41
+    assert recorded.repeated
+    assert all(item.cost.source == "measured" for item in planned.partitions)
+
+
+def test_what_is_undecided_at_the_end_is_said_and_a_new_budget_goes_on_from_there() -> None:
+    recorded, loop, planned, _ = within(30.0, "lstm", noise=0.3)
+    left = loop.undecided(planned)
+    assert left, "too little time for a machine like this one"
+    assert {item.held for rival in left for item in rival.partitions} <= {item.held for item in planned.partitions}
+    known = {item.held: item.cost for item in loop.table.costed() if item.cost.source == "measured"}
+    again = recorded.loop(known=known, budget=Budget())  # type: ignore[arg-type]
+    recorded.is_over = again.budget.is_over
+    asked = len(recorded.asked)
+    again.costs()
+    further = again.repeat(again.merge(again.search()))
+    well_known = {computation_key(one) for one, cost in known.items() if not cost.stopped_early}  # type: ignore[arg-type]
+    assert not {computation_key(one) for one in recorded.asked[asked:]} & well_known
+    assert sum(rival.could_gain_s for rival in again.undecided(further)) < sum(rival.could_gain_s for rival in left)
+
+
+class SlowSearch:
+    """Searches over recorded costs, and a clock on which each of them takes a second; measuring takes none."""
+
+    def __init__(self, recorded: RecordedCosts):
+        self.searches = 0
+        self._recorded = recorded
+
+    def __call__(self, costed: list[CostedCandidate], emit: Emit, limit_s: float | None = None) -> Planned:
+        self.searches += 1
+        return self._recorded.search(costed, emit, limit_s)
+
+    def loop(self, seconds: float, known: dict[CandidatePartition, Cost] | None = None, emit: Emit = ignore) -> MeasuringLoop:
+        budget = Budget(seconds, lambda: float(self.searches), grows=True)
+        self._recorded.is_over = budget.is_over
+        plain = self._recorded.loop(known=known)
+        return MeasuringLoop(plain.table, plain.policy, self._recorded.measure, self, emit, self._recorded.repeat, budget=budget)
+
+
+def test_looking_for_rivals_ends_with_the_budget_but_for_the_last_look() -> None:
+    recorded = RecordedCosts(record_of("lstm"), noise=0.3)
+    slow = SlowSearch(recorded)
+    loop = slow.loop(3.0)
+    with loop.budget.counting():
+        loop.costs()
+        planned = loop.merge(loop.search())
+        assert loop.budget.is_over()
+        before = slow.searches, len(recorded.repeated)
+        assert loop.repeat(planned) is planned
+        assert (slow.searches, len(recorded.repeated)) == before, "no search, and nothing is repeated"
+        assert loop.undecided(planned), "what is left undecided is said all the same"
+    assert slow.searches > before[0]
+
+
+def test_what_is_known_already_makes_the_first_plan_at_once_and_its_time_the_budget() -> None:
+    recorded, events = RecordedCosts(record_of("squeezenet"), noise=0.01), list[Event]()
+    known = {candidate: cost for candidate, cost in recorded.costs.items() if candidate.target != HOST_TARGET}
+    loop = SlowSearch(recorded).loop(30.0, known, events.append)
+    loop.costs()
+    assert not recorded.asked
+    told = [type(event) for event in events if not isinstance(event, SearchProgress)]
+    assert told[:2] == [StepStarted, PlanImproved]
+    assert loop.table.best_s is not None
+    assert loop.budget.limit_s == 30.0 + INFERENCES * loop.table.best_s
+
+
+def test_each_better_plan_is_told_from_the_first_on() -> None:
+    events: list[Event] = []
+    recorded = RecordedCosts(record_of("squeezenet"), noise=0.01)
+    loop = recorded.loop(emit=events.append)
+    loop.costs()
+    told = [event for event in events if isinstance(event, PlanImproved | StepStarted)]
+    improved = [event for event in told if isinstance(event, PlanImproved)]
+    assert [type(event) for event in told[:2]] == [StepStarted, PlanImproved], "the first plan comes with the first cost"
+    assert [event.total_s for event in improved] == sorted((event.total_s for event in improved), reverse=True)
+
+
+def test_calls_are_measured_when_small_plans_are_compared_and_not_before() -> None:
+    recorded = RecordedCosts(record_of("mini_mnist"), noise=0.3)
+    loop, asked = recorded.loop(), list[list[str]]()
+
+    def calls(targets: Sequence[str]) -> list[tuple[CandidatePartition, Cost]]:
+        asked.append(sorted(targets))
+        return []
+
+    loop = MeasuringLoop(loop.table, loop.policy, recorded.measure, recorded.search, ignore, recorded.repeat, calls)
+    loop.costs()
+    assert not asked
+    loop.repeat(loop.search())
+    assert asked
+    assert all(name in record_of("mini_mnist").problem.priorities for names in asked for name in names)
+
+
+def test_where_everything_is_measured_nothing_is_settled_under_bounds() -> None:
+    events: list[Event] = []
+    recorded = RecordedCosts(record_of("mnist"))
+    loop = recorded.loop(MeasureEverything(), emit=events.append)
+    loop.costs()
+    assert loop.search().final.total == recorded.best().total
+    assert steps(events) == ["largest first", "search"]
+    assert len(recorded.asked) == sum(candidate.target != HOST_TARGET for candidate in recorded.candidates)
+
+
+def test_what_was_not_measured_is_an_estimate_and_says_so() -> None:
+    recorded = RecordedCosts(record_of("squeezenet"))
+    loop = recorded.loop()
+    loop.costs()
+    measured = {computation_key(candidate) for candidate in recorded.asked}
+    for candidate, item in zip(recorded.candidates, loop.table.costed(), strict=True):
+        if candidate.target == HOST_TARGET or computation_key(candidate) in measured:
+            assert item.cost == recorded.costs[candidate]
+        else:
+            assert (item.cost.source, item.cost.reason) == ("estimate", NOT_MEASURED)
+
+
+def test_what_is_known_is_not_asked_for() -> None:
+    recorded = RecordedCosts(record_of("lstm"))
+    loop = recorded.loop(known=recorded.costs)
+    loop.costs()
+    assert not recorded.asked
+    assert [item.cost for item in loop.table.costed()] == list(recorded.costs.values())
+
+
+def test_when_the_time_is_over_it_ends_with_what_it_has() -> None:
+    events: list[Event] = []
+    recorded = RecordedCosts(record_of("squeezenet"))
+    recorded.most = 5
+    loop = recorded.loop(emit=events.append)
+    loop.costs()
+    assert loop.is_cut_off
+    assert len(recorded.asked) == 5
+    costs = [item.cost for item in loop.table.costed()]
+    assert sum(cost.source == "measured" for cost in costs) >= 5
+    late, placed = costs.count(TOO_LATE), sum(candidate.target != HOST_TARGET for candidate in recorded.candidates)
+    assert Note(f"the budget was over: {late} of {placed} candidates have no known cost") in events
+    found = loop.search().final
+    assert (found.stopped, found.optimal) == (True, False)
+    assert found.lower_bound <= found.total
+
+
+def test_the_time_that_is_over_while_a_plan_is_searched_leaves_a_plan() -> None:
+    """All measured candidates are excluded; the best plan then calls for measurements for which there is no time left."""
+    events: list[Event] = []
+    recorded = RecordedCosts(record_of("squeezenet"))
+    loop = recorded.loop(emit=events.append)
+    loop.costs()
+    exclude_measured(recorded, loop)
+    recorded.most = len(recorded.asked)
+    planned = loop.search()
+    assert loop.is_cut_off
+    assert (planned.final.stopped, planned.final.optimal) == (True, False)
+    assert {item.cost for item in planned.partitions if item.target != HOST_TARGET} == {TOO_LATE}
+    assert any(isinstance(event, Note) and event.text.startswith("the budget was over") for event in events)
+
+
+def test_bounds_that_a_later_plan_holds_are_measured() -> None:
+    recorded = RecordedCosts(record_of("squeezenet"))
+    loop = recorded.loop()
+    loop.costs()
+    exclude_measured(recorded, loop)
+    before = len(recorded.asked)
+    planned = loop.search()
+    assert {item.cost.source for item in planned.partitions} <= {"measured", "host"}
+    assert len(recorded.asked) > before, "nothing in its place had been measured"
+
+
+def exclude_measured(recorded: RecordedCosts, loop: MeasuringLoop) -> None:
+    measured = {computation_key(candidate) for candidate in recorded.asked}
+    for candidate in recorded.candidates:
+        if computation_key(candidate) in measured:
+            loop.table.set_own(candidate, Cost.invalid("numerics", "it errs"))
+
+
+CHAIN = graph([f"n{k}: {'Conv' if k % 2 else 'Relu'} <- {'x' if k == 0 else f'n{k - 1}'}" for k in range(8)])
+
+
+def test_nothing_is_measured_where_there_is_no_plan() -> None:
+    candidates = [CandidatePartition(CHAIN, "a", IndexSet((node,)), "test") for node in range(8)]
+    asked: list[CandidatePartition] = []
+
+    def measure(wanted: Sequence[CandidatePartition], best_s: float | None) -> list[tuple[CandidatePartition, Cost]]:
+        asked.extend(wanted)
+        return [(candidate, Cost(1.0, "measured")) for candidate in wanted]
+
+    def search(costed: list[CostedCandidate], emit: Emit, limit_s: float | None = None) -> Planned:
+        raise ValueError("no plan")
+
+    table = CostTable(CHAIN, candidates, lambda candidate: candidate.inside)
+    with pytest.raises(ValueError, match="no plan"):
+        MeasuringLoop(table, MeasuringPolicy(), measure, search, ignore).costs()
+    assert len(asked) <= 1
+
+
+def test_what_an_earlier_run_ended_early_is_good_enough_unless_the_plan_rests_on_it() -> None:
+    recorded = RecordedCosts(record_of("squeezenet"))
+    first = recorded.loop()
+    first.costs()
+    known = {item.held: item.cost for item in first.table.costed() if item.cost.source == "measured"}
+    in_plan = {computation_key(item.held) for item in first.search().partitions}  # type: ignore[arg-type]
+    rough = {one: replace(cost, stopped_early=computation_key(one) not in in_plan) for one, cost in known.items()}  # type: ignore[arg-type]
+    recorded.asked.clear()
+    recorded.loop(known=rough).costs()  # type: ignore[arg-type]
+    assert not recorded.asked, "nothing in the plan is rough"
+    all_rough = {one: replace(cost, stopped_early=True) for one, cost in known.items()}
+    recorded.loop(known=all_rough).costs()  # type: ignore[arg-type]
+    assert {computation_key(candidate) for candidate in recorded.asked} == in_plan
+
+
+def test_an_excluded_candidate_comes_back_in_no_plan() -> None:
+    recorded = RecordedCosts(record_of("mnist"))
+    loop = recorded.loop()
+    loop.costs()
+    planned = loop.merge(loop.search())
+    gone = planned.partitions[0].held
+    for _ in range(3):
+        planned = loop.with_costs(planned, {planned.indices[0]: Cost.invalid("numerics", "it errs")})
+        assert gone not in [item.held for item in planned.partitions]
+
+
+def test_calls_of_a_library_are_never_fused() -> None:
+    """Two of them in a row are no call of it: nothing is asked for."""
+    asked: list[CandidatePartition] = []
+
+    def measure(wanted: Sequence[CandidatePartition], _best_s: float | None) -> list[tuple[CandidatePartition, Cost]]:
+        asked.extend(wanted)
+        return [(candidate, Cost(1e-6, "mock")) for candidate in wanted]
+
+    def search(*_: object) -> Planned:
+        raise AssertionError("no plan is wanted")
+
+    loop = MeasuringLoop(CostTable(record_of("mnist").graph, [], None), MeasureEverything(), measure, search, ignore, singles=["library"])
+    pairs = [("library", IndexSet([0, 1]).bits), ("graph", IndexSet([0, 1]).bits)]
+    assert [one.target for one in loop._merged(pairs)] == ["graph"]
+    assert {one.target for one in asked} == {"graph"}
+
+
+def test_what_plans_of_other_shapes_hold_gets_known_whole_and_only_once() -> None:
+    recorded = RecordedCosts(record_of("squeezenet"))
+    loop = recorded.loop()
+    loop.costs()
+    known = {item.held: item.cost for item in loop.table.costed() if item.cost.source == "measured"}
+    rough = next(candidate for candidate in known if candidate.target != HOST_TARGET)
+    again = recorded.loop(known={**known, rough: replace(known[rough], stopped_early=True)})  # type: ignore[dict-item]
+    bound = next(item.held for item in again.table.costed() if item.cost.reason == TOO_LATE.reason)
+    recorded.asked.clear()
+    for _ in range(2):
+        again.get_known([rough, bound])  # type: ignore[list-item]
+    assert recorded.asked == [rough, bound]
+    assert not any(again.table.is_open(candidate) for candidate in (rough, bound))  # type: ignore[arg-type]

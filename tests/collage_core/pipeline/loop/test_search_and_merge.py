@@ -1,0 +1,167 @@
+"""From costed candidates to a plan: exclusive toolchains, unknown costs, objectives, and what is said of each."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from collage_core.cost.cost import Cost
+from collage_core.events import Event, Note, SearchProgress
+from collage_core.graph.index_set import IndexSet
+from collage_core.options import Options
+from collage_core.pipeline.loop.search_and_merge import (
+    PAUSE_S,
+    Planned,
+    SearchSettings,
+    _Teller,
+    known_total_s,
+    make_problem,
+    regret_seconds,
+    search_first,
+)
+from collage_core.pipeline.record.plan_documents import priority_note
+from collage_core.pipeline.record.record import CostedCandidate
+from collage_core.pipeline.run import partition
+from collage_core.rules.candidate import CandidatePartition
+from collage_core.search.objectives import parse_objective
+from collage_core.search.problem import FEMTOSECONDS, SearchProblem
+from collage_core.search.searcher import SearchResult
+from collage_core.what_if.search_again import search_again
+from collage_core.what_if.terms import Terms
+from tests.helpers.graphs import graph
+
+CHAIN = graph(["conv: Conv <- x", "relu: Relu <- conv", "pool: MaxPool <- relu"])
+
+
+@dataclass
+class Rival:
+    """Stands for a toolchain that only knows whom it excludes."""
+
+    conflicts: tuple[str, ...] = ()
+
+
+def problem_of(costs: dict[tuple[str, int], float | None], conflicts: dict[str, tuple[str, ...]] | None = None) -> Planned:
+    """The chain with single nodes of these costs, not yet searched."""
+    targets = list(dict.fromkeys(target for target, _ in costs))
+    costed = []
+    for (target, node), seconds in costs.items():
+        cost = Cost.unknown("nobody measured it") if seconds is None else Cost(seconds, "mock")
+        costed.append(CostedCandidate(CandidatePartition(CHAIN, target, IndexSet((node,)), "test"), cost))
+    toolchains: Any = {target: Rival((conflicts or {}).get(target, ())) for target in targets}
+    problem = make_problem(CHAIN, costed, {}, toolchains)
+    nothing = SearchResult("none", (), 0, False, 0, 0, 0, 0.0)
+    return Planned(nothing, nothing, problem, costed)
+
+
+def searched(planned: Planned, settings: SearchSettings | None = None) -> Planned:
+    planned.final = search_first(planned.problem, (), settings or SearchSettings(), lambda event: None)
+    return planned
+
+
+def targets_of(problem: SearchProblem, result: SearchResult) -> list[str]:
+    return [problem.candidates[index].target for index in result.chosen]
+
+
+@pytest.mark.parametrize("said_by", ["a", "b"])
+def test_toolchains_that_exclude_each_other_never_meet(said_by: str) -> None:
+    costs: dict[tuple[str, int], float | None] = {("a", 0): 1.0, ("a", 1): 9.0, ("a", 2): 1.0, ("b", 0): 9.0, ("b", 1): 1.0, ("b", 2): 9.0}
+    free = searched(problem_of(costs))
+    assert targets_of(free.problem, free.final) == ["a", "b", "a"]
+    apart = searched(problem_of(costs, {said_by: ("b" if said_by == "a" else "a",)}))
+    assert apart.problem.exclusive == (("a", "b"),)
+    assert targets_of(apart.problem, apart.final) == ["a", "a", "a"]
+
+
+def test_a_conflict_with_a_toolchain_that_is_not_asked_for_means_nothing() -> None:
+    assert problem_of({("a", 0): 1.0, ("a", 1): 1.0, ("a", 2): 1.0}, {"a": ("z",)}).problem.exclusive == ()
+
+
+def test_where_costs_are_unknown_the_order_of_the_targets_decides_and_that_is_said() -> None:
+    planned = searched(problem_of({("a", 0): 1.0, ("b", 0): 2.0, ("b", 1): None, ("a", 1): None, ("a", 2): 1.0, ("b", 2): 0.5}))
+    assert targets_of(planned.problem, planned.final) == ["a", "a", "b"]
+    assert priority_note(planned) == "tie broken by priority (a, b): the costs of 1 of 3 partitions are not known (relu)"
+    assert priority_note(searched(problem_of({("a", 0): 1.0, ("a", 1): 1.0, ("a", 2): 1.0}))) == ""
+
+
+def test_a_total_is_known_where_each_cost_in_it_is() -> None:
+    planned = searched(problem_of({("a", 0): 1.0, ("a", 1): 2.0, ("b", 2): None}))
+    assert known_total_s(planned.problem, planned.final) is None
+    planned = searched(problem_of({("a", 0): 1.0, ("a", 1): 2.0, ("b", 2): 0.5}))
+    assert known_total_s(planned.problem, planned.final) == 3.5
+
+
+def test_regrets_come_with_the_plan_only_where_it_is_known_to_be_the_fastest() -> None:
+    costs: dict[tuple[str, int], float | None] = {("a", 0): 1.0, ("a", 1): 1.0, ("a", 2): 1.0, ("b", 1): 4.0}
+    regrets = regret_seconds(searched(problem_of(costs)), ())
+    assert sorted(value for value in regrets.values() if value is not None) == [0.0, 0.0, 0.0, 3.0]
+    assert regret_seconds(searched(problem_of(costs), SearchSettings("greedy")), ()) == {}
+    assert regret_seconds(searched(problem_of(costs), SearchSettings(objective=parse_objective("partitions,time"))), ()) == {}
+
+
+MOCK = {
+    "targets": {"onnxruntime": {"op_s": 1, "ops": {"Relu": 9}}, "tvm": {"op_s": 2, "ops": {"Relu": 1}}},
+    "transitions": {},
+}
+
+
+@pytest.fixture
+def options(tmp_path: Path) -> Options:
+    (tmp_path / "mock.json").write_text(json.dumps(MOCK))
+    return Options(("onnxruntime", "tvm"), costs=f"mock:{tmp_path / 'mock.json'}", max_depth={"": 1})
+
+
+def used(document: dict[str, Any]) -> set[str]:
+    return {part["target"] for part in document["plan"]["partitions"]}
+
+
+def test_the_objective_holds_in_the_whole_run_and_in_those_after_it(options: Options) -> None:
+    fastest = partition("mini_mnist", options)
+    assert used(fastest.document) == {"onnxruntime", "tvm"}
+    quiet = partition("mini_mnist", Options(**{**vars(options), "objective": "bytes,time"}))
+    assert used(quiet.document) == {"tvm"}, "alone it takes 11 s, ONNX Runtime 14 s"
+    assert quiet.document["search"]["optimal"]
+    again = search_again(quiet, Terms([{"kind": "veto", "target": "tvm"}]))
+    assert used(again.document) == {"onnxruntime"}
+    assert again.document["verify"] == quiet.document["verify"], "nothing is built in either"
+    back = search_again(again, Terms())
+    assert used(back.document) == {"tvm"}
+    rows = quiet.node_candidates(1)["candidates"]
+    assert {row["target"]: row["regret_s"] for row in rows if len(row["nodes"]) == 1} == {"tvm": 0.0, "onnxruntime": 8.0}, (
+        "regret is of time"
+    )
+
+
+@pytest.mark.long
+def test_a_run_without_known_costs_says_where_priorities_decided(options: Options, tmp_path: Path) -> None:
+    recorded = partition("mini_mnist", Options(**{**vars(options), "out": tmp_path / "first", "targets": ("onnxruntime",)}))
+    assert recorded.plan.partitions[0].decided_by == "cost"
+    events: list[Event] = []
+    replay = f"replay:{tmp_path / 'first' / 'run.json.gz'}"
+    blind = partition("mini_mnist", Options(("tvm",), costs=replay, max_depth={"": 1}), events.append)
+    assert {part["decided_by"] for part in blind.document["plan"]["partitions"]} == {"priority"}
+    notes = [event.text for event in events if isinstance(event, Note)]
+    assert any("are not known" in note and note.startswith("tie broken by priority (tvm)") for note in notes), notes
+
+
+def test_a_search_tells_its_newest_state_and_no_more_often_than_can_be_drawn() -> None:
+    now = [0.0]
+    events: list[Event] = []
+    problem = problem_of({("a", 0): 1.0, ("b", 1): 1.0}).problem
+    teller = _Teller(events.append, problem, lambda: now[0])
+    asked: list[float] = []
+
+    def newest() -> tuple[int, ...]:
+        asked.append(now[0])
+        return (1, 0)
+
+    for moment in (0.0, PAUSE_S / 2, PAUSE_S, 2 * PAUSE_S):
+        now[0] = moment
+        teller.progress(7, 9, 3, 1, 2 * FEMTOSECONDS, None, newest)
+    chosen = [problem.candidates[index] for index in (1, 0)]
+    placed = tuple((candidate.target, tuple(candidate.inside.spans())) for candidate in chosen)
+    assert events == [SearchProgress(7, 9, 3, 1, problem.nodes, 2.0, None, placed)] * 3
+    assert asked == [0.0, PAUSE_S, 2 * PAUSE_S], "a state that nobody is told of is not worked out"

@@ -1,0 +1,67 @@
+"""A recorded run: what names it, a regret that is the same wherever it is asked for, and an estimate that is no measured time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from collage_core.pipeline.record import record
+from collage_core.pipeline.record.record import RunRecord, read_record, record_path
+from collage_core.search.alternatives import regret
+from tests.helpers.paths import RECORDED
+
+SAID = ("regret_s", "regret_at_least_s")
+
+
+def crnn() -> RunRecord:
+    return read_record(RECORDED / "crnn.json.gz")
+
+
+def test_a_run_is_named_by_its_folder_its_plan_or_its_record(tmp_path: Path) -> None:
+    record = tmp_path / "run.json.gz"
+    assert {record_path(named) for named in (tmp_path, tmp_path / "plan.json", record)} == {record}
+    assert record_path(tmp_path / "crnn.json.gz") == tmp_path / "crnn.json.gz", "a record may have any name"
+
+
+@pytest.mark.parametrize(("edges", "ranked"), [(record.REGRET_EDGES, regret.RANKED_STATES), (0, regret.RANKED_STATES), (0, 8)])
+def test_why_of_a_node_and_the_table_of_costs_say_the_same(monkeypatch: pytest.MonkeyPatch, edges: int, ranked: int) -> None:
+    """By one sweep, by searches of single candidates, and where these stop before they know the regret."""
+    monkeypatch.setattr(record, "REGRET_EDGES", edges)
+    monkeypatch.setattr(regret, "RANKED_STATES", ranked)
+    asked, table = crnn(), crnn()
+    by_table = {item.id: table.regrets_of([item.id])[0] for item in reversed(table.problem.candidates)}
+    for node in range(len(asked.graph)):
+        for row in asked.node_candidates(node)["candidates"]:
+            assert {key: row[key] for key in SAID} == {key: by_table[row["id"]][key] for key in SAID}
+
+
+def test_single_searches_tell_no_other_regrets_than_the_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
+    everything = [item.id for item in crnn().problem.candidates]
+    exact = crnn().regrets_of(everything)
+    assert all(row["regret_s"] is not None or row["in_no_plan"] for row in exact)
+    monkeypatch.setattr(record, "REGRET_EDGES", 0)
+    for known, alone in zip(exact, crnn().regrets_of(everything), strict=True):
+        assert alone["regret_s"] in (None, known["regret_s"])
+        assert known["in_no_plan"] or alone["regret_at_least_s"] <= known["regret_s"]
+
+
+def test_an_estimate_is_no_time_of_a_node_alone() -> None:
+    """Of what was not measured the record keeps the bound that steered the search."""
+    found = crnn()
+    single = [item for item in found.candidates if len(item.inside) == 1]
+    measured = {(item.inside.first(), item.target): item.cost.seconds for item in single if item.cost.source == "measured"}
+    assert len(measured) < sum(item.cost.seconds is not None for item in single)
+    assert found.alone_s == measured
+
+
+def test_shares_of_an_estimated_cost_are_estimates_themselves() -> None:
+    """A described toolchain is not measured at all."""
+    found = read_record(RECORDED / "mnist.json.gz")
+    estimated = [replace(item, cost=replace(item.cost, source="estimate")) for item in found.candidates]
+    partitions = tuple(one.model_copy(update={"source": "estimate"}) for one in found.plan.partitions)
+    for plan, source in ((found.plan, "none"), (found.plan.model_copy(update={"partitions": partitions}), "candidates")):
+        record = replace(found, candidates=estimated, plan=plan)
+        assert record.alone_s == {}
+        assert {one.source for one in record.node_times} == {source}

@@ -1,0 +1,95 @@
+"""The plans of the baselines, on given costs: the whole model as one, what a target must leave elsewhere, and greedy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from collage_core.cost.cost import Cost
+from collage_core.graph.index_set import IndexSet
+from collage_core.pipeline.loop.search_and_merge import SearchSettings, make_problem
+from collage_core.pipeline.record.record import CostedCandidate
+from collage_core.pipeline.whole.baselines import baseline
+from collage_core.pipeline.whole.why_not_alone import why_not_alone, why_not_partitioned
+from collage_core.rules.baseline_names import GREEDY, with_rest
+from collage_core.rules.candidate import CandidatePartition
+from collage_core.rules.partitionings import Partitioning
+from collage_core.rules.spec import HOST_TARGET
+from tests.collage_core.pipeline.loop.test_certainty import Plain
+from tests.helpers.graphs import graph
+
+CHAIN = graph(["conv: Conv <- x", "relu: Relu <- conv", "top: TopK <- relu", "name: Identity <- top"])
+INVALID = Cost.invalid("numerics", "it errs by 0.2")
+HOST = {(HOST_TARGET, (3,)): 0.0}
+
+Costs = Mapping[tuple[str, tuple[int, ...]], float | Cost]
+
+
+def plan(name: str, costs: Costs, partitionings: Sequence[Partitioning] = ()) -> list[tuple[str, tuple[int, ...]]] | None:
+    """The partitions of the baseline `name`."""
+    listed = costed(costs)
+    problem = make_problem(CHAIN, listed, {}, {"a": Plain(), "b": Plain()})  # type: ignore[dict-item]
+    found = baseline(name, problem, listed, SearchSettings(), partitionings)
+    return None if found is None else sorted((problem.candidates[i].target, tuple(problem.candidates[i].inside)) for i in found.chosen)
+
+
+def costed(costs: Costs) -> list[CostedCandidate]:
+    return [
+        CostedCandidate(
+            CandidatePartition(CHAIN, target, IndexSet(nodes), "test"), cost if isinstance(cost, Cost) else Cost(cost, "measured")
+        )
+        for (target, nodes), cost in {**costs, **HOST}.items()
+    ]
+
+
+def test_a_target_alone_is_the_model_as_one_although_its_parts_are_faster() -> None:
+    costs = {("a", (0, 1, 2, 3)): 3.0, ("a", (0, 1)): 1.0, ("a", (2, 3)): 1.0, ("b", (0, 1, 2)): 4.0}
+    assert plan("a", costs) == [("a", (0, 1, 2, 3))]
+    assert plan("b", costs) == [("b", (0, 1, 2)), (HOST_TARGET, (3,))], "what only renames stays with the host"
+
+
+def test_what_a_target_must_leave_goes_elsewhere_and_nothing_more() -> None:
+    costs = {("a", (0, 1)): 3.0, ("b", (2,)): 1.0, ("b", (1, 2)): 0.5, ("b", (0, 1, 2)): 2.0, ("a", (0,)): 2.0, ("a", (1,)): 0.5}
+    assert plan("a", costs) is None
+    assert plan(with_rest("a"), costs) == [("a", (0,)), ("a", (1,)), ("b", (2,)), (HOST_TARGET, (3,))]
+    assert plan(with_rest("a"), {("a", (0, 1)): 3.0}) is None, "nobody takes the rest"
+    assert plan(with_rest("c"), costs) is None, "what is left to others would be everything"
+
+
+def test_one_that_fails_as_a_whole_is_not_alone_and_its_parts_are_said_to_be_parts() -> None:
+    costs = {("a", (0, 1, 2, 3)): INVALID, ("a", (0, 1)): 1.0, ("a", (2, 3)): 1.0}
+    assert plan("a", costs) is None
+    assert plan(with_rest("a"), costs) == [("a", (0, 1)), ("a", (2, 3))]
+    assert why_not_alone(CHAIN, "a", costed(costs), ()) == "a takes every node, but not the whole model at once: it errs by 0.2"
+
+
+def test_where_the_rules_offer_nothing_of_that_size_a_target_alone_is_its_best_plan() -> None:
+    costs = {("a", (0, 1)): 1.0, ("a", (2, 3)): 1.0, ("a", (2,)): 0.1}
+    assert plan("a", costs) == [("a", (0, 1)), ("a", (2,)), (HOST_TARGET, (3,))]
+
+
+def test_greedy_takes_the_largest_first() -> None:
+    assert plan(GREEDY, {("a", (0, 1, 2, 3)): 9.0, ("b", (0, 1, 2)): 1.0, ("b", (3,)): 1.0}) == [("a", (0, 1, 2, 3))]
+
+
+def test_parts_that_overlap_make_up_no_model() -> None:
+    overlapping = {("a", (0, 1)): 1.0, ("a", (1, 2)): 1.0}
+    assert [plan(name, overlapping) for name in ("a", with_rest("a"), GREEDY)] == [None, None, None]
+
+
+def test_a_partitioning_is_the_plan_of_exactly_its_groups_and_the_rest_goes_where_it_says() -> None:
+    partitioning = Partitioning("FuseOps", "a", (IndexSet((0, 1)),), rest=("a",))
+    costs = {("a", (0, 1)): 3.0, ("a", (0,)): 1.0, ("a", (1,)): 1.0, ("a", (2,)): 2.0, ("b", (2,)): 1.0, ("b", (0, 1, 2)): 0.5}
+    assert plan(partitioning.name, costs, [partitioning]) == [("a", (0, 1)), ("a", (2,)), (HOST_TARGET, (3,))]
+    del costs["a", (2,)]
+    assert plan(partitioning.name, costs, [partitioning]) == [("a", (0, 1)), ("b", (2,)), (HOST_TARGET, (3,))], (
+        "any target, where that cannot"
+    )
+
+
+def test_a_partitioning_without_all_of_its_groups_has_no_plan_and_says_why() -> None:
+    partitioning = Partitioning("FuseOps", "a", (IndexSet((0, 1)), IndexSet((2,))))
+    costs = {("a", (0, 1)): 3.0, ("a", (2,)): INVALID, ("b", (2,)): 1.0}
+    assert plan(partitioning.name, costs, [partitioning]) is None
+    assert why_not_partitioned(partitioning, costed(costs)) == "1 of its 2 groups are not usable: it errs by 0.2"
+    alone = Partitioning("FuseOps", "a", (IndexSet((0, 1)),))
+    assert why_not_partitioned(alone, costed({("a", (0, 1)): 3.0})) == "no target takes the nodes beside its groups"

@@ -1,0 +1,109 @@
+"""`check_plan`: what is asked of an old plan, and what is said where it does not hold. Building it is `apply`'s, tested there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from collage_core.cost.database.records import machine_id
+from collage_core.errors import AccuracyError, CollageError
+from collage_core.options import Options
+from collage_core.pipeline.run import partition
+from collage_core.pipeline.whole import check_plan as checking
+from collage_core.pipeline.whole.check_plan import ATTEMPTS, SlowerError, check_plan
+from collage_core.rewrite.plan import read_plan
+
+Answers = Callable[..., None]
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Path:
+    """The folder of a run over the mini-MNIST with costs from a file, as if this machine had measured them."""
+    out, costs = tmp_path / "out", tmp_path / "costs.json"
+    costs.write_text(json.dumps({"targets": {"onnxruntime": {"op_s": 1e-4}}}))
+    record = partition("mini_mnist", Options(("onnxruntime",), costs=f"mock:{costs}"))
+    record.plan = record.plan.model_copy(update={"machine": machine_id()})
+    record.document["verify"] |= {"measured_s": 1e-3, "interval_s": 1e-5}
+    out.mkdir()
+    record.save(out)
+    return out
+
+
+@pytest.fixture
+def answers(monkeypatch: pytest.MonkeyPatch) -> Answers:
+    """Have the plan, once built, take these seconds, one after another."""
+
+    def give(*seconds: float) -> Iterator[float]:
+        left = iter(seconds)
+
+        def built(*_: Any) -> dict[str, Any]:
+            return {"max_rel_error": 1e-7, "measured_s": next(left), "interval_s": 1e-5}
+
+        monkeypatch.setattr(checking, "apply", built)
+        return left
+
+    return give  # type: ignore[return-value]
+
+
+def test_a_plan_that_takes_as_long_as_it_did_holds(made: Path, answers: Answers) -> None:
+    answers(1.04e-3)
+    found = check_plan(made, "mini_mnist", 0.05)
+    assert found.to_json() == {
+        "schema": 1,
+        "holds": True,
+        "max_rel_error": 1e-7,
+        "measured_s": 1.04e-3,
+        "interval_s": 1e-5,
+        "expected_s": 1e-3,
+        "basis": "measured",
+    }
+
+
+def test_one_that_is_slower_time_after_time_does_not(made: Path, answers: Answers) -> None:
+    answers(*[1.2e-3] * ATTEMPTS)
+    with pytest.raises(SlowerError, match=r"takes 1\.2 ms, 20% longer than the 1 ms measured when it was made; 5% is allowed") as caught:
+        check_plan(made / "plan.json", "mini_mnist", 0.05)
+    assert (caught.value.exit_status, caught.value.code) == (3, "slower")
+
+
+def test_a_machine_that_is_busy_for_a_moment_is_no_reason(made: Path, answers: Answers) -> None:
+    left = answers(2e-3, 1.01e-3)
+    assert check_plan(made, "mini_mnist", 0.05).measured_s == 1.01e-3
+    assert next(left, None) is None  # type: ignore[call-overload]
+
+
+def test_what_both_times_may_be_off_is_no_difference(made: Path, answers: Answers) -> None:
+    answers(1.061e-3)
+    assert check_plan(made, "mini_mnist", 0.05).measured_s == 1.061e-3
+
+
+def test_without_the_run_beside_it_the_prediction_counts(made: Path, answers: Answers, tmp_path: Path) -> None:
+    alone = tmp_path / "alone.json"
+    plan = read_plan(made / "plan.json")
+    plan.write(alone)
+    answers(plan.total_s)
+    assert check_plan(alone, "mini_mnist", 0.05).basis == "predicted"
+
+
+def test_times_of_another_machine_are_not_compared_and_the_rest_is(made: Path, answers: Answers) -> None:
+    read_plan(made / "plan.json").model_copy(update={"machine": "a mainframe"}).write(made / "plan.json")
+    answers(7.0)
+    with pytest.raises(CollageError, match="times are those of a mainframe; this is"):
+        check_plan(made, "mini_mnist", 0.05)
+    assert check_plan(made, "mini_mnist").expected_s is None
+
+
+def test_a_plan_that_does_not_fit_or_errs_says_so(made: Path, answers: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(CollageError, match="the plan is for the model 'mini_mnist'"):
+        check_plan(made, "mnist")
+
+    def errs(*_: Any) -> dict[str, Any]:
+        raise AccuracyError("the partitioned model is wrong")
+
+    monkeypatch.setattr(checking, "apply", errs)
+    with pytest.raises(AccuracyError, match="is wrong"):
+        check_plan(made, "mini_mnist", 0.05)

@@ -1,0 +1,392 @@
+"""The turns in which finalists are timed, with given seconds; the building of finalists, with folders that nothing was built in."""
+
+from __future__ import annotations
+
+import math
+import random
+import threading
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from collage_core.base.isolation.errors import WorkerTimeout
+from collage_core.cost.measuring.core_latency import rounds_at_low_latency
+from collage_core.errors import Cancelled, CollageError
+from collage_core.events import ComparingPlans, Event, Note
+from collage_core.pipeline.loop.deadline import ComparingDeadlines, Deadline
+from collage_core.pipeline.whole import compare_whole as module
+from collage_core.pipeline.whole.assemble_and_verify import Built
+from collage_core.pipeline.whole.compare_whole import (
+    FEWEST_ROUNDS,
+    LONGEST_S,
+    MOST_ROUNDS,
+    MOST_S,
+    NO_MEMORY,
+    NO_TIME,
+    ROUNDS,
+    Turns,
+    by_promise,
+    compare_whole,
+    needed_s,
+)
+from collage_core.pipeline.whole.finalists import ENOUGH_FOR_TIE, RIVAL, SEARCHED, Finalist, alternatives, whole_times, winner
+from collage_core.rewrite.runtime.artifact import Profile
+from tests.collage_core.pipeline.whole.test_finalists import finalist, three
+
+
+class Timed:
+    """Gives the seconds of each finalist in turn, drawn around its mean; a turn takes so long on the clock."""
+
+    def __init__(self, spread: float = 0.0, turn_s: float = 0.0, **means: float):
+        self.counts: Counter[str] = Counter()
+        self.renewed: list[list[str]] = []
+        self.now_s = 0.0
+        self._draw, self._spread, self._turn_s, self._means = random.Random(1), spread, turn_s, means
+
+    def __call__(self, one: Finalist) -> float:
+        name = next(iter(one.names))
+        self.counts[name] += 1
+        self.now_s += self._turn_s
+        if self._means[name] < 0:
+            raise CollageError("it crashed")
+        return self._means[name] * self._draw.lognormvariate(0, self._spread)
+
+    def renew(self, some: Sequence[Finalist]) -> None:
+        self.renewed.append([next(iter(one.names)) for one in some])
+
+    def rounds(self, finalists: list[Finalist], *latencies_s: float, limit_s: float = math.inf) -> Any:
+        turns, latency = Turns(finalists, self, self.renew, lambda: self.now_s, limit_s), iter(latencies_s)
+        counted, _ = rounds_at_low_latency(turns.one_round, turns.is_enough, MOST_ROUNDS, lambda: next(latency, 1.0))
+        return turns.all_in(counted)
+
+
+def test_those_far_behind_are_left_out_and_the_leaders_go_on_until_they_are_apart() -> None:
+    timed = Timed(search=10.0, a=9.0, b=20.0)
+    assert winner(timed.rounds(three()), three()) == 1
+    assert timed.counts == {"search": 5, "a": 5, "b": 2}
+    timed = Timed(search=10.0, a=9.0, b=12.0)
+    timed.rounds(three())
+    assert timed.counts == {"search": 5, "a": 5, "b": 3}
+    timed = Timed(spread=0.01, search=10.0, a=10.0, b=20.0)
+    timed.rounds(three())
+    assert timed.counts["b"] == 2
+    assert ROUNDS < timed.counts["a"] <= ENOUGH_FOR_TIE, "equally fast, by the median at last"
+    timed = Timed(spread=0.1, search=10.0, a=10.3)
+    timed.rounds(three()[:2])
+    assert ENOUGH_FOR_TIE < timed.counts["a"] <= MOST_ROUNDS
+
+
+def test_those_that_are_near_each_other_go_on_in_new_processes() -> None:
+    timed = Timed(search=10.0, a=10.05, b=12.0)
+    timed.rounds(three())
+    assert timed.renewed == [["search", "a"], ["search", "a"]]
+    timed = Timed(search=10.0, a=10.5, b=12.0)
+    timed.rounds(three())
+    assert timed.renewed == [["search", "a"], []], "it lost in both processes"
+    timed = Timed(search=10.0, a=12.0, b=20.0)
+    timed.rounds(three())
+    assert timed.renewed == [[], []], "nothing is near the fastest"
+
+
+def test_one_lucky_process_does_not_decide() -> None:
+    """The first process of `a` is a tenth faster than every later one: the baseline that is faster from then on becomes the plan."""
+    timed, listed = Timed(search=10.0, a=9.0, b=9.4), three()
+    timed.renew = lambda some: timed._means.update(a=10.0)  # type: ignore[method-assign]
+    rounds = timed.rounds(listed)
+    assert winner(rounds, listed) == 2
+    assert rounds[0][1] < rounds[0][2]
+
+
+def test_no_further_round_when_the_time_is_over() -> None:
+    timed = Timed(spread=0.03, turn_s=MOST_S / 8, search=10.0, a=10.0, b=10.0)
+    timed.rounds(three())
+    assert timed.counts == dict.fromkeys(("search", "a", "b"), 3), "not even the fewest, where each round takes very long"
+    timed = Timed(spread=0.03, turn_s=LONGEST_S / 14, search=10.0, a=10.0, b=10.0)
+    timed.rounds(three())
+    assert timed.counts["a"] == ROUNDS
+    timed = Timed(spread=0.03, turn_s=1.0, search=10.0, a=10.0, b=10.0)
+    timed.rounds(three(), limit_s=8.0)
+    assert timed.counts["a"] == 3, "the run has no more time"
+    timed = Timed(spread=0.03, turn_s=1.0, search=10.0, a=10.0, b=10.0)
+    timed.rounds(three(), limit_s=0.0)
+    assert timed.counts["a"] == FEWEST_ROUNDS
+
+
+def test_the_time_left_goes_down_from_the_first_round_on() -> None:
+    timed = Timed(turn_s=1.0, search=10.0, a=10.0, b=20.0)
+    turns = Turns(three(), timed, timed.renew, lambda: timed.now_s)
+    left, counted = [turns.left_s(0.5)], []
+    for _ in range(ROUNDS):
+        counted.append(turns.one_round())
+        turns.is_enough(counted)
+        left.append(turns.left_s(0.5))
+    assert left[0] == 0.5 * 3 * ROUNDS, "a guess before anything was timed"
+    assert left[1:ROUNDS] == sorted(left[1:ROUNDS], reverse=True)
+    assert min(left) > 0
+
+
+def test_one_that_fails_in_its_turn_is_out_with_the_reason() -> None:
+    listed = three()
+    assert winner(Timed(search=-1.0, a=9.0, b=8.0).rounds(listed), listed) == 2
+    assert listed[0].reason == "it crashed"
+
+
+def test_rounds_at_high_latency_do_not_count_unless_somebody_would_be_left_out() -> None:
+    timed = Timed(search=10.0, a=9.0, b=12.0)
+    assert len(timed.rounds(three(), 2.2, 2.2, *[1.0] * 20)) == ROUNDS
+    assert timed.counts == {"search": 7, "a": 7, "b": 5}
+    timed = Timed(search=10.0, a=9.0, b=12.0)
+    turns = Turns(three(), timed, timed.renew)
+    rounds = [turns.one_round() for _ in range(2)]
+    assert turns.all_in([{0: 10.0, 1: 9.0}]) == rounds
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_never_is_the_plan_slower_than_a_baseline_beyond_a_hundredth_and_what_is_stated(seed: int) -> None:
+    draw = random.Random(seed)
+    means = {name: draw.choice([9.5, 9.9, 10.0, 10.05, 11.0, 14.0]) for name in ("search", "a", "b")}
+    listed = three()
+    rounds = Timed(spread=draw.choice([0.001, 0.02, 0.1]), **means).rounds(listed)
+    best = winner(rounds, listed)
+    times = whole_times(rounds, best, len(listed))
+    for other in times:
+        if other.interval_s is not None and other.measured_s is not None:
+            assert (times[best].measured_s or 0) <= max(1.01 * other.measured_s, other.measured_s + other.interval_s)
+
+
+class Workshop:
+    """In the place of what builds and times: everything is built at once, but what `errors` has errs so, and what is in `broken` fails."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, timed: Timed, errors: dict[str, float], broken: tuple[str, ...] = ()):
+        self.built: list[str] = []
+        self.profiled: list[str] = []
+        self._errors, self._broken = errors, broken
+        patch.setattr(module, "AT_ONCE", 1)
+        patch.setattr(module, "assemble_plan", self._assemble)
+        patch.setattr(module, "errors_of", lambda built, name, folder, timeout_s: {"out": self._errors.get(self.built[-1], 0.0)})
+        patch.setattr(module, "_time", lambda built, one: timed(one))
+        patch.setattr(module, "_renew", lambda built, some: timed.renew(some))
+        patch.setattr(module, "profile_plan", self._profile)
+
+    def _profile(self, pool: Any, name: str, folder: Path, inputs: Any) -> Profile:
+        self.profiled.append(name)
+        return Profile(9.0, {}, 9.0)
+
+    def _assemble(self, built: Built, plan: Any, folder: Path, timeout_s: float, worker: str) -> None:
+        target = plan.partitions[0].target
+        self.built.append(target)
+        if target in self._broken:
+            raise CollageError(f"assembling the plan failed: {target}")
+
+
+def built_by(folder: Path, first: Finalist) -> Built:
+    unused: Any = None
+    verify = {"max_rel_error": 0.0, "errors": {"out": 0.0}, "measured_s": 10.0}
+    plan = first.plan.model_copy(update={"options": {"threads": 1}})
+    return Built(unused, plan, {}, folder / "plan", folder, unused, verify)
+
+
+def test_the_winner_takes_the_place_of_the_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = [*three(), finalist("wrong"), finalist("broken"), finalist("out", reason="it was refused")]
+    timed = Timed(search=10.0, a=9.0, b=20.0, wrong=1.0, broken=1.0, out=1.0)
+    workshop = Workshop(monkeypatch, timed, {"wrong": 0.5, "a": 1e-5}, ("broken",))
+    built, events = built_by(tmp_path, listed[0]), list[Event]()
+    outcome = compare_whole(built, listed, events.append)
+    assert outcome.winner == 1
+    assert workshop.built == ["a", "b", "wrong", "broken"]
+    told = [event for event in events if isinstance(event, ComparingPlans)]
+    builds = [(event.name, event.done, event.total) for event in told if event.doing == "build"]
+    assert builds[0] == ("a", 0, 4)
+    assert set(builds) <= {(name, done, 4) for done, name in enumerate(workshop.built)}
+    assert [(event.done, event.total) for event in told if event.doing == "time"] == [(number, ROUNDS) for number in range(ROUNDS)]
+    assert all(event.left_s > 0 for event in told)
+    assert (built.plan, built.folder) == (listed[1].plan, tmp_path / "finalist-0")
+    assert (built.verify["measured_s"], built.verify["max_rel_error"], built.verify["rounds"]) == (9.0, 1e-5, 5)
+    assert built.verify["additive_error_s"] == pytest.approx(9.0 - listed[1].plan.total_s)
+    assert workshop.profiled == ["finalist-0"], "the winner took nine times as long as its parts"
+    assert outcome.profile == Profile(9.0, {}, 9.0)
+    assert any(isinstance(event, Note) and "longer than its parts" in event.text for event in events)
+    assert [one.reason for one in listed] == [
+        "", "", "", "it errs by 0.5, 0.001 is allowed", "assembling the plan failed: broken", "it was refused",
+    ]  # fmt: skip
+    assert [time.measured_s is None for time in outcome.times] == [False, False, False, True, True, True]
+
+
+def test_those_that_were_built_before_are_not_built_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = three()
+    (tmp_path / "finalist-0").mkdir()
+    listed[1].folder, listed[1].verify = tmp_path / "finalist-0", {"errors": {"out": 0.0}}
+    workshop = Workshop(monkeypatch, Timed(search=10.0, a=10.0, b=1.0), {})
+    built = built_by(tmp_path, listed[0])
+    assert compare_whole(built, listed, lambda event: None).winner == 2
+    assert (workshop.built, built.folder) == (["b"], tmp_path / "finalist-1")
+
+
+def test_two_are_built_at_once_each_in_a_worker_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    both, workers = threading.Barrier(2, timeout=30), set[str]()
+
+    def assemble(built: Built, plan: Any, folder: Path, timeout_s: float, worker: str) -> None:
+        workers.add(worker)
+        both.wait()
+
+    listed = three()
+    Workshop(monkeypatch, Timed(search=10.0, a=9.0, b=12.0), {})
+    monkeypatch.setattr(module, "AT_ONCE", 2)
+    monkeypatch.setattr(module, "usable_cores", lambda: 2)
+    monkeypatch.setattr(module, "assemble_plan", assemble)
+    monkeypatch.setattr(module, "errors_of", lambda built, name, folder, timeout_s: {"out": 0.0})
+    assert compare_whole(built_by(tmp_path, listed[0]), listed, lambda event: None).winner == 1
+    assert workers == {"assemble", "assemble-1"}
+    assert {one.folder for one in listed[1:]} == {tmp_path / "finalist-0", tmp_path / "finalist-1"}
+
+
+def test_where_the_run_is_stopped_no_other_is_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[str] = []
+
+    def assemble(built: Built, plan: Any, *arguments: Any) -> None:
+        begun.append(plan.partitions[0].target)
+        raise Cancelled
+
+    Workshop(monkeypatch, Timed(search=10.0), {})
+    monkeypatch.setattr(module, "assemble_plan", assemble)
+    listed = three()
+    with pytest.raises(Cancelled):
+        compare_whole(built_by(tmp_path, listed[0]), listed, lambda event: None)
+    assert begun[0] == "a"
+    assert all(one.folder is None for one in listed[1:])
+
+
+def rival(name: str, total_s: float) -> Finalist:
+    return finalist(name, RIVAL, total_s=total_s)
+
+
+def test_the_best_target_and_what_may_be_as_fast_as_the_plan_must_be_compared_and_of_the_others_rivals_come_first() -> None:
+    greedy, near, far = finalist("greedy", total_s=11.0), finalist("near", total_s=12.0), finalist("far", total_s=30.0)
+    unsure, unknown = finalist("unsure", total_s=14.0), finalist("unknown")
+    unsure.plan, unknown.total_s = unsure.plan.model_copy(update={"total_interval_s": 3.0}), None
+
+    def names(*listed: Finalist) -> list[list[str]]:
+        return [[next(iter(one.names)) for one in some] for some in by_promise(listed, 10.0)]
+
+    assert names(rival("rival 2", 10.4), far, unsure, unknown, rival("rival 1", 10.2), near, greedy) == [
+        ["greedy", "near", "unsure"],
+        ["rival 1", "rival 2", "far", "unknown"],
+    ]
+    assert names(rival("rival 1", 10.2), far, greedy) == [["greedy", "far"], ["rival 1"]]
+
+
+def test_a_partitioning_from_elsewhere_is_compared_first_however_far_behind_it_is() -> None:
+    """No plan of TVM's fusion mode is behind the kernels of `FuseOps`: they are built and timed even where no time is left."""
+    listed = [finalist("greedy", total_s=10.1), finalist("tvm@fusion:FuseOps", total_s=40.0), rival("rival 1", 10.2)]
+    needed, wanted = by_promise(listed, 10.0)
+    assert [next(iter(one.names)) for one in needed] == ["tvm@fusion:FuseOps", "greedy"]
+    assert [next(iter(one.names)) for one in wanted] == ["rival 1"]
+
+
+class Slow:
+    """A clock that the building of each finalist turns on, and deadlines on it."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, wanted_s: float, last_s: float, build_s: float):
+        self.now_s = 0.0
+        self.deadlines = ComparingDeadlines(Deadline(wanted_s, lambda: self.now_s), Deadline(last_s, lambda: self.now_s))
+        plain = module.assemble_plan
+
+        def assemble(built: Built, *given: Any) -> None:
+            self.now_s += build_s
+            plain(built, *given)
+
+        patch.setattr(module, "assemble_plan", assemble)
+        patch.setattr(module.time, "monotonic", lambda: self.now_s)
+
+
+def several() -> list[Finalist]:
+    return [
+        finalist("search", SEARCHED, total_s=0.01), rival("rival 1", 0.0101), rival("rival 2", 0.0102),
+        finalist("a", total_s=0.015), finalist("b", total_s=0.011), finalist("c", total_s=0.0111),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("wanted_s", "last_s", "wanted"),
+    [
+        (100.0, 100.0, ["b", "c", "rival 1", "rival 2", "a"]),
+        (25.0, 100.0, ["b", "c", "rival 1", "rival 2"]),
+        (12.0, 100.0, ["b", "c"]),
+        (0.0, 5.0, ["b"]),
+        (0.0, 0.0, ["b"]),
+    ],
+)
+def test_what_would_be_ready_too_late_is_not_built_the_least_promising_first(
+    wanted_s: float, last_s: float, wanted: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Building one takes 5 s, and timing some of them a few."""
+    listed = several()
+    times = {"search": 0.01, "a": 0.015, "b": 0.011, "c": 0.0111, "rival 1": 0.0101, "rival 2": 0.0102}
+    workshop = Workshop(monkeypatch, Timed(**times), {})
+    slow, built = Slow(monkeypatch, wanted_s, last_s, 5.0), built_by(tmp_path, listed[0])
+    built.verify["measured_s"], built.took_s = 0.01, 5.0
+    outcome = compare_whole(built, listed, lambda event: None, deadlines=slow.deadlines)
+    assert workshop.built == wanted
+    assert outcome.winner == 0
+    for one, time in zip(listed[1:], outcome.times[1:], strict=True):
+        is_built = next(iter(one.names)) in wanted
+        assert (one.reason, time.measured_s is not None) == ("" if is_built else NO_TIME, is_built)
+    rows = {row["name"]: row["reason"] for row in alternatives(listed, outcome.times, 0)}
+    assert [name for name, reason in rows.items() if reason == NO_TIME] == [name for name in rows if name not in wanted]
+
+
+@pytest.mark.parametrize(("available", "wanted"), [(10.0, ["b", "c", "rival 1", "rival 2", "a"]), (3.0, ["b", "c"]), (0.5, [])])
+def test_of_a_large_model_as_many_are_built_as_memory_holds(
+    available: float, wanted: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that holds one takes 1.3 times the weights, of nine tenths of what is `available`, in multiples of these."""
+    listed = several()
+    workshop = Workshop(monkeypatch, Timed(**dict.fromkeys(("search", "a", "b", "c", "rival 1", "rival 2"), 0.01)), {})
+    monkeypatch.setattr(module, "available_bytes", lambda: int(available * 1e9))
+    built = built_by(tmp_path, listed[0])
+    built.weight_bytes, built.verify["measured_s"] = 10**9, 0.01
+    outcome = compare_whole(built, listed, lambda event: None)
+    assert workshop.built == wanted
+    assert outcome.winner == 0
+    late = {next(iter(one.names)): one.reason for one in listed if one.reason}
+    assert late == dict.fromkeys(sorted({"a", "b", "c", "rival 1", "rival 2"} - set(wanted)), NO_MEMORY)
+
+
+def test_a_build_that_is_ended_since_the_time_is_over_says_so_and_one_that_fails_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits: list[float] = []
+
+    def assemble(built: Built, plan: Any, folder: Path, timeout_s: float, worker: str) -> None:
+        limits.append(timeout_s)
+        slow.now_s += timeout_s
+        raise CollageError("assembling the plan failed") from WorkerTimeout(timeout_s)
+
+    Workshop(monkeypatch, Timed(search=10.0), {})
+    slow, listed = Slow(monkeypatch, 30.0, 30.0, 0.0), three()[:2]
+    monkeypatch.setattr(module, "assemble_plan", assemble)
+    compare_whole(built_by(tmp_path, listed[0]), listed, lambda event: None, deadlines=slow.deadlines)
+    assert (limits, listed[1].reason) == ([30.0], NO_TIME)
+    listed = three()[:2]
+    compare_whole(built_by(tmp_path, listed[0]), listed, lambda event: None)
+    assert listed[1].reason == "assembling the plan failed"
+
+
+def test_what_a_comparison_takes_follows_from_its_builds_and_its_turns(tmp_path: Path) -> None:
+    built = built_by(tmp_path, three()[0])
+    built.took_s, built.verify["measured_s"] = 7.0, 1.0
+    turn_s = 4.0
+    assert needed_s(built, [finalist("a", total_s=1.0)]) == 7.0 + 2 * ROUNDS * turn_s
+    assert needed_s(built, [finalist("a", total_s=2.0)]) == 7.0 + ROUNDS * turn_s + 2 * 2 * turn_s, "one far behind leaves rounds out"
+    there = finalist("a", total_s=1.0)
+    there.folder = tmp_path
+    assert needed_s(built, [there]) == 2 * ROUNDS * turn_s
+
+
+def test_where_none_runs_the_reason_is_the_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Workshop(monkeypatch, Timed(search=-1.0), {})
+    with pytest.raises(CollageError, match="it crashed"):
+        compare_whole(built_by(tmp_path, three()[0]), three()[:1], lambda event: None)

@@ -1,0 +1,120 @@
+"""The peculiarities of OpenVINO's toolchain; the rest is in test_conformance.py."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from collage_core.model.base import SubModel
+from collage_core.model.reference.accuracy import relative_error
+from collage_core.toolchains.base import ToolchainError
+from collage_core.toolchains.openvino import openvino as openvino_toolchain
+from collage_core.toolchains.registry import get
+from tests.helpers.small_models import drawn, matmul, node, normal, reference, sub_model, tensor, untakable
+
+from ..test_conformance import assert_close, buffers, make
+
+needs_bf16 = pytest.mark.skipif(not get("openvino@bf16").availability().usable, reason=get("openvino@bf16").availability().reason)
+needs_openvino = pytest.mark.skipif(not get("openvino").availability().usable, reason=get("openvino").availability().reason)
+
+
+@needs_openvino
+def test_it_computes_in_float32():
+    import openvino
+
+    assert get("openvino").availability().precision == "float32"
+    package = get("openvino").build(sub_model([node("Relu", "x", "y")], [tensor("x", (2,))], [tensor("y", (2,))]), 1)
+    compiled = openvino_toolchain._core().import_model(package, "CPU", openvino_toolchain._config(1, "f32"))
+    assert compiled.get_property("INFERENCE_PRECISION_HINT") == openvino.Type.f32
+    assert (compiled.get_property("INFERENCE_NUM_THREADS"), compiled.get_property("NUM_STREAMS")) == (1, 1)
+
+
+@needs_bf16
+def test_its_variant_computes_in_bfloat16():
+    model, values = matmul(), {}
+    for name in ("openvino", "openvino@bf16"):
+        kernel, inputs, outputs = make(get(name), model), drawn(model.inputs), buffers(model)
+        kernel.bind(inputs, outputs)
+        kernel.run()
+        values[name] = relative_error(outputs[0], reference(model, inputs)[0])
+    assert values["openvino"] < 1e-6
+    assert 1e-4 < values["openvino@bf16"] < 5e-2
+    assert (get("openvino@bf16").availability().precision, get("openvino@bf16").lowers_precision) == ("bfloat16", True)
+
+
+def test_a_processor_without_bfloat16_has_no_such_variant(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(openvino_toolchain.util, "find_spec", lambda _name: object())
+    monkeypatch.setattr(openvino_toolchain, "_has_bfloat16", lambda: False)
+    found = get("openvino@bf16").availability()
+    assert (found.usable, found.reason) == (False, "this processor has no bfloat16 instructions")
+    assert get("openvino").availability().usable
+
+
+def conv_of_other_channels() -> SubModel:
+    return sub_model([node("Conv", "x w", "y")], [tensor("x", (1, 3, 8, 8))], [tensor("y", (1, 4, 6, 6))], {"w": normal(4, 2, 3, 3)})
+
+
+@needs_openvino
+@pytest.mark.parametrize(
+    ("model", "reason"),
+    [
+        (untakable, "No conversion rule found for operations: org.example.Frobnicate"),
+        (conv_of_other_channels, "Data batch channel count (3) does not match filter input channel count (2)."),
+    ],
+    ids=["operator", "shape"],
+)
+def test_the_cause_is_found_in_its_report(model, reason: str):
+    with pytest.raises(ToolchainError) as caught:
+        get("openvino").build(model(), 1)
+    assert (caught.value.stage, caught.value.message) == ("import", reason)
+
+
+@needs_openvino
+def test_an_input_without_influence_may_be_dropped():
+    inputs = [tensor("unused", (3,)), tensor("x", (2, 2))]
+    model = sub_model([node("Relu", "x", "y")], inputs, [tensor("y", (2, 2))])
+    kernel, given, outputs = make(get("openvino"), model), drawn(inputs), buffers(model)
+    kernel.bind(given, outputs)
+    kernel.run()
+    assert_close(outputs, reference(model, given))
+
+
+PASSED_THROUGH = {
+    "alone": ([node("Dropout", "x", "y")], "y"),
+    "beside another": ([node("Max", "x", "y"), node("Relu", "x", "z")], "z y"),
+    "twice": ([node("Dropout", "x", "y"), node("Sum", "x", "x'")], "y x'"),
+}
+
+
+@needs_openvino
+@pytest.mark.parametrize("case", PASSED_THROUGH)
+def test_an_output_that_is_an_input_is_written_and_the_input_is_kept(case: str):
+    nodes, outputs = PASSED_THROUGH[case]
+    inputs = [tensor("unused", (2, 3)), tensor("x", (2, 3))]
+    model = sub_model(nodes, inputs, [tensor(name, (2, 3)) for name in outputs.split()])
+    kernel = make(get("openvino"), model)
+    for given in (drawn(inputs), drawn(inputs)[::-1]):
+        made, kept = buffers(model), [array.copy() for array in given]
+        kernel.bind(given, made)
+        for _ in range(2):
+            kernel.run()
+            assert_close(made, reference(model, kept))
+        np.testing.assert_array_equal(given, kept)
+
+
+@needs_openvino
+def test_it_takes_bfloat16():
+    model = sub_model([node("Relu", "x", "y")], [tensor("x", (2, 2), "bfloat16")], [tensor("y", (2, 2), "bfloat16")])
+    kernel, outputs = make(get("openvino"), model), buffers(model)
+    given = buffers(model)
+    given[0][...] = np.array([[-1, 2], [3, -4]])
+    kernel.bind(given, outputs)
+    kernel.run()
+    np.testing.assert_array_equal(outputs[0].astype(np.float32), [[0, 2], [3, 0]])
+
+
+def test_says_why_it_is_not_usable(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(openvino_toolchain.util, "find_spec", lambda _name: None)
+    found = get("openvino").availability()
+    assert (found.usable, found.reason) == (False, "the package openvino is not installed")
+    assert found.hint == "pip install collage-explorer[openvino]"
