@@ -149,6 +149,7 @@ def test_axe_finds_no_fault_around_netron_and_none_that_is_serious_in_it(sample:
     assert [fault for fault in faults(sample) if fault[0] in SERIOUS] == []
 
 
+@pytest.mark.long
 def test_motion_stops_when_it_is_not_wanted(explorer: Explorer, open_page: OpenPage) -> None:
     watched = open_page(f"{explorer.address}?sample=mini_mnist", reduced_motion="reduce")
     steps = """async () => {

@@ -74,6 +74,7 @@ def test_every_column_sorts_both_ways(costs: Watched) -> None:
         assert {first, header.get_attribute("aria-sort")} == {"ascending", "descending"}
 
 
+@pytest.mark.long
 def test_a_row_selects_its_nodes_and_pins_them(costs: Watched) -> None:
     choose(costs, target="openvino")
     costs.page.get_by_role("textbox", name="Operator").fill("MaxPool")
@@ -88,6 +89,7 @@ def test_a_row_selects_its_nodes_and_pins_them(costs: Watched) -> None:
     expect(costs.page.get_by_role("tab", name="Pins 1")).to_be_visible()
 
 
+@pytest.mark.long
 def test_it_is_walked_by_keys(costs: Watched) -> None:
     table(costs).locator("tbody tr[data-row]").first.get_by_role("button").focus()
     costs.press("ArrowDown", "ArrowDown")
@@ -100,6 +102,7 @@ def test_it_is_walked_by_keys(costs: Watched) -> None:
     expect(focused).to_have_attribute("aria-pressed", "true")
 
 
+@pytest.mark.long
 def test_what_is_shown_is_saved_as_csv(costs: Watched, tmp_path: Path) -> None:
     choose(costs, validity="invalid")
     with costs.page.expect_download() as download:
@@ -136,6 +139,7 @@ def many(route: Route) -> None:
     route.fulfill(body=json.dumps(body), content_type="application/json")
 
 
+@pytest.mark.long
 def test_regrets_of_a_large_model_are_asked_for_the_rows_in_view(explorer: Explorer, open_page: OpenPage) -> None:
     """As if the run were of a model so large that no regret came with its plan."""
     watched = open_page(f"{explorer.address}?sample=squeezenet")

@@ -77,6 +77,7 @@ def test_a_plan_is_tried_before_it_is_kept(sample: Watched) -> None:
     assert target_of(sample, "relu1") == before
 
 
+@pytest.mark.long
 def test_each_decision_says_what_it_costs_or_that_it_does_nothing(sample: Watched) -> None:
     target, other = elsewhere(sample, "relu1"), target_of(sample, "relu1")
     open_menu(sample, "relu1")
@@ -95,6 +96,7 @@ def test_each_decision_says_what_it_costs_or_that_it_does_nothing(sample: Watche
     expect(pins(sample)).to_contain_text("no effect: the best plan holds it anyway")
 
 
+@pytest.mark.long
 def test_what_cannot_hold_says_with_what_it_collides(sample: Watched) -> None:
     target = elsewhere(sample, "relu1")
     open_menu(sample, "relu1")
@@ -111,6 +113,7 @@ def test_what_cannot_hold_says_with_what_it_collides(sample: Watched) -> None:
     expect(pins(sample)).to_have_text(re.compile(f"veto {target} for relu1"))
 
 
+@pytest.mark.long
 def test_a_target_is_switched_off_and_the_accuracy_changed_on_trial(sample: Watched) -> None:
     page, target = sample.page, target_of(sample, "relu1")
     chip = page.get_by_role("group", name="Targets").get_by_role("button", name=target)
@@ -164,6 +167,7 @@ def test_several_nodes_are_selected_and_pinned_by_mouse(sample: Watched, open_pa
     expect(chosen).to_have_count(0)
 
 
+@pytest.mark.long
 def test_a_rubber_band_adds_what_it_touches_and_a_plain_drag_pans(sample: Watched) -> None:
     page = sample.page
     first, last = sample.node("relu1").bounding_box(), sample.node("pool1").bounding_box()
@@ -191,6 +195,7 @@ def test_a_rubber_band_adds_what_it_touches_and_a_plain_drag_pans(sample: Watche
     assert moved["y"] > first["y"] + 20
 
 
+@pytest.mark.long
 def test_an_edge_is_cut_by_mouse_and_a_hull_has_a_menu(sample: Watched) -> None:
     page = sample.page
     upper, lower = sample.node("relu1").bounding_box(), sample.node("pool1").bounding_box()
@@ -323,6 +328,7 @@ def test_a_cost_is_typed_in_and_tried_kept_and_taken_back(sample: Watched) -> No
     assert target_of(sample, "relu1") == target
 
 
+@pytest.mark.long
 def test_a_cost_that_was_typed_in_is_marked_wherever_it_is_shown(sample: Watched) -> None:
     page, target = sample.page, target_of(sample, "relu1")
     sample.node("relu1").click()

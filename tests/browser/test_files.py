@@ -58,6 +58,7 @@ def test_a_model_comes_with_its_external_data(start: Watched, tmp_path: Path) ->
     expect(start.node("dense")).to_be_visible()
 
 
+@pytest.mark.long
 def test_external_data_that_is_missing_is_named(start: Watched, tmp_path: Path) -> None:
     choose(start, write_model(tmp_path, external=True)[:1])
     expect(start.page.get_by_role("alert")).to_contain_text("tiny.data")
@@ -170,6 +171,7 @@ def test_what_was_opened_before_comes_first_and_is_opened_with_other_shapes_or_d
     expect(cards).to_have_count(count - 1)
 
 
+@pytest.mark.long
 def test_a_sample_shows_what_its_best_plan_brings(start: Watched) -> None:
     card = start.page.get_by_role("button", name="CRNN")
     expect(card.locator(".card-result")).to_have_text(re.compile(r"^[\d.]+ → [\d.]+ ms [\d.]+× measured$"))

@@ -49,6 +49,7 @@ def test_where_does_the_time_go(clicks: Clicks) -> None:
     expect(parts.get_by_role("button", name=re.compile("% of the predicted total$")).first).to_be_visible()
 
 
+@pytest.mark.long
 def test_why_not_the_other_toolchain_there(clicks: Clicks) -> None:
     page = clicks.watched.page
     clicks.on(partition_of(clicks, "ncnn"))
@@ -88,6 +89,7 @@ def test_take_it_away(explorer: Explorer, open_page: OpenPage) -> None:
     assert {"plan.json", "artifact.json"} <= names, names
 
 
+@pytest.mark.long
 def test_take_the_figures_away(clicks: Clicks) -> None:
     page = clicks.watched.page
     clicks.on(page.get_by_role("tab", name="Totals"))

@@ -90,6 +90,7 @@ def test_twelve_layers_are_one_box_that_unfolds_where_it_is(layers: Watched) -> 
     assert "." in page.url.partition("open=")[2]
 
 
+@pytest.mark.long
 def test_a_group_is_selected_as_its_nodes_and_unfolds_from_the_panel_and_the_menu(layers: Watched) -> None:
     page = layers.page
     layers.node("h").click()
@@ -148,6 +149,7 @@ def test_find_the_strip_and_keys_reach_what_is_hidden(layers: Watched) -> None:
     expect(handle(layers, "Fold h 6").or_(handle(layers, "Fold h 7"))).to_have_count(1)
 
 
+@pytest.mark.long
 def test_every_way_to_group_and_the_shares_of_what_a_group_holds(explorer: Explorer, open_page: OpenPage) -> None:
     watched = open_page(f"{explorer.address}?sample=mini_mnist", height=1600)
     page = watched.page

@@ -127,7 +127,8 @@ def test_a_run_as_it_happens(live: Live, model: str, run: str, open_page: OpenPa
         expect(one.page.locator(".doing")).to_have_count(0)
 
 
-@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_no_fault_while_a_run_goes_on(live: Live, model: str, run: str, open_page: OpenPage, scheme: str) -> None:
     watched = open_page(f"{live.address}?model={model}&run={run}&overlay=search", scheme=scheme, bypass_csp=True)
     watched.page.evaluate(AXE.read_text())
@@ -148,6 +149,7 @@ def test_axe_finds_no_fault_while_a_run_goes_on(live: Live, model: str, run: str
     assert faults(watched) == [], "cancelled"
 
 
+@pytest.mark.long
 def test_cancelling_keeps_what_was_measured(live: Live, model: str, run: str, open_page: OpenPage) -> None:
     go(run, "go1")
     watched = open_page(f"{live.address}?model={model}&run={run}")
@@ -221,6 +223,7 @@ def test_why_says_the_same_at_every_reading(live: Live, model: str, open_page: O
     assert said[0] == said[1] == said[2]
 
 
+@pytest.mark.long
 def test_an_export_behind_a_run_says_what_it_waits_for_and_is_stopped(live: Live, model: str, open_page: OpenPage) -> None:
     kept = live.ended(live.start(model, "fast", base=live.ended(live.start(model, "fast")["id"])["id"])["id"])["id"]
     ahead = live.start(model, "wait")["id"]
@@ -239,6 +242,7 @@ def test_an_export_behind_a_run_says_what_it_waits_for_and_is_stopped(live: Live
     live.post(f"runs/{ahead}/cancel")
 
 
+@pytest.mark.long
 def test_a_gap_between_predicted_and_measured_is_a_warning_and_is_measured_again(live: Live, model: str, open_page: OpenPage) -> None:
     run = live.ended(live.start(model, "gap")["id"])["id"]
     page = open_page(f"{live.address}?model={model}&run={run}").page
@@ -251,6 +255,7 @@ def test_a_gap_between_predicted_and_measured_is_a_warning_and_is_measured_again
     expect(page.get_by_text(re.compile("measured by itself, apart from the other plans: 8.00 ms"))).to_be_visible()
 
 
+@pytest.mark.long
 def test_before_a_run_the_page_says_how_long_it_takes(live: Live, model: str, open_page: OpenPage) -> None:
     page = open_page(f"{live.address}?model={model}").page
     page.get_by_role("button", name=re.compile("^about 34 s$")).click()
@@ -262,6 +267,7 @@ def test_before_a_run_the_page_says_how_long_it_takes(live: Live, model: str, op
     assert asked.value.post_data_json["budget_s"] == 12
 
 
+@pytest.mark.long
 def test_a_busy_machine_is_said_on_the_button_and_explained_behind_it(live: Live, model: str, open_page: OpenPage) -> None:
     def ask_of_busy(route: Route) -> None:
         route.continue_(post_data=json.dumps({**route.request.post_data_json, "targets": ["busy"]}))
@@ -276,6 +282,7 @@ def test_a_busy_machine_is_said_on_the_button_and_explained_behind_it(live: Live
     expect(said).to_have_text("Other processes keep 1.8 of the 2 cores busy: what is measured now may be too high, and unsteady.")
 
 
+@pytest.mark.long
 def test_what_is_undecided_is_said_and_one_click_goes_on(live: Live, model: str, open_page: OpenPage) -> None:
     done = live.ended(live.start(model, "undecided", accuracy=0.5, budget_s=20)["id"])
     watched = open_page(f"{live.address}?model={model}&run={done['id']}")
@@ -291,6 +298,7 @@ def test_what_is_undecided_is_said_and_one_click_goes_on(live: Live, model: str,
     page.wait_for_url(lambda url: "run=" in url and done["id"] not in url)
 
 
+@pytest.mark.long
 def test_what_is_undecided_is_measured_on_by_a_click(live: Live, model: str, open_page: OpenPage) -> None:
     done = live.ended(live.start(model, "undecided")["id"])
     watched = open_page(f"{live.address}?model={model}&run={done['id']}")
@@ -342,6 +350,7 @@ def test_a_plan_of_the_users_own_is_measured_whole_by_a_click(live: Live, model:
     expect(page.get_by_role("table", name="Runs")).to_contain_text("your own plan, pasted")
 
 
+@pytest.mark.long
 def test_partitions_are_timed_inside_the_whole_by_a_click(live: Live, model: str, open_page: OpenPage) -> None:
     done = live.ended(live.start(model, "fast")["id"])
     page = open_page(f"{live.address}?model={model}&run={done['id']}&overlay=cost").page
@@ -352,6 +361,7 @@ def test_partitions_are_timed_inside_the_whole_by_a_click(live: Live, model: str
     expect(page.get_by_text("Timed together: 13.0 ms for the whole, of which 1.00 ms in no partition.")).to_be_visible()
 
 
+@pytest.mark.long
 def test_the_log_is_filtered_and_copied(live: Live, model: str, run: str, open_page: OpenPage) -> None:
     watched = open_page(f"{live.address}?model={model}&run={run}", permissions=["clipboard-read", "clipboard-write"])
     page = watched.page

@@ -57,6 +57,7 @@ def test_a_plan_of_the_users_own_is_held_against_that_of_the_run(sample: Watched
     expect(page.get_by_role("combobox", name="Compared with").first.locator("option:checked")).to_have_text(re.compile("^mine.txt, "))
 
 
+@pytest.mark.long
 def test_one_toolchain_that_is_as_good_is_said_first(sample: Watched) -> None:
     page = sample.page
     show_tab(page, "Totals")

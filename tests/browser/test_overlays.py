@@ -82,6 +82,7 @@ def test_the_strip_and_the_graph_agree(lstm: Watched) -> None:
     assert colour_under(lstm, "lstm/LSTM") == colour_under(lstm, "tags/MatMul")
 
 
+@pytest.mark.long
 def test_overlays_are_chosen_by_arrow_keys_and_by_their_own(lstm: Watched) -> None:
     radio(lstm, "Target").focus()
     lstm.press("ArrowRight", "ArrowRight")
@@ -94,6 +95,7 @@ def test_overlays_are_chosen_by_arrow_keys_and_by_their_own(lstm: Watched) -> No
         expect(radio(lstm, name)).to_be_checked()
 
 
+@pytest.mark.long
 def test_certainty_is_told_in_words(lstm: Watched) -> None:
     lstm.press("s")
     expect(lstm.node("lstm/LSTM")).to_have_attribute("aria-label", re.compile(r"; ±.* % over \d+ samples$|resamplings$"))
@@ -155,6 +157,7 @@ def test_two_plans_side_by_side(lstm: Watched) -> None:
     expect(nodes).to_have_attribute("aria-rowcount", "9")
 
 
+@pytest.mark.long
 def test_a_run_that_is_gone_is_said(explorer: Explorer, open_page: OpenPage) -> None:
     watched = open_page(f"{explorer.address}?sample=lstm&overlay=difference&against=nothing")
     expect(watched.page.locator(".legend")).to_contain_text("there is no run 'nothing'")

@@ -79,6 +79,7 @@ def test_undo_and_redo_bring_back_the_same_plans(sample: Watched) -> None:
     assert target_of(sample, "relu1") == after
 
 
+@pytest.mark.long
 def test_a_veto_moves_the_node_and_one_that_leaves_nothing_is_refused(sample: Watched) -> None:
     sample.node("relu1").click()
     sample.idle()
@@ -145,6 +146,7 @@ def test_a_run_is_watched_and_its_pins_hold(measuring: Explorer, open_page: Open
     expect(page.get_by_role("region", name="Contents of the export").get_by_role("status").filter(has_text="copied")).to_have_count(1)
 
 
+@pytest.mark.long
 def test_a_run_can_be_cancelled(explorer: Explorer, open_page: OpenPage) -> None:
     watched = open_page(f"{explorer.address}?sample=squeezenet")
     watched.page.get_by_role("button", name="Run", exact=True).click()
@@ -196,6 +198,7 @@ def test_finding_from_afar_brings_the_node_near_and_gives_it_the_focus(explorer:
     expect(watched.page.locator(".stage :focus")).to_be_in_viewport()
 
 
+@pytest.mark.long
 def test_tab_reaches_the_graph_and_enter_selects(sample: Watched) -> None:
     sample.page.get_by_role("scrollbar", name="Whole model").focus()
     sample.press("Tab")
@@ -205,6 +208,7 @@ def test_tab_reaches_the_graph_and_enter_selects(sample: Watched) -> None:
     expect(focused).to_have_attribute("aria-pressed", "true")
 
 
+@pytest.mark.long
 def test_what_is_selected_is_in_the_address(sample: Watched, open_page: OpenPage) -> None:
     page = sample.page
     first = page.url
@@ -232,6 +236,7 @@ def test_the_plan_never_moves_a_node(sample: Watched) -> None:
     assert [sample.node(node).bounding_box() for node in NODES] == boxes
 
 
+@pytest.mark.long
 def test_zoom_keeps_what_is_under_the_pointer_and_fit_shows_all(sample: Watched) -> None:
     page = sample.page
     before = sample.node("pool1").bounding_box()
@@ -253,6 +258,7 @@ def test_zoom_keeps_what_is_under_the_pointer_and_fit_shows_all(sample: Watched)
         expect(sample.node(name)).to_be_in_viewport()
 
 
+@pytest.mark.long
 def test_selecting_does_not_move_the_view(sample: Watched) -> None:
     sample.press("+", "+")
     before = sample.node("relu1").bounding_box()
@@ -261,6 +267,7 @@ def test_selecting_does_not_move_the_view(sample: Watched) -> None:
     assert sample.node("relu1").bounding_box() == before
 
 
+@pytest.mark.long
 def test_the_drawer_names_partitions_and_totals(sample: Watched) -> None:
     page = sample.page
     show_tab(page, "Partitions")

@@ -199,6 +199,7 @@ def test_what_cannot_be_traced_or_fetched_is_said(explorer: Explorer, open_page:
     assert (shown(watched)[0] or "") != "…"
 
 
+@pytest.mark.long
 def test_a_pin_leaves_the_replay_and_offers_that_of_the_new_search(explorer: Explorer, open_page: OpenPage) -> None:
     watched = traced(open_page, explorer)
     page = watched.page
@@ -226,7 +227,8 @@ def test_a_trace_is_deleted(explorer: Explorer, open_page: OpenPage) -> None:
     expect(watched.page.get_by_text("This search has not been traced.")).to_be_visible()
 
 
-@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_no_fault_in_the_replay(explorer: Explorer, open_page: OpenPage, scheme: str) -> None:
     watched = opened(open_page, explorer, "mini_mnist", scheme=scheme, bypass_csp=True)
     watched.page.evaluate(AXE.read_text())
@@ -240,6 +242,7 @@ def test_axe_finds_no_fault_in_the_replay(explorer: Explorer, open_page: OpenPag
     assert faults(watched) == [], "with the overlay alone"
 
 
+@pytest.mark.long
 def test_each_round_of_merging_can_be_gone_to(explorer: Explorer, open_page: OpenPage) -> None:
     """The trace is the one of the unit tests, of a run that merged."""
     watched = opened(open_page, explorer, "mini_mnist")

@@ -86,6 +86,7 @@ def test_a_deep_model_opens_folded_and_fit_shows_coloured_boxes(deep: Callable[[
     assert flat.page.evaluate(COLOURED) > 0.012
 
 
+@pytest.mark.long
 def test_fit_of_a_flat_model_of_1485_nodes_fills_the_window_with_a_box_a_node(deep: Callable[[str], str], open_page: OpenPage) -> None:
     watched = open_page(f"{deep(DEEPEST)}&group=nothing")
     expect(watched.page.locator(".top")).to_contain_text("1,485 nodes")
@@ -117,6 +118,7 @@ def test_no_bar_covers_the_graph_and_the_header_is_one_line(untouched: Explorer,
     expect(words).to_be_visible() if width >= 1440 else expect(words).to_be_hidden()
 
 
+@pytest.mark.long
 def test_words_that_gave_way_to_something_wide_come_back(explorer: Explorer, open_page: OpenPage) -> None:
     """Even where the text has as many letters as before."""
     page = open_page(f"{explorer.address}?sample=mini_mnist").page
@@ -131,6 +133,7 @@ def test_words_that_gave_way_to_something_wide_come_back(explorer: Explorer, ope
     expect(header).to_have_attribute("data-left-out", str(before))
 
 
+@pytest.mark.long
 def test_the_buttons_beside_a_long_legend_stay_together(explorer: Explorer, open_page: OpenPage) -> None:
     watched = open_page(f"{explorer.address}?sample=mini_mnist&overlay=cost", width=1024, height=768)
     expect(watched.page.locator(".legend")).to_be_visible()
@@ -163,6 +166,7 @@ def test_a_header_with_much_to_say_is_one_line_and_loses_no_more_words_than_it_m
     expect(watched.page.locator(".readout .interval")).to_be_visible()
 
 
+@pytest.mark.long
 def test_a_panel_under_a_button_near_the_side_stays_in_the_window(deep: Callable[[str], str], open_page: OpenPage) -> None:
     watched = open_page(deep("transformer20"), width=1024, height=768)
     watched.page.locator(".run-preview").click()

@@ -96,6 +96,7 @@ def test_runs_of_every_model_are_found_sorted_and_opened(listed: Watched) -> Non
     expect(listed.page).to_have_url(re.compile("run=recorded-mini_mnist"))
 
 
+@pytest.mark.long
 def test_what_cannot_be_done_is_said(listed: Watched, tmp_path: Path) -> None:
     listed.page.route(
         re.compile(r"/api/v1/runs/[^/]+$"), lambda route: route.abort() if route.request.method != "GET" else route.continue_()
@@ -104,6 +105,7 @@ def test_what_cannot_be_done_is_said(listed: Watched, tmp_path: Path) -> None:
     expect(listed.page.get_by_role("alert")).to_contain_text("the server does not answer")
 
 
+@pytest.mark.long
 def test_a_narrow_window_keeps_the_names_and_scrolls_to_the_notes(own: Explorer, open_page: OpenPage) -> None:
     watched = open_page(f"{own.address}?sample=mini_mnist", width=1024)
     show_runs(watched)

@@ -71,6 +71,7 @@ def test_the_whole_graph_as_png_of_the_same_size(opened: Watched) -> None:
     assert size == pytest.approx((width * ratio, height * ratio), abs=1)
 
 
+@pytest.mark.long
 def test_the_whole_graph_as_dot_with_its_partitions(opened: Watched) -> None:
     opened.press("h")
     name, text = saved(opened.page, "DOT")
@@ -81,6 +82,7 @@ def test_the_whole_graph_as_dot_with_its_partitions(opened: Watched) -> None:
     assert len([node for node in dot.nodes if node.startswith("n")]) == sum(len(nodes) for _, nodes in dot.clusters)
 
 
+@pytest.mark.long
 def test_names_that_would_break_a_file_do_not(explorer: Explorer, open_page: OpenPage, tmp_path: Path) -> None:
     onnx.save(relu_model(HOSTILE, "out", f"node {HOSTILE}"), tmp_path / "bad.onnx")
     watched = open_page(explorer.address)

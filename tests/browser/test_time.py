@@ -57,6 +57,7 @@ def test_one_click_shows_where_the_time_goes_and_one_more_why(lstm: Watched) -> 
     expect(inside.get_by_role("listitem").first).to_contain_text("LSTM")
 
 
+@pytest.mark.long
 def test_an_edge_between_partitions_says_what_crosses_and_at_which_cost(lstm: Watched) -> None:
     pin_to_tvm(lstm)
     lstm.press("f")

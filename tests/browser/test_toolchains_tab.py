@@ -68,6 +68,7 @@ def test_a_toolchain_that_is_not_installed_says_why_and_what_installs_it(plugged
     expect(more).to_be_focused()
 
 
+@pytest.mark.long
 def test_variants_of_targets_wait_behind_more_until_they_are_on(tab: Watched) -> None:
     targets = tab.page.get_by_role("group", name="Targets")
     variant = targets.get_by_role("button", name="onnxruntime@int8-dynamic")
@@ -132,6 +133,7 @@ def test_rules_say_what_they_gave_and_rejected(tab: Watched) -> None:
     expect(tab.page.get_by_role("status").filter(has_text=" of ")).not_to_have_text(re.compile(f"^{number} of "))
 
 
+@pytest.mark.long
 def test_the_tree_is_walked_and_folded_by_keys(tab: Watched) -> None:
     items = tree(tab, "onnxruntime").get_by_role("treeitem")
     every = items.count()
