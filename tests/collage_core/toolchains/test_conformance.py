@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import cast
 
 import numpy as np
@@ -17,6 +16,7 @@ from collage_core.rules.base import PartitionRule, RuleOptions
 from collage_core.toolchains.base import AllocatingKernel, Kernel, Toolchain, ToolchainError, check_boundary, outputs_of
 from collage_core.toolchains.buffers import aligned_empty
 from tests.helpers.model_runs import run_models
+from tests.helpers.paths import ROOT
 from tests.helpers.small_models import (
     MODELS,
     OPEN_MODELS,
@@ -274,6 +274,6 @@ assert {library!r} not in sys.modules, "imported {library}"
         model = taken(toolchain)
         inputs = drawn(model.inputs)
         given = pickle.dumps((toolchain.name, toolchain.build(model, THREADS), model, inputs))
-        ran = subprocess.run([sys.executable, "-c", FRESH], input=given, capture_output=True, cwd=Path(__file__).parent)
+        ran = subprocess.run([sys.executable, "-c", FRESH], input=given, capture_output=True, cwd=ROOT)
         assert ran.returncode == 0, ran.stderr.decode()
         assert_close(pickle.loads(ran.stdout), reference(model, inputs))

@@ -55,7 +55,7 @@ def test_the_table_says_something_of_every_operator_that_onnx_has():
 
 
 def test_no_operator_is_in_two_groups():
-    import collage_core.model.kinds as kinds
+    import collage_core.model.types.kinds as kinds
 
     groups = [kinds._ELEMENT_WISE, kinds._BROADCAST, kinds._INJECTIVE, kinds._REDUCE, kinds._OUT_FUSABLE, kinds._OPAQUE]
     listed = [op for group in groups for op in group.split()]
