@@ -175,7 +175,7 @@ from collage_core.graph.index_set import IndexSet
 from collage_core.model.onnx_model import load_model
 from collage_core.rewrite.assemble import assemble
 from collage_core.rewrite.partition_models import PartitionModel
-from collage_core.toolchains import blas, onednn
+from collage_core.toolchains.libraries import blas, onednn
 
 found = blas._library()
 blas._library = lambda: ("/elsewhere/libopenblas.so", *found[1:])
