@@ -1,4 +1,4 @@
-"""The interface `Toolchain`, its implementations (a file or a family of files each), and the registry that finds them.
+"""The interface `Toolchain`, its implementations (a folder for each library), and the registry that finds them.
 
 Sub-models and a number of threads enter; rule trees, packages of bytes and kernels that run them leave. A toolchain never decides which
 sub-models it gets, and its library is imported only when it is needed.
