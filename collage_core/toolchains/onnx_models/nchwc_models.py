@@ -19,6 +19,7 @@ REORDER_TARGET = "onnxruntime"
 """The target that runs a `reorder_model`."""
 DOMAIN = "com.microsoft.nchwc"
 _INNER = "/inner"
+_PLAIN = "/plain"
 
 
 def reorder_model(tensor: Tensor, source: str, target: str, to_blocked: bool) -> SubModel:
@@ -60,13 +61,15 @@ def without_pools(proto: ModelProto, inputs: Sequence[Tensor], outputs: Sequence
 def _with_blocked_input(nodes: list[NodeProto], tensor: Tensor) -> list[NodeProto]:
     """Return `nodes` with the pool that reads the input replaced by the input itself, reordered to plain where the pool is plain."""
     reorder = next((node for node in nodes if node.op_type == "ReorderInput" and node.input[0] == tensor.name), None)
-    pool = next(node for node in nodes if node.op_type == "MaxPool" and node.input[0] == (reorder.output[0] if reorder else tensor.name))
+    source = reorder.output[0] if reorder else tensor.name
+    pool = next((node for node in nodes if node.op_type == "MaxPool" and node.input[0] == source), None)
+    if pool is None:  # ONNX Runtime has moved it, behind a QuantizeLinear for example.
+        plain = _to_plain(tensor.name, tensor.name + _PLAIN, tensor.type.shape[1])
+        return [plain, *_renamed(nodes, tensor.name, tensor.name + _PLAIN)]
     if reorder is None:
         plain = _to_plain(tensor.name, pool.output[0], tensor.type.shape[1])
         return [plain if node is pool else node for node in nodes]
-    for node in nodes:
-        node.input[:] = [tensor.name if name == pool.output[0] else name for name in node.input]
-    return [node for node in nodes if node is not reorder and node is not pool]
+    return _renamed([node for node in nodes if node is not reorder and node is not pool], pool.output[0], tensor.name)
 
 
 def _with_blocked_output(nodes: list[NodeProto], tensor: Tensor, ends: set[str]) -> list[NodeProto]:
@@ -74,15 +77,22 @@ def _with_blocked_output(nodes: list[NodeProto], tensor: Tensor, ends: set[str])
     last = next(node for node in nodes if tensor.name in node.output)
     if last.op_type == "MaxPool":  # a plain one
         return [_to_blocked(last.input[0], tensor.name) if node is last else node for node in nodes]
-    pool = next(node for node in nodes if last.input[0] in node.output)
+    pool = next((node for node in nodes if last.op_type == "ReorderOutput" and last.input[0] in node.output), None)
+    if pool is None or pool.op_type != "MaxPool":  # ONNX Runtime has moved it, before a DequantizeLinear for example.
+        return [*_renamed(nodes, tensor.name, tensor.name + _PLAIN), _to_blocked(tensor.name + _PLAIN, tensor.name)]
     inner = pool.input[0]
     if inner in ends:
         pool.output[0] = tensor.name
         return [node for node in nodes if node is not last]
+    return _renamed([node for node in nodes if node is not last and node is not pool], inner, tensor.name)
+
+
+def _renamed(nodes: list[NodeProto], old: str, new: str) -> list[NodeProto]:
+    """Call the tensor `old` of these nodes `new`, and return them."""
     for node in nodes:
-        node.input[:] = [tensor.name if name == inner else name for name in node.input]
-        node.output[:] = [tensor.name if name == inner else name for name in node.output]
-    return [node for node in nodes if node is not last and node is not pool]
+        node.input[:] = [new if name == old else name for name in node.input]
+        node.output[:] = [new if name == old else name for name in node.output]
+    return nodes
 
 
 def _pool(source: str, target: str) -> NodeProto:

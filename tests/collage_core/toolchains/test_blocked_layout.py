@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from onnx import TensorProto
 
 from collage_core.graph.dataflow_graph import TensorType
 from collage_core.graph.index_set import IndexSet
@@ -102,6 +104,47 @@ def test_blocked_ends_give_the_values_of_plain_ones(target: str, make: object) -
     inputs = [image(one.type.shape, seed) for seed, one in enumerate(model.inputs)]
     for got, want in zip(run(target, model, inputs), run("onnxruntime", model, inputs), strict=True):
         np.testing.assert_allclose(got, want, rtol=0, atol=2e-4)  # the kernel may be Winograd's, which rounds more
+
+
+SCALE = {"s": np.float32(0.05), "z": np.uint8(120)}
+
+
+def quantised() -> SubModel:
+    nodes = [node("QuantizeLinear", "x s z", "q")]
+    return sub_model(nodes, [tensor("x", (1, 32, 3, 3))], [tensor("q", (1, 32, 3, 3), "uint8")], SCALE)
+
+
+def pooled() -> SubModel:
+    """A pool of its own, whose result is quantised; the pool reads another one that leaves the model as well."""
+    nodes = [
+        node("Relu", "x", "r"),
+        node("MaxPool", "r", "p", kernel_shape=[2, 2], strides=[2, 2]),
+        node("QuantizeLinear", "p s z", "q"),
+    ]
+    return sub_model(nodes, [tensor("x", (1, 32, 4, 4))], [tensor("r", (1, 32, 4, 4)), tensor("q", (1, 32, 2, 2), "uint8")], SCALE)
+
+
+def dequantised() -> SubModel:
+    nodes = [node("Cast", "x", "q", to=TensorProto.UINT8), node("DequantizeLinear", "q s z", "y")]
+    return sub_model(nodes, [tensor("x", (1, 32, 3, 3))], [tensor("y", (1, 32, 3, 3))], SCALE)
+
+
+def pooled_integers() -> SubModel:
+    nodes = [
+        node("QuantizeLinear", "x s z", "q"),
+        node("MaxPool", "q", "p", kernel_shape=[2, 2], strides=[2, 2]),
+        node("DequantizeLinear", "p s z", "y"),
+    ]
+    return sub_model(nodes, [tensor("x", (1, 32, 4, 4))], [tensor("y", (1, 32, 2, 2))], SCALE)
+
+
+@pytest.mark.skipif(not get(TARGETS[1]).availability().usable, reason="blocks have another size here")
+@pytest.mark.parametrize("make", [quantised, pooled, dequantised, pooled_integers])
+def test_ends_whose_pools_onnx_runtime_moves_past_quantisation(make: Callable[[], SubModel]) -> None:
+    model = make()
+    inputs = [3 * image(one.type.shape, seed) for seed, one in enumerate(model.inputs)]
+    for got, want in zip(run(TARGETS[1], model, inputs), run("onnxruntime", model, inputs), strict=True):
+        np.testing.assert_array_equal(got, want)
 
 
 @pytest.mark.skipif(not get(TARGETS[1]).availability().usable, reason="blocks have another size here")
