@@ -89,7 +89,7 @@ def test_a_session_opens_where_no_toolchain_is_installed(explorer: Explorer, ope
         entries = entries_of(session)
         runs = [run["id"] for run in manifest_of(entries)["runs"]]
         shipped = (RECORDED_RUNS / "mini_mnist.json.gz").read_bytes()
-        # The run that comes with the sample is here already, unless another test has had its nodes timed: then it is another run.
+        # The run that comes with the sample is here already, unless another test has built it: its record says so then, and is another one.
         new = [run for run in runs if not run.startswith(RECORDED) or shipped not in entries.values()]
         assert new
         assert f"opened the session of 'mini_mnist', with runs: {len(runs)}, new here: {len(new)}\n" in log
