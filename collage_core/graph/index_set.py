@@ -74,7 +74,7 @@ class IndexSet:
         return self.rel << self.base
 
     def __iter__(self) -> Iterator[int]:
-        return indices_of(self.rel, self.base) if self.rel >> MANY else _one_by_one(self.rel, self.base)
+        return indices_of(self.rel, self.base)
 
     def __len__(self) -> int:
         return self.rel.bit_count()
