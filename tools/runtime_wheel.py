@@ -18,11 +18,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 NAME = "collage-runtime"
 ROOMS = ("base", "graph", "model", "rewrite/runtime", "rules", "serving", "toolchains")
-"""Folders of ``collage_core`` whose files are in the wheel; of folders inside them only these:"""
-INNER = (
-    *(f"model/{name}" for name in ("bodies", "files", "forms", "reference", "shapes", "types")),
-    *(f"toolchains/{name}" for name in ("libraries", "ncnn", "onnx_models", "onnxruntime", "openvino", "tensorrt", "tvm")),
-)
+"""Folders of ``collage_core`` that are in the wheel, with the folders inside them, but for these:"""
+LEFT_OUT = ("base/isolation", "model/relax", "model/relax/operators", "model/samples")
 FRONT_DOOR = ("__init__.py", "errors.py", "version.py", "rewrite/__init__.py")
 EXTRAS = ("ncnn", "onednn", "openvino", "tvm")
 """Optional dependencies of the whole package that an artifact may need."""
@@ -47,11 +44,18 @@ def build(out: Path) -> Path:
         return Path(shutil.copy(made, out))
 
 
+def folders() -> list[str]:
+    """Return the folders of ``collage_core`` whose files are in the wheel, sorted."""
+    source = ROOT / "collage_core"
+    found = {path.parent.relative_to(source).as_posix() for room in ROOMS for path in (source / room).rglob("__init__.py")}
+    return sorted(found - set(LEFT_OUT))
+
+
 def copy_sources(stage: Path) -> None:
     """Copy the files of the wheel below `stage`."""
     source = ROOT / "collage_core"
     chosen = [source / name for name in FRONT_DOOR]
-    for room in (*ROOMS, *INNER):
+    for room in folders():
         chosen += [path for path in (source / room).iterdir() if path.suffix in (".py", ".c", ".h")]
     for path in chosen:
         copied = stage / path.relative_to(ROOT)
@@ -67,7 +71,7 @@ def project_text(whole: Mapping[str, dict]) -> str:
     onnxruntime = [line for line in project["dependencies"] if line.startswith("onnxruntime")]
     extras = {"onnxruntime": onnxruntime, **{name: project["optional-dependencies"][name] for name in EXTRAS}}
     points = project["entry-points"]["collage.toolchains"]
-    packages = ["collage_core", "collage_core.rewrite", *(f"collage_core.{room.replace('/', '.')}" for room in (*ROOMS, *INNER))]
+    packages = ["collage_core", "collage_core.rewrite", *(f"collage_core.{room.replace('/', '.')}" for room in folders())]
     lines = [
         "[build-system]",
         f"requires = {json.dumps(whole['build-system']['requires'])}",
