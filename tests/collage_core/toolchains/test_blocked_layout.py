@@ -25,6 +25,8 @@ from tests.helpers.small_models import node, sub_model, tensor
 
 TARGETS = ("ncnn@nchw16c", "onnxruntime@nchw16c")
 
+needs_blocks_of_16 = pytest.mark.skipif(not get(TARGETS[1]).availability().usable, reason="blocks have another size here")
+
 
 def image(shape: tuple[int, ...], seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
@@ -115,7 +117,7 @@ def quantised() -> SubModel:
 
 
 def pooled() -> SubModel:
-    """A pool of its own, whose result is quantised; the pool reads another one that leaves the model as well."""
+    """A pool of its own, whose result is quantised; what the pool reads leaves the model as well."""
     nodes = [
         node("Relu", "x", "r"),
         node("MaxPool", "r", "p", kernel_shape=[2, 2], strides=[2, 2]),
@@ -138,7 +140,7 @@ def pooled_integers() -> SubModel:
     return sub_model(nodes, [tensor("x", (1, 32, 4, 4))], [tensor("y", (1, 32, 2, 2))], SCALE)
 
 
-@pytest.mark.skipif(not get(TARGETS[1]).availability().usable, reason="blocks have another size here")
+@needs_blocks_of_16
 @pytest.mark.parametrize("make", [quantised, pooled, dequantised, pooled_integers])
 def test_ends_whose_pools_onnx_runtime_moves_past_quantisation(make: Callable[[], SubModel]) -> None:
     model = make()
@@ -147,7 +149,7 @@ def test_ends_whose_pools_onnx_runtime_moves_past_quantisation(make: Callable[[]
         np.testing.assert_array_equal(got, want)
 
 
-@pytest.mark.skipif(not get(TARGETS[1]).availability().usable, reason="blocks have another size here")
+@needs_blocks_of_16
 @pytest.mark.parametrize("to", [True, False])
 def test_the_kernel_that_reorders_does_as_numpy(to: bool) -> None:
     plain = image((1, 48, 3, 5))
