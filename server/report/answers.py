@@ -33,7 +33,7 @@ SEARCHED = ("/worth", "/undecided")
 
 ALL_NODES_S = 1800.0
 """Longest that the candidates of all nodes, or their regrets, may take, for a model of thousands of nodes."""
-TRACE_BYTES = 1 << 20
+TRACE_BYTES = 2 << 20
 """Larger traces stay out, since a report is meant to be sent."""
 TRACE_S = 120.0
 LOOK_S = 0.05
@@ -176,6 +176,6 @@ def _traced(asked: Collector, path: str) -> Any:
         time.sleep(LOOK_S)
         state = asked.ask(f"{path}/trace")
     if state["state"] == "ready" and state["facts"]["size_bytes"] > TRACE_BYTES:
-        size = f"{state['facts']['size_bytes'] / (1 << 20):.1f} MiB"
-        raise CollageError(f"its trace has {size}, and a report holds 1 MiB", "watch it with `collage explore` where the run is")
+        size, most = (f"{count / (1 << 20):.2g} MiB" for count in (state["facts"]["size_bytes"], TRACE_BYTES))
+        raise CollageError(f"its trace has {size}, and a report holds {most}", "watch it with `collage explore` where the run is")
     return state

@@ -68,6 +68,17 @@ def test_recorded_runs_of_samples(tmp_path: Path, sample: str) -> None:
     check((tmp_path / "report.html").read_text(), sample)
 
 
+def test_a_large_trace_stays_out_and_the_report_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("collage_server.report.answers.TRACE_BYTES", 1024)
+    write_report(QUICK, tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text()
+    answers = answers_in(text)
+    state = answers[f"GET runs/recorded-{QUICK}/trace"]
+    assert (state["state"], state["facts"]) == ("failed", None)
+    assert "its trace has" in state["error"]["message"]
+    assert not [path for path in answers if "chunks" in path]
+
+
 def test_an_unknown_run_is_refused_before_a_file_is_written(tmp_path: Path) -> None:
     with pytest.raises(CollageError, match="there is no run 'nothing'"):
         write_report("nothing", tmp_path / "report.html")
