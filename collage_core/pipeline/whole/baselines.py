@@ -22,6 +22,9 @@ from ...search.solve import solve
 from ..loop.search_and_merge import SearchSettings
 from ..record.record import CostedCandidate
 
+UNKNOWN_S = 2.0
+"""Longest search among candidates of unknown cost: they are all alike, and a search that proves which are best may take minutes."""
+
 
 def baseline(
     name: str,
@@ -104,7 +107,18 @@ def _nodes_of(problem: SearchProblem, indices: Iterable[int]) -> IndexSet:
 
 
 def best_of(indices: Collection[int], problem: SearchProblem, settings: SearchSettings) -> SearchResult | None:
-    """Return the best plan of these candidates, whatever its errors; None where they do not make up the model."""
+    """Return the best plan of these candidates, whatever its errors; None where they do not make up the model.
+
+    A plan of known costs comes before any other. Where there is none, a plan is only needed to say so, and any one does.
+    """
+    known = [index for index in indices if not problem.candidates[index].is_unknown]
+    found = _best_of(known, problem, settings)
+    if found is not None or len(known) == len(indices):
+        return found
+    return _best_of(indices, problem, settings.within(UNKNOWN_S))
+
+
+def _best_of(indices: Collection[int], problem: SearchProblem, settings: SearchSettings) -> SearchResult | None:
     listed = sorted(indices)
     only = replace(problem, candidates=tuple(problem.candidates[index] for index in listed), error_budget=None)
     if len({node for candidate in only.candidates for node in candidate.inside}) < problem.nodes:

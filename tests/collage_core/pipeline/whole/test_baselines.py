@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import pytest
+
 from collage_core.cost.cost import Cost
 from collage_core.graph.index_set import IndexSet
 from collage_core.pipeline.loop.search_and_merge import SearchSettings, make_problem
 from collage_core.pipeline.record.record import CostedCandidate
-from collage_core.pipeline.whole.baselines import baseline
+from collage_core.pipeline.whole.baselines import UNKNOWN_S, baseline
 from collage_core.pipeline.whole.why_not_alone import why_not_alone, why_not_partitioned
 from collage_core.rules.baseline_names import GREEDY, with_rest
 from collage_core.rules.candidate import CandidatePartition
@@ -53,6 +55,23 @@ def test_what_a_target_must_leave_goes_elsewhere_and_nothing_more() -> None:
     assert plan(with_rest("a"), costs) == [("a", (0,)), ("a", (1,)), ("b", (2,)), (HOST_TARGET, (3,))]
     assert plan(with_rest("a"), {("a", (0, 1)): 3.0}) is None, "nobody takes the rest"
     assert plan(with_rest("c"), costs) is None, "what is left to others would be everything"
+
+
+def test_a_baseline_is_a_plan_of_known_costs_and_one_of_unknown_ones_is_not_looked_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits: list[float | None] = []
+    within, unknown = SearchSettings.within, Cost.unknown("the budget was over")
+
+    def limited(settings: SearchSettings, limit_s: float | None) -> SearchSettings:
+        limits.append(limit_s)
+        return within(settings, limit_s)
+
+    monkeypatch.setattr(SearchSettings, "within", limited)
+    costs: dict[tuple[str, tuple[int, ...]], float | Cost] = {("a", (0,)): 2.0, ("a", (1,)): 2.0, ("b", (2,)): 1.0, ("a", (0, 1)): unknown}
+    known = [("a", (0,)), ("a", (1,)), ("b", (2,)), (HOST_TARGET, (3,))]
+    assert plan(with_rest("a"), costs) == known
+    assert limits == []
+    assert plan(with_rest("a"), {**costs, ("b", (2,)): unknown}) == known, "as few unknown ones as can be"
+    assert limits == [UNKNOWN_S]
 
 
 def test_one_that_fails_as_a_whole_is_not_alone_and_its_parts_are_said_to_be_parts() -> None:
