@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -90,7 +91,8 @@ class MeasuringLoop:
         singles: Targets of which no two partitions are fused: each candidate is one call of a library.
 
     Attributes:
-        is_cut_off: The time was over before the plan rested on known costs alone.
+        is_cut_off: The plan rests on known costs alone, and better ones were looked for no longer: the time was over, or no search
+            could tell in its time which ones might be better.
     """
 
     def __init__(
@@ -122,7 +124,7 @@ class MeasuringLoop:
         self._least: int | None = None
         self._best: int | None = None
         self._explore = policy.explore if repeat else 1.0
-        self._repeated: set[Hashable] = set()
+        self._repeated: Counter[Hashable] = Counter()
         self._exhausted: set[Hashable] = set()
 
     def costs(self) -> None:
@@ -172,21 +174,27 @@ class MeasuringLoop:
         return planned
 
     def _decided(self, planned: Planned) -> Planned:
-        """Repeat what decides, and search again, until nothing is worth repeating."""
-        is_same = False
+        """Repeat what decides, and search again, until nothing is worth repeating.
+
+        As long as the plan stays the best one of known costs, no others are searched: with thousands of them that takes a second each time.
+        """
         while wanted := self._to_repeat(planned):
-            if not is_same:
-                self._enter("repeat")
-            self._repeat_once(planned, wanted)
+            self._enter("repeat")
+            known: Planned | None = planned
+            while wanted and known is not None:
+                self._repeat_once(known, wanted)
+                known = self._known_plan()
+                is_same = known is not None and _held(known) == _held(planned)
+                wanted = self._to_repeat(known) if known is not None and is_same else []
             before, planned = planned, replace(self._searched(), first=planned.first)
-            is_same = _held(before) == _held(planned)
-            if not is_same:
+            if _held(before) != _held(planned):
                 planned = self._search_once_more(planned)
             self._emit(plan_event(planned.problem, planned.final, 0))
         return planned
 
     def _search_once_more(self, planned: Planned) -> Planned:
         self.table.restart_merging()
+        self._best = planned.final.total
         self._settle()
         self._enter("search")
         return self.merge(replace(self._searched(), first=planned.first))
@@ -207,6 +215,7 @@ class MeasuringLoop:
             is_faster = any(cost.seconds != self.table.seconds(one) for one, cost in costs.items())
             self.table.learn(costs)
             if is_faster:
+                del self._repeated[self.table.key(candidate)]
                 planned = replace(self._searched(), first=planned.first)
                 self._emit(plan_event(planned.problem, planned.final, 0))
         self._best = None  # Plans of costs that are others now.
@@ -281,6 +290,10 @@ class MeasuringLoop:
             costed = self.table.costed_of(among(self.table)) if among else self.table.costed()
             planned = self._search(costed, self._tell_states, SETTLE_S)
             self._tell_considered(planned)
+            if planned.final.stopped and self._best is not None and planned.final.total >= self._best:
+                # It is slower than the known plan even under bounds, so what it rests on need not be measured.
+                self._least = None if among else planned.final.lower_bound
+                raise Cancelled
             wanted = self.policy.next(self.table, planned.partitions, quantile)
             if not wanted:
                 return
@@ -338,7 +351,7 @@ class MeasuringLoop:
 
     def _known_plan(self) -> Planned | None:
         """The best plan of known costs; None where they make no plan."""
-        known = [candidate for candidate in self.table.candidates if self.table.is_known(candidate)]
+        known = [candidate for candidate in (*self.table.candidates, *self.table.merged) if self.table.is_known(candidate)]
         with suppress(InfeasibleError):
             return self._search(self.table.costed_of(known), self._tell_states, SETTLE_S)
         return None
@@ -362,8 +375,9 @@ class MeasuringLoop:
         """The candidates to measure once more, the most valuable first; none where that would change nothing, or the time is over."""
         if self._repeat is None or self.budget.is_over():
             return []
-        wanted = self.policy.to_confirm(self.table, planned, self._repeated | self._exhausted)
-        return wanted or self.policy.to_repeat(self.table, self._undecided(planned, self.budget.is_over), self._exhausted)
+        wanted = self.policy.to_confirm(self.table, planned, self._exhausted.union(self._repeated))
+        exhausted = self._exhausted.union(key for key, times in self._repeated.items() if times >= self.policy.most_repeated)
+        return wanted or self.policy.to_repeat(self.table, self._undecided(planned, self.budget.is_over), exhausted)
 
     def _repeat_once(self, planned: Planned, wanted: Sequence[CandidatePartition]) -> None:
         assert self._repeat is not None
@@ -378,9 +392,9 @@ class MeasuringLoop:
         self._best = None  # It was the total of costs that are known better now.
 
     def _cut_off(self) -> None:
-        """The time is over, or that for looking for better plans: what is not known stays unknown."""
+        """The time is over, or that for looking for better plans, or none can be found: what is not known stays unknown."""
         self.is_cut_off = True
-        if self.policy.quantiles:
+        if self.policy.quantiles and self._least is None:
             self.table.set_bounds(self._quantile)
             self._least = self._search(self.table.costed(), self._tell_states, SETTLE_S).final.lower_bound
         missing = self.table.drop_bounds()

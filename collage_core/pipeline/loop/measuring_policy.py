@@ -37,6 +37,7 @@ class MeasuringPolicy:
         tie: Plans that differ by less than this share of the total are as good as each other.
         unsure: A part of a plan whose interval is wider than this share of its cost is repeated once in any case.
         batch_repeated: Candidates that are repeated before the search runs again.
+        most_repeated: So often a computation is repeated in one run: plans that are as near then are told apart by measuring them whole.
         longest_called_s: Calls of the assembled module are measured for plans that take less: a call takes one or two µs.
     """
 
@@ -53,6 +54,7 @@ class MeasuringPolicy:
     tie: float = 0.01
     unsure: float = 0.1
     batch_repeated: int = 6
+    most_repeated: int = 6
     longest_called_s: float = 10e-3
 
     def first(self, table: CostTable) -> list[CandidatePartition]:

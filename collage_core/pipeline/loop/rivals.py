@@ -77,7 +77,8 @@ def rivals_of(
         key: The computation of a candidate.
         should_stop: No further draw once it is True.
     """
-    known = [item for item in planned.costed if not is_bound(item.cost)]
+    held = {item.held for item in planned.partitions}
+    known = [item for item in planned.costed if item.held in held or not (is_bound(item.cost) or item.cost.is_unknown)]
     found: dict[frozenset[Any], Rival] = {}
     if not any(width_s(item.cost) for item in known):
         return []

@@ -24,7 +24,7 @@ from ...search.constraints.constraints import Constraint, allowed_indices, parse
 from ...search.merge import mergeable_neighbours
 from ...search.objective_search import solve_for
 from ...search.objectives import Objective, parse_objective
-from ...search.plan_properties import plan_transitions
+from ...search.plan_properties import plan_total, plan_transitions
 from ...search.problem import FEMTOSECONDS, FlowTensor, SearchProblem, Transition
 from ...search.searcher import Newest, SearchReporter, SearchResult, SearchRun, after, never, nothing
 from ...search.solve import DEFAULT
@@ -186,13 +186,18 @@ class PlanSearch:
         """The best plan over `costed`, as both the first and the final one. Transitions that it rests on get known first.
 
         Args:
-            limit_s: Longest that each search may take; as long as the settings allow where that is less.
+            limit_s: Longest that each search may take; as long as the settings allow where that is less. One that takes as long is the
+                last one: its plan then costs what its transitions take, though another plan may be better.
         """
         settings = self.settings.within(limit_s)
         while True:
             problem = self.problem(costed)
             result = searched(problem, self.constraints(problem), settings, emit)
             if not self._learn_transitions({(maker, reader) for maker, reader, *_ in plan_transitions(problem, result.chosen)}):
+                return Planned(result, result, problem, costed)
+            if result.stopped and limit_s is not None:
+                problem = self.problem(costed)
+                result = replace(result, total=plan_total(problem, result.chosen))
                 return Planned(result, result, problem, costed)
 
     def with_all_transitions(self, planned: Planned) -> Planned:

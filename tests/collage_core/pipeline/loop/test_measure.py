@@ -156,6 +156,58 @@ def test_looking_for_rivals_ends_with_the_budget_but_for_the_last_look() -> None
     assert slow.searches > before[0]
 
 
+class HardSearch:
+    """Searches over recorded costs, of which those under bounds (they have a limit) are stopped at a plan as bad as any."""
+
+    def __init__(self, recorded: RecordedCosts):
+        self.over: list[int] = []
+        self._recorded = recorded
+
+    def __call__(self, costed: list[CostedCandidate], emit: Emit, limit_s: float | None = None) -> Planned:
+        self.over.append(len(costed))
+        planned = self._recorded.search(costed, emit, limit_s)
+        if limit_s is None or all(item.cost.source == "measured" or item.target == HOST_TARGET for item in costed):
+            return planned
+        singles = tuple(index for index, one in enumerate(planned.problem.candidates) if len(one.inside) == 1)
+        least = planned.final.total // 2
+        stopped = replace(planned.final, chosen=singles, total=10 * FEMTOSECONDS, optimal=False, lower_bound=least, stopped=True)
+        return replace(planned, first=stopped, final=stopped)
+
+
+def test_where_no_search_tells_in_its_time_what_may_be_better_the_known_plan_is_good_enough() -> None:
+    events: list[Event] = []
+    recorded = RecordedCosts(record_of("squeezenet"), noise=0.01)
+    plain, hard = recorded.loop(), HardSearch(recorded)
+    loop = MeasuringLoop(plain.table, plain.policy, recorded.measure, hard, events.append, recorded.repeat)
+    loop.costs()
+    assert loop.is_cut_off
+    assert hard.over[-1] == len(loop.table.candidates), "the last search is the first one over all of them"
+    assert hard.over.count(len(loop.table.candidates)) == 1
+    before = len(recorded.asked)
+    planned = loop.search()
+    assert len(recorded.asked) == before, "the parts of the bad plan are not measured"
+    assert all(item.cost.source == "measured" for item in planned.partitions)
+    assert (planned.final.optimal, planned.final.lower_bound > 0) == (False, True)
+    assert not [event for event in events if isinstance(event, Note)], "the budget was not over"
+
+
+def test_while_a_plan_stays_the_best_of_the_known_ones_no_others_are_searched() -> None:
+    recorded, over = RecordedCosts(record_of("lstm"), noise=0.1, seed=1), list[int]()
+
+    def search(costed: list[CostedCandidate], emit: Emit, limit_s: float | None = None) -> Planned:
+        over.append(len(costed))
+        return recorded.search(costed, emit, limit_s)
+
+    plain = recorded.loop()
+    loop = MeasuringLoop(plain.table, plain.policy, recorded.measure, search, ignore, recorded.repeat)
+    loop.costs()
+    planned = loop.search()
+    over.clear()
+    assert {item.held for item in loop.repeat(planned).partitions} == {item.held for item in planned.partitions}
+    assert sum(count >= len(loop.table.candidates) for count in over) == 1, "at the end"
+    assert len(recorded.repeated) > 20
+
+
 def test_what_is_known_already_makes_the_first_plan_at_once_and_its_time_the_budget() -> None:
     recorded, events = RecordedCosts(record_of("squeezenet"), noise=0.01), list[Event]()
     known = {candidate: cost for candidate, cost in recorded.costs.items() if candidate.target != HOST_TARGET}

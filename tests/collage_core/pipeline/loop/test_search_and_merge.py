@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from collage_core.cost.cost import Cost
+from collage_core.cost.transition import Transition
 from collage_core.events import Event, Note, SearchProgress
 from collage_core.graph.index_set import IndexSet
 from collage_core.options import Options
 from collage_core.pipeline.loop.search_and_merge import (
     PAUSE_S,
     Planned,
+    PlanSearch,
     SearchSettings,
     _Teller,
     known_total_s,
@@ -28,8 +30,10 @@ from collage_core.pipeline.record.record import CostedCandidate
 from collage_core.pipeline.run import partition
 from collage_core.rules.candidate import CandidatePartition
 from collage_core.search.objectives import parse_objective
+from collage_core.search.plan_properties import plan_total
 from collage_core.search.problem import FEMTOSECONDS, SearchProblem
 from collage_core.search.searcher import SearchResult
+from collage_core.search.solve import solve
 from collage_core.what_if.search_again import search_again
 from collage_core.what_if.terms import Terms
 from tests.helpers.graphs import graph
@@ -74,6 +78,27 @@ def test_toolchains_that_exclude_each_other_never_meet(said_by: str) -> None:
     apart = searched(problem_of(costs, {said_by: ("b" if said_by == "a" else "a",)}))
     assert apart.problem.exclusive == (("a", "b"),)
     assert targets_of(apart.problem, apart.final) == ["a", "a", "a"]
+
+
+def test_a_search_that_took_as_long_as_it_may_is_not_begun_again_for_its_transitions(monkeypatch: pytest.MonkeyPatch) -> None:
+    searches: list[float | None] = []
+
+    def stopped(problem: SearchProblem, constraints: object, settings: SearchSettings, emit: object) -> SearchResult:
+        searches.append(settings.limit_s)
+        found = solve(problem)
+        return replace(found, optimal=False, stopped=True, lower_bound=found.total)
+
+    monkeypatch.setattr("collage_core.pipeline.loop.search_and_merge.searched", stopped)
+    pair = Transition(1.0)
+    search = PlanSearch(CHAIN, {"a": Rival(), "b": Rival()}, lambda wanted: dict.fromkeys(wanted, pair), (), SearchSettings())  # type: ignore[dict-item]
+    costed = problem_of({("a", 0): 1.0, ("a", 1): 9.0, ("a", 2): 1.0, ("b", 0): 9.0, ("b", 1): 1.0, ("b", 2): 9.0}).costed
+    planned = search.best(costed, lambda event: None, 3.0)
+    assert searches == [3.0]
+    assert targets_of(planned.problem, planned.final) == ["a", "b", "a"]
+    assert planned.final.total == plan_total(planned.problem, planned.final.chosen) == 5 * FEMTOSECONDS, "with its transitions"
+    assert planned.final.lower_bound == 3 * FEMTOSECONDS
+    monkeypatch.undo()
+    assert search.best(costed, lambda event: None, 3.0).final.total == 5 * FEMTOSECONDS
 
 
 def test_a_conflict_with_a_toolchain_that_is_not_asked_for_means_nothing() -> None:
