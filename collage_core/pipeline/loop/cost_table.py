@@ -116,10 +116,16 @@ class CostTable:
         return self._cost(candidate).seconds if self.is_known(candidate) else None
 
     def set_own(self, candidate: CandidatePartition, cost: Cost) -> None:
-        """Let `candidate`, and no other of its computation, have `cost` from now on, which may be an invalid one."""
-        self._own[candidate] = cost
-        if len(candidate.inside) == len(self.graph):
-            self._whole[candidate] = cost
+        """Let `candidate` have `cost` from now on, which may be an invalid one.
+
+        No other of its computation has it, but the same nodes on a target that runs them in the same way (one without the layout).
+        """
+        key = self.key(candidate)
+        same = [one for one in (*self._groups.get(key, ()), *self.merged) if one.inside == candidate.inside and self.key(one) == key]
+        for one in (candidate, *same):
+            self._own[one] = cost
+            if len(one.inside) == len(self.graph):
+                self._whole[one] = cost
 
     def set_bounds(self, quantile: float) -> None:
         """Bound what is not known, from what is (`Predictor.bounds`)."""

@@ -243,8 +243,10 @@ def decision_text(document: Mapping[str, Any]) -> str:
         if searched["measured_s"] is None:
             return f"{text} the plan of the least sum is out: {searched['reason']}"
         whole = _percent(searched["measured_s"], plan_s, "slower", "faster")
-        if searched["measured_s"] <= plan_s * (1 + TIE) and len(searched["partitions"]) > len(document["plan"]["partitions"]):
-            return f"{text} measured whole the two are equally fast (that of the least sum is {whole}), and this one has fewer partitions"
+        if searched["measured_s"] <= plan_s * (1 + TIE):
+            has_fewer = len(document["plan"]["partitions"]) < len(searched["partitions"])
+            why = "has fewer partitions" if has_fewer else "is of targets that come first"
+            return f"{text} measured whole the two are not apart (that of the least sum is {whole}), and this one {why}"
         return f"{text} measured whole the plan of the least sum is {whole}"
     return f"the sum of the costs decided: {_next_plan(others, plan_s, ', which is not enough to tell the two apart')}"
 

@@ -44,6 +44,9 @@ describe("decisionText", () => {
     const searched = measured("search", "search", 1e-3, 2.12e-3);
     const run = runSnapshot({ verify: VERIFY, decided_by: "whole", alternatives: [searched] });
     expect(decisionText(run)).toBe("Measuring the whole decided: the sum of this plan is 100.0 % above the least, but measured whole the plan of the least sum is 6.0 % slower (2.12 ms).");
+    const tied = { ...searched, measured_s: 1.99e-3 };
+    expect(decisionText({ ...run, alternatives: [tied] })).toMatch(/whole the two are not apart: that of the least sum is 0\.5 % faster \(1\.99 ms\), and this one is of targets that come first\.$/);
+    expect(decisionText({ ...run, alternatives: [{ ...tied, partitions: 9 }] })).toMatch(/and this one has fewer partitions\.$/);
     const wrong = { ...searched, measured_s: null, reason: "it errs by 0.1, 0.001 is allowed" };
     expect(decisionText({ ...run, alternatives: [wrong] })).toMatch(/is out: it errs by 0.1, 0.001 is allowed\.$/);
     const next = [measured("tvm", "baseline", 3e-3, 2.5e-3), measured("greedy", "baseline", 2e-3, 2e-3, { is_plan: true })];

@@ -4,6 +4,9 @@ import { duration } from "../../base/format";
 import type { MeasuredPlan, RunSnapshot } from "../protocol";
 import { measuredBeside, unknownCosts } from "./summary";
 
+/** Plans that differ by no more than this share are as fast as each other, as in collage_core/pipeline/whole/finalists.py. */
+const TIE = 0.01;
+
 export interface TotalLine {
   name: string;
   kind: "plan" | "search" | "rival" | "baseline";
@@ -68,7 +71,10 @@ export function decisionText(run: RunSnapshot): string {
   if (!searched) return `Measuring the whole decided for the plan of the least sum: ${nextText(others, planS)}.`;
   const text = `Measuring the whole decided: the sum of this plan is ${percent(plan.total_s, searched.total_s, "above", "below")} the least`;
   if (searched.measured_s === null) return `${text}, but the plan of the least sum is out: ${searched.reason}.`;
-  return `${text}, but measured whole the plan of the least sum is ${percent(searched.measured_s, planS, "slower", "faster")} (${duration(searched.measured_s)}).`;
+  const whole = `${percent(searched.measured_s, planS, "slower", "faster")} (${duration(searched.measured_s)})`;
+  if (searched.measured_s > planS * (1 + TIE)) return `${text}, but measured whole the plan of the least sum is ${whole}.`;
+  const why = plan.partitions.length < searched.partitions ? "has fewer partitions" : "is of targets that come first";
+  return `${text}, but measured whole the two are not apart: that of the least sum is ${whole}, and this one ${why}.`;
 }
 
 /** How far the fastest of the other plans is from the plan, measured whole; with `unsure` at the end where it is faster. */

@@ -101,6 +101,19 @@ def test_an_excluded_candidate_stays_so_and_others_of_its_computation_do_not(tab
     assert costs(table)[THIRD].seconds == 2e-3
 
 
+def test_what_runs_alike_on_two_targets_is_corrected_on_both() -> None:
+    plain, blocked = on("ort", 0, 1, 2, 3), on("ort@nchw16c", 0, 1, 2, 3)
+    fused, fused_blocked = on("ort", 0, 1), on("ort@nchw16c", 0, 1)
+    table = CostTable(CHAIN, [plain, blocked, FIRST], lambda one: (one.target.partition("@")[0], one.sub_graph.label))
+    table.add_merged([fused, fused_blocked])
+    table.learn({plain: MEASURED, fused: MEASURED})
+    inside = replace(MEASURED, seconds=2e-3)
+    table.set_own(blocked, inside)
+    table.set_own(fused, inside)
+    assert [costs(table)[one] for one in (plain, blocked, fused, fused_blocked)] == [inside] * 4
+    assert table.best_s == 2e-3
+
+
 def test_merged_candidates_are_forgotten_and_their_costs_are_not(table: CostTable) -> None:
     merged = on("tvm", 0, 1)
     table.add_merged([merged])

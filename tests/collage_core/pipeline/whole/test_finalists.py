@@ -163,8 +163,10 @@ def test_one_sentence_says_what_decided() -> None:
     simple = document("whole", 1.03, 1.0, {**searched, "measured_s": 0.995, "partitions": [{}, {}]})
     simple["plan"]["partitions"] = [{}]
     assert decision_text(simple).endswith(
-        "but measured whole the two are equally fast (that of the least sum is 0.5% faster), and this one has fewer partitions"
+        "but measured whole the two are not apart (that of the least sum is 0.5% faster), and this one has fewer partitions"
     )
+    simple["plan"]["partitions"] = [{}, {}]
+    assert decision_text(simple).endswith("(that of the least sum is 0.5% faster), and this one is of targets that come first")
     wrong = {**searched, "measured_s": None, "reason": "it errs by 0.1, 0.001 is allowed"}
     assert decision_text(document("whole", 1.03, 1.0, wrong)).endswith(
         "but the plan of the least sum is out: it errs by 0.1, 0.001 is allowed"
