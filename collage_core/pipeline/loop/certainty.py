@@ -29,7 +29,7 @@ from .cost_table import is_bound
 from .search_and_merge import Planned, SearchSettings, searched
 
 DRAWS = 100
-LONGEST_S = 2.0
+LONGEST_S = 1.0
 FEWEST_DRAWS = 10
 """With fewer draws in the time, nothing is said of stability."""
 
@@ -42,13 +42,16 @@ def stability(planned: Planned, constraints: Sequence[Constraint], settings: Sea
     errors = _errors(planned)
     if not any(errors):
         return {}
-    chosen = [planned.problem.candidates[index] for index in planned.final.chosen]
+    candidates, in_plan = planned.problem.candidates, set(planned.final.chosen)
+    chosen = [candidates[index] for index in planned.final.chosen]
     stayed = {(candidate.target, candidate.inside): 0 for candidate in chosen}
     keys = computation_keys(planned)
+    # No plan of known costs gives way to one with an unknown cost, however they are drawn.
+    known = [index for index, candidate in enumerate(candidates) if index in in_plan or not candidate.is_unknown]
     draw, ends, draws = random.Random(0), time.monotonic() + LONGEST_S, 0
     while draws < DRAWS and (left_s := ends - time.monotonic()) > 0 and not settings.should_stop():
         shift = {key: draw.gauss() for key in dict.fromkeys(keys)}
-        moved = [_moved(c, shift[key] * error) for c, key, error in zip(planned.problem.candidates, keys, errors, strict=True)]
+        moved = [_moved(candidates[index], shift[keys[index]] * errors[index]) for index in known]
         problem = planned.problem.with_candidates(moved)
         found = searched(problem, constraints, settings.within(left_s), ignore)
         if found.stopped:  # Its plan is not the best one of the draw, and says nothing.

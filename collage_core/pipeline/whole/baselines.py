@@ -22,7 +22,7 @@ from ...search.solve import solve
 from ..loop.search_and_merge import SearchSettings
 from ..record.record import CostedCandidate
 
-UNKNOWN_S = 2.0
+UNKNOWN_S = 0.5
 """Longest search among candidates of unknown cost: they are all alike, and a search that proves which are best may take minutes."""
 
 
