@@ -176,6 +176,7 @@ def _traced(asked: Collector, path: str) -> Any:
         time.sleep(LOOK_S)
         state = asked.ask(f"{path}/trace")
     if state["state"] == "ready" and state["facts"]["size_bytes"] > TRACE_BYTES:
-        size, most = (f"{count / (1 << 20):.2g} MiB" for count in (state["facts"]["size_bytes"], TRACE_BYTES))
-        raise CollageError(f"its trace has {size}, and a report holds {most}", "watch it with `collage explore` where the run is")
+        size = f"{state['facts']['size_bytes'] / (1 << 20):.1f} MiB"
+        said = f"its trace has {size}, and a report holds {TRACE_BYTES >> 20} MiB"
+        raise CollageError(said, "watch it with `collage explore` where the run is")
     return state
