@@ -180,12 +180,13 @@ class MeasuringLoop:
         """
         while wanted := self._to_repeat(planned):
             self._enter("repeat")
-            known: Planned | None = planned
-            while wanted and known is not None:
+            known = planned
+            while wanted:
                 self._repeat_once(known, wanted)
-                known = self._known_plan()
-                is_same = known is not None and _held(known) == _held(planned)
-                wanted = self._to_repeat(known) if known is not None and is_same else []
+                best = self._known_plan()
+                if best is None or _held(best) != _held(planned):
+                    break
+                known, wanted = best, self._to_repeat(best)
             before, planned = planned, replace(self._searched(), first=planned.first)
             if _held(before) != _held(planned):
                 planned = self._search_once_more(planned)
