@@ -18,6 +18,9 @@ PROBE_EVERY_S = 0.01
 PROBE_SHARE = 0.05
 """Of the time, at most: where others use the cores, a probe waits for its turn on both."""
 
+SHORT_RUN_S = 5e-3
+"""Of a shorter run it matters that the kernel's threads fall asleep between samples, while signs of noise are read and samples judged."""
+
 
 @dataclass(frozen=True, slots=True)
 class NoiseSigns:
@@ -54,6 +57,7 @@ class Sampler:
         self._clock = clock
         self._reference_s = 0.0
         self._next_probe = 0.0
+        self._run_s = 0.0
 
     def warm_up(self, seconds: float) -> list[Sample]:
         """Return a sample of each run of the first `seconds`, of one run at least."""
@@ -65,9 +69,11 @@ class Sampler:
         return [replace(sample, reference_s=self._reference_s) for sample in samples]
 
     def take(self, batch: int) -> Sample:
-        """Return one sample of `batch` runs, its core-to-core latency left open."""
+        """Return one sample of `batch` runs, its core-to-core latency left open; short ones follow a run that is not counted."""
         if self._before_sample is not None:
             self._before_sample()
+        elif self._run_s < SHORT_RUN_S:
+            self._run()
         sample = self._timed(batch)
         before_s, self._reference_s = self._reference_s, self._signs.reference_s(self._clock)
         return replace(sample, reference_s=max(before_s, self._reference_s))
@@ -92,4 +98,5 @@ class Sampler:
         for _ in range(batch):
             self._run()
         seconds = self._clock() - start
+        self._run_s = seconds / batch
         return Sample(seconds / batch, self._reference_s, waited_share(waits, self._waits(), seconds))

@@ -170,7 +170,7 @@ def test_reference_is_kept_with_a_steady_kernel(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_burst_prolongs_the_timing_until_it_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    machine = Machine(lambda now: 1.7 if 0.015 < now < 1.0 else 1.0)
+    machine = Machine(lambda now: 1.7 if 0.02 < now < 1.0 else 1.0)
     timed = machine.timed(TimingLimits(), monkeypatch)
     assert timed.seconds == pytest.approx([TRUTH_S] * 5)
     assert timed.slowed_by == 0
@@ -178,7 +178,7 @@ def test_burst_prolongs_the_timing_until_it_is_over(monkeypatch: pytest.MonkeyPa
 
 
 def test_few_samples_from_before_a_burst_that_does_not_end_are_believed(monkeypatch: pytest.MonkeyPatch) -> None:
-    machine = Machine(lambda now: 1.7 if now > 0.014 else 1.0)
+    machine = Machine(lambda now: 1.7 if now > 0.0175 else 1.0)
     timed = machine.timed(TimingLimits(longest_s=1.0), monkeypatch)
     assert timed.seconds == pytest.approx([TRUTH_S] * 3)
     assert timed.slowed_by == 0
@@ -298,5 +298,5 @@ def test_long_kernel_is_believed_with_half_of_the_fewest(monkeypatch: pytest.Mon
 
 
 def test_runs_that_waited_for_a_core_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    timed = Machine(lambda now: 1.0, waits_s=0.003, every=2).timed(TimingLimits(), monkeypatch)
+    timed = Machine(lambda now: 1.0, waits_s=0.003, every=3).timed(TimingLimits(), monkeypatch)
     assert timed.seconds == pytest.approx([TRUTH_S] * 5)
