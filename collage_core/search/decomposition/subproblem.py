@@ -70,6 +70,8 @@ class Subproblem:
 
 
 SearchToEnd = Callable[[Cover], BestFirstSearch | None]
+MayWeigh = Callable[[int], bool]
+"""Asked before so many candidates are weighed for another cover; False when the run was stopped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,9 +177,10 @@ class TensorsBySubproblem:
 class SubproblemSolver:
     """A subproblem as a problem of its own: nodes for the makers of what enters, its own nodes, and one node for all behind it."""
 
-    def __init__(self, subproblem: Subproblem, parent: Parent):
+    def __init__(self, subproblem: Subproblem, parent: Parent, may_weigh: MayWeigh):
         self.subproblem = subproblem
         self.parent = parent
+        self._may_weigh = may_weigh
         self.before = 1 + max((maker for _, maker, _ in subproblem.entering), default=-1)
         self.sink = self.before + subproblem.nodes
         self.problem = self._as_problem()
@@ -208,10 +211,8 @@ class SubproblemSolver:
 
     def _covers_by_bound(self, entering: Makers, forced: int | None) -> list[tuple[int, dict[int, int], Cover]]:
         """Return (bound, makers of what leaves, the subproblem with these makers), the lowest bound first."""
-        if entering not in self._covers:
-            self._covers[entering] = [(makers, self._cover(entering, makers)) for makers in self._combinations()]
         covers = []
-        for makers, cover in self._covers[entering]:
+        for makers, cover in self._covers.get(entering) or self._made_covers(entering):
             if forced is not None and cover.bound is not None:
                 number = cover.move_numbers().get(forced)
                 if number is None:
@@ -220,6 +221,16 @@ class SubproblemSolver:
             if cover.bound is not None:
                 covers.append((cover.bound, makers, cover))
         return sorted(covers, key=lambda item: item[0])
+
+    def _made_covers(self, entering: Makers) -> list[tuple[dict[int, int], Cover]]:
+        """Make the subproblem with each combination of makers of what leaves, and keep them; some are missing when the run was stopped."""
+        made: list[tuple[dict[int, int], Cover]] = []
+        for makers in self._combinations():
+            if not self._may_weigh(len(self.subproblem.candidates)):
+                return made
+            made.append((makers, self._cover(entering, makers)))
+        self._covers[entering] = made
+        return made
 
     def _leaving(self) -> list[tuple[int, tuple[int, int, tuple[int, ...], int, bool]]]:
         """Return (index in the problem, description) of each tensor that is read behind the subproblem."""

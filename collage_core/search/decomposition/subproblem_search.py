@@ -22,16 +22,22 @@ from .separators import Separators
 from .subproblem import SINK, Makers, Parent, SubproblemPlan, SubproblemSolver, TensorsBySubproblem, spread
 
 
+class TooDear(Exception):
+    """Raised when subproblems weigh more candidates than they may."""
+
+
 @dataclass(slots=True)
 class Tally:
     """Sums over the searches of all subproblems.
 
     Attributes:
         asked: States of the searches that were asked for; those of one that was known already count again.
+        weighed: Candidates, once for each cover that they were weighed for.
     """
 
     states: int = 0
     asked: int = 0
+    weighed: int = 0
     moves: int = 0
     subproblems: int = 0
     stopped: bool = False
@@ -93,9 +99,19 @@ class SubproblemSearch:
         self._separator_at = {position: number for number, position in enumerate(separators.positions)}
         self._plans: dict[tuple[int, Makers, int | None], tuple[list[SubproblemPlan], int]] = {}
         self._solvers: dict[int, SubproblemSolver] = {}
+        self._most_weighed: int | None = None
 
-    def solve(self) -> tuple[int, ...] | None:
-        """Return the candidates of a best plan; None when there is none, or when the run was stopped."""
+    def solve(self, most_weighed: int | None = None) -> tuple[int, ...] | None:
+        """Return the candidates of a best plan; None when there is none, or when the run was stopped.
+
+        Args:
+            most_weighed: So many candidates may be weighed (`Tally.weighed`); None for any number.
+
+        Raises:
+            TooDear: they are more. The plans of the subproblems until then are kept for the next call.
+        """
+        self._most_weighed = most_weighed
+        self.reached = [{} for _ in self.separators.positions]
         self.reached[0][()] = _Reached(0)
         for subproblem in range(len(self.separators.positions) - 1):
             for makers, reached in list(self.reached[subproblem].items()):
@@ -220,7 +236,7 @@ class SubproblemSearch:
         key = (number, entering, forced)
         if key not in self._plans:
             if number not in self._solvers:
-                self._solvers[number] = SubproblemSolver(self._tensors.distinct[number], self._parent)
+                self._solvers[number] = SubproblemSolver(self._tensors.distinct[number], self._parent, self._may_weigh)
                 self.tally.subproblems += 1
             before = self.tally.states
             plans = self._solvers[number].plans(entering, self._search_to_end, forced)
@@ -231,6 +247,13 @@ class SubproblemSearch:
         plans, states = self._plans[key]
         self.tally.asked += states
         return plans
+
+    def _may_weigh(self, candidates: int) -> bool:
+        self.tally.weighed += candidates
+        if self._most_weighed is not None and self.tally.weighed > self._most_weighed:
+            raise TooDear
+        self.tally.stopped = self.tally.stopped or self.run.should_stop()
+        return not self.tally.stopped
 
     def _search_to_end(self, cover: Cover) -> BestFirstSearch | None:
         search = BestFirstSearch(cover, SearchRun(should_stop=self.run.should_stop, most_states=self.run.most_states))

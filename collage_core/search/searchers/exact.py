@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ..decomposition.separators import find_separators
 from ..decomposition.subproblem import TooManyLeavings
-from ..decomposition.subproblem_search import SubproblemSearch
+from ..decomposition.subproblem_search import SubproblemSearch, TooDear
 from ..plan_properties import cycle, plan_total
 from ..problem import SearchProblem
 from ..searcher import QUIET, SearchResult, SearchRun
 from .best_first import search_whole
+
+DEAR = 4
+"""Subproblems that weigh so many times the problem's candidates are dear: in those of most models no candidate counts more than twice."""
+STATES_OF_A_TRY = 10_000
+"""States in which the whole is tried where subproblems are dear; where one toolchain is best for all, a tenth of them are enough."""
 
 
 def astar(problem: SearchProblem, usable: Sequence[int], run: SearchRun = QUIET) -> SearchResult:
@@ -43,12 +49,29 @@ def _decomposed(problem: SearchProblem, usable: Sequence[int], run: SearchRun) -
         return None
     search = SubproblemSearch(problem, usable, separators, run)
     try:
-        found = search.solve()
+        found = search.solve(DEAR * len(usable))
     except TooManyLeavings:
         return None
+    except TooDear:
+        tried = _tried_whole(problem, usable, run)
+        if tried.optimal:
+            return tried
+        found = _solved(search)
     if found is None or cycle(problem, found) is not None:
         return None
     total = plan_total(problem, found)
     run.reporter.better_plan(found, total)
     tally, seconds = search.tally, time.perf_counter() - began
     return SearchResult("astar", found, total, True, total, tally.states, tally.moves, seconds)
+
+
+def _tried_whole(problem: SearchProblem, usable: Sequence[int], run: SearchRun) -> SearchResult:
+    most_states = STATES_OF_A_TRY if run.most_states is None else min(STATES_OF_A_TRY, run.most_states)
+    return search_whole("astar", problem, usable, replace(run, most_states=most_states), is_guided=True)
+
+
+def _solved(search: SubproblemSearch) -> tuple[int, ...] | None:
+    try:
+        return search.solve()
+    except TooManyLeavings:
+        return None

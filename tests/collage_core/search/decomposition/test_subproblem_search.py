@@ -17,10 +17,10 @@ from collage_core.search.alternatives.regret import Regrets
 from collage_core.search.constraints.constraints import allowed_indices
 from collage_core.search.decomposition import separators
 from collage_core.search.decomposition.separators import find_separators
-from collage_core.search.decomposition.subproblem_search import SubproblemSearch
+from collage_core.search.decomposition.subproblem_search import SubproblemSearch, TooDear
 from collage_core.search.problem import FlowTensor, SearchCandidate, SearchProblem, Transition
 from collage_core.search.searcher import SearchRun
-from collage_core.search.searchers import best_first
+from collage_core.search.searchers import best_first, exact
 from collage_core.search.searchers.exact import astar, dijkstra
 from tests.helpers.examples import examples
 
@@ -57,9 +57,15 @@ def long_problems(draw: st.DrawFn) -> SearchProblem:
 
 
 @examples(400, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-@given(long_problems(), st.integers(1, 3))
-def test_parts_give_the_plan_of_the_whole(monkeypatch: pytest.MonkeyPatch, problem: SearchProblem, least: int) -> None:
+@given(long_problems(), st.integers(1, 3), st.sampled_from(((4, 10_000), (0, 10_000), (0, 2))))
+def test_parts_give_the_plan_of_the_whole(
+    monkeypatch: pytest.MonkeyPatch, problem: SearchProblem, least: int, dear: tuple[int, int]
+) -> None:
+    """The plan is the same where parts are dear and the whole is tried, to its end or in vain."""
     monkeypatch.setattr(separators, "LEAST_NODES", least)
+    monkeypatch.setattr(best_first, "REPORT_EVERY", 1)
+    monkeypatch.setattr(exact, "DEAR", dear[0])
+    monkeypatch.setattr(exact, "STATES_OF_A_TRY", dear[1])
     usable = allowed_indices(problem, ())
     decomposed, whole = astar(problem, usable), dijkstra(problem, usable)
     assert (decomposed.chosen, decomposed.total, decomposed.optimal) == (whole.chosen, whole.total, True)
@@ -88,6 +94,42 @@ def test_equal_parts_are_solved_once(monkeypatch: pytest.MonkeyPatch) -> None:
     search = SubproblemSearch(problem, usable, found, SearchRun())
     assert search.solve() == dijkstra(problem, usable).chosen
     assert search.tally.subproblems == 3, "the first, which the host enters; the last, which the host leaves; all between"
+
+
+def test_the_whole_is_tried_where_parts_are_dear(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(separators, "LEAST_NODES", 4)
+    problem = repeated(12)
+    usable = allowed_indices(problem, ())
+    by_parts = astar(problem, usable)
+    monkeypatch.setattr(exact, "DEAR", 0)
+    tried = astar(problem, usable)
+    assert (tried.chosen, tried.total, tried.optimal) == (by_parts.chosen, by_parts.total, True)
+    assert tried.states != by_parts.states
+
+
+def test_parts_that_are_dear_are_given_up_and_taken_up_again() -> None:
+    problem = repeated(12)
+    usable = allowed_indices(problem, ())
+    search = SubproblemSearch(problem, usable, find_separators(problem, usable), SearchRun())
+    with pytest.raises(TooDear):
+        search.solve(2 * 11)
+    assert search.tally.weighed > 2 * 11
+    assert search.solve() == dijkstra(problem, usable).chosen
+
+
+def test_a_stopped_search_makes_no_further_cover() -> None:
+    problem = repeated(12)
+    usable = allowed_indices(problem, ())
+    asked: list[int] = []
+
+    def stop_at_the_third() -> bool:
+        asked.append(1)
+        return len(asked) >= 3
+
+    search = SubproblemSearch(problem, usable, find_separators(problem, usable), SearchRun(should_stop=stop_at_the_third))
+    assert search.solve() is None
+    assert search.tally.stopped
+    assert len(asked) == 3
 
 
 def test_separators_are_where_nothing_is_held_or_read_across() -> None:
