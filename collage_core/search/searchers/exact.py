@@ -22,7 +22,11 @@ STATES_OF_A_TRY = 10_000
 
 def astar(problem: SearchProblem, usable: Sequence[int], run: SearchRun = QUIET) -> SearchResult:
     """Return a best plan, found with weights reduced by dual prices, and by subproblems where the problem can be decomposed."""
-    result = _decomposed(problem, usable, run) or search_whole("astar", problem, usable, run, is_guided=True)
+    try:
+        decomposed = _decomposed(problem, usable, run)
+    except TooManyLeavings:
+        decomposed = None
+    result = decomposed or search_whole("astar", problem, usable, run, is_guided=True)
     run.reporter.end(result)
     return result
 
@@ -38,7 +42,11 @@ def _decomposed(problem: SearchProblem, usable: Sequence[int], run: SearchRun) -
     """Return a best plan found by subproblems, or None when the problem has to be searched as a whole.
 
     The whole is searched when there is no separator; when targets exclude each other, since a choice then forbids others far
-    away; when the reporter traces every state; and when this search was stopped, because the whole then has a plan to show.
+    away; when the reporter traces every state; and when this search was stopped, because the whole then has a plan to show. It is
+    tried before the rest of subproblems that are dear.
+
+    Raises:
+        TooManyLeavings: the whole has to be searched, too.
     """
     used = {problem.candidates[index].target for index in usable}
     if run.reporter.traces or any(set(pair) <= used for pair in problem.exclusive):
@@ -50,13 +58,11 @@ def _decomposed(problem: SearchProblem, usable: Sequence[int], run: SearchRun) -
     search = SubproblemSearch(problem, usable, separators, run)
     try:
         found = search.solve(DEAR * len(usable))
-    except TooManyLeavings:
-        return None
     except TooDear:
         tried = _tried_whole(problem, usable, run)
         if tried.optimal:
             return tried
-        found = _solved(search)
+        found = search.solve()
     if found is None or cycle(problem, found) is not None:
         return None
     total = plan_total(problem, found)
@@ -68,10 +74,3 @@ def _decomposed(problem: SearchProblem, usable: Sequence[int], run: SearchRun) -
 def _tried_whole(problem: SearchProblem, usable: Sequence[int], run: SearchRun) -> SearchResult:
     most_states = STATES_OF_A_TRY if run.most_states is None else min(STATES_OF_A_TRY, run.most_states)
     return search_whole("astar", problem, usable, replace(run, most_states=most_states), is_guided=True)
-
-
-def _solved(search: SubproblemSearch) -> tuple[int, ...] | None:
-    try:
-        return search.solve()
-    except TooManyLeavings:
-        return None
