@@ -24,13 +24,19 @@ def additive_error_s(plan: Plan, measured_s: float) -> float | None:
     return None if any(partition.source == "unknown" for partition in plan.partitions) else measured_s - plan.total_s
 
 
-def is_large(plan: Plan, measured_s: float, interval_s: float = 0.0) -> bool:
-    """Return whether the additive error of `plan` wants an explanation: no part of it may be of unknown cost.
+def is_large(plan: Plan, measured_s: float) -> bool:
+    """Return whether the additive error of `plan` wants an explanation: no part of it may be of unknown cost."""
+    return abs(additive_error_s(plan, measured_s) or 0.0) > EXPLAINED * plan.total_s
+
+
+def is_confirmed(plan: Plan, measured_s: float, interval_s: float, profile: Profile) -> bool:
+    """Return whether a large additive error is none of noise: it is beyond the interval of `measured_s`, or the profile has one like it.
 
     Args:
-        interval_s: By how much `measured_s` may be off: no error within that is large.
+        interval_s: By how much `measured_s` may be off; 0 where that is not known.
     """
-    return abs(additive_error_s(plan, measured_s) or 0.0) > max(EXPLAINED * plan.total_s, interval_s)
+    error_s = measured_s - plan.total_s
+    return abs(error_s) > interval_s or (is_large(plan, profile.whole_s) and (profile.whole_s > plan.total_s) == (error_s > 0))
 
 
 def additive_error_text(plan: Plan, measured_s: float, profile: Profile) -> str:

@@ -23,7 +23,7 @@ from ...errors import Cancelled, CollageError
 from ...events import ComparingPlans, Emit, Note
 from ...rewrite.runtime.artifact import Profile
 from ...rules.baseline_names import GREEDY, is_partitioning
-from ..inside.additive_error import additive_error_text, is_large
+from ..inside.additive_error import additive_error_text, is_confirmed, is_large
 from ..loop.deadline import ComparingDeadlines, Deadline
 from .assemble_and_verify import (
     BUILD_TIMEOUT_S,
@@ -388,9 +388,12 @@ def _explained(built: Built, name: str, emit: Emit) -> Profile | None:
         name: That of the worker that holds the plan.
     """
     measured_s = built.verify["measured_s"]
-    if is_large(built.plan, measured_s, built.verify["interval_s"] or 0.0):
-        with suppress(CollageError, Cancelled):
-            profile = profile_plan(built.pool, name, built.folder, built.inputs).of(measured_s)
+    if not is_large(built.plan, measured_s):
+        return None
+    with suppress(CollageError, Cancelled):
+        found = profile_plan(built.pool, name, built.folder, built.inputs)
+        if is_confirmed(built.plan, measured_s, built.verify["interval_s"] or 0.0, found):
+            profile = found.of(measured_s)
             emit(Note(additive_error_text(built.plan, measured_s, profile)))
             return profile
     return None

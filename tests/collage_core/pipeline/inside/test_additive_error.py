@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from collage_core.pipeline.inside.additive_error import additive_error_text, costs_inside, is_large
+from collage_core.pipeline.inside.additive_error import additive_error_text, costs_inside, is_confirmed, is_large
 from collage_core.rewrite.plan import PlacedPartition, PlacedTransition, Plan, PlannedModel
 from collage_core.rewrite.runtime.artifact import Profile
 from tests.collage_core.pipeline.whole.test_choose_finalists import COSTS, planned
@@ -29,7 +29,22 @@ def test_a_profile_of_another_moment_gives_the_same_shares_of_the_time_that_was_
 def test_only_a_large_one_is_explained(measured_s: float, wanted: bool) -> None:
     assert is_large(plan(), measured_s) == wanted
     assert not is_large(plan("unknown"), measured_s)
-    assert not is_large(plan(), measured_s, interval_s=1.0)
+
+
+@pytest.mark.parametrize(
+    ("measured_s", "interval_s", "profiled_s", "wanted"),
+    [
+        (12e-3, 1e-3, 10e-3, True),
+        (12e-3, 3e-3, 10e-3, False),
+        (12e-3, 3e-3, 11.5e-3, True),
+        (8e-3, 3e-3, 8.5e-3, True),
+        (8e-3, 3e-3, 11.5e-3, False),
+    ],
+)
+def test_noise_is_not_explained_unless_the_profile_shows_the_same(
+    measured_s: float, interval_s: float, profiled_s: float, wanted: bool
+) -> None:
+    assert is_confirmed(plan(), measured_s, interval_s, Profile(profiled_s, {}, 0.0)) == wanted
 
 
 @pytest.mark.parametrize(
