@@ -232,7 +232,7 @@ class Run(SearchedRun):
         self.best = self.planned = self.searched = found
         self.baselines, self.undecided = self._baselines(), []
         for name, plan in others.items():
-            total_s = known_total_s(found.problem, another_plan(found, plan).final)
+            total_s = known_total_s(found.costed, another_plan(found, plan).final)
             self.baseline_plans[name] = plan
             self.baselines.append({"name": name, "total_s": total_s, "measured_s": None, "reason": ""})
         if chosen != found.final.chosen:

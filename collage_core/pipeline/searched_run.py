@@ -52,6 +52,7 @@ from .loop.search_and_merge import (
     Planned,
     PlanSearch,
     SearchSettings,
+    guessed_total_s,
     known_total_s,
     refused_by_constraints,
     regret_seconds,
@@ -445,8 +446,8 @@ class SearchedRun:
     def _baseline(self, name: str, result: SearchResult | None, why_not: str) -> dict[str, Any]:
         if result is None:
             return {"name": name, "total_s": None, "measured_s": None, "reason": why_not}
-        total_s = known_total_s(self.planned.problem, result)
-        if total_s is not None or not self.loop.is_cut_off:
+        total_s = known_total_s(self.planned.costed, result)
+        if guessed_total_s(self.planned.problem, result) is not None or not self.loop.is_cut_off:
             self.baseline_plans[name] = result.chosen
         reason = "some of its costs are not known" if total_s is None else ""
         return {"name": name, "total_s": total_s, "measured_s": None, "reason": reason}

@@ -113,4 +113,4 @@ def baseline_rows(record: RunRecord, problem: SearchProblem, costed: Sequence[Co
 
 def _total_s(problem: SearchProblem, costed: Sequence[CostedCandidate], name: str, settings: SearchSettings) -> float | None:
     found = baseline(name, problem, costed, settings)
-    return None if found is None else known_total_s(problem, found)
+    return None if found is None else known_total_s(costed, found)

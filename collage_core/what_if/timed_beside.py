@@ -68,7 +68,8 @@ def timed_beside(record: RunRecord, other: Plan, name: str, source: str | Path, 
 
 def _finalist(name: str, kind: str, plan: Plan) -> Finalist:
     known = all(part.cost_s is not None for part in plan.partitions if part.target != HOST_TARGET)
-    return Finalist({name: kind}, plan, (), (len(plan.partitions), 0), kind == SEARCHED, plan.total_s if known else None)
+    total_s = plan.total_s if known else None
+    return Finalist({name: kind}, plan, (), (len(plan.partitions), 0), kind == SEARCHED, total_s, total_s)
 
 
 def _verify(plan: Plan, checked: dict[str, Any] | None, time: WholeTime, around: Surroundings) -> dict[str, Any] | None:

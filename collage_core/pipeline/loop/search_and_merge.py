@@ -30,6 +30,7 @@ from ...search.searcher import Newest, SearchReporter, SearchResult, SearchRun, 
 from ...search.solve import DEFAULT
 from ...toolchains.base import Toolchain
 from ..record.record import CostedCandidate, flow_tensors, indices_of, search_candidates
+from .cost_table import is_bound
 from .error_budget import ErrorBudget
 
 PAUSE_S = 0.025
@@ -321,9 +322,16 @@ def considered_event(planned: Planned, settled: Sequence[bool], best: int | None
     return PlanConsidered(planned.final.total / FEMTOSECONDS, None if best is None else best / FEMTOSECONDS, partitions)
 
 
-def known_total_s(problem: SearchProblem, result: SearchResult) -> float | None:
-    """Return the total of the plan in seconds; None if a cost in it is not known."""
+def guessed_total_s(problem: SearchProblem, result: SearchResult) -> float | None:
+    """Return the total of the plan in seconds, with bounds for what was not measured; None if a cost in it is not known."""
     is_known = all(problem.candidates[index].cost is not None for index in result.chosen)
+    return result.total / FEMTOSECONDS if is_known else None
+
+
+def known_total_s(costed: Sequence[CostedCandidate], result: SearchResult) -> float | None:
+    """Return the total of the plan in seconds; None if a cost in it is not known, or a bound stands for it."""
+    costs = [costed[index].cost for index in indices_of(result.chosen, costed)]
+    is_known = all(cost.seconds is not None and not is_bound(cost) for cost in costs)
     return result.total / FEMTOSECONDS if is_known else None
 
 

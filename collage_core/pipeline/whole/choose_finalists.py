@@ -19,7 +19,7 @@ from ...search.problem import SearchProblem, femtoseconds
 from ...search.searcher import SearchRun, after
 from ..loop.certainty import computation_keys, noise_s, priority_rank
 from ..loop.cost_table import is_bound
-from ..loop.search_and_merge import Planned, SearchSettings, known_total_s
+from ..loop.search_and_merge import Planned, SearchSettings, guessed_total_s, known_total_s
 from ..record.record import usable
 from .finalists import BASELINE, RIVAL, SEARCHED, Finalist
 
@@ -48,7 +48,7 @@ def best_known(stopped: Planned, others: Iterable[tuple[int, ...]], constraints:
     if problem.error_budget is not None:
         return stopped
     plans = [another_plan(stopped, chosen) for chosen in others if allowed.issuperset(chosen)]
-    known = [plan for plan in plans if known_total_s(problem, plan.final) is not None]
+    known = [plan for plan in plans if known_total_s(stopped.costed, plan.final) is not None]
     return min([stopped, *known], key=lambda plan: plan.final.total)
 
 
@@ -132,7 +132,8 @@ def _finalist(searched: Planned, one: Planned, plan_of: Callable[[Planned], Plan
     """Return the finalist, without a name, that is `one`, a plan of the problem of `searched`."""
     problem, chosen = searched.problem, one.final.chosen
     rank = len(chosen), priority_rank(problem, chosen)
-    return Finalist({}, plan_of(one), chosen, rank, may_ship, known_total_s(problem, one.final), reason=reason)
+    total_s, guessed_s = known_total_s(one.costed, one.final), guessed_total_s(problem, one.final)
+    return Finalist({}, plan_of(one), chosen, rank, may_ship, total_s, guessed_s, reason=reason)
 
 
 def _rivals(searched: Planned, constraints: Sequence[Constraint], settings: SearchSettings) -> list[tuple[int, ...]]:

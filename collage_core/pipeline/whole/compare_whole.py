@@ -127,7 +127,7 @@ def _rounds_s(built: Built, finalists: Sequence[Finalist]) -> float:
     """Return about how long the rounds of the plan and of `finalists` take; those far behind sit most of them out."""
     plan_s, all_s = float(built.verify["measured_s"]), ROUNDS * _turn_s(built.verify["measured_s"])
     for one in finalists:
-        seconds = one.total_s or plan_s
+        seconds = one.guessed_s or plan_s
         far = (count for count, share in sorted(FAR.items()) if seconds > (1 + share) * plan_s)
         all_s += next(far, ROUNDS) * _turn_s(seconds)
     return all_s
@@ -153,7 +153,7 @@ class Promise(NamedTuple):
 
 def by_promise(finalists: Sequence[Finalist], plan_s: float) -> Promise:
     """Return finalists beside a plan that takes `plan_s` seconds; of those that promise the same the least sum comes first."""
-    listed = sorted(finalists, key=lambda one: math.inf if one.total_s is None else one.total_s)
+    listed = sorted(finalists, key=lambda one: math.inf if one.guessed_s is None else one.guessed_s)
     baselines = [one for one in listed if BASELINE in one.names.values()]
     targets = [one for one in baselines if any(kind == BASELINE and name != GREEDY for name, kind in one.names.items())]
     near = [one for one in baselines if _is_partitioning(one) or one in targets[:1] or _may_take(one) <= (1 + FAR[3]) * plan_s]
@@ -167,7 +167,7 @@ def _is_partitioning(one: Finalist) -> bool:
 
 def _may_take(one: Finalist) -> float:
     """Return the seconds that a finalist takes at least, by its predicted time and how sure that is."""
-    return math.inf if one.total_s is None else one.total_s - (one.plan.total_interval_s or 0.0)
+    return math.inf if one.guessed_s is None else one.guessed_s - (one.plan.total_interval_s or 0.0)
 
 
 def _room(weight_bytes: int) -> float:

@@ -48,7 +48,8 @@ class Finalist:
         chosen: Its candidates, as indices in the problem.
         rank: Its order among equally fast plans; the least is preferred. It begins with the number of its partitions.
         may_ship: It holds the user's constraints, so it may become the plan.
-        total_s: Its predicted time; None where one of its costs is not known.
+        total_s: Its predicted time; None where one of its costs is not known, or a bound stands for it.
+        guessed_s: The same, with bounds for what was not measured: it says which plans to build first, and is told to nobody.
         folder: Its artifact; None while it is not built.
         verify: As the document's `verify`, once it was compared with the reference.
         reason: Why it was not timed; empty where it was.
@@ -60,6 +61,7 @@ class Finalist:
     rank: tuple[int, int]
     may_ship: bool
     total_s: float | None
+    guessed_s: float | None
     folder: Path | None = None
     verify: dict[str, Any] | None = None
     reason: str = ""

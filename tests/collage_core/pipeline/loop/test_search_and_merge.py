@@ -14,12 +14,14 @@ from collage_core.cost.transition import Transition
 from collage_core.events import Event, Note, SearchProgress
 from collage_core.graph.index_set import IndexSet
 from collage_core.options import Options
+from collage_core.pipeline.loop.cost_table import NOT_MEASURED
 from collage_core.pipeline.loop.search_and_merge import (
     PAUSE_S,
     Planned,
     PlanSearch,
     SearchSettings,
     _Teller,
+    guessed_total_s,
     known_total_s,
     make_problem,
     regret_seconds,
@@ -114,9 +116,19 @@ def test_where_costs_are_unknown_the_order_of_the_targets_decides_and_that_is_sa
 
 def test_a_total_is_known_where_each_cost_in_it_is() -> None:
     planned = searched(problem_of({("a", 0): 1.0, ("a", 1): 2.0, ("b", 2): None}))
-    assert known_total_s(planned.problem, planned.final) is None
+    assert known_total_s(planned.costed, planned.final) is None
+    assert guessed_total_s(planned.problem, planned.final) is None
     planned = searched(problem_of({("a", 0): 1.0, ("a", 1): 2.0, ("b", 2): 0.5}))
-    assert known_total_s(planned.problem, planned.final) == 3.5
+    assert known_total_s(planned.costed, planned.final) == guessed_total_s(planned.problem, planned.final) == 3.5
+
+
+def test_a_bound_in_place_of_a_cost_makes_no_total() -> None:
+    planned = searched(problem_of({("a", 0): 1.0, ("a", 1): 2.0, ("b", 2): 0.5}))
+    planned.costed[2].cost = Cost(0.5, "estimate", reason=NOT_MEASURED)
+    assert known_total_s(planned.costed, planned.final) is None
+    assert guessed_total_s(planned.problem, planned.final) == 3.5
+    planned.costed[2].cost = Cost(0.5, "estimate", reason="its toolchain is described")
+    assert known_total_s(planned.costed, planned.final) == 3.5
 
 
 def test_regrets_come_with_the_plan_only_where_it_is_known_to_be_the_fastest() -> None:

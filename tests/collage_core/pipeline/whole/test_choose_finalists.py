@@ -147,5 +147,9 @@ def test_a_baseline_of_less_cost_is_the_plan_of_a_search_that_was_stopped() -> N
     veto = parse_constraints([{"kind": "veto", "node": "pool", "target": "b"}], best.problem)
     only = another_plan(best, baseline("a", best.problem, best.costed, SearchSettings()).chosen)  # type: ignore[union-attr]
     assert best_known(only, [best.final.chosen], veto) is only, "it does not hold the constraints"
+    guessed = planned(bound=0.1)
+    dear = next(index for index, item in enumerate(guessed.problem.candidates) if len(item.inside) == 3)
+    stopped_there = another_plan(guessed, (dear,))
+    assert best_known(stopped_there, [guessed.final.chosen], ()) is stopped_there, "it rests on a bound"
     limited = replace(stopped, problem=replace(best.problem, error_budget=1))
     assert best_known(limited, [best.final.chosen], ()) is limited

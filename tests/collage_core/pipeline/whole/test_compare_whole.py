@@ -266,7 +266,7 @@ def rival(name: str, total_s: float) -> Finalist:
 def test_the_best_target_and_what_may_be_as_fast_as_the_plan_must_be_compared_and_of_the_others_rivals_come_first() -> None:
     greedy, near, far = finalist("greedy", total_s=11.0), finalist("near", total_s=12.0), finalist("far", total_s=30.0)
     unsure, unknown = finalist("unsure", total_s=14.0), finalist("unknown")
-    unsure.plan, unknown.total_s = unsure.plan.model_copy(update={"total_interval_s": 3.0}), None
+    unsure.plan, unknown.guessed_s = unsure.plan.model_copy(update={"total_interval_s": 3.0}), None
 
     def names(*listed: Finalist) -> list[list[str]]:
         return [[next(iter(one.names)) for one in some] for some in by_promise(listed, 10.0)]

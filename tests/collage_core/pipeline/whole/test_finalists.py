@@ -32,7 +32,7 @@ def finalist(
 ) -> Finalist:
     part = PlacedPartition(id=f"of {name}", target=name, nodes=(0,), names=("n",), ops=("Relu",), cost_s=total_s, source="measured")
     plan = Plan(model=PlannedModel(name="m", hash=""), targets=(), total_s=total_s, partitions=(part,))
-    return Finalist({name: kind}, plan, (), (partitions, rank), may_ship, total_s, reason=reason)
+    return Finalist({name: kind}, plan, (), (partitions, rank), may_ship, total_s, total_s, reason=reason)
 
 
 def rounds(*times: list[float]) -> list[Round]:
