@@ -21,7 +21,7 @@ from ...base.model_folder import folder_given
 from ...base.user_file import open_file
 from ...errors import CollageError
 from ..forms.local_functions import check_size
-from ..scopes import all_nodes
+from ..scopes import all_nodes, inner_graphs
 from .external_data import external_slices, read_slice, tensors_of
 from .external_weights import MOST_BYTES, may_stay, point_to
 from .file_digests import file_digest
@@ -137,12 +137,14 @@ def _check_ending(path: Path) -> None:
 
 def _words(model: ModelProto) -> Iterator[str]:
     """Yield the names in `model`; protobuf gives bytes for a name that is not UTF-8."""
-    graph = model.graph
+    nodes = [*all_nodes(model.graph), *(node for function in model.functions for node in function.node)]
     yield from (entry.domain for entry in model.opset_import)
-    for value in (*graph.input, *graph.output):
-        yield value.name
-        yield from (dim.dim_param for dim in value.type.tensor_type.shape.dim)
+    yield from (name for function in model.functions for name in (*function.input, *function.output))
+    for graph in (model.graph, *(inner for node in nodes for inner in inner_graphs(node))):
+        for value in (*graph.input, *graph.output):
+            yield value.name
+            yield from (dim.dim_param for dim in value.type.tensor_type.shape.dim)
     yield from (tensor.name for tensor in tensors_of(model))
-    for node in (*all_nodes(graph), *(node for function in model.functions for node in function.node)):
+    for node in nodes:
         yield from (node.name, node.op_type, node.domain, *node.input, *node.output)
         yield from (attribute.name for attribute in node.attribute)
