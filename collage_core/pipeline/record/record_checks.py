@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+_NODE = {"name": str, "op": str, "kind": str}
 _CANDIDATE = {"id": str, "target": str, "label": str, "rule": str}
 _MORE_OF_CANDIDATE = {"kind": str, "depth": int, "exits": int, "times": int, "deferred": bool}
 _REJECTION = {"target": str, "stage": str, "reason": str}
@@ -29,7 +30,10 @@ def check_record(data: Mapping[str, Any]) -> None:
     Raises:
         ValueError, KeyError: a field is missing, or is something else than it must be.
     """
-    count = len(_is(data["graph"], dict, "graph")["nodes"])
+    nodes = _is(_is(data["graph"], dict, "graph")["nodes"], list, "graph.nodes")
+    for index, node in enumerate(nodes):
+        _fields(node, _NODE, f"graph.nodes[{index}]")
+    count = len(nodes)
     _fields(data, {"created": str, "machine": str, "document": dict, "regret_s": dict}, "the run")
     _fields(data, {"rules": dict}, "the run", are_needed=False)
     for index, item in enumerate(_is(data["candidates"], list, "candidates")):

@@ -199,7 +199,7 @@ class Manifest:
             loaded.add(SAMPLE)
         for name in sorted({*loaded, *self.files}):
             path = folder / name
-            if not _is_inside(folder, path):
+            if not is_inside(folder, path):
                 raise damaged(folder, f"it lists a file outside itself, {name!r}")
             if name not in self.files:
                 raise damaged(folder, f"{name!r} is loaded, and {NAME!r} does not list it")
@@ -209,7 +209,7 @@ class Manifest:
                 raise damaged(folder, f"{name!r} is not the file that was written")
 
 
-def _is_inside(folder: Path, path: Path) -> bool:
+def is_inside(folder: Path, path: Path) -> bool:
     """Return whether `path`, with its links followed, lies in `folder`."""
     try:
         return path.resolve().is_relative_to(folder.resolve())

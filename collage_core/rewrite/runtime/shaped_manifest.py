@@ -15,7 +15,7 @@ from typing import Any
 from ...base.user_file import read_text
 from ...errors import CollageError
 from ...graph.dataflow_graph import Tensor
-from .manifest import NAME, REBUILD, WEIGHTS, Manifest, PartitionEntry, damaged, fingerprint, read_manifest
+from .manifest import NAME, REBUILD, WEIGHTS, Manifest, PartitionEntry, damaged, fingerprint, is_inside, read_manifest
 
 SCHEMA = 1
 KIND = "collage-artifact-by-shape"
@@ -163,7 +163,7 @@ class ShapedManifest:
             wanted.append(WEIGHTS)
         for name in wanted:
             path = folder / name
-            if not path.resolve().is_relative_to(folder.resolve()):
+            if not is_inside(folder, path):
                 raise damaged(folder, f"it lists a file outside itself, {name!r}")
             if not os.path.isfile(path):
                 raise damaged(folder, f"{name!r} is missing")

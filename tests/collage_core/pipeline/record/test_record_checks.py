@@ -32,6 +32,7 @@ def written(folder: Path, data: Any) -> Path:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
+        (lambda run: run["graph"]["nodes"][0].update(op={}), "graph.nodes[0].op is a dict"),
         (lambda run: run["candidates"][0].update(label=7), "candidates[0].label is a int"),
         (lambda run: run["candidates"][1].pop("rule"), "candidates[1].rule is missing"),
         (lambda run: run["candidates"][0].update(nodes=[10**30]), "candidates[0].nodes names a node that there is not"),
