@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from onnx import AttributeProto, GraphProto, NodeProto
+from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto
 
 
 def inner_graphs(node: NodeProto) -> Iterator[GraphProto]:
@@ -34,8 +34,8 @@ def read_by(node: NodeProto) -> list[str]:
     return own + [name for name in captured(node) if name not in own]
 
 
-def all_nodes(graph: GraphProto) -> Iterator[NodeProto]:
-    """Yield the nodes of `graph` and of its inner graphs."""
+def all_nodes(graph: GraphProto | FunctionProto) -> Iterator[NodeProto]:
+    """Yield the nodes of `graph`, or of a function, and of its inner graphs."""
     for node in graph.node:
         yield node
         for inner in inner_graphs(node):

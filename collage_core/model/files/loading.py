@@ -137,7 +137,7 @@ def _check_ending(path: Path) -> None:
 
 def _words(model: ModelProto) -> Iterator[str]:
     """Yield the names in `model`; protobuf gives bytes for a name that is not UTF-8."""
-    nodes = [*all_nodes(model.graph), *(node for function in model.functions for node in function.node)]
+    nodes = [node for owner in (model.graph, *model.functions) for node in all_nodes(owner)]
     yield from (entry.domain for entry in model.opset_import)
     yield from (name for function in model.functions for name in (*function.input, *function.output))
     for graph in (model.graph, *(inner for node in nodes for inner in inner_graphs(node))):

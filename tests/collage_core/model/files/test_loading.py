@@ -320,3 +320,19 @@ def test_a_locale_that_is_missing_is_named_with_the_node_that_needs_it() -> None
     error = refused(model, said)
     assert error.message.startswith("node 'norm' compares text by the rules of the locale 'en_US.UTF-8'")
     assert "`locale-gen en_US.UTF-8`" in error.hint
+
+
+@pytest.mark.parametrize("is_function", [False, True])
+@pytest.mark.parametrize("spoilt", [b"body's output", b"node of the body"])
+def test_a_name_in_a_body_that_is_not_text(tmp_path, is_function, spoilt):
+    helper = onnx.helper
+    made = helper.make_node("Constant", [], ["body's output"], "node of the body", value_float=1.0)
+    branch = helper.make_graph([made], "branch", [], [helper.make_tensor_value_info("body's output", TensorProto.FLOAT, [])])
+    choice = helper.make_node("If", ["go"], ["y"], then_branch=branch, else_branch=branch)
+    call = helper.make_node("Choose", ["go"], ["y"], domain="own") if is_function else choice
+    function = helper.make_function("own", "Choose", ["go"], ["y"], [choice], [helper.make_opsetid("", 21)])
+    go, y = (helper.make_tensor_value_info(name, kind, []) for name, kind in (("go", TensorProto.BOOL), ("y", TensorProto.FLOAT)))
+    imports = [helper.make_opsetid("", 21), helper.make_opsetid("own", 1)]
+    model = helper.make_model(helper.make_graph([call], "g", [go], [y]), opset_imports=imports, functions=[function] if is_function else [])
+    error = of_bytes(tmp_path, model.SerializeToString().replace(spoilt, b"\xe2" + spoilt[1:]))
+    assert error.message.endswith("is damaged: a name in it is not text")
