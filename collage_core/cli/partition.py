@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 @click.option("--tune", metavar="TIME", help=TUNE_HELP)
 @click.option("--time-limit", type=float, help="Seconds after which a search returns its best plan.")
 @click.option("--dry-run", is_flag=True, help="Say what would be measured, and about how long it takes; measure nothing.")
-@click.option("--save-problem", type=click.Path(path_type=Path), help="Write the search problem to this file.")
+@click.option("--save-problem", type=click.Path(path_type=Path), help="Write the search problem, constraints included, to this file.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the plan, the run and the artifact.")
 @click.option("--form", type=click.Choice(FORMS), default="module", show_default=True, help=FORM_HELP)
 @watched
@@ -74,7 +74,7 @@ def partition(model: str, as_json: bool, save_problem: Path | None, dry_run: boo
         record = partition_regions(model, options_of(given), progress)
         verified = {} if form == "module" else _build_in_form(record, model, form, given, progress)
     if save_problem is not None:
-        write_json(save_problem, record.problem.to_json())
+        write_json(save_problem, record.problem_json())
     if as_json:
         print_json({**region_document(record), **({"artifacts": verified} if verified else {})})
         return

@@ -156,6 +156,10 @@ class RunRecord:
         """
         return read_record(record_path(path))
 
+    def problem_json(self) -> dict[str, Any]:
+        """Return the problem of the run with its constraints, as `collage search` reads it."""
+        return {**self.problem.to_json(), "constraints": [dict(item) for item in self.plan.constraints]}
+
     @cached_property
     def _by_node(self) -> dict[int, list[CostedCandidate]]:
         made: dict[int, list[CostedCandidate]] = {}
