@@ -12,6 +12,7 @@ from typing import Any
 
 from ..base.counted import counted
 from ..pipeline.inside.node_times import CANDIDATES, COST, PROFILER
+from ..pipeline.record.known_regret import KnownRegret
 from ..pipeline.record.record import RunRecord
 from ..pipeline.whole.differences import region_text
 from ..what_if.explanation import explain
@@ -117,8 +118,7 @@ def show_explanation(document: dict[str, Any]) -> None:
         say(f"{item['name']} ({item['op']}), node {item['node']}")
         for row in item["candidates"]:
             mark = "*" if row["chosen"] else " "
-            bound = "≥ " if row["regret_s"] is None else ""
-            regret = "" if row["regret_at_least_s"] is None else f"  regret {bound}{duration(row['regret_at_least_s'])}"
+            regret = "" if row["regret_at_least_s"] is None else f"  regret {KnownRegret.of_row(row).text(duration)}"
             label = row["label"] + {"estimate": " (an estimate)", "typed": " (typed in)"}.get(row["cost"]["source"], "")
             below = f", enters below {duration(row['enters_below_s'])}" if row["enters_below_s"] else ""
             say(f" {mark} {row['target']:<14} {duration(row['cost']['seconds']):>10}  {label}  [{row['id']}]{regret}{below}")

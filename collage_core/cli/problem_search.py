@@ -80,6 +80,7 @@ def solve_file(path: Path, request: SearchRequest) -> dict[str, Any]:
         "plan": None,
         "measures": None,
         "regret": [],
+        "regret_at_least": [],
         "regret_at_most": [],
         "regret_exact": None,
         "plans": [],
@@ -108,7 +109,9 @@ def _solve_into(document: dict[str, Any], problem: SearchProblem, constraints: S
     if request.regret:
         reference = best if best.optimal or request.time_limit_s else solve(problem, constraints)
         values = regret_intervals(problem, constraints, reference, run)
-        document["regret"] = [None if value is None else value.low / FEMTOSECONDS for value in values]
+        document["regret_at_least"] = lows = [None if value is None else value.low / FEMTOSECONDS for value in values]
+        is_unknown = [value is not None and value.rests_on_unknown for value in values]
+        document["regret"] = [None if unknown else low for low, unknown in zip(lows, is_unknown, strict=True)]
         document["regret_at_most"] = [None if value is None or value.high is None else value.high / FEMTOSECONDS for value in values]
         document["regret_exact"] = all(value is None or value.is_exact for value in values)
     if request.best:

@@ -9,30 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ..base.milliseconds import milliseconds
+from ..pipeline.record.known_regret import KnownRegret
 from ..pipeline.record.record import RunRecord
 from ..rules.spec import HOST_TARGET
 
-
-@dataclass(frozen=True)
-class NodeRegret:
-    """How much more the best plan costs in which a target takes a node.
-
-    Attributes:
-        seconds: The regret, or a lower bound of it; None where no plan gives the node to the target.
-        is_exact: False where it is a bound.
-    """
-
-    seconds: float | None
-    is_exact: bool = True
-
-    @property
-    def text(self) -> str:
-        """The regret in words."""
-        return "in no plan" if self.seconds is None else f"{'' if self.is_exact else '≥ '}{milliseconds(self.seconds)}"
-
-
-Regrets = Mapping[str, NodeRegret]
-"""By target."""
+Regrets = Mapping[str, KnownRegret]
+"""Target → the least regret of the candidates on it that hold a node."""
 
 
 @dataclass(frozen=True)
@@ -78,11 +60,9 @@ def regrets_by_node(record: RunRecord, *, bounds: bool = True) -> dict[int, Regr
     Args:
         bounds: Lower bounds stand where the regret is not known; on a large problem they take seconds.
     """
-    known: dict[str, NodeRegret] = {id: NodeRegret(regret) for id, regret in record.known_regrets().items()}
-    if bounds and len(known) < len(record.problem.candidates):
-        known = {id: NodeRegret(low, is_exact=False) for id, low in record.regret_bounds().items()} | known
+    known = record.known_regrets(bounds=bounds)
     own = {node: part.target for part in record.plan.partitions for node in part.nodes}
-    least: dict[int, dict[str, NodeRegret]] = {}
+    least: dict[int, dict[str, KnownRegret]] = {}
     for candidate in record.problem.candidates:
         if candidate.target == HOST_TARGET or candidate.id not in known:
             continue
@@ -95,8 +75,9 @@ def regrets_by_node(record: RunRecord, *, bounds: bool = True) -> dict[int, Regr
 
 def regret_texts(record: RunRecord) -> dict[int, dict[str, str]]:
     """Return the regrets of each node in words, by target."""
-    return {node: {target: one.text for target, one in found.items()} for node, found in regrets_by_node(record).items()}
+    return {node: {target: one.text(milliseconds) for target, one in found.items()} for node, found in regrets_by_node(record).items()}
 
 
-def _order(regret: NodeRegret) -> tuple[bool, float, bool]:
-    return regret.seconds is None, regret.seconds or 0.0, not regret.is_exact
+def _order(regret: KnownRegret) -> tuple[bool, bool, float, bool]:
+    """The best plan that gives a node to a target has only known costs wherever such a plan exists: unknown costs come last."""
+    return regret.at_least_s is None, regret.rests_on_unknown, regret.at_least_s or 0.0, not regret.is_exact

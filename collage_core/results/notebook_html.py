@@ -15,6 +15,7 @@ from ..base.counted import counted
 from ..base.milliseconds import milliseconds
 from ..drawings.layers import nodes_svg, partitions_svg
 from ..errors import printable, shortened
+from ..pipeline.record.known_regret import KnownRegret
 from ..pipeline.record.record import RunRecord
 from ..pipeline.whole.finalists import decision_text, measured_beside
 from ..rewrite.export.dot import colour_of
@@ -90,8 +91,8 @@ def _partition(number: int, part: PlacedPartition, regrets: Mapping[int, Regrets
     least: dict[str, float] = {}
     for node in part.nodes:
         for target, regret in regrets.get(node, {}).items():
-            if regret.seconds is not None:
-                least[target] = min(least.get(target, regret.seconds), regret.seconds)
+            if regret.exact_s is not None:
+                least[target] = min(least.get(target, regret.exact_s), regret.exact_s)
     elsewhere = ", ".join(f"{target} {_ms(seconds)}" for target, seconds in sorted(least.items(), key=lambda item: item[1]))
     names = f"<details><summary>{len(part.nodes)}</summary>{_text(', '.join(part.names))}</details>"
     colour = f'<span style="color:{colour_of(part.target)}">■</span> '
@@ -100,8 +101,7 @@ def _partition(number: int, part: PlacedPartition, regrets: Mapping[int, Regrets
 
 
 def _candidate(row: Mapping[str, Any]) -> Sequence[str]:
-    exact, least = row["regret_s"], row["regret_at_least_s"]
-    regret = _ms(exact) if exact is not None else "in no plan" if least is None else f"≥ {_ms(least)}"
+    regret = KnownRegret.of_row(row).text(_ms)
     below = _ms(row["enters_below_s"]) if row["enters_below_s"] else ""
     chosen = "✓" if row["chosen"] else ""
     return [chosen, _text(row["target"]), _text(row["label"]), str(len(row["nodes"])), _ms(row["cost"]["seconds"]), regret, below]

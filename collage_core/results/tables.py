@@ -9,12 +9,12 @@ import csv
 import io
 from collections.abc import Iterable, Sequence
 
+from ..pipeline.record.known_regret import IN_NO_PLAN
 from ..pipeline.record.record import RunRecord
-from .node_rows import NodeRegret, node_rows
+from .node_rows import node_rows
 
 Cell = str | int | float | None
 
-_NONE = NodeRegret(None)
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 NODE_COLUMNS = ("node", "name", "operator", "target", "partition", "partition_id", "cost_s", "source", "kernel_s")
 PARTITION_COLUMNS = (
@@ -34,8 +34,8 @@ def node_table(record: RunRecord) -> tuple[list[str], list[list[Cell]]]:
     lines: list[list[Cell]] = []
     for row in rows:
         known: list[Cell] = [row.node, row.name, row.op, row.target, row.partition, row.partition_id, row.cost_s, row.source, row.kernel_s]
-        found = [row.regrets.get(target, _NONE) for target in targets]
-        lines.append([*known, *(cell for one in found for cell in (one.seconds if one.is_exact else None, one.seconds))])
+        found = [row.regrets.get(target, IN_NO_PLAN) for target in targets]
+        lines.append([*known, *(cell for one in found for cell in (one.exact_s, one.at_least_s))])
     return [*NODE_COLUMNS, *(f"{word}_{target}" for target in targets for word in ("regret_s", "regret_at_least_s"))], lines
 
 

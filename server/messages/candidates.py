@@ -36,8 +36,9 @@ class NodeCandidate:
         times: How many candidates of the target are this computation.
         estimate_basis: The basis of the cost, for a target that is only described.
         chosen: It is in the plan.
-        regret_s: Least total of a plan that holds it, less the least total; None where not known or in no plan.
-        regret_at_least_s: A proven lower bound of it, where it takes too long to know it exactly; else the same.
+        regret_s: Least total of a plan that holds it, less the least total, never below 0; None where not known or in no plan.
+        regret_at_least_s: A proven lower bound of it, where it is not known exactly; else the same.
+        rests_on_unknown: It is not known exactly since a cost in one of the two plans is unknown; else since it takes too long.
         over_budget: Why the plan's errors leave no room for its own; empty where they do, or it computes in the model's precision.
     """
 
@@ -52,6 +53,7 @@ class NodeCandidate:
     chosen: bool
     regret_s: float | None
     regret_at_least_s: float | None
+    rests_on_unknown: bool = False
     over_budget: str = ""
 
 
@@ -127,6 +129,7 @@ class CandidateRegret:
     id: str
     regret_s: float | None
     regret_at_least_s: float | None
+    rests_on_unknown: bool
     in_no_plan: bool
 
 

@@ -153,9 +153,10 @@ class FakeEngine(Engine[FakeRecord]):
     def node_candidates(self, record: FakeRecord, node: int) -> Json:
         cost = {"seconds": float("nan"), "source": "measured"}
         row = {"id": "c0", "target": "fast", "label": "Conv+Relu", "nodes": [0, 1], "rule": "fast.host", "cost": cost}
-        found = {"times": 2, "estimate_basis": None, "chosen": True, "regret_s": 0.0, "regret_at_least_s": 0.0}
+        found = {"times": 2, "estimate_basis": None, "chosen": True, "regret_s": 0.0, "regret_at_least_s": 0.0, "rests_on_unknown": False}
         bounded = {**row, "id": "c9", "target": "other", "label": "Relu", "nodes": [1], "cost": {**COST, "seconds": 0.02}}
         least = {"times": 1, "estimate_basis": None, "chosen": False, "over_budget": "", "regret_s": None, "regret_at_least_s": 0.0}
+        least |= {"rests_on_unknown": False}
         return {"node": node, "candidates": [{**row, **found}, {**bounded, **least}], "rejections": []}
 
     def candidate_table(self, record: FakeRecord) -> Json:
@@ -164,7 +165,8 @@ class FakeEngine(Engine[FakeRecord]):
     def regrets(self, record: FakeRecord, candidates: Sequence[str]) -> list[Json]:
         known = {"c0": (None, 0.25), "c9": (0.003, 0.003)}
         shown = [(name, *known[name]) for name in candidates if name in known]
-        return [{"id": name, "regret_s": exact, "regret_at_least_s": least, "in_no_plan": False} for name, exact, least in shown]
+        flags = {"rests_on_unknown": False, "in_no_plan": False}
+        return [{"id": name, "regret_s": exact, "regret_at_least_s": least, **flags} for name, exact, least in shown]
 
     def estimates(self, record: FakeRecord) -> Json:
         return {"machine": "the fake machine", "reason": "none", "seconds": {}}

@@ -336,17 +336,17 @@ def known_total_s(costed: Sequence[CostedCandidate], result: SearchResult) -> fl
 
 
 def regret_seconds(planned: Planned, constraints: Sequence[Constraint]) -> dict[str, float | None]:
-    """Candidate id → regret in seconds, None for one that is in no plan.
+    """Return candidate id → regret in seconds, None for one that is in no plan.
 
-    Empty where that would take long, where the plan is not the fastest, or not known to be, and where errors count: then regrets
-    are asked for one by one.
+    Empty where that would take long, where the plan is not the fastest, or not known to be, where a cost is unknown, and where errors
+    count: then regrets are asked for one by one.
     """
     if not planned.final.optimal or planned.final.total > planned.final.lower_bound or planned.problem.counts_errors:
         return {}
     values = regrets_within(planned.problem, constraints, planned.final, MOST_REGRET_EDGES)
-    if values is None:
+    if values is None or any(value is not None and not value.is_exact for value in values):
         return {}
     return {
-        candidate.id: None if value is None else value / FEMTOSECONDS
+        candidate.id: None if value is None else value.low / FEMTOSECONDS
         for candidate, value in zip(planned.problem.candidates, values, strict=True)
     }

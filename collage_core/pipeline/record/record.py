@@ -32,11 +32,12 @@ from ...rules.candidate import CandidatePartition
 from ...search.alternatives.regret import Regret, Regrets, regrets_within
 from ...search.constraints.constraints import Constraint, parse_constraints
 from ...search.plan_properties import plan_total
-from ...search.problem import BILLION, FEMTOSECONDS, FlowTensor, SearchCandidate, SearchProblem, billionths, femtoseconds, problem_from_json
+from ...search.problem import BILLION, FlowTensor, SearchCandidate, SearchProblem, billionths, femtoseconds, problem_from_json
 from ...search.searcher import SearchResult, SearchRun
 from ...search.solve import solve
 from ...toolchains.described import parse_description
 from ..inside.node_times import PartitionTimes, read_times, times_of_plan
+from .known_regret import KnownRegret
 from .record_checks import check_record
 
 SCHEMA = 1
@@ -121,7 +122,8 @@ class RunRecord:
         rejected: A sample of the rules' rejections, as `Rejection.to_json`.
         problem: The problem that was searched: the usable candidates, by id.
         plan: The plan.
-        regret_s: Candidate id → regret in seconds; None if it is in no plan; one that is absent is computed when asked for.
+        regret_s: Candidate id → regret in seconds; None if it is in no plan; one that is absent is computed when asked for. Empty
+            where a cost is unknown.
         created: ISO time.
         machine: The machine that measured the costs.
         rules: Target → what each of its rules gave and rejected (`rule_report.make_report`); empty in a run of an older version.
@@ -211,49 +213,39 @@ class RunRecord:
         return Regrets(self.problem, self._constraints, self._best.chosen, self._best.total, least)
 
     @cached_property
-    def _all_regrets(self) -> list[int | None] | None:
-        """The exact regrets of all candidates; None where a sweep would take too long, or the best plan is not known."""
+    def _all_regrets(self) -> list[Regret | None] | None:
+        """The regrets of all candidates; None where a sweep would take too long, or the best plan is not known."""
         return regrets_within(self.problem, self._constraints, self._best, REGRET_EDGES) if self._best.optimal else None
 
-    def _regret_of(self, index: int) -> tuple[float | None, float | None, bool]:
-        """Return the regret of a candidate of the problem in seconds, its lower bound, and whether it is in no plan.
-
-        The regret is None where only the bound is known. The answer is the same whenever, and beside whatever else, it is asked for.
-        """
+    def _regret_of(self, index: int) -> KnownRegret:
+        """Return the regret of a candidate of the problem: the same whenever, and beside whatever else, it is asked for."""
         name = self.problem.candidates[index].id
         if name in self.regret_s:
-            return self.regret_s[name], self.regret_s[name], self.regret_s[name] is None
-        if self._all_regrets is not None:
-            value = self._all_regrets[index]
-            found = None if value is None else Regret(value, value)
-        else:
-            [found] = self._regrets.alone([index])
-        if found is None:
-            return None, None, True
-        least = found.low / FEMTOSECONDS
-        return (least if found.is_exact else None), least, False
+            return KnownRegret(self.regret_s[name])
+        return KnownRegret.of(self._regrets.alone([index])[0] if self._all_regrets is None else self._all_regrets[index])
 
     def regrets_of(self, wanted: Collection[str]) -> list[dict[str, Any]]:
         """The regrets of the usable ones among some candidates, by id (server's `CandidateRegret`)."""
         rows = []
         for index, item in enumerate(self.problem.candidates):
             if item.id in wanted:
-                exact, at_least, is_none = self._regret_of(index)
-                rows.append({"id": item.id, "regret_s": exact, "regret_at_least_s": at_least, "in_no_plan": is_none})
+                regret = self._regret_of(index)
+                rows.append({"id": item.id, **regret.to_json(), "in_no_plan": regret.at_least_s is None})
         return rows
 
-    def known_regrets(self) -> dict[str, float | None]:
-        """Return the exact regrets that came with the plan, or that one sweep gives: candidate id → seconds, None if it is in no plan.
+    def known_regrets(self, *, bounds: bool) -> dict[str, KnownRegret]:
+        """Return the regrets that came with the plan, or that sweeps give, by the candidate's id.
 
-        On a large problem the others would need a search each; they are left out.
+        On a large problem the others would need a search each. They are left out; with `bounds`, which may take seconds, the bounds of
+        the dual prices stand in their place.
         """
-        if self._all_regrets is None:
-            return dict(self.regret_s)
-        return {one.id: self._regret_of(index)[0] for index, one in enumerate(self.problem.candidates)}
-
-    def regret_bounds(self) -> dict[str, float]:
-        """Return lower bounds of regrets that need no search: candidate id → seconds; those that are in no plan are left out."""
-        return {self.problem.candidates[index].id: low / FEMTOSECONDS for index, low in self._regrets.bounds().items()}
+        if self._all_regrets is not None:
+            return {item.id: self._regret_of(index) for index, item in enumerate(self.problem.candidates)}
+        known = {name: KnownRegret(seconds) for name, seconds in self.regret_s.items()}
+        if bounds and len(known) < len(self.problem.candidates):
+            bound_of = self._regrets.bounds()
+            known = {self.problem.candidates[index].id: KnownRegret.of(bound) for index, bound in bound_of.items()} | known
+        return known
 
     def node_candidates(self, node: int) -> dict[str, Any]:
         """The candidates that hold `node`, and the rejections that show it (server's `NodeCandidates`).
@@ -270,7 +262,6 @@ class RunRecord:
                     {"target": costed.target, "nodes": data["nodes"], "stage": costed.cost.stage, "reason": costed.cost.reason}
                 )
                 continue
-            exact, at_least, _ = self._regret_of(index_of[costed.id])
             rows.append(
                 {
                     **{key: data[key] for key in ("id", "target", "label", "nodes", "rule")},
@@ -279,8 +270,7 @@ class RunRecord:
                     "estimate_basis": self._estimate_basis(costed),
                     "chosen": costed.id in chosen,
                     "over_budget": self._over_budget(costed),
-                    "regret_s": exact,
-                    "regret_at_least_s": at_least,
+                    **self._regret_of(index_of[costed.id]).to_json(),
                 }
             )
         rows.sort(key=_why_order)
@@ -333,7 +323,7 @@ def _why_order(row: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return the key by which candidates of a node are listed; the page orders them in the same way (`why.ts`)."""
     exact, least = row["regret_s"], row["regret_at_least_s"]
     cost_s = row["cost"]["seconds"]
-    known = (cost_s is None, exact is None, least is None)
+    known = (cost_s is None, exact is None, least is None, row["rests_on_unknown"])
     return (not row["chosen"], *known, least or 0.0, len(row["nodes"]), cost_s or 0.0, row["id"])
 
 
@@ -422,14 +412,16 @@ def _from_json(data: dict[str, Any]) -> RunRecord:
     for item in data["candidates"]:
         cost = Cost.from_json(item.pop("cost"))
         candidates.append(CostedCandidate(RecordedCandidate(item), cost))
+    problem = problem_from_json(data["problem"])
     return RunRecord(
         document=data["document"],
         graph=DataflowGraph.from_json(data["graph"]),
         candidates=candidates,
         rejected=data["rejected"],
-        problem=problem_from_json(data["problem"]),
+        problem=problem,
         plan=plan_from_json(data["plan"]),
-        regret_s=data["regret_s"],
+        # Earlier versions took an unknown cost for 0 in a regret: without an entry it is computed when asked for.
+        regret_s={} if any(candidate.is_unknown for candidate in problem.candidates) else data["regret_s"],
         created=data["created"],
         machine=data["machine"],
         rules=data.get("rules", {}),

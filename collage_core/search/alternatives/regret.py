@@ -4,12 +4,16 @@ A sweep forward over all states gives the least weight to each state, a sweep ba
 with a candidate is the lightest path over one of its moves. That is exact. When that plan has a cycle between its partitions, or
 when there are too many states for a sweep, the candidate gets a search of its own. When time runs out, its regret is an interval:
 dual prices bound the plans with a candidate from below, and every plan that was met bounds those of its candidates from above.
+
+An unknown cost is not 0. Plans are compared by their nodes of unknown cost first, so the best plan with a candidate has only known
+costs wherever such a plan exists: the exact regrets come from the candidates of known cost alone. Every other candidate has
+no exact regret. The same problem with each unknown cost set to 0, the least that it can be, bounds it from below.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
@@ -42,11 +46,13 @@ LEAST_STATES = 16
 class Regret:
     """Femtoseconds by which the best plan with a candidate is above the best plan: at least `low`, at most `high`.
 
-    `high` is None when no such plan is known.
+    `high` is None when no such plan is known, and when the best plan with the candidate, or the best plan itself, rests on an unknown
+    cost, which `rests_on_unknown` tells; `low` is what is proven all the same, at least 0.
     """
 
     low: int
     high: int | None
+    rests_on_unknown: bool = False
 
     @property
     def is_exact(self) -> bool:
@@ -58,47 +64,98 @@ def regret_intervals(
 ) -> list[Regret | None]:
     """Return the regret of every candidate; None for one that is in no plan that holds the constraints.
 
-    A regret is exact, unless `best` is not proven to be a best plan, or `run` is stopped before it is known exactly.
+    A regret is exact, unless it rests on an unknown cost, `best` is not proven to be a best plan, or `run` is stopped before.
     """
-    values = regrets_within(problem, constraints, best, MOST_EDGES, run) if best.optimal else None
-    if values is not None:
-        return [None if value is None else Regret(value, value) for value in values]
-    least = best.total if best.optimal else best.lower_bound
-    return Regrets(problem, constraints, best.chosen, best.total, least).of(range(len(problem.candidates)), run)
+    regrets = regrets_within(problem, constraints, best, MOST_EDGES, run) if best.optimal else None
+    if regrets is None:
+        least = best.total if best.optimal else best.lower_bound
+        return Regrets(problem, constraints, best.chosen, best.total, least).of(range(len(problem.candidates)), run)
+    if any(regret is not None and regret.rests_on_unknown for regret in regrets):
+        floors = _least_totals(_optimistic(problem), allowed_indices(problem, constraints), {}, MOST_EDGES, run)
+        if floors is not None:
+            for index, regret in enumerate(regrets):
+                if regret is not None and regret.rests_on_unknown:
+                    regrets[index] = _unknown_regret(problem, best.chosen, best.total, floors[index]) if index in floors else None
+    return regrets
 
 
 def regrets_within(
     problem: SearchProblem, constraints: Sequence[Constraint], best: SearchResult, most_edges: int, run: SearchRun = QUIET
-) -> list[int | None] | None:
-    """Return the exact regret of every candidate in femtoseconds; None for one that is in no plan that holds the constraints.
+) -> list[Regret | None] | None:
+    """Return the regret of every candidate, exact unless it rests on an unknown cost; None for one that is in no plan.
 
-    The whole is None when the sweep would meet more than `most_edges` edges, or when it was stopped.
+    The whole is None when the sweep would meet more than `most_edges` edges, or when it was stopped. A sweep over candidates of
+    unknown cost would be the longest of all, so dual prices alone bound the regrets that rest on one.
 
     Args:
         best: A plan that is proven to be a best one.
     """
     usable = allowed_indices(problem, constraints)
+    known = _of_known_cost(problem, usable)
+    regrets: list[Regret | None] = [None] * len(problem.candidates)
+    if len(known) < len(usable):
+        cover = Cover(_optimistic(problem), usable)
+        for index, weight in cover.least_weights():
+            regrets[index] = _unknown_regret(problem, best.chosen, best.total, cover.weights.total((cover.bound or 0) + weight))
+    if not _rests_on_unknown(problem, best.chosen):
+        totals = _least_totals(problem, known, dict.fromkeys(best.chosen, best.total), most_edges, run)
+        if totals is None:
+            return None
+        for index, total in totals.items():
+            regrets[index] = Regret(total - best.total, total - best.total)
+    return regrets
+
+
+def _of_known_cost(problem: SearchProblem, usable: Sequence[int]) -> list[int]:
+    return [index for index in usable if not problem.candidates[index].is_unknown]
+
+
+def _rests_on_unknown(problem: SearchProblem, chosen: Sequence[int]) -> bool:
+    return any(problem.candidates[index].is_unknown for index in chosen)
+
+
+def _optimistic(problem: SearchProblem) -> SearchProblem:
+    """Return the problem in which every unknown cost is 0: none of its plans is dearer than the same plan with the true costs."""
+    return problem.with_candidates([replace(item, cost=0) if item.is_unknown else item for item in problem.candidates])
+
+
+def _unknown_regret(problem: SearchProblem, chosen: Sequence[int], total: int, floor: int) -> Regret:
+    """Return what is proven of a regret that rests on an unknown cost, where no plan of the candidate takes less than `floor`.
+
+    Nothing is where the plan `chosen` itself rests on an unknown cost: it may take any time more than its `total`.
+    """
+    return Regret(0 if _rests_on_unknown(problem, chosen) else max(0, floor - total), None, rests_on_unknown=True)
+
+
+def _least_totals(
+    problem: SearchProblem, usable: Sequence[int], known: Mapping[int, int], most_edges: int, run: SearchRun
+) -> dict[int, int] | None:
+    """Return candidate → femtoseconds of the best plan over `usable` with it, for each that is in one; all costs are known.
+
+    None when a sweep would meet more than `most_edges` edges, or when it was stopped.
+
+    Args:
+        known: The candidates whose total is known already.
+    """
     cover = Cover(problem, usable)
     sweep = _Sweep(cover, most_edges, run)
     if not sweep.is_complete:
         return None
     loops = _Loops(problem, sweep, may_loop(problem, usable))
     forced_search: ForcedCandidateSearch | None = None
-    regrets: list[int | None] = [None] * len(problem.candidates)
+    totals = dict(known)
     for index in usable:
-        if index in best.chosen:
-            regrets[index] = 0
-            continue
         weight = sweep.weight(index)
-        if weight is None:
+        if index in totals or weight is None:
             continue
         if loops.in_plan_with(index):
             forced_search = forced_search or ForcedCandidateSearch(problem, usable)
             forced = forced_search.plan_with(index, run)
-            regrets[index] = forced.total - best.total if forced.is_feasible else None
+            if forced.is_feasible:
+                totals[index] = forced.total
         else:
-            regrets[index] = cover.weights.total((cover.bound or 0) + weight) - best.total
-    return regrets
+            totals[index] = cover.weights.total((cover.bound or 0) + weight)
+    return totals
 
 
 class Regrets:
@@ -107,19 +164,25 @@ class Regrets:
     Args:
         chosen: Indices of the candidates of the best known plan.
         total: Femtoseconds of that plan.
-        least: Lower bound of all plans; equal to `total` when that plan is proven best, else every regret is an interval.
+        least: Lower bound of all plans of known costs; equal to `total` when that plan is proven best, else every regret is an interval.
     """
 
     def __init__(self, problem: SearchProblem, constraints: Sequence[Constraint], chosen: Sequence[int], total: int, least: int):
+        self._problem = problem
+        self._chosen = chosen
         self._total = total
         self._least = least
-        self._forced_search = ForcedCandidateSearch(problem, allowed_indices(problem, constraints))
-        cover = Cover(problem, self._forced_search.usable)
+        self._usable = allowed_indices(problem, constraints)
+        self._has_unknown = _rests_on_unknown(problem, self._usable)
+        is_unknown = _rests_on_unknown(problem, chosen)
         self._known: dict[int, Regret | None] = {}
         self._searched: set[int] = set()
+        cover = Cover(_optimistic(problem) if self._has_unknown else problem, self._usable)
         for index, weight in cover.least_weights():
-            self._known[index] = Regret(max(0, cover.weights.total((cover.bound or 0) + weight) - total), None)
-        self._learn(chosen, total - least)
+            known = _unknown_regret(problem, chosen, total, cover.weights.total((cover.bound or 0) + weight))
+            self._known[index] = known if is_unknown or problem.candidates[index].is_unknown else Regret(known.low, None)
+        if not is_unknown:
+            self._learn(chosen, total - least)
         self._first = dict(self._known)
         self._alone: dict[int, Regret | None] = {}
 
@@ -133,7 +196,9 @@ class Regrets:
             if run.should_stop():
                 break
             if self._is_open(index):
-                self._search(index, run)
+                self._known[index], is_over = self._by_search(index, self._known[index], run, is_alone=False)
+                if is_over:
+                    self._searched.add(index)
         return [self._known.get(index) for index in indices]
 
     def alone(self, indices: Sequence[int]) -> list[Regret | None]:
@@ -145,9 +210,9 @@ class Regrets:
         """
         return [self._alone_of(index) for index in indices]
 
-    def bounds(self) -> dict[int, int]:
-        """Return lower bounds by the dual prices, in femtoseconds, without any search; candidates that are in no plan are left out."""
-        return {index: known.low for index, known in self._first.items() if known is not None}
+    def bounds(self) -> dict[int, Regret]:
+        """Return what dual prices tell without any search: lower bounds; candidates that are in no plan are left out."""
+        return {index: known for index, known in self._first.items() if known is not None}
 
     def _alone_of(self, index: int) -> Regret | None:
         known = self._first.get(index)
@@ -155,45 +220,64 @@ class Regrets:
             return known
         if index not in self._alone:
             most_states = min(MOST_STATES_ALONE, RANKED_STATES // self._ranks[index])
-            self._alone[index] = self._searched_alone(index, most_states) if most_states > LEAST_STATES else known
+            run = SearchRun(most_states=most_states)
+            self._alone[index] = self._by_search(index, known, run, is_alone=True)[0] if most_states > LEAST_STATES else known
         return self._alone[index]
 
     @cached_property
     def _ranks(self) -> dict[int, int]:
         """Candidate → how many of those at one of its nodes the dual prices put as near to the best plan, itself counted; the largest."""
-        nearer = np.zeros(self._forced_search.problem.nodes, np.int64)
+        nearer = np.zeros(self._problem.nodes, np.int64)
         open_ = sorted((known.low, index) for index, known in self._first.items() if known is not None and not known.is_exact)
         ranks = {}
         for _, index in open_:
-            inside = np.fromiter(self._forced_search.problem.candidates[index].inside, np.int64)
+            inside = np.fromiter(self._problem.candidates[index].inside, np.int64)
             nearer[inside] += 1
             ranks[index] = int(nearer[inside].max())
         return ranks
 
-    def _searched_alone(self, index: int, most_states: int) -> Regret | None:
-        """Return the regret of a candidate by a search of limited length, or the interval that is known without."""
-        forced = self._forced_search.plan_with(index, SearchRun(most_states=most_states))
-        if forced.optimal:
-            return Regret(max(0, forced.total - self._total), forced.total - self._least)
-        return self._first[index] if forced.stopped else None
+    @cached_property
+    def _forced_search(self) -> ForcedCandidateSearch:
+        """The search for the best plan of known costs with a candidate."""
+        return ForcedCandidateSearch(self._problem, _of_known_cost(self._problem, self._usable))
+
+    @cached_property
+    def _floor_search(self) -> ForcedCandidateSearch:
+        """The search for the least that a plan with a candidate can take, whatever the unknown costs are."""
+        return ForcedCandidateSearch(_optimistic(self._problem), self._usable)
 
     def _is_open(self, index: int) -> bool:
         known = self._known.get(index)
         return known is not None and not known.is_exact and index not in self._searched
 
-    def _search(self, index: int, run: SearchRun) -> None:
-        forced = self._forced_search.plan_with(index, run)
-        if forced.is_feasible:
-            self._learn(forced.chosen, forced.total - self._least)
-        if forced.optimal:
-            self._known[index] = Regret(max(0, forced.total - self._total), forced.total - self._least)
-        elif not forced.stopped:
-            self._known[index] = None
-        if not forced.stopped:
-            self._searched.add(index)
+    def _by_search(self, index: int, before: Regret | None, run: SearchRun, *, is_alone: bool) -> tuple[Regret | None, bool]:
+        """Return the regret of a candidate by searches under `run`, and whether they came to their end; if not, `before` at worst.
+
+        Args:
+            is_alone: Whether the answer may not depend on other candidates, and is to be quick: what dual prices prove of a regret that
+                rests on an unknown cost is enough.
+        """
+        assert before is not None
+        if not before.rests_on_unknown:
+            forced = self._forced_search.plan_with(index, run)
+            if forced.is_feasible and not is_alone:
+                self._learn(forced.chosen, forced.total - self._least)
+                before = self._known[index] or before
+            if forced.optimal:
+                return Regret(max(0, forced.total - self._total), forced.total - self._least), True
+            if forced.stopped:
+                return before, False
+        if not self._has_unknown:
+            return None, True
+        if is_alone:
+            return replace(before, rests_on_unknown=True), True
+        floor = self._floor_search.plan_with(index, run)
+        if floor.optimal:
+            return _unknown_regret(self._problem, self._chosen, self._total, floor.total), True
+        return (replace(before, rests_on_unknown=True), False) if floor.stopped else (None, True)
 
     def _learn(self, chosen: Sequence[int], high: int) -> None:
-        """Lower the upper bounds of the candidates of a plan that was met, whose regret is at most `high`."""
+        """Lower the upper bounds of the candidates of a plan of known costs that was met, whose regret is at most `high`."""
         for index in chosen:
             known = self._known.get(index)
             if known is not None and (known.high is None or high < known.high):

@@ -12,12 +12,14 @@ from collage_core.cli.explanation import show_explanation
 from collage_core.cli.terms_text import show_terms
 from collage_core.cost.cost import Tuned
 from collage_core.options import Options
-from collage_core.pipeline.record.record import CostedCandidate, RunRecord
+from collage_core.pipeline.record.record import CostedCandidate, RunRecord, read_record
 from collage_core.pipeline.run import partition
 from collage_core.search.problem import FEMTOSECONDS
 from collage_core.search.solve import solve
+from collage_core.what_if.explanation import explain
 from tests.collage_core.cli.test_main import MOCK
 from tests.helpers.command import document_of, in_this_process
+from tests.helpers.paths import RECORDED
 
 
 @pytest.fixture(scope="module")
@@ -81,6 +83,17 @@ def test_people_read_the_regret_the_cost_to_enter_and_why_others_cannot(
     assert lines[1].startswith(" * onnxruntime ")
     assert any("  regret " in line and ", enters below " in line for line in lines)
     assert any(line.startswith("   tvm ") and "MaxPool" in line for line in lines), "TVM cannot take it, and the reason stands there"
+
+
+def test_a_regret_that_rests_on_an_unknown_cost_is_told_as_unknown(capsys: pytest.CaptureFixture[str]) -> None:
+    record = read_record(RECORDED / "ssd300.json.gz")
+    document = explain(record, node=str(len(record.graph) // 2))
+    show_explanation(document)
+    lines = {line.split("[")[1].split("]")[0]: line for line in capsys.readouterr().out.splitlines() if "  regret " in line}
+    texts = [lines[row["id"]].split("  regret ")[1] for row in document["nodes"][0]["candidates"] if row["rests_on_unknown"]]
+    assert "unknown" in texts
+    assert all(text == "unknown" or text.startswith("≥ ") for text in texts)
+    assert all(row["enters_below_s"] is None for row in document["nodes"][0]["candidates"] if row["rests_on_unknown"])
 
 
 def test_names_of_models_and_kernels_of_toolchains_are_escaped(capsys: pytest.CaptureFixture[str]) -> None:

@@ -46,7 +46,7 @@ def test_each_node_says_its_target_partition_cost_and_regrets(kept: Kept) -> Non
             assert part.cost_s is not None
             assert facts["cost"].startswith(f"{part.cost_s * 1e3:.4g} ms")
             for target, regret in regrets[index].items():
-                assert facts[f"regret of {target}"] == f"{(regret.seconds or 0) * 1e3:.4g} ms"
+                assert facts[f"regret of {target}"] == f"{(regret.exact_s or 0) * 1e3:.4g} ms"
     constant = next(node for node in made.graph.node if node.op_type == "Constant")
     assert told(constant) == {"folded": "constant, or without effect"}
 

@@ -7,6 +7,7 @@ import io
 
 import pytest
 
+from collage_core.base.milliseconds import milliseconds
 from collage_core.pipeline.record.record import RunRecord
 from collage_core.results import tables
 from collage_core.results.node_rows import node_rows, regrets_by_node
@@ -29,7 +30,7 @@ def test_a_node_has_the_least_regret_of_each_target_that_it_is_not_on(kept: Kept
         for target, regret in row.regrets.items():
             assert target != row.target
             assert regret.is_exact
-            assert regret.seconds == min(one["regret_s"] for one in told if one["target"] == target and one["regret_s"] is not None)
+            assert regret.exact_s == min(one["regret_s"] for one in told if one["target"] == target and one["regret_s"] is not None)
     assert any(row.regrets for row in rows)
 
 
@@ -43,12 +44,12 @@ def test_regrets_that_need_a_search_each_are_told_by_lower_bounds(kept: Kept, mo
     for node, regrets in exact.items():
         for target, regret in regrets.items():
             bound = found[node][target]
-            assert (bound.seconds or 0) <= (regret.seconds or 0) + 1e-12
-            assert bound.is_exact or bound.text == f"≥ {(bound.seconds or 0) * 1e3:.4g} ms"
+            assert (bound.at_least_s or 0) <= (regret.exact_s or 0) + 1e-12
+            assert bound.is_exact or bound.text(milliseconds) == f"≥ {(bound.at_least_s or 0) * 1e3:.4g} ms"
     assert not all(one.is_exact for regrets in found.values() for one in regrets.values())
     row = read(tables.nodes_csv(read_back))[0]
     assert row["regret_s_tvm"] == ""
-    assert float(row["regret_at_least_s_tvm"]) == found[0]["tvm"].seconds
+    assert float(row["regret_at_least_s_tvm"]) == found[0]["tvm"].at_least_s
 
 
 def test_the_table_of_nodes_reads_back(kept: Kept) -> None:
@@ -56,7 +57,7 @@ def test_the_table_of_nodes_reads_back(kept: Kept) -> None:
     assert [int(row["node"]) for row in rows] == [row.node for row in expected]
     for row, one in zip(rows, expected, strict=True):
         assert (row["target"], row["operator"], float(row["cost_s"])) == (one.target, one.op, one.cost_s)
-        assert {name: float(row[f"regret_s_{name}"]) for name in one.regrets} == {name: it.seconds for name, it in one.regrets.items()}
+        assert {name: float(row[f"regret_s_{name}"]) for name in one.regrets} == {name: it.exact_s for name, it in one.regrets.items()}
     assert rows[1]["name"] == f"'{HOSTILE}", "a spreadsheet reads no formula"
 
 

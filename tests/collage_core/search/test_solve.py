@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from collage_core.errors import InfeasibleError
 from collage_core.search.alternatives import regret
-from collage_core.search.alternatives.regret import Regret, Regrets, regret_intervals
+from collage_core.search.alternatives.regret import Regret, Regrets, regret_intervals, regrets_within
 from collage_core.search.constraints.constraints import parse_constraints
 from collage_core.search.plan_properties import cycle, plan_total
 from collage_core.search.problem import SearchProblem, problem_from_json
@@ -56,6 +58,43 @@ def test_regret_is_the_cost_of_insisting(problem: SearchProblem) -> None:
     assert regret_intervals(problem, (), best) == expected
     everything = range(len(problem.candidates))
     assert Regrets(problem, (), best.chosen, best.total, best.total).of(everything) == expected
+
+
+@given(problem=problems(most_nodes=5, unknown=True))
+@examples(300, deadline=None)
+def test_an_unknown_cost_is_no_regret(problem: SearchProblem) -> None:
+    """Of plans with a candidate the one of fewest unknown nodes is the best; where it has some, only what is proven is told."""
+    plans = [(order_of(problem, plan), plan) for plan in every_plan(problem)]
+    if not plans:
+        return
+    best, (best_unknown, best_total, *_) = solve(problem), min(plans)[0]
+    optimistic = problem.with_candidates([replace(one, cost=one.cost or 0) for one in problem.candidates])
+    expected: list[Regret | None] = []
+    for index in range(len(problem.candidates)):
+        orders = [order for order, plan in plans if index in plan]
+        if not orders:
+            expected.append(None)
+        elif min(orders)[0]:
+            floor = min(plan_total(optimistic, plan) for _, plan in plans if index in plan)
+            expected.append(Regret(0 if best_unknown else max(0, floor - best_total), None, rests_on_unknown=True))
+        else:
+            expected.append(Regret(min(orders)[1] - best_total, min(orders)[1] - best_total))
+    assert regret_intervals(problem, (), best) == expected
+    everything = range(len(problem.candidates))
+    assert Regrets(problem, (), best.chosen, best.total, best.total).of(everything) == expected
+    single, by_sweep = Regrets(problem, (), best.chosen, best.total, best.total), regrets_within(problem, (), best, 10_000)
+    assert by_sweep is not None
+    for quick in (single.alone(everything), by_sweep):
+        for known, found in zip(expected, quick, strict=True):
+            if known is None or known.is_exact:
+                assert found == known or (known is None and found is not None and found.rests_on_unknown)
+            else:
+                assert found is not None
+                assert found.rests_on_unknown
+                assert 0 <= found.low <= known.low
+    for index, bound in single.bounds().items():
+        regret = expected[index]
+        assert regret is None or bound.low <= regret.low
 
 
 def test_the_regrets_of_a_long_model_look_for_cycles_near_each_candidate_only(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 
 import { bytes, duration, operations, perSecond } from "../../base/format";
 import type { NodeCandidate, NodeCandidates, EstimateBasisJson } from "../protocol";
+import { inexactReason } from "./why";
 
 export interface EstimateText {
   target: string;
@@ -43,20 +44,20 @@ function basisText({ operations: count, bytes: size, launch_s: launch, operation
 }
 
 /** How much longer the best plan with another target here takes, exactly or at least. */
-function margin(target: string, all: readonly NodeCandidate[]): { seconds: number; isExact: boolean } | undefined {
+function margin(target: string, all: readonly NodeCandidate[]): { seconds: number; isExact: boolean; rests_on_unknown: boolean } | undefined {
   const others = all.filter((one) => one.target !== target && one.regret_at_least_s !== null);
   const seconds = Math.min(...others.map((one) => one.regret_at_least_s ?? Infinity));
   if (!Number.isFinite(seconds)) return undefined;
   const exact = Math.min(...others.map((one) => one.regret_s ?? Infinity));
-  return { seconds, isExact: exact <= seconds };
+  return { seconds, isExact: exact <= seconds, rests_on_unknown: others.some((one) => one.rests_on_unknown && one.regret_at_least_s === seconds) };
 }
 
 function winText(candidate: NodeCandidate, basis: EstimateBasisJson, all: readonly NodeCandidate[]): string[] {
   const { target } = candidate;
   const found = margin(target, all);
   if (!found) return ["No other target can take this node, so there is no margin."];
-  if (found.seconds <= 0) return [found.isExact ? "A plan with another target here takes as long." : "The margin is not known: proving one takes too long."];
-  const by = `It wins by ${found.isExact ? "" : "at least "}${duration(found.seconds)}: ${found.isExact ? "the best plan with another target here takes that much longer" : "every plan with another target here takes at least that much longer; the exact difference takes too long to prove"}.`;
+  if (found.seconds <= 0) return [found.isExact ? "A plan with another target here takes as long." : `The margin is not known: ${inexactReason(found)}.`];
+  const by = `It wins by ${found.isExact ? "" : "at least "}${duration(found.seconds)}: ${found.isExact ? "the best plan with another target here takes that much longer" : `every plan with another target here takes at least that much longer; the exact difference is not known: ${inexactReason(found)}`}.`;
   const slowest = speedFor(basis, (candidate.cost.seconds ?? 0) + found.seconds);
   return slowest.kind === "speed" ? [by, `It would win down to ${slowest.words}${found.isExact ? "" : ", or less"}, ${unchangedText(target)}.`] : [by];
 }
@@ -65,8 +66,8 @@ function lossText(candidate: NodeCandidate, basis: EstimateBasisJson): string[] 
   const { target, regret_s: exact, regret_at_least_s: least } = candidate;
   if (least === null) return ["No plan can hold it."];
   const isExact = exact !== null;
-  if (least <= 0) return [isExact ? "A plan with it takes as long as the best one." : "The time that it loses is not known: proving it takes too long."];
-  const by = `It loses by ${isExact ? "" : "at least "}${duration(least)}: ${isExact ? "the best plan with it takes that much longer" : "the exact difference takes too long to prove"}.`;
+  if (least <= 0) return [isExact ? "A plan with it takes as long as the best one." : `The time that it loses is not known: ${inexactReason(candidate)}.`];
+  const by = isExact ? `It loses by ${duration(least)}: the best plan with it takes that much longer.` : `It loses by at least ${duration(least)}; the exact difference is not known: ${inexactReason(candidate)}.`;
   const below = (candidate.cost.seconds ?? 0) - least;
   if (below <= 0) return [by, "It would not win here even if it took no time."];
   const needed = speedFor(basis, below);

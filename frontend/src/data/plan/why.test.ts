@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import type { NodeCandidate } from "../protocol";
-import { byTarget, threshold, whyText } from "./why";
+import { byTarget, regretText, threshold, whyText } from "./why";
 
 function candidate(target: string, seconds: number | null, regret: number | null, changes: Partial<NodeCandidate> = {}): NodeCandidate {
   const cost = { seconds, source: seconds === null ? "invalid" : "measured", spread_s: 1e-6, samples: 20, stage: "", reason: "", stopped_early: false, error: null, interval_s: 1e-6, tuned: null };
-  return { id: `${target}${seconds}`, target, label: "Conv", nodes: [3], rule: "", cost, estimate_basis: null, times: 1, chosen: false, regret_s: regret, regret_at_least_s: regret, over_budget: "", ...changes };
+  return { id: `${target}${seconds}`, target, label: "Conv", nodes: [3], rule: "", cost, estimate_basis: null, times: 1, chosen: false, regret_s: regret, regret_at_least_s: regret, rests_on_unknown: false, over_budget: "", ...changes };
 }
 
 describe("why", () => {
@@ -42,6 +42,9 @@ describe("why", () => {
     const bounded = (least: number): NodeCandidate => ({ ...rival, regret_s: null, regret_at_least_s: least });
     const of = (least: number): string | undefined => whyText({ ...data, candidates: [chosen, bounded(least)] })[1];
     expect(of(0)).toBe("it is not known how far tvm is from winning here: finding out takes too long");
+    expect(whyText({ ...data, candidates: [chosen, { ...bounded(0), rests_on_unknown: true }] })[1]).toBe(
+      "it is not known how far tvm is from winning here: the answer rests on an unknown cost",
+    );
     expect(of(47e-6)).toBe("tvm would win here below 84.0 µs at most; it takes 0.13 ms");
     expect(of(140e-6)).toBe("tvm would not win here even if it took no time");
   });
@@ -55,9 +58,11 @@ describe("why", () => {
   });
   test("lists exact regrets before bounds, however low the bounds are", () => {
     const bounded = { ...candidate("tvm", 2e-4, null), id: "bound", regret_at_least_s: 87e-6 };
+    const unknown = { ...candidate("tvm", 2e-4, null), id: "unknown", regret_at_least_s: 0, rests_on_unknown: true };
     const whole = { ...candidate("tvm", 3e-4, 3e-4), id: "exact" };
-    const [, group] = byTarget({ ...data, candidates: [bounded, whole, chosen], rejections: [] });
-    expect(group?.candidates.map((one) => one.id)).toEqual(["exact", "bound"]);
+    const [, group] = byTarget({ ...data, candidates: [unknown, bounded, whole, chosen], rejections: [] });
+    expect(group?.candidates.map((one) => one.id)).toEqual(["exact", "bound", "unknown"]);
+    expect(group?.candidates.map(regretText)).toEqual(["+0.30 ms", "≥ +87.0 µs", "unknown"]);
   });
   test("says that it is too close to call, or hopeless", () => {
     expect(whyText({ ...data, candidates: [chosen, candidate("tvm", 5e-4, 1e-6)] })[1]).toMatch(/too close to call: the plan with it is predicted \+1\.00 µs, and the two costs are known to ±[\d.]+ µs; re-timing both would tell them apart$/);

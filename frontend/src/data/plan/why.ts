@@ -1,6 +1,6 @@
 // The answer of the panel "Why" for a node: its candidates by target, best first, and the choice in words. Pure.
 
-import { duration, elapsed, plural, plusMinus, signedDuration } from "../../base/format";
+import { atLeast, duration, elapsed, plural, plusMinus, signedDuration } from "../../base/format";
 import type { NodeCandidate, NodeCandidates, NodeRejection, Tuned } from "../protocol";
 
 export interface TargetGroup {
@@ -34,18 +34,35 @@ export function byTarget(data: NodeCandidates, holding?: readonly number[]): Tar
   return [...groups.values()].sort((a, b) => rank(a) - rank(b) || (a.candidates[0] && b.candidates[0] ? better(a.candidates[0], b.candidates[0]) : 0));
 }
 
+/** A regret in few words; "" where no plan holds the candidate. */
+export function regretText({ regret_s: exact, regret_at_least_s: least, rests_on_unknown: isUnknown }: Pick<NodeCandidate, "regret_s" | "regret_at_least_s" | "rests_on_unknown">): string {
+  if (least === null) return "";
+  if (exact !== null) return signedDuration(exact);
+  return isUnknown && least <= 0 ? "unknown" : atLeast(least);
+}
+
+/** The reason why a regret is not known exactly, as a clause. */
+export function inexactReason({ rests_on_unknown: isUnknown }: Pick<NodeCandidate, "rests_on_unknown">): string {
+  return isUnknown ? "the answer rests on an unknown cost" : "finding out takes too long";
+}
+
 /** True if only a bound of a candidate's regret is known. */
 function isBounded(one: NodeCandidate): boolean {
   return !one.chosen && one.regret_s === null && one.regret_at_least_s !== null;
 }
 
-/** Compares candidates: the chosen first, then those with an exact regret, a bound, a cost alone, and none; each by regret, number of nodes and cost. */
+/**
+ * Compares candidates: the chosen first, then those with an exact regret, a bound, a bound since a cost is unknown, a cost alone, and none;
+ * each by regret, number of nodes and cost.
+ */
 function better(a: NodeCandidate, b: NodeCandidate): number {
   const keys = (one: NodeCandidate): number[] => [
     one.chosen ? 0 : 1,
     one.cost.seconds === null ? 1 : 0,
     one.regret_s === null ? 1 : 0,
-    one.regret_at_least_s ?? Infinity,
+    one.regret_at_least_s === null ? 1 : 0,
+    one.rests_on_unknown ? 1 : 0,
+    one.regret_at_least_s ?? 0,
     one.nodes.length,
     one.cost.seconds ?? Infinity,
   ];
@@ -102,7 +119,7 @@ function distance(rival: NodeCandidate, chosen: NodeCandidate): string {
 
 /** How far a candidate may be from winning, of whose regret only a bound is known. */
 function boundText(rival: NodeCandidate, name: string): string {
-  if ((rival.regret_at_least_s ?? 0) <= 0) return `it is not known how far ${name} is from winning here: finding out takes too long`;
+  if ((rival.regret_at_least_s ?? 0) <= 0) return `it is not known how far ${name} is from winning here: ${inexactReason(rival)}`;
   const needed = threshold(rival) ?? 0;
   return needed <= 0 ? hopeless(name) : `${name} would win here below ${duration(needed)} at most; ${takes(rival)}`;
 }

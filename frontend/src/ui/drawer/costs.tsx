@@ -2,9 +2,10 @@
 
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
-import { atLeast, count, signedDuration, duration, plusMinus } from "../../base/format";
+import { count, signedDuration, duration, plusMinus } from "../../base/format";
 import { UNCERTAIN, uncertainty } from "../../data/overlays/certainty";
 import type { CostedRow } from "../../data/protocol";
+import { inexactReason, regretText } from "../../data/plan/why";
 import { hasEnded } from "../../data/run/reducer";
 import { nodesIn, sizeOf } from "../../data/spans";
 import { operatorsOf, type ColumnId } from "../../data/tables/candidate_rows";
@@ -140,10 +141,9 @@ function Regret({ row }: { row: CostedRow }): JSX.Element {
   useEffect(() => (isOpen && !late ? wantRegret(row.id) : undefined), [row.id, isOpen, late]);
   if (row.chosen) return <span title="it is in the plan">–</span>;
   if (row.in_no_plan || late?.in_no_plan) return <span class="muted">in no plan</span>;
-  const exact = row.regret_s ?? late?.regret_s ?? null;
-  if (exact !== null) return <>{signedDuration(exact)}</>;
-  const least = late?.regret_at_least_s ?? null;
-  if (least !== null) return <span title="a lower bound; the exact regret takes too long to compute">{atLeast(least)}</span>;
+  if (row.regret_s !== null) return <>{signedDuration(row.regret_s)}</>;
+  if (late && late.regret_s !== null) return <>{regretText(late)}</>;
+  if (late && late.regret_at_least_s !== null) return <span title={`not known exactly: ${inexactReason(late)}`}>{regretText(late)}</span>;
   return isOpen && !late ? <span class="muted" title="computed for the rows in view">…</span> : <></>;
 }
 

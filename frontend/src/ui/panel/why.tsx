@@ -3,11 +3,11 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
-import { atLeast, signedDuration, duration, plural, plusMinus } from "../../base/format";
+import { duration, plural, plusMinus } from "../../base/format";
 import { isReport } from "../../data/config";
 import { timeText } from "../../data/plan/basis";
 import { estimateTexts, type EstimateText as Said } from "../../data/plan/estimate_text";
-import { byTarget, whyText, type TargetGroup } from "../../data/plan/why";
+import { byTarget, regretText, whyText, type TargetGroup } from "../../data/plan/why";
 import type { NodeCandidate, NodeCandidates } from "../../data/protocol";
 import { hasEnded } from "../../data/run/reducer";
 import { overlay } from "../../state/display";
@@ -215,7 +215,7 @@ function Row({ candidate, widest }: { candidate: NodeCandidate; widest: number }
           {labelOf(candidate)}
           {candidate.times > 1 && <span class="muted" title={`This computation is in the model ${candidate.times} times; it is measured once`}> ×{candidate.times}</span>}
         </span>
-        <span class="regret">{regretText(candidate)}</span>
+        <span class="regret">{candidate.chosen ? "–" : regretText(candidate)}</span>
         {cost.seconds !== null && (
           <>
             {candidate.regret_at_least_s !== null && widest > 0 ? <Bar share={candidate.regret_at_least_s / widest} colour={styleOf(candidate.target).base} /> : <span />}
@@ -257,13 +257,11 @@ function labelOf(candidate: NodeCandidate): string {
 }
 
 /** The least total of a plan that holds the candidate, in words. */
-function totalText({ regret_s: regret, regret_at_least_s: least }: NodeCandidate): string {
+function totalText(candidate: NodeCandidate): string {
+  const { regret_s: regret, regret_at_least_s: least } = candidate;
   const total = run.value?.plan?.total_s;
   if (least === null || total === undefined) return "";
+  if (regret === null && candidate.rests_on_unknown && least <= 0) return "the cheapest plan that holds it is not known: a cost in it is unknown";
   return regret === null ? `no plan that holds it is predicted below ${duration(total + least)}` : `cheapest plan that holds it: ${timeText("predicted", total + regret)}`;
 }
 
-function regretText(candidate: NodeCandidate): string {
-  if (candidate.chosen || candidate.regret_at_least_s === null) return candidate.chosen ? "–" : "";
-  return candidate.regret_s === null ? atLeast(candidate.regret_at_least_s) : signedDuration(candidate.regret_s);
-}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from collage_core.pipeline.record import record
-from collage_core.pipeline.record.record import RunRecord, read_record, record_path
+from collage_core.pipeline.record.record import RunRecord, read_record, record_path, write_record
 from collage_core.search.alternatives import regret
 from tests.helpers.paths import RECORDED
 
@@ -65,3 +65,24 @@ def test_shares_of_an_estimated_cost_are_estimates_themselves() -> None:
         record = replace(found, candidates=estimated, plan=plan)
         assert record.alone_s == {}
         assert {one.source for one in record.node_times} == {source}
+
+
+def test_no_regret_is_below_zero_where_costs_are_unknown(tmp_path: Path) -> None:
+    """An earlier version took unknown costs for 0, and kept what came of it."""
+    before = read_record(RECORDED / "ssd300.json.gz")
+    assert any(item.is_unknown for item in before.problem.candidates)
+    write_record(
+        replace(before, regret_s=dict.fromkeys((item.id for item in before.problem.candidates), -0.0875)), tmp_path / "run.json.gz"
+    )
+    kept = read_record(tmp_path / "run.json.gz")
+    assert kept.regret_s == {}
+    regrets = kept.known_regrets(bounds=True)
+    assert {one.rests_on_unknown for one in regrets.values()} == {True, False}
+    assert all(one.at_least_s is None or one.at_least_s >= 0 for one in regrets.values())
+    assert all(one.rests_on_unknown == (one.exact_s is None) for one in regrets.values() if one.at_least_s is not None)
+    for item in kept.problem.candidates:
+        assert regrets[item.id].rests_on_unknown or not item.is_unknown, "a plan with it rests on its unknown cost"
+    for part in kept.plan.partitions:
+        assert regrets[part.id].exact_s == 0
+    rows = kept.node_candidates(len(kept.graph) // 2)["candidates"]
+    assert [row["rests_on_unknown"] for row in rows] == sorted(row["rests_on_unknown"] for row in rows), "they come last"
