@@ -57,6 +57,9 @@ def _show_search(document: dict[str, Any]) -> None:
         pruning = document["prune"]
         loss = "it leaves no plan" if pruning["loss_s"] is None else f"it loses {pruning['loss_s']!r} s"
         say(f"pruned to {pruning['kept']} of {counted(pruning['candidates'], 'candidate')}: {loss}")
+    for index, (least, most) in enumerate(zip(document["regret_at_least"], document["regret_at_most"], strict=True)):
+        bounds = f"at least {duration(least)}" + ("" if most is None else f", at most {duration(most)}")
+        say(f"regret of candidate {index}: {'in no plan' if least is None else duration(least) if least == most else bounds}")
     listed = [("best", document["plans"]), ("pareto", document["pareto"]["plans"] if document["pareto"] else [])]
     for title, plans in listed:
         for number, plan in enumerate(plans, 1):

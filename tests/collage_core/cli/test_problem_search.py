@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.helpers.command import document_of
+from tests.helpers.command import document_of, in_this_process
 
 
 def candidate(*nodes: int, target: str = "a", cost_s: float | None = None) -> dict[str, Any]:
@@ -30,6 +30,11 @@ def test_an_unknown_cost_counts_as_no_regret(capsys: pytest.CaptureFixture[str],
     assert found["regret_at_least"] == [0.0, 0.0, 0.0, 0.0, 3.0]
     assert found["regret_at_most"] == [0.0, None, None, None, None]
     assert found["regret_exact"] is False
+    _, out, _ = in_this_process(capsys, "search", tmp_path / "problem.json", "--regret")
+    assert [line for line in out.splitlines() if line.startswith("regret")] == [
+        "regret of candidate 0: 0 µs",
+        *(f"regret of candidate {index}: at least {least}" for index, least in enumerate(["0 µs"] * 3 + ["3 s"], 1)),
+    ]
 
 
 def test_a_plan_that_rests_on_an_unknown_cost_has_no_regret(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
