@@ -26,6 +26,7 @@ MODULES = {
     "toolchains": "listings",
     "models": "listings",
     "partition": "partition",
+    "survey": "survey",
     "candidates": "partition",
     "search": "plans",
     "explain": "explain",

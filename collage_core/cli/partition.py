@@ -15,6 +15,7 @@ from .constraints_file import mistakes_located
 from .json_output import print_json, prints_to_stderr, write_json
 from .run_options import (
     BUDGET_HELP,
+    COSTS_HELP,
     FORM_HELP,
     FORMS,
     OBJECTIVE_HELP,
@@ -24,6 +25,7 @@ from .run_options import (
     SHAPES_FROM_HELP,
     TUNE_HELP,
     ShapesCommand,
+    fleet_options,
     options_of,
     run_options,
 )
@@ -40,13 +42,11 @@ if TYPE_CHECKING:
 @click.option("--shapes-from", "shapes_from", multiple=True, type=click.Path(path_type=Path), metavar="FILES", help=SHAPES_FROM_HELP)
 @click.option("--other-shapes", type=click.Choice(["error", "onnxruntime"]), default="error", show_default=True, help=OTHER_SHAPES_HELP)
 @click.option("--one-build", is_flag=True, help=ONE_BUILD_HELP)
-@click.option("--costs", default="measure", show_default=True, help="measure, roofline, mock:FILE, replay:DB or http://HOST:PORT.")
+@click.option("--costs", default="measure", show_default=True, help=COSTS_HELP)
 @click.option("--measure-all", is_flag=True, help="Measure every candidate, not only those that can matter.")
 @click.option("--percentile", type=float, default=50.0, show_default=True, help="Percentile of the measured samples that is the cost.")
 @click.option("--costs-db", metavar="PATH|URL", help="The cost database, instead of the one in COLLAGE_COSTS or your data folder.")
-@click.option("--tracker", metavar="HOST:PORT", help="Measure on the workers of this tracker (`collage worker`).")
-@click.option("--key", default="collage", show_default=True, help="Label under which the workers registered.")
-@click.option("--machine", help="Kind of machine to measure on, of those of the workers; the most frequent one unless given.")
+@fleet_options
 @click.option("--search", default="astar", show_default=True, help=SEARCHERS_HELP)
 @click.option("--objective", default="time", show_default=True, help=OBJECTIVE_HELP)
 @click.option("--accuracy", type=float, help="Largest relative error; unless given it follows from the model's types: 1e-3 in float32.")

@@ -24,6 +24,7 @@ SEARCHERS_HELP = (
     "astar, dijkstra or milp (exact); op_dp, evolutionary, greedy or random. The effort of evolutionary may be given: "
     "evolutionary:population=100,plans=50000."
 )
+COSTS_HELP = "measure, roofline, mock:FILE, replay:DB or http://HOST:PORT."
 BUDGET_HELP = (
     "Time for measuring: 60, 60s or 2m. Unless given, it is 15 s and 0.1 s for each node (at most 45 s), and the time of 75 runs of the "
     "model (at most 45 s more). The next run goes on where this one ended. Several regions share it."
@@ -72,6 +73,18 @@ def run_options(command: F) -> F:
         click.option("--region", metavar="NAME", help=REGION_HELP),
         click.option("--no-fold", is_flag=True, help="Keep the nodes exactly as in the file."),
         click.option("--json", "as_json", is_flag=True, help="Print one JSON document."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def fleet_options(command: F) -> F:
+    """Add the options that say who measures."""
+    options = [
+        click.option("--tracker", metavar="HOST:PORT", help="Measure on the workers of this tracker (`collage worker`)."),
+        click.option("--key", default="collage", show_default=True, help="Label under which the workers registered."),
+        click.option("--machine", help="Kind of machine to measure on, of those of the workers; the most frequent one unless given."),
     ]
     for option in reversed(options):
         command = option(command)

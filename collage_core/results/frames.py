@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
+from ..base.csv_table import Cell
 from ..errors import CollageError
-from .tables import Cell
 
 
 def frame(header: Sequence[str], lines: Sequence[Sequence[Cell]]) -> Any:

@@ -5,17 +5,13 @@ A run enters; bytes leave. A text that a spreadsheet would read as a formula is 
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Sequence
 
+from ..base.csv_table import Cell, csv_table
 from ..pipeline.record.known_regret import IN_NO_PLAN
 from ..pipeline.record.record import RunRecord
 from .node_rows import node_rows
 
-Cell = str | int | float | None
-
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 NODE_COLUMNS = ("node", "name", "operator", "target", "partition", "partition_id", "cost_s", "source", "kernel_s")
 PARTITION_COLUMNS = (
     *("target", "operators", "nodes", "count", "cost_s", "interval_s", "spread_s", "share_of_predicted"),
@@ -57,20 +53,12 @@ def partition_table(record: RunRecord) -> tuple[list[str], list[list[Cell]]]:
 
 
 def nodes_csv(record: RunRecord) -> bytes:
-    return _csv(*node_table(record))
+    return _bytes(*node_table(record))
 
 
 def partitions_csv(record: RunRecord) -> bytes:
-    return _csv(*partition_table(record))
+    return _bytes(*partition_table(record))
 
 
-def _csv(header: Sequence[str], lines: Iterable[Sequence[Cell]]) -> bytes:
-    made = io.StringIO()
-    writer = csv.writer(made)
-    writer.writerow(header)
-    writer.writerows([_safe(cell) for cell in line] for line in lines)
-    return made.getvalue().encode("utf-8", "replace")
-
-
-def _safe(cell: Cell) -> Cell:
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
+def _bytes(header: Sequence[str], lines: Iterable[Sequence[Cell]]) -> bytes:
+    return csv_table(header, lines).encode("utf-8", "replace")

@@ -1,0 +1,20 @@
+"""`csv_table`: a table as CSV (RFC 4180) in which no text is a formula to a spreadsheet."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+
+Cell = str | int | float | None
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def csv_table(header: Sequence[str], lines: Iterable[Sequence[Cell]]) -> str:
+    """Return a table with `header` over `lines`; a text that a spreadsheet would read as a formula gets a quote before it."""
+    made = io.StringIO()
+    writer = csv.writer(made)
+    writer.writerow(header)
+    writer.writerows([f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell for cell in line] for line in lines)
+    return made.getvalue()

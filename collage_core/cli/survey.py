@@ -1,0 +1,130 @@
+"""`collage survey`: many models in one table, as text, JSON, CSV and a page."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..base.counted import counted
+from ..base.whole_file import write_whole
+from ..errors import CollageError
+from .json_output import print_json, prints_to_stderr
+from .run_options import BUDGET_HELP, COSTS_HELP, TUNE_HELP, fleet_options, options_of
+from .say import duration, say
+
+if TYPE_CHECKING:
+    from ..options import Options
+    from ..survey.row import SurveyRow
+    from ..survey.survey import SurveyStep
+
+NAME = "survey"
+FILE_WIDTH = 200
+"""Columns of a table that is printed into a file or a pipe."""
+
+
+@click.command()
+@click.argument("models", nargs=-1, required=True)
+@click.option("--targets", default="", help="Toolchains, the preferred one first: a,b,…")
+@click.option(
+    "--toolchain", "toolchain_files", multiple=True, type=click.Path(path_type=Path), metavar="FILE.toml", help="A described toolchain."
+)
+@click.option("--costs", default="measure", show_default=True, help=COSTS_HELP)
+@click.option("--costs-db", metavar="PATH|URL", help="The cost database, instead of the one in COLLAGE_COSTS or your data folder.")
+@fleet_options
+@click.option("--threads", type=int, help="Threads of every kernel; the usable cores unless given.")
+@click.option("--accuracy", type=float, help="Largest relative error; unless given it follows from each model's types.")
+@click.option("--budget", metavar="TIME", help=BUDGET_HELP)
+@click.option("--tune", metavar="TIME", help=TUNE_HELP)
+@click.option("--time-limit", type=float, help="Seconds after which a search returns its best plan.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), default=NAME, show_default=True, help="Folder of the tables, with one of each model."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the table as one JSON document.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print the table as CSV.")
+def survey(models: tuple[str, ...], out: Path, as_json: bool, as_csv: bool, **given: Any) -> None:
+    """Plan many MODELS (files, samples, or folders of ONNX files) and print one table.
+
+    For each model: the time of each toolchain alone, the plan, how much faster it is, and why not more. The folder of --out keeps a
+    folder for each model, and the table as survey.json, survey.csv and survey.html. The same command goes on with a survey that was
+    interrupted, and runs only models that changed or have no plan.
+    """
+    from ..survey.survey import models_of
+    from ..survey.survey import survey as steps
+    from ..survey.tables import survey_csv
+    from .terminal import Progress
+
+    if as_json and as_csv:
+        raise CollageError("--json and --csv both print the table", "leave one of them out: --out has both as files", "bad_option")
+    options = options_of({**_UNSAID, **given})
+    rows: list[SurveyRow] = []
+    with Progress(quiet=not sys.stderr.isatty()) as progress, prints_to_stderr():
+        for step in steps(models_of(models), options, out, progress):
+            say(_step_text(step), err=True)
+            if step.row is not None:
+                rows.append(step.row)
+                _write(out, rows, options)
+    if as_json:
+        print_json(_document(rows, options))
+    elif as_csv:
+        click.echo(survey_csv(rows), nl=False)
+    else:
+        _show(rows)
+
+
+_UNSAID: dict[str, Any] = {
+    **dict.fromkeys(("shapes", "values", "depths", "exits", "taps", "fusions"), ()),
+    "constraints_file": None,
+    "allow_taps": False,
+    "no_fold": False,
+}
+"""Options of a run that belong to one model alone, as if they were not given."""
+
+
+def _step_text(step: SurveyStep) -> str:
+    from ..survey.tables import sentence
+
+    left = (
+        "" if not step.left_s else f"; about {step.left_s:.0f} s left" if step.left_s < 120 else f"; about {step.left_s / 60:.0f} min left"
+    )
+    number = f"{step.number} of {step.count}"
+    if step.row is None:
+        return f"{number}: {step.model} …{left}"
+    took = "known from before" if step.was_known else duration(step.row.seconds)
+    return f"{number}: {sentence(step.row)} ({took}){left}"
+
+
+def _document(rows: list[SurveyRow], options: Options) -> dict[str, Any]:
+    return {"schema": 1, "options": options.to_json(), "targets": list(options.targets), "models": [row.to_json() for row in rows]}
+
+
+def _write(folder: Path, rows: list[SurveyRow], options: Options) -> None:
+    """Write the tables of the rows so far."""
+    import json
+
+    from ..survey.tables import survey_csv, survey_page
+
+    about = f"{', '.join(options.targets)}; {counted(options.used_threads, 'thread')}; costs: {options.costs}"
+    write_whole(folder / f"{NAME}.json", json.dumps(_document(rows, options)).encode())
+    write_whole(folder / f"{NAME}.csv", survey_csv(rows).encode("utf-8", "replace"))
+    write_whole(folder / f"{NAME}.html", survey_page(rows, about).encode("utf-8", "replace"))
+
+
+def _show(rows: list[SurveyRow]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from ..errors import printable
+    from ..survey.tables import cells, header, reasons, targets_of
+
+    targets = targets_of(rows)
+    table = Table(*header(targets), box=None, pad_edge=False)
+    for row in rows:
+        table.add_row(*(Text(printable(cell)) for cell in cells(row, targets)))
+    Console(highlight=False, file=sys.stdout, width=None if sys.stdout.isatty() else FILE_WIDTH).print(table)
+    for row in rows:
+        for reason in reasons(row):
+            say(f"{row.model}: {reason}")

@@ -1,0 +1,181 @@
+"""`SurveyRow`: what the run of one model says in a table of many. Pure: the document of a run enters, plain data leaves.
+
+Two times are compared as they were got: measured whole with measured whole, in turns with each other, else predicted with predicted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ..rules.baseline_names import is_alone
+
+PLANNED, REFUSED, FAILED = "planned", "refused", "failed"
+"""Statuses of a row: there is a plan; the model or the options do not allow one; a library crashed, or the fault is ours."""
+MEASURED, PREDICTED = "measured", "predicted"
+BASELINE = "baseline"
+
+
+@dataclass(frozen=True)
+class Alone:
+    """One target for the whole model.
+
+    Attributes:
+        measured_s, predicted_s: Seconds of one inference; None where not known.
+        interval_s: Half of the 95 % interval of `measured_s`, relative to the plan that it was timed beside.
+        reason: Why it was not measured; empty where it was.
+        is_plan: Whether the plan is this.
+    """
+
+    target: str
+    measured_s: float | None
+    predicted_s: float | None
+    interval_s: float | None
+    reason: str
+    is_plan: bool = False
+
+
+@dataclass(frozen=True)
+class PlanTimes:
+    """The plan of a run.
+
+    Attributes:
+        targets: The targets in it, the host left out.
+        max_rel_error: Largest relative error of its artifact's outputs; None where none was built.
+    """
+
+    targets: tuple[str, ...]
+    partitions: int
+    measured_s: float | None
+    interval_s: float | None
+    predicted_s: float | None
+    max_rel_error: float | None
+
+
+@dataclass(frozen=True)
+class Gain:
+    """How many times as long the best target alone takes as the plan.
+
+    Attributes:
+        low, high: Its 95 % interval; None where the rounds were too few for one.
+        basis: `MEASURED` or `PREDICTED`, both times alike.
+    """
+
+    ratio: float
+    low: float | None
+    high: float | None
+    basis: str
+
+    @property
+    def is_decided(self) -> bool:
+        """Return whether the interval lies on one side of 1."""
+        return self.low is not None and self.high is not None and (self.low > 1 or self.high < 1)
+
+
+@dataclass(frozen=True)
+class SurveyRow:
+    """One model.
+
+    Attributes:
+        model: Its name in the table, and that of its folder.
+        source: The model as it was named.
+        reason, hint: Why there is no plan, and what to do; empty where there is one.
+        seconds: Wall time of its run.
+        best_alone: The fastest target alone; empty where none is known.
+        why_not: Why the plan gains no more, one sentence each.
+    """
+
+    model: str
+    source: str
+    status: str
+    reason: str = ""
+    hint: str = ""
+    seconds: float = 0.0
+    nodes: int | None = None
+    alone: tuple[Alone, ...] = ()
+    plan: PlanTimes | None = None
+    best_alone: str = ""
+    gain: Gain | None = None
+    why_not: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def planned_row(model: str, source: str, document: Mapping[str, Any], seconds: float) -> SurveyRow:
+    """Return the row of a run from its document (docs/files.md)."""
+    plan, alone = _plan_times(document), _alone(document)
+    best = _best_alone(alone, plan)
+    return SurveyRow(
+        model,
+        source,
+        PLANNED,
+        seconds=seconds,
+        nodes=document["model"]["nodes"],
+        alone=alone,
+        plan=plan,
+        best_alone=best.target if best else "",
+        gain=_gain(best, plan) if best else None,
+        why_not=tuple(_why_not(document, alone, plan)),
+    )
+
+
+def _plan_times(document: Mapping[str, Any]) -> PlanTimes:
+    plan, verify = document["plan"], document.get("verify") or {}
+    itself: Mapping[str, Any] = next((row for row in document.get("alternatives") or [] if row["is_plan"]), {})
+    measured_s = verify.get("measured_s")
+    return PlanTimes(
+        targets=tuple(dict.fromkeys(part["target"] for part in plan["partitions"] if part["target"] != "host")),
+        partitions=len(plan["partitions"]),
+        measured_s=itself.get("measured_s") if measured_s is None or verify.get("apart") else measured_s,
+        interval_s=verify.get("interval_s"),
+        predicted_s=None if any(part["source"] == "unknown" for part in plan["partitions"]) else plan["total_s"],
+        max_rel_error=verify.get("max_rel_error"),
+    )
+
+
+def _alone(document: Mapping[str, Any]) -> tuple[Alone, ...]:
+    """Return the baselines of one target each; those that were timed beside the plan have their interval in `alternatives`."""
+    timed = {row["name"]: row for row in document.get("alternatives") or [] if row["kind"] == BASELINE}
+    rows = [timed.get(row["name"], row) for row in document["baselines"] if is_alone(row["name"])]
+    return tuple(
+        Alone(row["name"], row["measured_s"], row["total_s"], row.get("interval_s"), row["reason"] or "", row.get("is_plan", False))
+        for row in rows
+    )
+
+
+def _best_alone(alone: Sequence[Alone], plan: PlanTimes) -> Alone | None:
+    """Return the fastest target alone, by measured times wherever the plan and any of them have one; of a tie that which is the plan."""
+    measured = [one for one in alone if one.measured_s is not None]
+    if measured and plan.measured_s is not None:
+        return min(measured, key=lambda one: (one.measured_s, not one.is_plan))
+    return min((one for one in alone if one.predicted_s is not None), key=lambda one: one.predicted_s or 0.0, default=None)
+
+
+def _gain(best: Alone, plan: PlanTimes) -> Gain | None:
+    if best.is_plan:
+        return Gain(1.0, 1.0, 1.0, MEASURED if plan.measured_s is not None else PREDICTED)
+    if best.measured_s is not None and plan.measured_s:
+        ratio = best.measured_s / plan.measured_s
+        half = None if best.interval_s is None else best.interval_s / plan.measured_s
+        return Gain(ratio, None if half is None else ratio - half, None if half is None else ratio + half, MEASURED)
+    if best.predicted_s is not None and plan.predicted_s:
+        return Gain(best.predicted_s / plan.predicted_s, None, None, PREDICTED)
+    return None
+
+
+def _why_not(document: Mapping[str, Any], alone: Sequence[Alone], plan: PlanTimes) -> Iterator[str]:
+    """Yield why the plan gains no more: the nearest mix where one target takes all, and the targets that were not measured alone."""
+    if len(plan.targets) == 1 and plan.measured_s:
+        others = [row for row in document.get("alternatives") or [] if not (row["kind"] == BASELINE and is_alone(row["name"]))]
+        times = [row["measured_s"] for row in others if row["measured_s"] is not None and not row["is_plan"]]
+        if times:
+            share = min(times) / plan.measured_s - 1
+            behind = f"{abs(share):.1%} {'slower' if share >= 0 else 'faster'}"
+            yield f"{plan.targets[0]} alone is the plan: the nearest mix is {behind}, measured whole"
+        else:
+            yield f"{plan.targets[0]} alone is the plan: no mix was measured whole"
+    for one in alone:
+        if one.measured_s is None and one.reason:
+            yield f"{one.target} alone was not measured: {one.reason}"
