@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Route, expect
+
+from tests.helpers.long_cases import mostly_long
 
 from .conftest import OpenPage
 from .explorer import Explorer, Watched, running, show_tab
@@ -256,6 +258,43 @@ def test_zoom_keeps_what_is_under_the_pointer_and_fit_shows_all(sample: Watched)
     sample.idle()
     for name in ("x", "logits"):
         expect(sample.node(name)).to_be_in_viewport()
+
+
+@pytest.mark.parametrize(("width", "height"), mostly_long([(1440, 420), (520, 900)]), ids=["tall", "wide"])
+def test_one_press_fits_the_model_wherever_the_view_is(explorer: Explorer, open_page: OpenPage, width: int, height: int) -> None:
+    """A model that was laid out for another window: it is tall or wide in this one."""
+    watched = open_page(f"{explorer.address}?sample=crnn")
+    page = watched.page
+    page.set_viewport_size({"width": width, "height": height})
+    watched.idle()
+    view = page.locator(".stage svg g").first
+    watched.press("+", "f")
+    whole = view.get_attribute("transform") or ""
+    stage = page.locator(".stage").bounding_box()
+    assert stage
+    x, y = stage["x"] + stage["width"] / 2, stage["y"] + stage["height"] / 2
+
+    def drag(by_x: float, by_y: float) -> None:
+        page.mouse.down()
+        page.mouse.move(x + by_x, y + by_y, steps=3)
+        page.mouse.up()
+
+    away: list[Callable[[], None]] = [
+        lambda: page.mouse.wheel(0, -200),
+        lambda: page.mouse.wheel(0, 200),
+        lambda: page.mouse.wheel(300, 0),
+        lambda: drag(180, 90),
+        lambda: drag(-15, 0),
+        lambda: watched.press("+", "+"),
+        lambda: watched.press("-"),
+    ]
+    for move in away:
+        page.mouse.move(x, y)
+        move()
+        expect(view).not_to_have_attribute("transform", whole)
+        watched.idle()
+        watched.press("f")
+        expect(view).to_have_attribute("transform", whole)
 
 
 @pytest.mark.long

@@ -100,6 +100,13 @@ export function keptNear(camera: Camera, bounds: Rect, screen: Size): Camera {
   };
 }
 
+/** True if two views show the same: no point of the graph is a pixel or more apart on the screen. */
+export function showSame(a: Camera, b: Camera, { width, height }: Size): boolean {
+  const atStart = [(a.x - b.x) * b.k, (a.y - b.y) * b.k];
+  const atEnd = [(a.x + width / a.k - b.x) * b.k - width, (a.y + height / a.k - b.y) * b.k - height];
+  return [...atStart, ...atEnd].every((offPx) => Math.abs(offPx) < 1);
+}
+
 /** The rectangle of the graph that is in view. */
 export function seen(camera: Camera, screen: Size): Rect {
   return { x: camera.x, y: camera.y, width: screen.width / camera.k, height: screen.height / camera.k };

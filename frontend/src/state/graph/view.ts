@@ -39,7 +39,8 @@ export function prefersReducedMotion(): boolean {
 }
 
 const reducedMotion = typeof matchMedia === "undefined" ? undefined : matchMedia("(prefers-reduced-motion: reduce)");
-let moving: ((nowMs: number) => boolean) | undefined;
+/** The movement that goes on, and the view where it ends. */
+let moving: { job: (nowMs: number) => boolean; to: Camera } | undefined;
 
 /** Set the camera at once; a movement that goes on ends. */
 export function setCamera(next: Camera): void {
@@ -62,14 +63,15 @@ export function glide(to: Camera): void {
     start ??= nowMs;
     const t = Math.min(1, (nowMs - start) / MOVE_MS);
     camera.value = t >= 1 ? to : cameras.between(from, to, 1 - (1 - t) ** 3, screenSize.peek());
+    if (t >= 1) moving = undefined;
     return t < 1;
   };
-  moving = job;
+  moving = { job, to };
   requestFrame(job);
 }
 
 function halt(): void {
-  if (moving) cancelFrame(moving);
+  if (moving) cancelFrame(moving.job);
   moving = undefined;
 }
 
@@ -97,14 +99,14 @@ export function fitWhole(): void {
   if (bounds) glide(cameras.fitted(bounds, screenSize.peek()));
 }
 
-/** Show the whole model; if it is shown already and would be too thin to read, show its width. */
+/** Show the whole model from wherever the view is; if that is shown, or on its way, and would be too thin to read, show the model's width. */
 export function fit(): void {
   const bounds = model.peek()?.scene.bounds;
   if (!bounds) return;
-  const whole = cameras.fitted(bounds, screenSize.peek());
-  const width = cameras.fittedWidth(bounds, screenSize.peek(), camera.peek());
-  const isThere = Math.abs(camera.peek().k / whole.k - 1) < 0.01;
-  glide(isThere && whole.k < RIBBON * 4 ? width : whole);
+  const screen = screenSize.peek();
+  const whole = cameras.fitted(bounds, screen);
+  const isThere = cameras.showSame(moving?.to ?? camera.peek(), whole, screen);
+  glide(isThere && whole.k < RIBBON * 4 ? cameras.fittedWidth(bounds, screen, whole) : whole);
 }
 
 /** Bring a rectangle of the graph into view. */
