@@ -57,6 +57,9 @@ POINT_STEP_S = 0.1
 NOT_BUILT = ("pattern", "predicate", "validity", "device", "import", "build")
 """Stages at which a candidate fails before it is built."""
 
+NOT_KNOWN = ("estimate", "unknown")
+"""Sources of costs that nobody knows: neither a trial nor a database gave them."""
+
 AT_REST: dict[str, Any] = dict.fromkeys(("phase", "step", "doing", "ends_s", "search", "considered", "comparing", "body"))
 """The fields of a snapshot that describe work under way, for a run that rests."""
 
@@ -152,7 +155,7 @@ def _candidate_costed(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict
     is_built = took_s is not None and event["cost"].get("stage") not in NOT_BUILT
 
     def count(counts: TargetCounts) -> TargetCounts:
-        if source != "estimate":
+        if source not in NOT_KNOWN:
             counts = replace(counts, **{field: getattr(counts, field) + 1})
         return replace(
             counts,

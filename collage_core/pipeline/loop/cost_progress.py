@@ -89,7 +89,7 @@ class CostProgress:
                 continue
             self._known.add(computation)
             open_ = max(0, open_ - 1)
-            self.counts[candidate.target]["cache_hits"] += from_cache
+            self.counts[candidate.target]["cache_hits"] += from_cache and not cost.is_unknown
             self.counts[candidate.target]["measured"] += candidate.target in self._measured and not from_cache
             if self._emit is not ignore:
                 self._tell(candidate, cost, from_cache, tuple(same.id for same in groups[computation]), open_)

@@ -30,6 +30,7 @@ from collage_server.messages.runs import (
 from collage_server.protocol import EVENTS
 from collage_server.runs.state import NOTES_KEPT, POINTS_KEPT, apply, finish, plan_info
 
+from collage_core.cost.cost import Cost
 from collage_core.events import (
     BaselineMeasured,
     CandidateBuilding,
@@ -335,6 +336,16 @@ def test_the_page_does_with_events_what_the_server_does() -> None:
     assert json_data(asdict(snapshot)) == known["end"]
     assert json_data(asdict(START)) == known["start"]
     assert {item["event"]["type"] for item in known["items"]} == {kind.__name__ for kind in (*EVENTS, RunStateChanged)}
+    costs = [item["event"]["cost"] for item in known["items"] if item["event"]["type"] == "CandidateCosted"]
+    assert {cost["source"] for cost in costs} >= {"measured", "mock", "estimate", "invalid", "unknown"}
+    assert any(cost.get("stopped_early") for cost in costs)
+
+
+@pytest.mark.parametrize("from_cache", [False, True])
+@pytest.mark.parametrize("cost", [Cost(1.5, "estimate"), Cost.unknown("the recording has no cost of it")], ids=["estimate", "unknown"])
+def test_a_cost_that_nobody_knows_is_neither_measured_nor_found(cost: Cost, from_cache: bool) -> None:
+    (counts, _) = after(CandidatesFound("a", 5, 4, 9), CandidateCosted("a", ("c",), "Conv", cost.to_json(), from_cache, 1, 2)).counts
+    assert counts == TargetCounts("a", 5, 4, 9)
 
 
 def test_what_decided_a_partition_is_kept_and_an_older_document_says_nothing_of_it() -> None:

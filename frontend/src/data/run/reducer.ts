@@ -10,6 +10,9 @@ const NOTES_KEPT = 200;
 /** Stages at which a candidate fails before it is built. */
 const NOT_BUILT: ReadonlySet<string> = new Set(["pattern", "predicate", "validity", "device", "import", "build"]);
 
+/** Sources of costs that nobody knows: neither a trial nor a database gave them. */
+const NOT_KNOWN: ReadonlySet<string> = new Set(["estimate", "unknown"]);
+
 /** The fields of a run that is between two phases, or over. */
 const AT_REST = { phase: null, step: null, doing: null, ends_s: null, search: null, considered: null, comparing: null, body: null } as const;
 
@@ -134,7 +137,7 @@ function endsS(run: RunSnapshot, leftS: number | null): number | null {
 function costed(run: RunSnapshot, { cost, from_cache, took_s }: CandidateCosted, counts: TargetCounts): Partial<TargetCounts> {
   const field = cost.source === "invalid" ? "invalid" : from_cache ? "cache_hits" : "measured";
   return {
-    [field]: counts[field] + 1,
+    ...(!NOT_KNOWN.has(cost.source) && { [field]: counts[field] + 1 }),
     built: counts.built + (took_s !== null && !NOT_BUILT.has(cost.stage) ? 1 : 0),
     spared: Math.max(0, counts.spared - (run.phase === "search" ? 1 : 0)),
     trials: counts.trials + (took_s === null ? 0 : 1),

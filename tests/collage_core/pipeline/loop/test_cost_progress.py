@@ -27,6 +27,7 @@ from collage_core.events import (
     PlanConsidered,
     PlanImproved,
     StepStarted,
+    ignore,
 )
 from collage_core.graph.dataflow_graph import DataflowGraph
 from collage_core.options import Options
@@ -107,6 +108,13 @@ def test_no_count_is_taken_back_whatever_is_asked_for() -> None:
 
 
 LABELLED = SimpleNamespace(label="Relu")
+
+
+def test_what_a_recording_does_not_know_is_no_known_cost() -> None:
+    progress = CostProgress(["a"], [], ignore, lambda: 2, Budget(60.0))
+    made: Any = [SimpleNamespace(target="a", computation=number, id=str(number), inside=number, sub_graph=LABELLED) for number in range(2)]
+    list(progress.follow([(made[0], Cost(1.0, "recorded"), True), (made[1], Cost.unknown("it has no cost of it"), True)], made))
+    assert progress.counts == {"a": {"invalid": 0, "measured": 0, "cache_hits": 1}}
 
 
 FIRST = {("onnxruntime", 2): 1.0, ("openvino", 2): 1.15, ("tvm", 2): 1.5}
