@@ -7,7 +7,7 @@ ONNX, TVM or the server.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
@@ -87,10 +87,35 @@ class TensorType:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> TensorType:
-        """Read what `to_json` made, of this version or of one that wrote data-dependent dimensions as ``open_axes``."""
+        """Read what `to_json` made, of this version or of one that wrote data-dependent dimensions as ``open_axes``.
+
+        Raises:
+            KeyError, TypeError, ValueError: no tensor can have such a type; what is read may be anybody's.
+        """
         opened = tuple(data.get("open_axes") or (axis for axis, size in enumerate(data["shape"]) if size is None))
         measured = tuple(map(operator.index, data.get("measured_shape") or data["shape"]))
-        return cls(measured, data["dtype"], opened, tuple(data.get("largest_shape") or ()))
+        largest = tuple(None if size is None else operator.index(size) for size in data.get("largest_shape") or ())
+        dtype = data["dtype"]
+        if not isinstance(dtype, str):
+            raise TypeError(f"the dtype {dtype!r:.80}")
+        if not is_addressable(measured, item_bytes(dtype)):
+            raise ValueError(f"the shape {list(measured)!s:.80}")
+        if not all(type(axis) is int and 0 <= axis < len(measured) for axis in opened) or len(largest) not in (0, len(measured)):
+            raise ValueError(f"the data-dependent dimensions of the shape {list(measured)!s:.80}")
+        return cls(measured, dtype, opened, largest)
+
+
+MOST_DIMENSIONS = 64
+"""Most dimensions that numpy's arrays can have."""
+
+
+def is_addressable(shape: Sequence[int], item_size: int) -> bool:
+    """Return whether an array can have this shape.
+
+    As numpy does, it also bounds the strides of an array without elements, by counting empty dimensions as 1.
+    """
+    is_small = len(shape) <= MOST_DIMENSIONS and all(0 <= size < 1 << 63 for size in shape)
+    return is_small and prod(size or 1 for size in shape) * item_size < 1 << 63
 
 
 _ODD_ITEM_BYTES = {"bfloat16": 2, "string": 8}
@@ -119,6 +144,8 @@ class Tensor:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Tensor:
+        if not isinstance(data["name"], str):
+            raise TypeError(f"the name {data['name']!r:.80} of a tensor")
         return cls(data["name"], TensorType.from_json(data))
 
 

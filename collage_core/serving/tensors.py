@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..graph.dataflow_graph import is_addressable
 from .refusal import Refusal
 
 DATATYPES = {
@@ -35,6 +36,8 @@ _DTYPES = {said: name for name, said in DATATYPES.items()}
 _KINDS = {"BOOL": "b", "FP16": "fiu", "FP32": "fiu", "FP64": "fiu"}
 """Kinds of numpy that a JSON list may have for a datatype; whole numbers for all others."""
 MOST_DIMENSIONS = 32
+_LARGEST_ITEM = 8
+"""Bytes of an element of the widest datatype."""
 _LENGTH_BYTES = 4
 """Before each text of a binary tensor comes its length, in so many bytes."""
 
@@ -87,9 +90,11 @@ def bytes_of(array: np.ndarray, datatype: str) -> bytes:
 
 
 def _shape(name: str, shape: object) -> tuple[int, ...]:
-    if isinstance(shape, list) and len(shape) <= MOST_DIMENSIONS and all(type(size) is int and 0 <= size < 1 << 40 for size in shape):
-        return tuple(shape)
-    raise Refusal(400, f"the input {name!r} has the shape {_short(shape)}; it must be a list of whole numbers, such as [1, 3]")
+    if not isinstance(shape, list) or len(shape) > MOST_DIMENSIONS or not all(type(size) is int and size >= 0 for size in shape):
+        raise Refusal(400, f"the input {name!r} has the shape {_short(shape)}; it must be a list of whole numbers, such as [1, 3]")
+    if not is_addressable(shape, _LARGEST_ITEM):
+        raise Refusal(400, f"the input {name!r} has the shape {_short(shape)}, which no array can have: its sizes are too large together")
+    return tuple(shape)
 
 
 def _from_bytes(name: str, datatype: str, binary: bytes) -> np.ndarray:

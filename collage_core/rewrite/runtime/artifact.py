@@ -96,6 +96,9 @@ class Artifact:
             package = (error.name or "of a toolchain").partition(".")[0]
             said = f"the artifact {str(folder)!r} needs the package {package}, which is not installed"
             raise CollageError(said, f"pip install {package.replace('_', '-')}", "unavailable_target") from error
+        except MemoryError as error:
+            said = f"the artifact {str(folder)!r} needs more memory than this machine has free: {one_line(error)}"
+            raise CollageError(said, "end other programs, or run it on a machine with more memory", "no_memory") from error
         self._turn = threading.RLock()
         self._prepared = threading.local()
         self._prepared.is_done = True

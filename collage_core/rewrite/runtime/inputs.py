@@ -41,6 +41,7 @@ class InputBuffers:
             CollageError: the inputs do not fit; then nothing was copied.
         """
         if not self._fits(arrays):
+            check_mapping(arrays)
             found = as_values(arrays, self._inputs)
             arrays = found | {one.name: typed(found[one.name], one.type) for one in self._inputs if one.name in found}
             check_inputs(self._inputs, arrays, self._fixed)
@@ -51,7 +52,7 @@ class InputBuffers:
 
     def _fits(self, arrays: Mapping[str, Any]) -> bool:
         """Return whether `arrays` surely fits, which takes no microsecond; otherwise `check_inputs` decides, and says what is wrong."""
-        if self._opaque:
+        if self._opaque or type(arrays) is not dict:
             return False
         for name, _, shape, dtype in self._memory:
             array = arrays.get(name)
@@ -71,6 +72,30 @@ def typed(value: Any, kind: TensorType) -> Any:
     if value.dtype.type is not np.void or kind.is_container or value.dtype.itemsize != value_dtype(kind.dtype).itemsize:
         return value
     return value.view(value_dtype(kind.dtype))
+
+
+def check_mapping(arrays: object) -> None:
+    """Check that a caller gave arrays by input name.
+
+    Raises:
+        CollageError: it is something else.
+    """
+    if not isinstance(arrays, Mapping):
+        said = f"the inputs are a {type(arrays).__name__}, not arrays by input name"
+        raise CollageError(said, "give a dict of the name of each input and its array", "bad_inputs")
+
+
+def as_array(name: str, value: object) -> np.ndarray:
+    """Return the value of the input `name` as an array.
+
+    Raises:
+        CollageError: numpy can make no array of it.
+    """
+    try:
+        return np.asarray(value)
+    except (ValueError, OverflowError, RecursionError) as error:
+        hint = "give a numpy array; lists must have equal lengths"
+        raise CollageError(f"the input {name!r} is no array: {str(error)[:200]}", hint, "bad_inputs") from error
 
 
 def check_inputs(inputs: Sequence[Tensor], arrays: Mapping[str, Any], fixed: Mapping[str, object]) -> None:
@@ -94,7 +119,7 @@ def check_inputs(inputs: Sequence[Tensor], arrays: Mapping[str, Any], fixed: Map
             if not _is_container_of(arrays[name], kind.dtype):
                 raise CollageError(f"the input {name!r} is a {type(arrays[name]).__name__}, the model takes {kind}", hint, "bad_inputs")
             continue
-        array = np.asarray(arrays[name])
+        array = as_array(name, arrays[name])
         if array.shape != kind.shape or array.dtype != value_dtype(kind.dtype):
             found = f"{array.dtype}{list(array.shape)}"
             raise CollageError(f"the input {name!r} is {found}, the model takes {_shown(kind)}", hint, "bad_inputs")

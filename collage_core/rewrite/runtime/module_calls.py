@@ -98,7 +98,10 @@ def _empty(tensor: Tensor) -> Any:
         return OpaqueValue()
     import tvm.runtime
 
-    return tvm.runtime.empty(tensor.type.shape, buffer_dtype(tensor.type.dtype).name)
+    try:
+        return tvm.runtime.empty(tensor.type.shape, buffer_dtype(tensor.type.dtype).name)
+    except RuntimeError as error:  # a failed allocation is TVM's InternalError
+        raise MemoryError(f"TVM cannot allocate {tensor.name!r}, {tensor.type}") from error
 
 
 def _values(tensor: Tensor, value: Any) -> Any:

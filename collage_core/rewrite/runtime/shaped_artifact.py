@@ -22,6 +22,7 @@ from ...toolchains.buffers import aligned_empty, buffer_dtype
 from ...toolchains.onnx_models.external_package import found_in
 from ...toolchains.reasons import one_line
 from .artifact import Artifact, Profile, check_toolchains, timed
+from .inputs import as_array, check_mapping
 from .manifest import REBUILD, PartitionEntry, damaged
 from .shaped_manifest import RangeEntry, ShapedManifest, read_shaped_manifest
 
@@ -170,7 +171,7 @@ class ShapedArtifact:
         """
         try:
             return self._by_shape[tuple([arrays[name].shape for name in self._names])]
-        except (KeyError, AttributeError):
+        except (KeyError, AttributeError, TypeError):
             return self._otherwise(arrays)
 
     def run(self, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -197,10 +198,11 @@ class ShapedArtifact:
         return found.profile(arrays)
 
     def _otherwise(self, arrays: Mapping[str, Any]) -> Artifact | DynamicModel:
+        check_mapping(arrays)
         missing = next((name for name in self._names if name not in arrays), None)
         if missing is not None:
             raise CollageError(f"the input {missing!r} is missing", _described(self.inputs), "bad_inputs")
-        shapes = tuple(np.shape(arrays[name]) for name in self._names)
+        shapes = tuple(as_array(name, arrays[name]).shape for name in self._names)
         in_range = (model for entry, model in self._ranges if entry.holds(self._names, shapes))
         found = self._by_shape.get(shapes) or next(in_range, self._fallback)
         if found is not None:
@@ -261,7 +263,7 @@ def _fitting(tensor: Tensor, arrays: Mapping[str, np.ndarray], inputs: tuple[Ten
     """Return the array of an input, which its kernel may read in place."""
     if tensor.name not in arrays:
         raise CollageError(f"the input {tensor.name!r} is missing", _described(inputs), "bad_inputs")
-    array, kind = np.asarray(arrays[tensor.name]), tensor.type
+    array, kind = as_array(tensor.name, arrays[tensor.name]), tensor.type
     sizes = [size for axis, size in enumerate(array.shape) if axis not in kind.open_axes]
     wanted = [size for axis, size in enumerate(kind.shape) if axis not in kind.open_axes]
     if array.ndim != len(kind.shape) or sizes != wanted or array.dtype != buffer_dtype(kind.dtype):

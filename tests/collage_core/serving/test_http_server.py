@@ -131,6 +131,26 @@ WRONG: list[tuple[str, str, str | None, dict[str, str], int, str]] = [
 ]
 
 
+HUGE = 1 << 39
+ODD_INPUTS: list[tuple[dict[str, object], str]] = [
+    ({"shape": [0, HUGE, HUGE], "data": []}, "which no array can have: its sizes are too large together"),
+    ({"shape": [HUGE, HUGE, 0], "data": []}, "which no array can have: its sizes are too large together"),
+    ({"shape": [1 << 62, 4]}, "which no array can have: its sizes are too large together"),
+    ({"shape": [1 << 70]}, "which no array can have: its sizes are too large together"),
+    ({"shape": [0, HUGE], "data": []}, f"the input 'x' is float32[0, {HUGE}], the model takes float32[2, 3]"),
+    ({"shape": [-2, -3]}, "the shape [-2, -3]; it must be a list of whole numbers"),
+    ({"shape": [-1, 3]}, "the shape [-1, 3]; it must be a list of whole numbers"),
+    ({"shape": [2.0, 3]}, "the shape [2.0, 3]; it must be a list of whole numbers"),
+    ({"shape": {"0": 2}}, "the shape {'0': 2}; it must be a list of whole numbers"),
+    ({"datatype": 3}, "has the datatype 3; the known ones are BOOL"),
+    ({"datatype": None}, "has the datatype None; the known ones are BOOL"),
+    ({"datatype": ["FP32"]}, "has the datatype ['FP32']; the known ones are BOOL"),
+    ({"datatype": {"a": 1}}, "has the datatype {'a': 1}; the known ones are BOOL"),
+]
+for change, message in ODD_INPUTS:
+    WRONG.append(("POST", INFER, json.dumps({"inputs": [{**X, **change}, K]}), {}, 400, message))
+
+
 @pytest.mark.parametrize(("method", "path", "body", "headers", "status", "message"), WRONG)
 def test_what_is_not_right_is_refused_as_json(
     server: ModelServer, method: str, path: str, body: str | None, headers: dict[str, str], status: int, message: str

@@ -263,6 +263,21 @@ def test_wrong_inputs_are_refused(built: Path, arrays: dict[str, np.ndarray], me
     assert caught.value.hint == "the model's inputs are x: float32[1, 8, 10, 10]"
 
 
+NO_ARRAYS: list[tuple[Any, str]] = [
+    ([np.zeros((1, 8, 10, 10))], "the inputs are a list, not arrays by input name"),
+    (None, "the inputs are a NoneType, not arrays by input name"),
+    ({"x": [[1.0], [2.0, 3.0]]}, "the input 'x' is no array: setting an array element with a sequence."),
+]
+
+
+@pytest.mark.parametrize(("arrays", "message"), NO_ARRAYS, ids=["a list", "nothing", "ragged lists"])
+def test_what_is_no_array_is_refused(built: Path, arrays: Any, message: str):
+    with pytest.raises(CollageError) as caught:
+        Artifact.open(built).run(arrays)
+    assert caught.value.message.startswith(message)
+    assert caught.value.code == "bad_inputs"
+
+
 def edit(change: Callable[[dict[str, Any]], Any]) -> Callable[[Path], Any]:
     def apply(folder: Path) -> None:
         data = json.loads((folder / "artifact.json").read_text())
@@ -351,6 +366,36 @@ DAMAGES = [
 ]
 
 
+HUGE = 1 << 39
+ODD_TENSORS: list[tuple[dict[str, Any], str]] = [
+    ({"shape": [0, HUGE, HUGE]}, f"the shape [0, {HUGE}, {HUGE}]"),
+    ({"shape": [-1, 8, 10, 10]}, "the shape [-1, 8, 10, 10]"),
+    ({"shape": [1 << 62, 1 << 62]}, f"the shape [{1 << 62}, {1 << 62}]"),
+    ({"shape": [1 << 70]}, f"the shape [{1 << 70}]"),
+    ({"shape": [1] * 65}, "the shape [1, 1, 1"),
+    ({"dtype": 3}, "the dtype 3"),
+    ({"dtype": None}, "the dtype None"),
+    ({"dtype": ["float32"]}, "the dtype ['float32']"),
+    ({"dtype": "float99"}, "data type 'float99' not understood"),
+    ({"name": ["x"]}, "the name ['x'] of a tensor"),
+    ({"open_axes": [4]}, "the data-dependent dimensions of the shape [1, 8, 10, 10]"),
+    ({"open_axes": ["0"]}, "the data-dependent dimensions of the shape [1, 8, 10, 10]"),
+    ({"largest_shape": [1]}, "the data-dependent dimensions of the shape [1, 8, 10, 10]"),
+]
+
+
+def with_tensor(change: dict[str, Any], of_partition: bool) -> Callable[[Path], Any]:
+    """Change the model's input, or an output of its second partition."""
+    return edit(lambda data: (data["partitions"][1]["outputs"] if of_partition else data["inputs"])[0].update(change))
+
+
+DAMAGES += [
+    (f"{'output of a partition' if of_partition else 'input'} {change!s:.40}", with_tensor(change, of_partition), message, "damaged")
+    for of_partition in (False, True)
+    for change, message in ODD_TENSORS
+]
+
+
 @pytest.mark.parametrize(("damage", "message", "code"), [case[1:] for case in DAMAGES], ids=[case[0] for case in DAMAGES])
 def test_what_is_damaged_or_foreign_is_refused(copy: Path, damage: Callable[[Path], Any], message: str, code: str):
     damage(copy)
@@ -359,6 +404,16 @@ def test_what_is_damaged_or_foreign_is_refused(copy: Path, damage: Callable[[Pat
     assert message in caught.value.message
     assert caught.value.code == code
     assert caught.value.hint
+
+
+@pytest.mark.parametrize("form", ["module", "pieces"])
+def test_a_tensor_that_no_memory_holds_is_named(tmp_path: Path, form: str):
+    model = sub_model([node("Relu", "x", "y")], [tensor("x", (2,))], [tensor("y", (2,))])
+    assemble([PartitionModel("onnxruntime", ("r",), model, "p")], model.inputs, ["y"], tmp_path / "out", 1, form=form)
+    with_tensor({"shape": [1 << 45]}, of_partition=False)(tmp_path / "out")
+    with pytest.raises(CollageError, match="needs more memory than this machine has free: ") as caught:
+        Artifact.open(tmp_path / "out")
+    assert caught.value.code == "no_memory"
 
 
 def test_no_folder_is_refused(tmp_path: Path):
