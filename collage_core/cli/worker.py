@@ -8,6 +8,7 @@ from types import FrameType
 
 import click
 
+from ..base.extras import install_command
 from ..errors import CollageError
 from .say import say
 
@@ -28,7 +29,7 @@ def worker(tracker: str, key: str, name: str, host: str, port: int) -> None:
     if len(name) > 60 or not name.isprintable():
         raise CollageError(f"--name is {name!r}, it must be at most 60 characters that can be shown", "such as rack-7", "bad_option")
     if importlib.util.find_spec("tvm") is None:
-        raise CollageError("a worker needs TVM, which is not installed", "pip install 'collage-explorer[tvm]'", "no_tvm")
+        raise CollageError("a worker needs TVM, which is not installed", install_command("tvm"), "no_tvm")
     signal.signal(signal.SIGTERM, _stop)
     server = WorkerServer(address, key, name, host, port, lambda line: say(line, err=True))
     say(f"worker {server.name} listens at {host}:{server.port}; Ctrl-C ends it", err=True)

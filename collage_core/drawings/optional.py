@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from types import ModuleType
 
+from ..base.extras import install_command
 from ..errors import CollageError
 
 
@@ -18,4 +19,4 @@ def needed(module: str, extra: str, purpose: str) -> ModuleType:
         return import_module(module)
     except ImportError as error:
         message = f"{purpose} needs the Python package {extra!r}, which is not installed"
-        raise CollageError(message, f"pip install 'collage-explorer[{extra}]'", "not_installed") from error
+        raise CollageError(message, install_command(extra), "not_installed") from error

@@ -69,4 +69,4 @@ def _writer(form: str) -> Writer:
         found: Writer = point.load()
         return found
     said = f"the format {form!r} is made by the explorer's server, which is not installed"
-    raise CollageError(said, "pip install collage-explorer", "not_installed")
+    raise CollageError(said, "run it from a checkout, or install the wheel that `make wheel` builds there (README.md)", "not_installed")

@@ -66,7 +66,7 @@ def test_external_data_that_is_missing_is_named(start: Watched, tmp_path: Path) 
 
 
 OTHERS = {
-    "net.tflite": (b"\x1c\0\0\0TFL3" + bytes(64), "TensorFlow Lite", "pip install collage-explorer[tflite]"),
+    "net.tflite": (b"\x1c\0\0\0TFL3" + bytes(64), "TensorFlow Lite", "pip install tflite==2.18.0"),
     "weights.safetensors": ((20).to_bytes(8, "little") + b'{"w": {"dtype": "F32"}}', "weights without a graph", "optimum-cli export onnx"),
     "net.pt": (b"\x80\x02}q\0.", "a Python pickle", "torch.onnx.export"),
     "net.pth": (b"no pickle of today", "usually a Python pickle", "torch.onnx.export"),

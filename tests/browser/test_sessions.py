@@ -10,6 +10,7 @@ import pytest
 from collage_server.runs.store import RECORDED
 from playwright.sync_api import expect
 
+from collage_core.base.extras import install_command
 from tests.helpers.paths import PLUGINS
 from tests.helpers.paths import RECORDED as RECORDED_RUNS
 from tests.helpers.sessions import entries_of, manifest_of, write_session
@@ -84,7 +85,7 @@ def test_a_session_opens_where_no_toolchain_is_installed(explorer: Explorer, ope
         toolchains.click()
         watched.idle()
         tvm = watched.page.get_by_role("list", name="Toolchains").get_by_role("listitem").filter(has_text="apache-tvm is not installed")
-        expect(tvm.first.get_by_text("pip install collage-explorer[tvm]", exact=True)).to_be_visible()
+        expect(tvm.first.get_by_text(install_command("tvm"), exact=True)).to_be_visible()
         log = (tmp_path / "home" / "explore.log").read_text()
         entries = entries_of(session)
         runs = [run["id"] for run in manifest_of(entries)["runs"]]

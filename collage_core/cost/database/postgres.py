@@ -11,6 +11,7 @@ from sqlalchemy import create_engine, event, make_url, text
 from sqlalchemy.engine import URL, Connection, Engine
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
+from ...base.extras import install_command
 from ...errors import CollageError
 from .location import DatabaseTrouble
 from .migrations import found_schema, migrate
@@ -87,7 +88,7 @@ class PostgresDatabase:
         except ModuleNotFoundError as error:
             raise CollageError(
                 f"the cost database {self.name!r} needs psycopg, which is not installed here",
-                "pip install 'collage-explorer[postgres]'",
+                install_command("postgres"),
                 "no_driver",
             ) from error
         event.listen(engine, "begin", self._begin)

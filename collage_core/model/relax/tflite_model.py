@@ -6,11 +6,10 @@ from pathlib import Path
 
 import tvm
 
+from ...base.extras import install_command
 from ...base.user_file import read_file
 from ...errors import CollageError
 from ..files.external_weights import MOST_BYTES
-
-HINT = "pip install collage-explorer[tflite]"
 
 
 def read_tflite(path: Path) -> tvm.IRModule:
@@ -24,7 +23,7 @@ def read_tflite(path: Path) -> tvm.IRModule:
         import tflite
     except ImportError as error:
         message = f"{str(path)!r} is a TensorFlow Lite model, and the package tflite, which reads these, is not installed"
-        raise CollageError(message, HINT, "missing_package") from error
+        raise CollageError(message, install_command("tflite"), "missing_package") from error
     from tvm.relax.frontend.tflite import from_tflite
 
     data = read_file(path, MOST_BYTES)

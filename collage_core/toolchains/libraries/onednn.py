@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from ...base.extras import install_command
 from ...graph.dataflow_graph import DataflowGraph, Node, TensorType
 from ...rules.operators import type_of
 from ..base import Availability
@@ -46,7 +47,6 @@ from .onednn_native import KINDS, MOST_AXES, NO_LAYOUT, chosen, given, post_numb
 CALLS_VERSION = "+collage.1"
 """Version of the calls here, which the toolchain's version ends with. Count up when kernels change, so that
 their costs are measured again."""
-HINT = "pip install collage-explorer[onednn]"
 FUNCTIONS = LibraryFunctions("float32")
 CALLS_IN_C = Path(__file__).with_name("onednn_calls.c")
 VARIABLE = "COLLAGE_ONEDNN"
@@ -72,7 +72,9 @@ class OneDnnToolchain(LibraryToolchain):
 
     def availability(self) -> Availability:
         if library_path() is None:
-            return Availability(False, reason=f"the package {PACKAGE} is not installed", hint=HINT, precision="float32")
+            return Availability(
+                False, reason=f"the package {PACKAGE} is not installed", hint=install_command("onednn"), precision="float32"
+            )
         return Availability(True, metadata.version(PACKAGE) + CALLS_VERSION, precision="float32")
 
     def environment(self) -> dict[str, str]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...base.extras import install_command
 from ...graph.dataflow_graph import Tensor
 from ...model.base import SubModel
 from ..base import Availability, Kernel, Toolchain
@@ -31,8 +32,6 @@ IMPORTER_VERSION = "+collage.4"
 """Version of our importer, which the toolchain's version ends with: kernels depend on it too. Count up when kernels change, so that
 their costs are measured again."""
 
-HINT = "pip install collage-explorer[ncnn]"
-
 
 class NcnnToolchain(Toolchain):
     """Takes the calls that ncnn computes right, in whole sub-graphs."""
@@ -43,11 +42,11 @@ class NcnnToolchain(Toolchain):
 
     def availability(self) -> Availability:
         if util.find_spec("ncnn") is None:
-            return Availability(False, reason="the package ncnn is not installed", hint=HINT, precision="float32")
+            return Availability(False, reason="the package ncnn is not installed", hint=install_command("ncnn"), precision="float32")
         version = _version()
         if version != SUPPORTED_VERSION:
             reason = f"ncnn {version} is installed, {SUPPORTED_VERSION} is needed"
-            return Availability(False, version, reason, HINT, precision="float32")
+            return Availability(False, version, reason, install_command("ncnn"), precision="float32")
         return Availability(True, version + IMPORTER_VERSION, precision="float32")
 
     def rule(self, options: RuleOptions) -> PartitionRule:

@@ -18,6 +18,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
+from ...base.extras import install_command
 from ...base.processor import has_any
 from ...graph.dataflow_graph import Tensor
 from ...model.base import SubModel, may_name_files
@@ -48,7 +49,7 @@ class OpenVinoToolchain(Toolchain):
 
     def availability(self) -> Availability:
         if util.find_spec("openvino") is None:
-            hint = "pip install collage-explorer[openvino]"
+            hint = install_command("openvino")
             return Availability(False, reason="the package openvino is not installed", hint=hint, precision=self.precision)
         return Availability(True, version=_version(), precision=self.precision)
 

@@ -11,6 +11,7 @@ from importlib import metadata, util
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ...base.extras import install_command
 from ...base.home import home
 from ...graph.dataflow_graph import Tensor
 from ...model.base import SubModel
@@ -32,7 +33,7 @@ class TensorRtRtxToolchain(Toolchain):
     Attributes:
         library: Name of the library's Python module.
         distribution: Name of the package that the module comes in.
-        hint: The command that installs it.
+        extra: The extra of this package that brings it; empty where none does.
         capability: Compute capability that engines are built for, as ``ComputeCapability`` names it; None for that of the GPU here.
         precision: The precision of the engines.
     """
@@ -42,14 +43,15 @@ class TensorRtRtxToolchain(Toolchain):
     letter = "R"
     library = "tensorrt_rtx_bindings"
     distribution = "tensorrt-rtx-cu13-bindings"
-    hint = "pip install collage-explorer[tensorrt-rtx]"
+    extra = "tensorrt-rtx"
     capability: str | None = "SM120"
     precision = "model"
 
     def availability(self) -> Availability:
         if util.find_spec(self.library) is None:
             reason = f"the package {self.distribution} is not installed"
-            return Availability(False, reason=reason, hint=self.hint, device="GPU", precision=self.precision)
+            hint = install_command(self.extra) if self.extra else f"pip install {self.distribution}"
+            return Availability(False, reason=reason, hint=hint, device="GPU", precision=self.precision)
         missing = "running them on a GPU is not implemented" if DRIVER.exists() else "no GPU here to measure on"
         hint = f"`collage toolchains --inspect {self.name} MODEL` builds a model's engines; describe a GPU to estimate costs"
         return Availability(False, self.version(), f"engines can be built; {missing}", hint, "GPU", self.precision)
@@ -88,7 +90,7 @@ class TensorRtToolchain(TensorRtRtxToolchain):
     letter = "E"
     library = "tensorrt"
     distribution = "tensorrt"
-    hint = "pip install tensorrt"
+    extra = ""
     capability = None
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...base.cores import usable_cores
+from ...base.extras import install_command
 from ...graph.dataflow_graph import Tensor
 from ...model.base import SubModel
 from ..base import Availability, Kernel, Toolchain, ToolchainError
@@ -48,8 +49,6 @@ while the next toolchain runs: ResNet-50 on TVM and OpenVINO in turn took half a
 LIBRARY_FUNCTION = "tvm.contrib.sort.topk"
 """A function of TVM's library of such functions."""
 
-HINT = "pip install collage-explorer[tvm]"
-
 
 class TvmToolchain(Toolchain):
     """Takes the operators of TVM's ONNX importer, but for calls that give wrong numbers, in sub-graphs that `FuseOps` could fuse."""
@@ -60,11 +59,11 @@ class TvmToolchain(Toolchain):
 
     def availability(self) -> Availability:
         if util.find_spec("tvm") is None:
-            return Availability(False, reason="the package apache-tvm is not installed", hint=HINT)
+            return Availability(False, reason="the package apache-tvm is not installed", hint=install_command("tvm"))
         version = _version()
         if not version.startswith(SUPPORTED_VERSIONS):
             reason = f"apache-tvm {version} is installed, {SUPPORTED_VERSIONS}x is needed"
-            return Availability(False, version, reason, HINT)
+            return Availability(False, version, reason, install_command("tvm"))
         if not _linker():
             return Availability(False, version, "no C++ compiler was found, and TVM links with one", "apt install g++")
         return Availability(True, version + PASSES_VERSION)

@@ -60,7 +60,7 @@ def test_without_the_package_the_error_says_what_installs_it(drawn_run: RunRecor
     monkeypatch.setitem(sys.modules, "plotly.graph_objects", None)
     with pytest.raises(CollageError, match="a chart needs the Python package 'plotly', which is not installed") as error:
         write_html(drawn_run, tmp_path / "charts.html")
-    assert error.value.hint == "pip install 'collage-explorer[plotly]'"
+    assert error.value.hint == "pip install 'plotly>=6'"
     assert not (tmp_path / "charts.html").exists()
 
 

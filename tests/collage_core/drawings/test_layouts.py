@@ -51,7 +51,7 @@ def test_without_the_package_the_error_says_what_installs_it(drawn_run: RunRecor
     monkeypatch.setitem(sys.modules, "graphviz", None)
     with pytest.raises(CollageError, match="laying a graph out needs the Python package 'graphviz', which is not installed") as error:
         layout(drawn_run)
-    assert error.value.hint == "pip install 'collage-explorer[graphviz]'"
+    assert error.value.hint == "pip install 'graphviz>=0.20'"
 
 
 def test_another_ending_is_refused(drawn_run: RunRecord, tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def test_a_model_that_was_not_folded_stays_out(kept: Kept, tmp_path: Path, asked
 def test_without_the_server_the_error_says_what_brings_it(kept: Kept, tmp_path: Path, asked: Asked) -> None:
     with pytest.raises(CollageError, match="the format 'report' is made by the explorer's server, which is not installed") as caught:
         export(kept.record, ["report"], tmp_path)
-    assert caught.value.hint == "pip install collage-explorer"
+    assert caught.value.hint == "run it from a checkout, or install the wheel that `make wheel` builds there (README.md)"
     with pytest.raises(CollageError, match="not installed"):
         report_text(kept.record, 1.0)
     assert not asked

@@ -234,12 +234,12 @@ def test_text_may_be_an_input_and_an_output(tmp_path: Path):
 
 
 def test_without_tvm_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    missing = Availability(False, reason="the package apache-tvm is not installed", hint="pip install collage-explorer[tvm]")
+    missing = Availability(False, reason="the package apache-tvm is not installed", hint="pip install apache-tvm")
     monkeypatch.setattr(TvmToolchain, "availability", lambda _self: missing)
     with pytest.raises(CollageError) as caught:
         assemble([simple("a", "x", "y")], [X], ["y"], tmp_path / "out", 1)
     assert caught.value.message.endswith("is not usable here: the package apache-tvm is not installed")
-    assert caught.value.hint == "pip install collage-explorer[tvm]"
+    assert caught.value.hint == "pip install apache-tvm"
 
 
 def test_a_folder_that_is_a_file_is_refused(tmp_path: Path):

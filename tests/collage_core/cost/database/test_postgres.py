@@ -325,7 +325,7 @@ def test_without_the_driver_the_command_to_install_it_is_named(monkeypatch: pyte
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(CollageError, match=r"needs psycopg, which is not installed here") as caught:
         open_database("postgresql://host/costs")
-    assert caught.value.hint == "pip install 'collage-explorer[postgres]'"
+    assert caught.value.hint == "pip install 'psycopg[binary]>=3.2'"
 
 
 def test_files_need_no_driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from tests.helpers.models import weights
 from tests.helpers.tflite_models import dense_model
 
 HAS_TFLITE = importlib.util.find_spec("tflite") is not None
-needs_tflite = pytest.mark.skipif(not HAS_TFLITE, reason="tflite is in no lock: pip install collage-explorer[tflite]")
+needs_tflite = pytest.mark.skipif(not HAS_TFLITE, reason="tflite is in no lock: pip install tflite==2.18.0")
 pytestmark = pytest.mark.skipif(not get("tvm").availability().usable, reason=get("tvm").availability().reason)
 
 
@@ -26,7 +26,7 @@ def test_without_its_package_it_is_one_line(tmp_path: Path):
     path.write_bytes(bytes([28, 0, 0, 0]) + b"TFL3" + bytes(40))
     with pytest.raises(CollageError, match=r"is a TensorFlow Lite model, and the package tflite, .* is not installed$") as caught:
         load(path)
-    assert caught.value.hint == "pip install collage-explorer[tflite]"
+    assert caught.value.hint == "pip install tflite==2.18.0"
 
 
 def test_it_is_told_by_its_content(tmp_path: Path):

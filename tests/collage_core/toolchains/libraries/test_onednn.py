@@ -161,7 +161,7 @@ def test_without_its_wheel_it_is_not_usable(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(onednn_library, "PACKAGE", "no-such-package-as-this")
     found = OneDnnToolchain().availability()
     assert (found.usable, found.reason) == (False, "the package onednn-cpu-gomp is not installed")
-    assert found.hint == "pip install collage-explorer[onednn]"
+    assert found.hint == "pip install onednn-cpu-gomp==2023.2.0"
     onednn_library.onednn.cache_clear()
     with pytest.raises(ToolchainError, match="the package no-such-package-as-this is not installed"):
         onednn_library.onednn()

@@ -18,7 +18,7 @@ def test_says_why_it_is_not_usable(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(ncnn_toolchain.util, "find_spec", lambda _name: None)
     found = get("ncnn").availability()
     assert (found.usable, found.reason) == (False, "the package ncnn is not installed")
-    assert found.hint == "pip install collage-explorer[ncnn]"
+    assert found.hint == "pip install ncnn==1.0.20261020"
 
 
 def test_takes_only_the_version_that_it_was_verified_with(monkeypatch: pytest.MonkeyPatch):

@@ -117,4 +117,4 @@ def test_says_why_it_is_not_usable(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(openvino_toolchain.util, "find_spec", lambda _name: None)
     found = get("openvino").availability()
     assert (found.usable, found.reason) == (False, "the package openvino is not installed")
-    assert found.hint == "pip install collage-explorer[openvino]"
+    assert found.hint == "pip install 'openvino>=2025.2'"

@@ -14,6 +14,11 @@ from collage_core.toolchains.tensorrt import tensorrt, tensorrt_build
 from tests.helpers.graphs import graph
 from tests.helpers.small_models import matmul
 
+COMMANDS = {
+    "tensorrt": "pip install tensorrt",
+    "tensorrt_rtx": "pip install tensorrt-rtx-cu13-bindings==1.7.1.116 tensorrt-rtx-cu13-libs==1.7.1.116",
+}
+
 
 @pytest.mark.parametrize("name", ["tensorrt", "tensorrt_rtx"])
 def test_without_the_library_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch, name: str):
@@ -21,7 +26,7 @@ def test_without_the_library_the_command_that_installs_it(monkeypatch: pytest.Mo
     found = get(name).availability()
     assert (found.usable, found.version, found.device) == (False, "", "GPU")
     assert found.reason == f"the package {tensorrt_packages()[name]} is not installed"
-    assert found.hint.startswith("pip install ")
+    assert found.hint == COMMANDS[name]
 
 
 def tensorrt_packages() -> dict[str, str]:

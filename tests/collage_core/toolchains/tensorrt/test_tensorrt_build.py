@@ -114,7 +114,7 @@ def test_what_the_builder_cannot_build_is_refused_and_the_rest_is_built(tmp_path
     assert found["refused"] == [{"name": "odd", "op": "Sigmoid", "reason": "no kernel for odd"}]
 
 
-@pytest.mark.skipif(util.find_spec(REAL) is None, reason="TensorRT for RTX is not installed: pip install collage-explorer[tensorrt-rtx]")
+@pytest.mark.skipif(util.find_spec(REAL) is None, reason="TensorRT for RTX is not installed: it is in no lock")
 class TestTheRealLibrary:
     def test_builds_an_engine_without_a_gpu(self):
         with Worker() as worker:

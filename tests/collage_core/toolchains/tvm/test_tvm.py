@@ -10,6 +10,7 @@ import onnx
 import pytest
 from onnx import helper
 
+from collage_core.base.extras import install_command
 from collage_core.graph.dataflow_graph import Node
 from collage_core.model.base import SubModel
 from collage_core.toolchains.base import ToolchainError
@@ -277,11 +278,11 @@ def test_without_a_pattern_table_it_is_offered_what_fuse_ops_would_fuse():
 @pytest.mark.parametrize(
     ("patch", "reason", "hint"),
     [
-        (("util.find_spec", lambda _name: None), "the package apache-tvm is not installed", "pip install collage-explorer[tvm]"),
+        (("util.find_spec", lambda _name: None), "the package apache-tvm is not installed", install_command("tvm")),
         (
             ("metadata.version", lambda _name: "0.19.0"),
             "apache-tvm 0.19.0 is installed, 0.27.x is needed",
-            "pip install collage-explorer[tvm]",
+            install_command("tvm"),
         ),
         (("shutil.which", lambda _name: None), "no C++ compiler was found, and TVM links with one", "apt install g++"),
     ],
