@@ -19,6 +19,7 @@ from ...events import Emit, Note, ignore
 from ...toolchains import registry
 from ...toolchains.base import Availability
 from ..database.records import Record
+from ..measuring.call_meter import ASSEMBLER
 from ..measuring.trial import Hangs, TrialLimits, TrialTask
 from ..measuring.trial_worker import GetToolchain
 from .discovery import WorkerDiscovery
@@ -47,7 +48,7 @@ class FleetRunner:
         key: Key under which the workers are registered.
         accuracy, limits, threads, should_stop, flushed_bytes, get_toolchain: As for `TrialRunner`; `get_toolchain` is found by
             its name on the workers.
-        targets: Targets of the run; their versions agree on all workers.
+        targets: Targets of the run; their versions agree on all workers, and so does that of TVM, which assembles.
         machine: Measure on this kind of machine, as `machine_id` gives it there; None for the kind of most free workers.
         emit: Called with notes, only from within the methods of this class.
         rejoin_s: Seconds to wait for a worker when the last one is gone.
@@ -94,7 +95,9 @@ class FleetRunner:
         workers: list[RemoteWorker] = []
         try:
             workers = self._first_workers()
-            self.kind: Kind = choose_kind([worker.description for worker in workers], targets, threads, machine)
+            # `CallMeter` asks for the assembler whatever the targets are, and its measurements are kept under the assembler's version.
+            needed = list(dict.fromkeys([*targets, ASSEMBLER]))
+            self.kind: Kind = choose_kind([worker.description for worker in workers], needed, threads, machine)
         except BaseException:
             for worker in workers:
                 worker.close()
@@ -112,7 +115,7 @@ class FleetRunner:
         return self.kind.machine
 
     def availability(self, target: str) -> Availability:
-        """Return the availability of a target of the run on the workers."""
+        """Return the availability of a target of the run, or of TVM, on the workers."""
         return self.kind.availability(target)
 
     def workers(self) -> list[Description]:

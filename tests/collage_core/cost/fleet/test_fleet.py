@@ -16,7 +16,7 @@ from typing import Any
 
 import psutil
 import pytest
-from fleet_functions import FOLDER, give_nan, give_object, give_text
+from fleet_functions import FOLDER, call_rounds, give_nan, give_object, give_text
 from tuning_toolchains import SLICE
 from worker_functions import crash, raise_collage_error, raise_toolchain_error
 
@@ -31,6 +31,7 @@ from collage_core.cost.fleet.discovery import WorkerDiscovery
 from collage_core.cost.fleet.runner import FleetRunner
 from collage_core.cost.fleet.tracker import Offer
 from collage_core.cost.fleet.worker_server import RPC_MAGIC, RPC_MISMATCH
+from collage_core.cost.measuring.call_meter import CallMeter
 from collage_core.cost.measuring.transition_meter import measure_pair, prepare
 from collage_core.cost.measuring.trial import TrialTask
 from collage_core.errors import Cancelled, CollageError
@@ -402,6 +403,15 @@ def test_calls_on_a_worker(house: Fleet):
         with pytest.raises(WorkerError, match="crashed with SIGSEGV; its last words: 'aua'"):
             caller.call(crash, "aua", timeout_s=30)
         assert caller.call(give_text, "well", timeout_s=30) == "well"
+
+
+def test_calls_are_measured_where_tvm_is_no_target(house: Fleet, tmp_path: Path) -> None:
+    run = Run(house, "house", targets=["numpy"])
+    with run as runner, CostDatabase(tmp_path / "costs.sqlite3") as database:
+        meter = CallMeter(threads=1, database=database, backend=runner, emit=run.events.append, call_rounds=call_rounds)
+        assert meter.measure({"numpy": "1"}) == {"numpy": pytest.approx(2e-6)}
+        meter.close()
+    assert "count as free" not in run.notes
 
 
 @pytest.mark.long
