@@ -18,6 +18,7 @@ from pathlib import Path
 import psutil
 from collage_test_toolchains import Numpy
 
+from collage_core.base import processor
 from collage_core.cost.database import records
 from collage_core.cost.fleet.protocol import ASK, PUT
 from collage_core.cost.fleet.request_handler import describe
@@ -55,7 +56,7 @@ class OtherMachine(Numpy):
     name = "other_machine"
 
     def __init__(self) -> None:
-        records._cpu_model = lambda: "Another CPU"
+        processor.name = lambda: "Another CPU"
 
 
 def give_text(words: str) -> str:

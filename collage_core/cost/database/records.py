@@ -6,13 +6,12 @@ Plain data, kept by `CostDatabase`. `record_validation` says what each field may
 from __future__ import annotations
 
 import os
-import platform
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
-from pathlib import Path
 from typing import Any, TypeVar
+
+from ...base import processor
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,14 +159,14 @@ def fields_of(key: CostKey | TransitionKey | TuningKey, value: Record | Measured
 
 @cache
 def machine_id() -> str:
-    """Return the CPU's model and the number of its cores: costs of machines of different ids are never mixed.
+    """Return the CPU's model, its instruction sets and the number of its cores: costs of machines of different ids are never mixed.
 
     The cores are those of the machine, not those that this process may use (`base.cores.usable_cores`). The threads stand beside the
     machine in each key and follow the usable cores, so a cost under a quota is one of so many threads on this CPU. In one container
     the quota changes between two runs, and in a fleet between two workers of one kind: an id that held it would lose costs that are
     still right.
     """
-    return f"{_cpu_model()}, {os.cpu_count() or 1} cores"
+    return f"{processor.name()}, {os.cpu_count() or 1} cores"
 
 
 def now() -> str:
@@ -184,12 +183,3 @@ def utc(text: str) -> str:
         return time.astimezone(UTC).isoformat(timespec="seconds")
     except (TypeError, OverflowError) as error:
         raise ValueError(str(error)) from error
-
-
-def _cpu_model() -> str:
-    with suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            label, _, value = line.partition(":")
-            if label.strip() == "model name":
-                return " ".join(value.split())
-    return platform.processor() or platform.machine()

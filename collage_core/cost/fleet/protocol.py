@@ -31,7 +31,7 @@ CHUNK_BYTES = 64 << 10
 _STAGES = ("", "import", "build", "run", "numerics", "device")
 _LONGEST_TEXT = 16_000
 _LONGEST_OUTPUT = 4000
-_LONGEST_NAME = 100
+_LONGEST_NAME = 300
 _MOST_TOOLCHAINS = 200
 _SLACK = 2.0
 """Samples that were corrected for a machine that drifts may be a little longer than they were."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -40,8 +41,16 @@ def test_products_saturate_where_there_is_avx2_without_vnni(lists: Lists, flags:
     assert processor.products_saturate() is saturate
 
 
+def test_the_name_tells_processors_of_one_masked_model_apart(lists: Lists):
+    lists("avx2 sse4_2 avx512f avx512_bf16 amx_bf16 amx_tile")
+    assert processor.name() == "AVX avx512 of another word (avx2 avx512f avx512_bf16 amx_tile amx_bf16)"
+    lists("sse4_2")
+    assert processor.name() == "AVX avx512 of another word"
+
+
 def test_where_nothing_lists_them_there_are_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setattr(processor, "_CPU_INFO", tmp_path / "absent")
     processor._flags.cache_clear()
     assert not processor.has_any("avx2")
+    assert processor.name() == (platform.processor() or platform.machine())
     processor._flags.cache_clear()

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from collage_core.base import processor
 from collage_core.cost.cost import Cost
 from collage_core.cost.database.database import CostDatabase
 from collage_core.cost.database.maintenance import merge
@@ -137,12 +138,16 @@ def test_cost_for_certain_weights_is_not_replayed_for_others(path: Path) -> None
     assert cost.is_unknown
 
 
-def test_imported_costs_of_another_machine_are_replayed_when_named_and_never_mixed_in(path: Path) -> None:
+WITHOUT_INSTRUCTION_SETS = f"{processor.name().rpartition(' (')[0] or processor.name()}, 96 cores"
+
+
+@pytest.mark.parametrize("machine", ["a shed", WITHOUT_INSTRUCTION_SETS])
+def test_imported_costs_of_another_machine_are_replayed_when_named_and_never_mixed_in(path: Path, machine: str) -> None:
     """Measuring here never takes them; a replay does, says whose they are, and leaves out those of this machine."""
-    own, theirs = replace(key("a", CONV), machine=machine_id()), key("a", CONV, "a shed")
+    own, theirs = replace(key("a", CONV), machine=machine_id()), key("a", CONV, machine)
     with CostDatabase(path) as database:
         database.put(own, Record(samples=(1.0,)))
-        brought = [(theirs, Record(samples=(2.0,), created=OLD)), (key("a", ADD, "a shed"), Record(samples=(3.0,), created=OLD))]
+        brought = [(theirs, Record(samples=(2.0,), created=OLD)), (key("a", ADD, machine), Record(samples=(3.0,), created=OLD))]
         merge(database, brought, [])
         assert list(database.get([own, replace(own, computation=brought[1][0].computation)])) == [own]
     events: list[Event] = []
@@ -150,7 +155,7 @@ def test_imported_costs_of_another_machine_are_replayed_when_named_and_never_mix
     assert [cost.seconds for cost in found] == [2.0, 3.0]
     assert [cost.source for cost in found] == ["recorded", "recorded"]
     assert events == [
-        Note("costs are replayed as recorded on a shed with 1 threads; 1 other machines or numbers of threads in it are left out")
+        Note(f"costs are replayed as recorded on {machine} with 1 threads; 1 other machines or numbers of threads in it are left out")
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import struct
@@ -269,7 +270,7 @@ def test_machines_of_different_kinds_are_kept_apart(fleet: Fleet, work: SampleTa
     with run as runner:
         assert {record.worker for _, record in runner.run_all(work.tasks(6))} == {"one", "two"}
         assert runner.machine == machine_id()
-    other = machine_id().replace(machine_id().rpartition(",")[0], "Another CPU")
+    other = f"Another CPU, {os.cpu_count()} cores"
     assert f"the worker odd is left out: it is another machine, '{other}'; this run measures on '{machine_id()}'" in run.notes
     fleet.await_free("kinds", 3)
     with Run(fleet, "kinds", machine=other) as runner:
