@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -29,19 +30,20 @@ from .forms.folding import fold as fold_model
 from .forms.normalising import normalise
 from .forms.opsets import with_known_opset
 from .forms.provenance import Provenance, find_provenance
+from .forms.taken_branches import take_branches
 from .forms.values import Number, Value, check_not_fixed, fix_values, implied_shapes
 from .forms.widening import types_of, unrounded, widened
 from .naming import inner_names, op_name
 from .reference.accuracy import default_accuracy
-from .reference.inputs import Recipe, check_inputs, draw, find_recipe
+from .reference.inputs import INTEGERS, Recipe, check_inputs, draw, find_recipe
 from .reference.ort_session import OrtSession, RuntimeRefusal, error_text
 from .reference.randomness import random_notes
 from .reference.refusals import refused
-from .reference.settings import settings_of
-from .scopes import all_nodes, has_inner_graph, read_by
+from .reference.settings import compared_values, settings_of
+from .scopes import all_nodes, has_inner_graph, holds_graphs, read_by
 from .shapes.largest_sizes import largest_sizes
 from .shapes.open_axes import names_after_data
-from .shapes.shapes import dynamic_inputs, fix_shapes, shapes_of, sizes_hint
+from .shapes.shapes import dynamic_inputs, fix_shapes, shapes_of, sizes_hint, value_options
 from .types.attributes import attributes_of, constant_of
 from .types.dtypes import array_type, dtype_name
 from .types.kinds import kind_of
@@ -86,7 +88,8 @@ def load_model(
     except CollageError as error:
         if error.code != "broken_model" or not dynamic:
             raise
-        raise CollageError(error.message, sizes_hint({name: sizes[name] for name in dynamic}), error.code) from error
+        hint = sizes_hint({name: sizes[name] for name in dynamic}, compared_values(user))
+        raise CollageError(error.message, hint, error.code) from error
 
 
 class OnnxModel:
@@ -128,6 +131,7 @@ class OnnxModel:
         self._bodies: dict[tuple[int, str, tuple[Tensor, ...]], OnnxModel] = {}
         self._inputs = tuple(Tensor(value.name, _input_type(value)) for value in user.graph.input)
         self._given = None if given is None else self.check_inputs(given)
+        self._optimisable: ModelProto | None = None if holds_graphs(user) else user
         unfolded = user, Provenance({}, ())
         self._model, provenance = self._folded_form() if fold else unfolded
         if not self._model.graph.node:  # All of it follows from shapes or constants, and would be gone.
@@ -249,18 +253,59 @@ class OnnxModel:
         return {tensor.name: tensor for tensor in self._model.graph.initializer}
 
     def _folded_form(self) -> tuple[ModelProto, Provenance]:
+        taken, gone = self._taken
         try:
-            folded = fold_model(self._user)
+            folded = fold_model(taken)
         except RuntimeRefusal as error:
-            raise refused(self._user, str(error)) from error
-        return folded, find_provenance(self._user, folded)
+            self._check_runs(error)
+            said = f"ONNX Runtime cannot fold the model, so its nodes are those of the file: {error}"
+            decided = value_options(compared_values(self._user))
+            advice = f"; with {decided} only the branch that is taken counts" if decided else ""
+            self.notes = (*self.notes, said + advice)
+            return self._user, Provenance({}, ())
+        self._optimisable = taken
+        provenance = find_provenance(taken, folded)
+        return folded, replace(provenance, gone=gone + provenance.gone)
+
+    def _check_runs(self, refusal: RuntimeRefusal) -> None:
+        """Raise the error for a model that ONNX Runtime does not fold, and does not run as it is either.
+
+        Folding infers shapes also where no run comes by: in the branch of an `If` that does not fit the shapes of the inputs.
+        """
+        try:
+            self._run_as_drawn(OrtSession(self._user), [value.name for value in self._user.graph.output])
+        except RuntimeRefusal:
+            raise refused(self._user, str(refusal)) from refusal
+
+    def _run_as_drawn(self, session: OrtSession, names: list[str]) -> Arrays:
+        """Return outputs of `session` on the user's inputs, or else on the first seeded ones that it accepts.
+
+        Raises:
+            RuntimeRefusal: it accepts none that were tried.
+        """
+        if self._given is not None:
+            return session.run(self._given, names)
+        *others, last = (Recipe(1.0, lowest, bound) for lowest, bound in INTEGERS)
+        for recipe in others:
+            with suppress(RuntimeRefusal):
+                return session.run(draw(self._inputs, recipe, 0, self._settings), names)
+        return session.run(draw(self._inputs, last, 0, self._settings), names)
 
     @cached_property
     def _reference(self) -> OrtSession:
         try:
             return OrtSession(self._user)
         except RuntimeRefusal as error:
+            # A branch that is not taken need not fit the shapes of the inputs.
+            taken = self._taken[0]
+            if taken is not self._user:
+                with suppress(RuntimeRefusal):
+                    return OrtSession(taken)
             raise refused(self._user, str(error)) from error
+
+    @cached_property
+    def _taken(self) -> tuple[ModelProto, tuple[FoldedNode, ...]]:
+        return take_branches(self._user, self._run_as_drawn)
 
     @property
     def reference_precision(self) -> str:
@@ -289,13 +334,20 @@ class OnnxModel:
     @cached_property
     def _recipe(self) -> tuple[Recipe, str]:
         names = [value.name for value in self._user.graph.output]
-        optimised = OrtSession(self._user, optimise=True)
-        rerun = partial(optimised.run, names=names)
+        reordered = self._reference if self._optimisable is None else OrtSession(self._optimisable, optimise=True)
+        rerun = partial(reordered.run, names=names)
         return find_recipe(self._inputs, self._run_reference, rerun, default_accuracy(self), self._settings)
 
     @cached_property
     def _settings(self) -> dict[str, np.ndarray]:
-        return settings_of(self._user, self._inputs)
+        """Values of the inputs that are not drawn; one that the model compares with a constant has its value where the model accepts it."""
+        settings = settings_of(self._user, self._inputs)
+        compared = {name: value for name, value in compared_values(self._user).items() if name not in settings}
+        if compared:
+            with suppress(RuntimeRefusal):
+                self._run_reference(draw(self._inputs, Recipe(), 0, settings | compared))
+                return settings | compared
+        return settings
 
     def _run_reference(self, inputs: Arrays) -> dict[str, np.ndarray]:
         return self._reference.run(inputs, [value.name for value in self._user.graph.output])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto
+from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto
 
 
 def inner_graphs(node: NodeProto) -> Iterator[GraphProto]:
@@ -18,6 +18,11 @@ def inner_graphs(node: NodeProto) -> Iterator[GraphProto]:
 def has_inner_graph(node: NodeProto) -> bool:
     """Return whether `node` holds a graph of its own."""
     return next(inner_graphs(node), None) is not None
+
+
+def holds_graphs(model: ModelProto) -> bool:
+    """Return whether a node of `model` holds a graph of its own."""
+    return any(has_inner_graph(node) for node in model.graph.node)
 
 
 def captured(node: NodeProto) -> list[str]:

@@ -14,10 +14,12 @@ from pathlib import Path
 import onnx
 from onnx import ModelProto, NodeProto
 
+from ...base.isolation.errors import WorkerError
+from ...base.isolation.shared import shared_worker
 from ..files.external_weights import external_tensors, make_paths_absolute, with_relative_paths, without_external
 from ..naming import CAST_MARK, domain_of, opset_versions
-from ..reference.ort_session import OrtSession, RuntimeRefusal
-from ..scopes import all_nodes, captured, has_inner_graph, inner_graphs, read_by
+from ..reference.ort_session import RUN_LIMIT_S, OrtSession, RuntimeRefusal
+from ..scopes import all_nodes, captured, has_inner_graph, holds_graphs, inner_graphs, read_by
 
 _LEFT_OUT = (
     # These rearrange the graph for ONNX Runtime's own kernels, under generated tensor names.
@@ -75,6 +77,32 @@ def _optimised(model: ModelProto) -> ModelProto:
 
 
 def _saved(model: ModelProto) -> ModelProto:
+    """Return `model` as ONNX Runtime saves it.
+
+    Where a node holds graphs, that is done in a worker process: folding branches within branches may end it.
+    """
+    if not holds_graphs(model):
+        return _save_optimised(model)
+    try:
+        with shared_worker("fold", imports=("onnxruntime",)) as worker:
+            refusal, data = worker.call(optimised, model.SerializeToString(), timeout_s=RUN_LIMIT_S)
+    except WorkerError as error:
+        raise RuntimeRefusal(f"it {error.what}") from error
+    if refusal:
+        raise RuntimeRefusal(refusal)
+    return ModelProto.FromString(data)
+
+
+def optimised(data: bytes) -> tuple[str, bytes]:
+    """Return the serialised model `data` as ONNX Runtime saves it, or why it does not load it; this is called in a worker process."""
+    try:
+        return "", _save_optimised(ModelProto.FromString(data)).SerializeToString()
+    except RuntimeRefusal as refusal:
+        return str(refusal), b""
+
+
+def _save_optimised(model: ModelProto) -> ModelProto:
+    """Return `model` as ONNX Runtime saves it. Raises RuntimeRefusal where it does not load the model."""
     with tempfile.TemporaryFile() as file:
         # A file without a name is removed when the process ends, however it ends.
         saved = Path(f"/proc/self/fd/{file.fileno()}")

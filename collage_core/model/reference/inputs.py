@@ -41,7 +41,8 @@ class Recipe:
 
 SEQUENCE_LENGTH = 2
 """Elements of a sequence that is drawn."""
-_INTEGERS = ((0, 10), (0, 2), (0, 1), (1, 2))
+INTEGERS = ((0, 10), (0, 2), (0, 1), (1, 2))
+"""Ranges that integers are drawn from, in the order in which they are tried."""
 _SCALES = (1.0, 10.0, 0.1, 0.0)
 _CLEAR_CHANGE, _SMALL_NOISE = 10, 0.05
 """Least change of the outputs by another seed, and most change by rounding; both as multiples of the accuracy."""
@@ -141,7 +142,7 @@ def find_recipe(
     reason = ""
     has_floats = any("float" in tensor.type.dtype or "complex" in tensor.type.dtype for tensor in inputs)
     for scale in _SCALES if has_floats else _SCALES[:1]:
-        for lowest, bound in _INTEGERS:
+        for lowest, bound in INTEGERS:
             try:
                 recipe = Recipe(scale, lowest, bound)
                 result = _RecipeResult(recipe, *_changes(partial(draw, inputs, recipe, settings=settings), run, rerun), accuracy)

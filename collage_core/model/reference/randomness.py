@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from onnx import ModelProto
+from onnx import ModelProto, NodeProto
 
 from ..naming import ONNX_DOMAINS
-from ..scopes import all_nodes
+from ..scopes import all_nodes, inner_graphs
 
 RANDOM_OPS = frozenset({"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"})
 
@@ -13,7 +13,16 @@ RANDOM_OPS = frozenset({"Bernoulli", "Multinomial", "RandomNormal", "RandomNorma
 def random_notes(model: ModelProto) -> tuple[str, ...]:
     """Return a note that names the first node of `model`, or of a body in it, that draws random numbers; none where no node does."""
     for node in all_nodes(model.graph):
-        if node.op_type in RANDOM_OPS and node.domain in ONNX_DOMAINS:
+        if _draws(node):
             drawn = f"node {node.name!r} ({node.op_type}) draws random numbers at each run"
             return (f"{drawn}, so what depends on them cannot be checked; to plan this model, make them an input of it",)
     return ()
+
+
+def is_random(node: NodeProto) -> bool:
+    """Return whether `node`, or one in a body of it, draws random numbers."""
+    return _draws(node) or any(_draws(inner) for graph in inner_graphs(node) for inner in all_nodes(graph))
+
+
+def _draws(node: NodeProto) -> bool:
+    return node.op_type in RANDOM_OPS and node.domain in ONNX_DOMAINS

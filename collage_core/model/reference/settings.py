@@ -11,17 +11,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from onnx import GraphProto, ModelProto, NodeProto
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, numpy_helper
 
 from ...graph.dataflow_graph import Tensor
 from ..naming import op_name
-from ..types.dtypes import numpy_dtype
+from ..types.dtypes import dtype_name, numpy_dtype
 from ..types.inference import infer
 
 Shape = tuple[int, ...]
 
 _PASSED_ON = frozenset({"Cast", "Concat", "Identity", "Squeeze", "Unsqueeze"})
 """Operators behind which a setting is still one."""
+_PICKED = frozenset({"Gather", "Reshape"})
+"""Further operators that hand on the element of a tensor that has only one."""
+_INTEGER_TYPES = frozenset(
+    {TensorProto.INT8, TensorProto.INT16, TensorProto.INT32, TensorProto.INT64, TensorProto.UINT8, TensorProto.UINT16}
+)
 _DRAWN_BELOW = 10
 """Integers are drawn below this (`inputs`)."""
 _TURNS, _LENGTH, _COUNT = 3, 10, 3
@@ -69,6 +74,36 @@ def settings_of(model: ModelProto, inputs: Sequence[Tensor]) -> dict[str, np.nda
     shapes = _shapes(model)
     made = ((tensor, _value(tensor, uses[tensor.name], shapes)) for tensor in inputs if not tensor.type.is_container)
     return {tensor.name: value for tensor, value in made if value is not None}
+
+
+def compared_values(model: ModelProto) -> dict[str, np.ndarray]:
+    """Return for integer inputs of one element the first value that `model` compares them with, such as a sample rate, by name.
+
+    The constant is looked for behind operators that hand the element on.
+    """
+    constants = {tensor.name: tensor for tensor in model.graph.initializer}
+    made: dict[str, np.ndarray] = {}
+    for value in model.graph.input:
+        shape, dtype = [dim.dim_value for dim in value.type.tensor_type.shape.dim], value.type.tensor_type.elem_type
+        if dtype not in _INTEGER_TYPES or any(size != 1 for size in shape):
+            continue
+        others = (node.input[1 - at] for node, at in _comparisons(model.graph, value.name) if node.input[1 - at] in constants)
+        known = next((number for name in others if (number := numpy_helper.to_array(constants[name])).size == 1), None)
+        if known is not None and np.can_cast(np.min_scalar_type(known), numpy_dtype(dtype_name(dtype)), "same_kind"):
+            made[value.name] = known.reshape(shape).astype(numpy_dtype(dtype_name(dtype)))
+    return made
+
+
+def _comparisons(graph: GraphProto, name: str) -> Iterator[tuple[NodeProto, int]]:
+    """Yield the `Equal` nodes that read the only element of the tensor `name`, and at which input."""
+    for node in graph.node:
+        for at, read in enumerate(node.input):
+            if read != name:
+                continue
+            if op_name(node) == "Equal":
+                yield node, at
+            elif at == 0 and op_name(node) in _PASSED_ON | _PICKED:
+                yield from _comparisons(graph, node.output[0])
 
 
 def _uses(graph: GraphProto, name: str) -> Iterator[tuple[NodeProto, int]]:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping
 from onnx import GraphProto, NodeProto
 
 from ..naming import op_name
+from ..reference.randomness import is_random
 from ..scopes import inner_graphs, read_by
 
 OPERATORS = frozenset({"Compress", "If", "Loop", "NonMaxSuppression", "NonZero", "SequenceAt", "StringSplit", "Unique"})
@@ -66,15 +67,25 @@ def names_after_data(graph: GraphProto) -> frozenset[str]:
     A value that is computed from the shape of such a tensor may decide the shape of another, so every path counts. Values that are
     computed from constants and from fixed shapes alone are the same at each call: they decide nothing.
     """
+    return _divided(graph)[0]
+
+
+def names_without_data(graph: GraphProto) -> frozenset[str]:
+    """Return the constants, and the tensors that are computed from constants and from fixed shapes alone: the same at each call."""
+    return _divided(graph)[1]
+
+
+def _divided(graph: GraphProto) -> tuple[frozenset[str], frozenset[str]]:
+    """Return `names_after_data` and `names_without_data`; most tensors are in neither."""
     found = {value.name for value in graph.input if value.type.WhichOneof("value") not in (None, "tensor_type")}
     fixed = {"", *(tensor.name for tensor in graph.initializer)}
     for node in graph.node:
         made, read = [name for name in node.output if name], read_by(node)
         if _decides(node, fixed) or not found.isdisjoint(read):
             found.update(made)
-        elif op_name(node) in _OF_SHAPES or (any(read) and fixed.issuperset(read)):
+        elif op_name(node) in _OF_SHAPES or (any(read) and fixed.issuperset(read) and not is_random(node)):
             fixed.update(made)
-    return frozenset(found)
+    return frozenset(found), frozenset(fixed)
 
 
 def _decides(node: NodeProto, fixed: Collection[str]) -> bool:

@@ -113,10 +113,15 @@ def dynamic_inputs(model: ModelProto) -> list[str]:
     return [value.name for value in tensors if not has_shape[value.name] or not all(map(_is_fixed, _dims(value)))]
 
 
-def sizes_hint(sizes: Mapping[str, Sequence[int]]) -> str:
-    """Return the hint for a model that is refused with these shapes of its dynamic inputs."""
-    shown = _joined([_option(name, shape) for name, shape in sizes.items()])
+def sizes_hint(sizes: Mapping[str, Sequence[int]], values: Mapping[str, object]) -> str:
+    """Return the hint for a model that is refused with these shapes of its dynamic inputs; it has branches for such `values` of others."""
+    shown = " ".join(filter(None, [_joined([_option(name, shape) for name, shape in sizes.items()]), value_options(values)]))
     return f"the sizes of its inputs may not fit each other, say others: {shown}; else check the model with `onnx.checker`"
+
+
+def value_options(values: Mapping[str, object]) -> str:
+    """Return ``--value`` for each of `values`, as a shell reads them."""
+    return _joined([f"--value {shlex.quote(f'{name}={value}')}" for name, value in values.items()])
 
 
 def _written(value: ValueInfoProto) -> str:

@@ -1,0 +1,161 @@
+"""Branches that are always taken: which stand in the place of their `If`, and under which names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import ModelProto, TensorProto, helper, numpy_helper
+
+from collage_core.errors import CollageError
+from collage_core.model.onnx_model import OnnxModel, load_model
+from collage_core.model.reference.accuracy import largest_error
+from tests.helpers.models import loaded, model_of, rated_model, write
+
+WIDTH = 4
+
+
+def ops(model: OnnxModel) -> list[str]:
+    return [node.op for node in model.graph.nodes]
+
+
+def is_right(model: OnnxModel) -> bool:
+    inputs = model.seeded_inputs()
+    return largest_error(model.activations(inputs, model.graph.outputs), model.reference(inputs)) < 1e-5
+
+
+def squeezed_if_one(name: str, source: str, axis: int) -> list[onnx.NodeProto]:
+    """Return nodes that squeeze the tensor `source` along `axis` if its size there is 1, as TorchScript writes `squeeze`."""
+
+    def graph(nodes: list[onnx.NodeProto], output: str) -> onnx.GraphProto:
+        return helper.make_graph(nodes, output, [], [onnx.ValueInfoProto(name=output)])
+
+    def constant(name: str, value: object) -> onnx.NodeProto:
+        return helper.make_node("Constant", [], [name], value=numpy_helper.from_array(np.asarray(value)))
+
+    squeeze = [constant(f"{name}/axes", [axis]), helper.make_node("Squeeze", [source, f"{name}/axes"], [f"{name}/squeezed"])]
+    keep = [helper.make_node("Identity", [source], [f"{name}/kept"])]
+    return [
+        helper.make_node("Shape", [source], [f"{name}/shape"]),
+        constant(f"{name}/axis", axis),
+        helper.make_node("Gather", [f"{name}/shape", f"{name}/axis"], [f"{name}/size"]),
+        constant(f"{name}/one", 1),
+        helper.make_node("Equal", [f"{name}/size", f"{name}/one"], [f"{name}/is_one"]),
+        helper.make_node(
+            "If",
+            [f"{name}/is_one"],
+            [f"{name}/y"],
+            then_branch=graph(squeeze, f"{name}/squeezed"),
+            else_branch=graph(keep, f"{name}/kept"),
+        ),
+    ]
+
+
+def speech_model() -> ModelProto:
+    """Return a model of two sample rates, a branch each, in which further `If` nodes ask for shapes, as voice detectors have them.
+
+    Of the two branches one fits a length: 8 at a rate of 16000, 4 at another. ONNX Runtime refuses to fold it with its shapes fixed.
+    """
+
+    def branch(name: str, length: int) -> onnx.GraphProto:
+        values = {"axis": np.array([1]), "pads": np.zeros((3, 2), np.int64), "flat": np.array([-1]), "front": np.array([0])}
+        values |= {"kernel": np.ones((WIDTH, 1, length), np.float32), "w": np.full((1, 4 * WIDTH, WIDTH), 0.1, np.float32)}
+        nodes = [helper.make_node("Constant", [], [f"{name}/{key}"], value=numpy_helper.from_array(value)) for key, value in values.items()]
+        nodes += [
+            helper.make_node("Unsqueeze", ["x", f"{name}/axis"], [f"{name}/row"]),
+            helper.make_node("Transpose", [f"{name}/pads"], [f"{name}/pads_t"]),
+            helper.make_node("Reshape", [f"{name}/pads_t", f"{name}/flat"], [f"{name}/all_pads"]),
+            helper.make_node("Pad", [f"{name}/row", f"{name}/all_pads"], [f"{name}/padded"]),
+            helper.make_node("Conv", [f"{name}/padded", f"{name}/kernel"], [f"{name}/frames"], f"{name}/conv", strides=[length]),
+            *squeezed_if_one(f"{name}/frame", f"{name}/frames", 2),
+            helper.make_node("Unsqueeze", [f"{name}/frame/y", f"{name}/front"], [f"{name}/sequence"]),
+            helper.make_node("LSTM", [f"{name}/sequence", f"{name}/w", f"{name}/w"], ["", f"{name}/h"], f"{name}/lstm", hidden_size=WIDTH),
+            *squeezed_if_one(f"{name}/state", f"{name}/h", 0),
+        ]
+        return helper.make_graph(nodes, name, [], [onnx.ValueInfoProto(name=f"{name}/state/y")])
+
+    nodes = [
+        helper.make_node("Equal", ["rate", "wide"], ["is_wide"], "is_wide"),
+        helper.make_node("If", ["is_wide"], ["h"], "pick", then_branch=branch("wide", 8), else_branch=branch("narrow", 4)),
+        helper.make_node("Relu", ["h"], ["y"], "relu"),
+    ]
+    inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", "length"])]
+    inputs.append(helper.make_tensor_value_info("rate", TensorProto.INT64, []))
+    outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)]
+    graph = helper.make_graph(nodes, "speech", inputs, outputs, [numpy_helper.from_array(np.array(16000), "wide")])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+@pytest.mark.parametrize(("rate", "length", "branch"), [(16000, 8, "wide"), (8000, 4, "narrow")])
+def test_a_value_decides_a_branch_and_the_branches_within_it(tmp_path: Path, rate: int, length: int, branch: str) -> None:
+    model = load_model(write(tmp_path, speech_model()), {"x": (1, length)}, values={"rate": rate})
+    assert ops(model) == ["Unsqueeze", "Conv", "Squeeze", "Unsqueeze", "LSTM", "Squeeze", "Relu"]
+    assert {f"{branch}/conv", f"{branch}/lstm", "relu"} <= {node.name for node in model.graph.nodes}
+    assert [node.name for node in model.folded if node.op == "If"] == ["pick", f"If:{branch}/frame/y", f"If:{branch}/state/y"]
+    assert model.notes == ()
+    assert is_right(model)
+
+
+def test_an_undecided_branch_that_does_not_fit_the_shapes_leaves_the_model_as_it_is(tmp_path: Path) -> None:
+    model = load_model(write(tmp_path, speech_model()), {"x": (1, 8)})
+    assert ops(model) == ["Equal", "If", "Relu"]
+    assert model.notes[0].startswith("ONNX Runtime cannot fold the model, so its nodes are those of the file: Node (pick) Op (If)")
+    assert model.seeded_inputs()["rate"] == 16000
+    assert is_right(model)
+
+
+def test_shapes_that_neither_branch_takes_are_an_error_with_the_value_in_its_hint(tmp_path: Path) -> None:
+    with pytest.raises(CollageError) as caught:
+        load_model(write(tmp_path, speech_model()), {"x": (1, 16)})
+    assert caught.value.message.startswith("ONNX Runtime does not take the model: Node (pick) Op (If)")
+    assert "--shape x=1,16 --value rate=16000" in caught.value.hint
+
+
+def test_without_folding_the_nodes_are_those_of_the_file(tmp_path: Path) -> None:
+    model = load_model(write(tmp_path, speech_model()), {"x": (1, 8)}, False, values={"rate": 16000})
+    assert ops(model) == ["Equal", "If", "Relu"]
+    assert is_right(model)
+
+
+def test_a_model_that_ends_onnx_runtime_while_it_folds_ends_no_process_of_ours(tmp_path: Path) -> None:
+    """The least integer divided by -1 does not fit: the processor refuses, though no run comes by there."""
+    text = """g (float[1,4] x, int64 sr) => (float[1,4] y) { [is_fast] fast = Equal(sr, k16) [pick] y = If(fast) <
+        then_branch = t () => (float[1,4] a) { [relu] a = Relu(x) },
+        else_branch = e () => (float[1,4] b) { [div] q = Div(least, minus_one) [cast] f = Cast<to = 1>(q) [add] b = Add(x, f) }
+    > }"""
+    numbers = {"k16": np.array(16000), "least": np.array([-(2**63)]), "minus_one": np.array([-1])}
+    model = load_model(write(tmp_path, model_of(text, numbers)))
+    assert ops(model) == ["Equal", "If"]
+    note = "ONNX Runtime cannot fold the model, so its nodes are those of the file: it crashed with SIGFPE"
+    assert model.notes == (f"{note}; with --value sr=16000 only the branch that is taken counts",)
+    assert is_right(model)
+
+
+def test_what_a_branch_hands_on_keeps_its_name_and_names_that_two_branches_share_differ(tmp_path: Path) -> None:
+    text = """g (float[2,4] x) => (float[2,4] y, float[2,4] z, float[2,4] same) { [shape] s = Shape(x) [first] n = Gather(s, zero)
+        [is] two_rows = Equal(n, two)
+        [one] a, b = If(two_rows) < then_branch = t () => (float[2,4] v, float[2,4] v) { [neg] u = Neg(x) [relu] v = Relu(u) },
+                                    else_branch = e () => (float[2,4] x, float[2,4] x) { } >
+        [other] c, same = If(two_rows) < then_branch = t2 () => (float[2,4] v, float[2,4] x) { [exp] u = Exp(x) [tanh] v = Tanh(u) },
+                                    else_branch = e2 () => (float[2,4] x, float[2,4] x) { } >
+        [y] y = Add(a, b) [z] z = Mul(a, c) }"""
+    model = loaded(tmp_path, text, {"zero": np.array(0), "two": np.array(2)})
+    assert sorted(ops(model)) == ["Add", "Exp", "Identity", "Mul", "Neg", "Relu", "Tanh"]
+    assert is_right(model)
+
+
+def test_a_condition_that_depends_on_data_or_on_chance_stays(tmp_path: Path) -> None:
+    branches = (
+        """<then_branch = t () => (float[1,4] a) { [relu] a = Relu(x) }, else_branch = e () => (float[1,4] b) { [neg] b = Neg(x) }>"""
+    )
+    begin = "g (float[1,4] x) => (float[1,4] y)"
+    by_data = f"{begin} {{ [sum] s = ReduceMax<keepdims = 0>(x) [is] c = Greater(s, o) [pick] y = If(c) {branches} }}"
+    assert "If" in ops(loaded(tmp_path, by_data, {"o": np.float32(0)}))
+    by_chance = f"{begin} {{ [draw] s = Bernoulli(o) [is] c = Cast<to = 9>(s) [pick] y = If(c) {branches} }}"
+    assert "If" in ops(loaded(tmp_path, by_chance, {"o": np.float32(0.5)}))
+
+
+def test_an_input_that_stands_for_itself_is_left(tmp_path: Path) -> None:
+    assert ops(load_model(write(tmp_path, rated_model()))) == ["Equal", "If"]
