@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..base.counted import counted
+from ..base.durations import duration
 from ..errors import CollageError
 from ..events import Emit
 from ..what_if.apparent_loss import loss_document, own_plan
@@ -16,7 +17,7 @@ from ..what_if.explanation import explain_node, node_index
 from ..what_if.timed_beside import timed_beside
 from .compare import show_plans
 from .explanation import show_explanation
-from .say import duration, say
+from .say import say
 
 SHOWN = 6
 SHOWN_NODES = 40

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..base.counted import counted
+from ..base.durations import duration
 from ..rules.spec import HOST_TARGET
-from .say import duration
 
 _SHOWN_OPS, _SHOWN_NODES = 60, 12
 

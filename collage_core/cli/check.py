@@ -8,9 +8,10 @@ from pathlib import Path
 
 import click
 
+from ..base.durations import duration
 from ..errors import CollageError
 from .json_output import print_json
-from .say import duration, say
+from .say import say
 from .watched import watched
 
 

@@ -8,9 +8,10 @@ from typing import Any
 import click
 
 from ..base.counted import counted
+from ..base.durations import duration, signed
 from ..pipeline.whole.differences import region_text
 from .json_output import print_json
-from .say import duration, say, signed
+from .say import say
 
 SIDES = ("first", "second")
 SHOWN = 20

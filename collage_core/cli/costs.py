@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from ..base.counted import counted
+from ..base.durations import duration
 from ..cost.measuring.repetitions import cost_of
 from ..errors import CollageError, printable
 from .say import say
@@ -79,7 +80,7 @@ def show(db: str | None, as_json: bool, **given: str) -> None:
     for key, record in listed:
         cost = cost_of(record, 50.0, "recorded")
         setting = f"{key.toolchain} {key.version}, {counted(key.threads, 'thread')}, {key.options}, {key.machine}"
-        text = f"{cost.stage}: {cost.reason}" if cost.seconds is None else f"{cost.seconds:.4g} s, median of {cost.samples}"
+        text = f"{cost.stage}: {cost.reason}" if cost.seconds is None else f"{duration(cost.seconds)}, median of {cost.samples}"
         say(f"{key.computation}  {setting}: {text}")
 
 

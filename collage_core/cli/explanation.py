@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..base.counted import counted
+from ..base.durations import duration
 from ..pipeline.inside.node_times import CANDIDATES, COST, PROFILER
 from ..pipeline.record.known_regret import KnownRegret
 from ..pipeline.record.record import RunRecord
@@ -18,7 +19,7 @@ from ..pipeline.whole.differences import region_text
 from ..what_if.explanation import explain
 from ..what_if.worth import worth
 from .bodies_text import bodies_text
-from .say import duration, say
+from .say import say
 
 
 def explain_run(path: Path, node: str | None, candidate: str | None) -> dict[str, Any]:

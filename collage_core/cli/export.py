@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from ..errors import CollageError
 from ..pipeline.record.record import RunRecord, record_path
 from .json_output import print_json
 from .say import say
@@ -25,11 +26,17 @@ def export(run: Path, formats: str, model: str | None, out: Path | None, as_json
     onnx (your file with the plan in its metadata), dot, svg, csv, onnxruntime, html (charts), report (one HTML file that shows everything),
     session (a file for `collage explore`).
     """
+    from ..drawings.layouts import check_graphviz
     from ..results.formats import check_formats
     from ..results.formats import export as export_run
 
     asked = [one.strip() for one in formats.split(",")]
     check_formats(asked)
+    if "svg" in asked:
+        try:
+            check_graphviz()
+        except CollageError as error:
+            say(f"note: {error.message}, so the graph is drawn in plain layers: {error.hint}", err=True)
     folder = out or record_path(run).parent
     written = export_run(RunRecord.load(run), asked, folder, model)
     if as_json:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..base.counted import counted
+from ..base.durations import duration
 from ..errors import CollageError
 from ..events import Emit, Event, Note
 from .constraints_file import mistakes_located
@@ -29,7 +30,7 @@ from .run_options import (
     options_of,
     run_options,
 )
-from .say import duration, say
+from .say import say
 from .watched import watched
 
 if TYPE_CHECKING:

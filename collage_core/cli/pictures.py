@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from ..drawings.charts import write_html
+from ..drawings.charts import check_charts, write_html
+from ..drawings.layouts import check_drawing
 from ..drawings.layouts import draw as draw_layout
 from ..errors import CollageError
 from ..pipeline.record.record import RunRecord
@@ -15,11 +16,15 @@ from .say import say
 
 
 def make_pictures(path: Path, as_dot: bool, draw: Path | None, charts: Path | None) -> None:
-    """Make what is asked for of the run at `path` (as in `explanation.explain_run`).
+    """Make what is asked for of the run at `path` (as in `explanation.explain_run`). A missing package is an error before the run is read.
 
     Raises:
         CollageError: there is no such run, a package is not installed, or a file cannot be written.
     """
+    if draw is not None:
+        check_drawing(draw)
+    if charts is not None:
+        check_charts()
     record = RunRecord.load(path)
     if as_dot:
         click.echo(dot_text(record.graph, plan_drawing(record.plan)), nl=False)

@@ -10,11 +10,11 @@ from typing import Any
 import click
 
 from ..base.counted import counted
-from ..base.milliseconds import milliseconds
+from ..base.durations import duration, milliseconds, signed
 from .each_text import each_told, show_each
 from .json_output import print_json
 from .run_options import FORM_HELP, FORMS, OBJECTIVE_HELP, SEARCHERS_HELP
-from .say import duration, say, signed
+from .say import say
 from .watched import watched
 
 OTHER_VERSIONS_HELP = "Run it although a toolchain has another version than the one that it was built with."
@@ -51,11 +51,11 @@ def _show_search(document: dict[str, Any]) -> None:
     if document["plan"] is None:
         return
     has = document["measures"]
-    say(f"total {document['plan']['total_s']!r} s, candidates {document['plan']['chosen']}")
+    say(f"total {duration(document['plan']['total_s'])}, candidates {document['plan']['chosen']}")
     say(f"{counted(has['partitions'], 'partition')}, {has['bytes']} bytes moved, {has['memory_bytes']} bytes held at most")
     if document["prune"] is not None:
         pruning = document["prune"]
-        loss = "it leaves no plan" if pruning["loss_s"] is None else f"it loses {pruning['loss_s']!r} s"
+        loss = "it leaves no plan" if pruning["loss_s"] is None else f"it loses {duration(pruning['loss_s'])}"
         say(f"pruned to {pruning['kept']} of {counted(pruning['candidates'], 'candidate')}: {loss}")
     for index, (least, most) in enumerate(zip(document["regret_at_least"], document["regret_at_most"], strict=True)):
         bounds = f"at least {duration(least)}" + ("" if most is None else f", at most {duration(most)}")
@@ -63,7 +63,7 @@ def _show_search(document: dict[str, Any]) -> None:
     listed = [("best", document["plans"]), ("pareto", document["pareto"]["plans"] if document["pareto"] else [])]
     for title, plans in listed:
         for number, plan in enumerate(plans, 1):
-            say(f"{title} {number}: {plan['total_s']!r} s, {plan['measures']['bytes']} bytes, candidates {plan['chosen']}")
+            say(f"{title} {number}: {duration(plan['total_s'])}, {plan['measures']['bytes']} bytes, candidates {plan['chosen']}")
 
 
 @click.command()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .say import duration
+from ..base.durations import duration
 
 _NOTHING_S = 0.5e-12
 """Less than this apart two totals are equal: costs are rounded to femtoseconds."""

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..base.counted import counted
+from ..base.durations import duration
 from ..rules.baseline_names import ALL_SHAPES
 from ..rules.spec import HOST_TARGET
-from .say import duration
 
 ANSWERS = {"one_plan": "one plan for all shapes", "by_range": "one plan for each range"}
 

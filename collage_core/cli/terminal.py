@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..base.counted import counted
+from ..base.durations import duration
 from ..errors import printable
 from ..events import (
     BaselineMeasured,
@@ -38,7 +39,6 @@ from ..rewrite.plan import PlacedPartition
 from ..rules.baseline_names import is_alone
 from .bodies_text import bodies_text
 from .proof_text import proof_text
-from .say import duration
 from .undecided_text import stability_lines
 
 PHRASES = {

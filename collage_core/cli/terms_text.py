@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from ..base.counted import counted
+from ..base.durations import duration, signed
 from ..events import Emit, ignore
 from ..pipeline.record.record import RunRecord
 from ..pipeline.whole.differences import region_text
 from ..what_if.other_terms import other_terms
 from ..what_if.terms import Terms
-from .say import duration, say, signed
+from .say import say
 
 NO_COSTS: Mapping[str, float] = {}
 SHOWN_REGIONS = 8

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from ..base.counted import counted
+from ..base.durations import duration, signed
 from ..events import Emit
 from ..pipeline.record.record import RunRecord
 from ..pipeline.whole.differences import region_text
 from ..what_if.undecided import STABLE, decide, undecided_here
-from .say import duration, say, signed
+from .say import say
 
 SHOWN = 8
 

@@ -10,6 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from ..base.durations import milliseconds
 from ..pipeline.inside.node_times import PartitionTimes
 from ..pipeline.record.record import RunRecord
 from ..pipeline.whole.finalists import measured_beside
@@ -31,6 +32,11 @@ def figures(record: RunRecord) -> dict[str, Any]:
     return {"Totals": _totals(go, record), "Where the time goes": _time(go, record)}
 
 
+def check_charts() -> None:
+    """Raise CollageError where the package is not installed that draws charts."""
+    needed("plotly.graph_objects", "plotly", "a chart")
+
+
 def write_html(record: RunRecord, file: Path) -> None:
     """Write the charts of a run into `file`, as one HTML page (`html`).
 
@@ -48,7 +54,7 @@ def html(record: RunRecord) -> str:
         CollageError: the package is not installed.
     """
     sources = ", ".join(sorted({part.source for part in record.plan.partitions}))
-    title = escape(f"{record.plan.model.name}: predicted {record.plan.total_s * _MS:.4g} ms (costs: {sources})")
+    title = escape(f"{record.plan.model.name}: predicted {milliseconds(record.plan.total_s)} (costs: {sources})")
     parts = [f"<!doctype html>\n<html lang=en><meta charset=utf-8><title>{title}</title>\n<h1>{title}</h1>"]
     for number, (heading, figure) in enumerate(figures(record).items()):
         chart = figure.to_html(full_html=False, include_plotlyjs=number == 0, div_id=f"chart{number}")
@@ -78,7 +84,7 @@ def _time(go: Any, record: RunRecord) -> Any:
     ids, parents, labels, seconds, colours = zip(*rows, strict=True)
     shape = {"ids": ids, "parents": parents, "labels": labels, "values": [one * _MS for one in seconds], "marker": {"colors": colours}}
     chart = go.Icicle(
-        **shape, branchvalues="total", hovertemplate="%{label}<br>%{value:.4g} ms<extra></extra>", tiling={"orientation": "v"}
+        **shape, branchvalues="total", hovertemplate="%{label}<br>%{value:.4f} ms<extra></extra>", tiling={"orientation": "v"}
     )
     return go.Figure(chart)
 

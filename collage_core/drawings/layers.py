@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from html import escape
 
 from ..base.counted import counted
-from ..base.milliseconds import milliseconds
+from ..base.durations import milliseconds
 from ..graph.dataflow_graph import HOST
 from ..graph.topological_order import topological_order
 from ..pipeline.record.record import RunRecord

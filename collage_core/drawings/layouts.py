@@ -6,6 +6,7 @@ is ours (`rewrite.export.dot`), in which names of models are quoted.
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -35,11 +36,36 @@ def draw(record: RunRecord, file: Path) -> None:
         CollageError: the ending is unknown, the package or the program is not installed, or Graphviz fails.
         OSError: `file` cannot be written.
     """
-    wanted = file.suffix.lower().removeprefix(".")
-    if wanted not in FORMATS:
+    check_drawing(file)
+    file.write_bytes(_drawn(layout(record), _format(file)))
+
+
+def check_drawing(file: Path) -> None:
+    """Check that a graph could be drawn into `file`, before there is one.
+
+    Raises:
+        CollageError: the ending is unknown, or the package or the program is not installed.
+    """
+    if _format(file) not in FORMATS:
         known = ", ".join(f".{one}" for one in FORMATS)
         raise CollageError(f"no drawing is made as {file.name!r}", f"end the name with one of {known}", "bad_option")
-    file.write_bytes(_drawn(layout(record), wanted))
+    check_graphviz()
+
+
+def check_graphviz() -> None:
+    """Raise CollageError where Graphviz's package or program is not installed."""
+    needed("graphviz", "graphviz", "laying a graph out")
+    if shutil.which("dot") is None:
+        raise _without_program()
+
+
+def _format(file: Path) -> str:
+    return file.suffix.lower().removeprefix(".")
+
+
+def _without_program() -> CollageError:
+    hint = "apt install graphviz (or brew install graphviz); --dot prints the graph without it"
+    return CollageError("Graphviz's program `dot` is not installed", hint, "not_installed")
 
 
 def svg(record: RunRecord) -> bytes:
@@ -61,8 +87,7 @@ def _drawn(source: Any, wanted: str) -> bytes:
     try:
         drawn: bytes = source.pipe(format=wanted, quiet=True)
     except graphviz.ExecutableNotFound as error:
-        hint = "apt install graphviz (or brew install graphviz); --dot prints the graph without it"
-        raise CollageError("Graphviz's program `dot` is not installed", hint, "not_installed") from error
+        raise _without_program() from error
     except subprocess.CalledProcessError as error:
         said = (error.stderr or b"").decode(errors="replace").strip().splitlines()
         reason = said[-1] if said else f"exit status {error.returncode}"

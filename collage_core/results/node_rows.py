@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ..base.milliseconds import milliseconds
+from ..base.durations import milliseconds
 from ..pipeline.record.known_regret import KnownRegret
 from ..pipeline.record.record import RunRecord
 from ..rules.spec import HOST_TARGET

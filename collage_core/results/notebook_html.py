@@ -12,7 +12,7 @@ from html import escape
 from typing import Any
 
 from ..base.counted import counted
-from ..base.milliseconds import milliseconds
+from ..base.durations import milliseconds
 from ..drawings.layers import nodes_svg, partitions_svg
 from ..errors import printable, shortened
 from ..pipeline.record.known_regret import KnownRegret

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from ..base.counted import counted
+from ..base.durations import milliseconds
 from ..base.isolation.errors import WorkerError
-from ..base.milliseconds import milliseconds
 from ..errors import CollageError
 from ..pipeline.record.record import RunRecord
 from ..what_if.compare import compare

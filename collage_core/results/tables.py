@@ -1,6 +1,7 @@
 """The tables of a run as CSV (RFC 4180): a line for each node, and one for each partition and transition.
 
-A run enters; bytes leave. A text that a spreadsheet would read as a formula is quoted, as in the tables that the page saves.
+A run enters; bytes leave. A text that a spreadsheet would read as a formula is quoted, as in the tables that the page saves. Numbers
+have twelve digits and no exponent.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ..base.durations import duration
 from ..cost.cost import Cost
 from ..cost.estimator import LazyEstimator, TuningEstimator
 from ..errors import CollageError
@@ -85,7 +86,7 @@ def _as_tuned(cost: Cost, before: Cost) -> Cost:
 def _cost_text(cost: Cost) -> str:
     if cost.seconds is None:
         return cost.source
-    return f"{cost.seconds * 1e6:.4g} µs{' (an estimate)' if cost.source == 'estimate' else ''}"
+    return f"{duration(cost.seconds)}{' (an estimate)' if cost.source == 'estimate' else ''}"
 
 
 def _same_computation(record: RunRecord, model: OnnxModel, item: CostedCandidate, estimator: LazyEstimator) -> list[CandidatePartition]:

@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from collage_core.base.milliseconds import milliseconds
+from collage_core.base.durations import milliseconds
 from collage_core.results.formats import FILES
 
 from ..base.run_files import ARTIFACT, PLAN, RECORD, record_file

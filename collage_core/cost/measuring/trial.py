@@ -16,9 +16,9 @@ from typing import Any
 
 import psutil
 
+from ...base.durations import milliseconds
 from ...base.isolation.errors import WorkerDied, WorkerError, WorkerTimeout
 from ...base.isolation.worker import Pool, Worker
-from ...base.milliseconds import milliseconds
 from ...errors import Cancelled, CollageError
 from ...model.base import SubModel
 from ...toolchains.base import ToolchainError

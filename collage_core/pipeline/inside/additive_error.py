@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...base.milliseconds import milliseconds
+from ...base.durations import milliseconds
 from ...cost.cost import Cost
 from ...rewrite.plan import Plan
 from ...rewrite.runtime.artifact import Profile

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...base.cores import usable_cores
-from ...base.milliseconds import milliseconds
+from ...base.durations import milliseconds
 from ...cost.database.records import machine_id
 from ...cost.measuring.other_load import OtherLoad, busy_text
 from ...rewrite.plan import Plan
@@ -50,11 +50,8 @@ def timing_gap(plan: Plan, verify: Mapping[str, Any], around: Surroundings) -> s
     interval_s = math.hypot(plan.total_interval_s or 0.0, verify.get("interval_s") or 0.0)
     if abs(gap_s) <= max(interval_s, TOLERATED * plan.total_s):
         return ""
-    plus_minus = f" ± {plan.total_interval_s * 1e3:.2g}" if plan.total_interval_s else ""
-    return (
-        f"measured whole, the plan takes {milliseconds(measured_s)}; {plan.total_s * 1e3:.4g}{plus_minus} ms were predicted. "
-        f"Likely reason: {_reason(plan, around)}"
-    )
+    predicted = milliseconds(plan.total_s, interval_s=plan.total_interval_s or None)
+    return f"measured whole, the plan takes {milliseconds(measured_s)}; {predicted} were predicted. Likely reason: {_reason(plan, around)}"
 
 
 def _reason(plan: Plan, around: Surroundings) -> str:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 
-from ...base.milliseconds import milliseconds
+from ...base.durations import milliseconds
 from ...cost.cost import Cost
 from ...cost.estimator import TunedCosts
 from ...errors import Cancelled, CollageError

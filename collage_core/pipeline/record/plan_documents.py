@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from ...base.counted import counted
-from ...base.milliseconds import milliseconds
+from ...base.durations import duration, milliseconds
 from ...graph.dataflow_graph import DataflowGraph
 from ...graph.sub_graph import SubGraph
 from ...rewrite.plan import PlacedPartition, PlacedTransition, PlacedTuning, Plan
@@ -81,8 +81,8 @@ def priority_note(planned: Planned) -> str:
 def within_noise(count: int, above_s: float, noise: float) -> str:
     """Return the note that priority decided because measuring could not."""
     return (
-        f"tie broken by priority for {counted(count, 'partition')}: the plan is {above_s * 1e6:.3g} µs above the best one, "
-        f"and its total is known to {noise * 1e6:.3g} µs"
+        f"tie broken by priority for {counted(count, 'partition')}: the plan is {duration(above_s, 3)} above the best one, "
+        f"and its total is known to {duration(noise, 3)}"
     )
 
 

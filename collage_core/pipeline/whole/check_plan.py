@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ...base.milliseconds import milliseconds
+from ...base.durations import milliseconds
 from ...cost.database.records import machine_id
 from ...errors import CollageError
 from ...events import Emit, ignore

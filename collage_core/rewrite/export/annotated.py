@@ -10,7 +10,7 @@ from collections.abc import Mapping, MutableSequence
 
 from onnx import ModelProto, StringStringEntryProto, TensorProto
 
-from ...base.milliseconds import milliseconds
+from ...base.durations import milliseconds
 from ...graph.dataflow_graph import HOST
 from ...graph.index_set import IndexSet
 from ...model.base import Model
@@ -110,8 +110,8 @@ def _facts(number: int, partition: PlacedPartition) -> dict[str, str]:
     facts = {"partition": f"{number} of {len(partition.nodes)} nodes", "target": partition.target}
     if partition.cost_s is None:
         return {**facts, "cost": "unknown"}
-    interval = f" ± {partition.interval_s * 1e3:.4g}" if partition.interval_s is not None else ""
-    return {**facts, "cost": f"{partition.cost_s * 1e3:.4g}{interval} ms for the partition", "cost from": partition.source}
+    cost = milliseconds(partition.cost_s, interval_s=partition.interval_s)
+    return {**facts, "cost": f"{cost} for the partition", "cost from": partition.source}
 
 
 def _describe(entries: MutableSequence[StringStringEntryProto], facts: Mapping[str, str]) -> None:

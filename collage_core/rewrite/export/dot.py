@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ...base.milliseconds import milliseconds
+from ...base.durations import milliseconds
 from ...graph.dataflow_graph import HOST, DataflowGraph, TensorType
 
 if TYPE_CHECKING:

@@ -188,7 +188,7 @@ def test_show_keeps_machines_apart(costs: Costs, path: Path) -> None:
 
 def test_show_of_a_computation(costs: Costs, path: Path) -> None:
     text = costs("show", "--db", path, "--computation", "c0f")
-    assert "c0ffee  tvm 0.27, 1 thread, float32, a CPU, 2 cores: 0.00105 s, median of 2" in text
+    assert "c0ffee  tvm 0.27, 1 thread, float32, a CPU, 2 cores: 1.05 ms, median of 2" in text
     assert "c0ffee  tvm 0.27, 2 threads, float32, a CPU, 2 cores: build: crashed with SIGSEGV while building" in text
     document = json.loads(costs("show", "--db", path, "--computation", "c0f", "--toolchain", "openvino", "--json"))
     assert document["costs"] == [{**asdict(ELSEWHERE), **asdict(RECORD), "samples": list(RECORD.samples), "repetitions": []}]

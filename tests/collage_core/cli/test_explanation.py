@@ -143,3 +143,17 @@ def test_the_total_of_other_terms_is_called_predicted(capsys: pytest.CaptureFixt
         "predicted 1.5 ms, -200 µs, 1 partition",
         '  {"kind": "veto"}: costs 1 ms alone, taking it back saves 500 µs',
     ]
+
+
+def test_a_drawing_without_graphviz_is_refused_before_the_run_is_read(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    status, _, err = in_this_process(capsys, "explain", tmp_path / "no-run", "--draw", tmp_path / "graph.svg")
+    assert status == 2
+    assert err.splitlines()[0] == "error: Graphviz's program `dot` is not installed"
+    assert "apt install graphviz" in err
+    status, _, err = in_this_process(capsys, "export", tmp_path / "no-run", "--as", "svg")
+    assert status == 2
+    note = "note: Graphviz's program `dot` is not installed, so the graph is drawn in plain layers: apt install graphviz"
+    assert err.splitlines()[0].startswith(note)

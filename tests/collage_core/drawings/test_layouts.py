@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from collage_core.drawings.layouts import draw, layout
+from collage_core.drawings.layouts import check_drawing, draw, layout
 from collage_core.errors import CollageError
 from collage_core.pipeline.record.record import RunRecord
 from collage_core.rewrite.export.dot import dot_text, plan_drawing
@@ -45,6 +45,17 @@ def test_without_the_program_the_error_names_its_package(drawn_run: RunRecord, t
     with pytest.raises(CollageError, match="Graphviz's program `dot` is not installed") as error:
         draw(drawn_run, tmp_path / "graph.pdf")
     assert error.value.hint.startswith("apt install graphviz ")
+
+
+def test_what_is_missing_is_said_before_there_is_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_dot(tmp_path, monkeypatch, ANSWERS)
+    check_drawing(tmp_path / "graph.png")
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    with pytest.raises(CollageError, match="Graphviz's program `dot` is not installed"):
+        check_drawing(tmp_path / "graph.png")
+    monkeypatch.setitem(sys.modules, "graphviz", None)
+    with pytest.raises(CollageError, match="needs the Python package 'graphviz'"):
+        check_drawing(tmp_path / "graph.png")
 
 
 def test_without_the_package_the_error_says_what_installs_it(drawn_run: RunRecord, monkeypatch: pytest.MonkeyPatch) -> None:

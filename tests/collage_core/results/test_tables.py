@@ -7,7 +7,7 @@ import io
 
 import pytest
 
-from collage_core.base.milliseconds import milliseconds
+from collage_core.base.durations import milliseconds
 from collage_core.pipeline.record.record import RunRecord
 from collage_core.results import tables
 from collage_core.results.node_rows import node_rows, regrets_by_node
@@ -68,3 +68,9 @@ def test_the_table_of_partitions_has_transitions_behind_them(kept: Kept) -> None
     assert [(row["id"], float(row["cost_s"])) for row in parts] == [(part.id, part.cost_s) for part in plan.partitions]
     assert [row["operators"] for row in transitions] == ["transition"] * len(plan.transitions)
     assert sum(float(row["share_of_predicted"]) for row in rows) == pytest.approx(1)
+
+
+def test_a_number_has_no_exponent_and_no_noise() -> None:
+    assert tables._csv(["cost_s", "name"], [[9.2e-05, "-x"], [15.556000000000003, None], [-3e-13, "y"]]) == (
+        b"cost_s,name\r\n0.000092,'-x\r\n15.556,\r\n-0.0000000000003,y\r\n"
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from collage_core.base.milliseconds import milliseconds
+from collage_core.base.durations import milliseconds
 from collage_core.pipeline.record.known_regret import IN_NO_PLAN, KnownRegret
 from collage_core.search.alternatives.regret import Regret
 from collage_core.search.problem import femtoseconds
