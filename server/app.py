@@ -21,12 +21,11 @@ from .runs import query_routes, trace_routes
 from .runs import routes as runs
 from .services import attach, make
 from .sessions import routes as sessions
-from .streaming import sockets
+from .streaming import bounds, sockets
 from .toolchains import described_routes
 from .toolchains import routes as toolchains
 
 API = "/api/v1"
-SOCKET_MESSAGE_BYTES = 64 << 10
 
 
 def create_app(config: ServerConfig | None = None) -> tuple[Flask, SocketIO]:
@@ -64,9 +63,14 @@ def create_app(config: ServerConfig | None = None) -> tuple[Flask, SocketIO]:
     app.after_request(page.set_asset_headers)
     errors.register(app)
     socketio = SocketIO(
-        app, async_mode="threading", cors_allowed_origins=security.socket_origins(), max_http_buffer_size=SOCKET_MESSAGE_BYTES
+        app,
+        async_mode="threading",
+        async_handlers=False,  # else each message starts a thread
+        cors_allowed_origins=security.socket_origins(),
+        max_http_buffer_size=bounds.MESSAGE_BYTES,
     )
     services.on_close.append(sockets.register(socketio, services).close)
+    app.wsgi_app = bounds.bound_sockets(socketio)(app.wsgi_app)  # type: ignore[method-assign]
     app.wsgi_app = security.Gatekeeper(app.wsgi_app, config)  # type: ignore[method-assign]
     if config.behind_proxy:
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=1, x_proto=1, x_host=1, x_prefix=1)  # type: ignore[method-assign]

@@ -242,10 +242,5 @@ class _QuietHandler(WSGIRequestHandler):
 
     timeout = IDLE_S
 
-    def run_wsgi(self) -> None:
-        if self.headers.get("Upgrade", "").lower() == "websocket":
-            self.connection.settimeout(None)  # Socket.IO asks by itself whether the other side is there
-        super().run_wsgi()
-
     def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
         return None

@@ -62,8 +62,7 @@ class Gatekeeper:
         host = environ.get("HTTP_HOST", "")
         if not self._knows(host):
             return ApiError("foreign_host", f"this server does not answer for the host {host!r}", "use the address that it printed")
-        is_socket = "/socket.io" in environ.get("PATH_INFO", "")
-        is_read = environ.get("REQUEST_METHOD", "GET") in _READS and not is_socket
+        is_read = environ.get("REQUEST_METHOD", "GET") in _READS and not is_socket_path(environ)
         if is_read and _is_visit(environ):
             return None
         if is_own_origin(environ.get("HTTP_ORIGIN"), environ) and _is_own_site(environ):
@@ -83,6 +82,11 @@ class Gatekeeper:
 def is_own_origin(origin: str | None, environ: WSGIEnvironment) -> bool:
     """Return whether there is no origin (a program), or exactly the host and port that were asked."""
     return not origin or origin.partition("://")[2].lower() == environ.get("HTTP_HOST", "").lower()
+
+
+def is_socket_path(environ: WSGIEnvironment) -> bool:
+    """Return whether a request may be one of Socket.IO."""
+    return "/socket.io" in environ.get("PATH_INFO", "")
 
 
 def host_name(host: str) -> str | None:

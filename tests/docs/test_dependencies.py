@@ -62,15 +62,11 @@ def test_page_dependencies_are_described(heading: str, key: str):
     assert {name: version for name, (version, _) in tables()[heading].items()} == PACKAGE[key]
 
 
-LOADED_BY_OTHERS = {"simple-websocket"}
-"""Run-time dependencies that we never import: Socket.IO's server looks for this one."""
-
-
 def test_every_run_time_dependency_is_imported():
     sources = [path.read_text() for package in ("collage_core", "server") for path in (ROOT / package).rglob("*.py")]
     asked = {Requirement(line).name for line in PROJECT["project"]["dependencies"]}
     used = {name for name in asked if any(re.search(rf"^\s*(from|import) {name.replace('-', '_')}\b", text, re.M) for text in sources)}
-    assert asked - used == LOADED_BY_OTHERS
+    assert asked == used
 
 
 def test_every_group_of_dependencies_has_a_table():

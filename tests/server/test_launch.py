@@ -152,6 +152,8 @@ def until_closed(connection: socket.socket) -> bytes:
         b"",
         b"GET /api/v1/models HTTP/1.1\r\nHost: localhost\r\nX-Ha",
         b"POST /api/v1/runs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
+        b"POST /api/v1/runs HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nContent-Type: application/json\r\n"
+        b"Content-Length: 100\r\n\r\n{",
     ],
 )
 def test_half_requests_and_idle_connections_end(port: int, sent: bytes) -> None:

@@ -1,0 +1,147 @@
+"""Bounds of the sockets: no client takes memory or threads at will, or a connection on which it says nothing."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import requests
+import websocket
+from collage_server.streaming import bounds
+from flask import Flask
+
+from tests.helpers.live import DEADLINE_S, Live, serve, until
+
+HANDSHAKE = {"EIO": "4", "transport": "polling"}
+
+
+def connected(live: Live) -> websocket.WebSocket:
+    """A web socket on which Engine.IO has answered, and Socket.IO knows nobody yet."""
+    address = live.address.replace("http", "ws") + "socket.io/?EIO=4&transport=websocket"
+    client = websocket.create_connection(address, timeout=DEADLINE_S)
+    assert client.recv().startswith("0{")
+    return client
+
+
+def next_frame(client: websocket.WebSocket) -> int | None:
+    """The kind of the next frame; None where the connection has ended."""
+    try:
+        return int(client.recv_frame().opcode)
+    except (OSError, websocket.WebSocketConnectionClosedException):
+        return None
+
+
+def session(live: Live) -> str:
+    """A client that polls, and has not said yet what it wants."""
+    answer = requests.get(live.address + "socket.io/", params=HANDSHAKE, timeout=DEADLINE_S)
+    return answer.text.split('"sid":"')[1].split('"')[0]
+
+
+def post(live: Live, sid: str, body: str) -> requests.Response:
+    return requests.post(live.address + "socket.io/", params={**HANDSHAKE, "sid": sid}, data=body, timeout=DEADLINE_S)
+
+
+def test_a_message_without_an_end_ends_the_connection(live: Live) -> None:
+    client = connected(live)
+    part = "x" * (bounds.MESSAGE_BYTES // 2 + 1)
+    with suppress(OSError):
+        for opcode in (websocket.ABNF.OPCODE_TEXT, websocket.ABNF.OPCODE_CONT):
+            client.send_frame(websocket.ABNF.create_frame(part, opcode, fin=0))
+        client.ping()
+    assert next_frame(client) in (websocket.ABNF.OPCODE_CLOSE, None)  # and never the answer to the ping
+
+
+def test_no_more_is_read_while_messages_wait(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first message is not handled until the test allows it, and few of the others have been read by then."""
+    handling, may_go_on = threading.Event(), threading.Event()
+    sockets = list[Any]()
+    receive = bounds._BoundedWebSocket.receive
+
+    def held(self: Any, timeout: float | None = None) -> Any:
+        sockets.append(self)
+        message = receive(self, timeout)
+        handling.set()
+        may_go_on.wait(DEADLINE_S)
+        return message
+
+    monkeypatch.setattr(bounds._BoundedWebSocket, "receive", held)
+    client = connected(live)
+    sender = threading.Thread(target=lambda: [client.send("3") for _ in range(20_000)], daemon=True)
+    sender.start()
+    assert handling.wait(DEADLINE_S)
+    until(lambda: len(sockets[0].input_buffer) >= bounds.MOST_WAITING, "messages that wait")
+    assert len(sockets[0].input_buffer) < 4096 // 6 + bounds.MOST_WAITING  # no more than came with the last of them
+    may_go_on.set()
+    sender.join()
+    client.close()
+
+
+def test_messages_are_handled_one_after_the_other(live: Live, app: Flask) -> None:
+    assert not app.extensions["socketio"].server.async_handlers  # else each of them starts a thread
+
+
+@contextmanager
+def silence(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Iterator[Live]:
+    """A server that has little patience with web sockets."""
+    monkeypatch.setattr(bounds, "SILENCE_S", 0.2)
+    with contextmanager(serve)(app) as live:
+        yield live
+
+
+def test_a_web_socket_that_is_silent_is_closed(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    with silence(app, monkeypatch) as live:
+        client = connected(live)
+        frames = iter(lambda: next_frame(client), None)
+        assert set(frames) <= {websocket.ABNF.OPCODE_TEXT, websocket.ABNF.OPCODE_CLOSE}
+
+
+def test_an_upgrade_that_is_never_completed_is_closed(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    with silence(app, monkeypatch) as live:
+        address = live.address.replace("http", "ws") + f"socket.io/?EIO=4&transport=websocket&sid={session(live)}"
+        assert next_frame(websocket.create_connection(address, timeout=DEADLINE_S)) in (websocket.ABNF.OPCODE_CLOSE, None)
+
+
+def test_no_web_socket_is_asked_for(live: Live) -> None:
+    port = int(live.address.rstrip("/").rpartition(":")[2])
+    headers = "Host: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+    with socket.create_connection(("127.0.0.1", port), timeout=DEADLINE_S) as connection:
+        connection.sendall(f"GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\n{headers}\r\n".encode())
+        answer = connection.recv(4096)
+    assert answer.startswith(b"HTTP/1.1 400 ")
+
+
+def test_there_is_room_for_so_many_clients(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each costs a thread."""
+    sid = session(live)
+    monkeypatch.setattr(bounds, "MOST_SESSIONS", 1)
+    refused = requests.get(live.address + "socket.io/", params=HANDSHAKE, timeout=DEADLINE_S)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (503, "busy")
+    assert post(live, sid, "1").text == "OK"  # which is the farewell of the one that there is
+
+
+def test_a_long_body_is_answered(live: Live) -> None:
+    answer = post(live, session(live), "4" + "x" * bounds.MESSAGE_BYTES)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (413, "too_large")
+    assert answer.json()["error"]["message"] == f"a message of {bounds.MESSAGE_BYTES + 1} bytes is too large"
+
+
+@pytest.mark.parametrize("length", ["-1", "x", "²"])
+def test_a_length_that_is_none(app: Flask, length: str) -> None:
+    environment = {"CONTENT_LENGTH": length}
+    answer = app.test_client().post("/socket.io/", query_string={**HANDSHAKE, "sid": "x"}, environ_overrides=environment)
+    assert (answer.status_code, answer.json["error"]["code"]) == (400, "invalid")
+
+
+def test_who_reads_no_answers_is_not_listened_to(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounds, "MOST_UNREAD", 3)
+    sid = session(live)
+    assert post(live, sid, "40").ok
+    asked = [post(live, sid, '421["subscribe",{}]').status_code for _ in range(6)]
+    assert asked == [200, 200, 200, 429, 429, 429]
+    unread: Any = SimpleNamespace(__self__=SimpleNamespace(queue=SimpleNamespace(qsize=lambda: 4)))
+    assert bounds._WebSocketTransport(unread, None).wait() is None
