@@ -23,7 +23,7 @@ class ServerConfig:
         host: Address that it is bound to.
         hosts: Further names under which it may be asked (the ``Host`` header), such as that of a proxy.
         behind_proxy: Trust the ``X-Forwarded-…`` headers of one proxy in front, the path prefix among them.
-        local_paths: Models may be opened by a path on this machine, from this machine; None means where `host` is loopback.
+        trust_local: Whoever asks from this machine may open programs, and models by their path: every account on it, unless behind a proxy.
         upload_bytes: Largest upload, all files together.
         upload_files: Most files in one upload.
         body_bytes: Largest JSON body.
@@ -38,7 +38,7 @@ class ServerConfig:
     host: str = "127.0.0.1"
     hosts: tuple[str, ...] = ()
     behind_proxy: bool = False
-    local_paths: bool | None = None
+    trust_local: bool = False
     upload_bytes: int = 2 << 30
     upload_files: int = 64
     body_bytes: int = 1 << 20
@@ -55,9 +55,9 @@ class ServerConfig:
         return is_loopback(self.host)
 
     @property
-    def takes_paths(self) -> bool:
-        """Return whether models may be opened by a path on this machine."""
-        return self.is_loopback if self.local_paths is None else self.local_paths
+    def is_reached_directly(self) -> bool:
+        """Return whether nobody stands between the server and this machine's users: a proxy asks from this machine for anybody."""
+        return self.is_loopback and not self.behind_proxy and not self.hosts
 
 
 def is_loopback(host: str) -> bool:

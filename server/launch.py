@@ -48,6 +48,7 @@ def serve(
     run_model: str | None = None,
     hosts: Sequence[str] = (),
     behind_proxy: bool = False,
+    trust_local: bool = False,
 ) -> None:
     """Serve the explorer until Ctrl-C or SIGTERM; prints its address on standard output.
 
@@ -62,11 +63,19 @@ def serve(
         run_model: The file of the model of the run in the folder `model`.
         hosts: Further names under which the page is asked for, such as a proxy's.
         behind_proxy: One proxy in front sets ``X-Forwarded-…``.
+        trust_local: Whoever asks from this machine may open programs, and models by their path.
 
     Raises:
-        CollageError: the port is taken, the host is not this machine's, or the model cannot be opened.
+        CollageError: the port is taken, the host is not this machine's, the model cannot be opened, or others than the users of this
+            machine would be trusted.
     """
-    config = ServerConfig(host=host, hosts=tuple(hosts), behind_proxy=behind_proxy)
+    config = ServerConfig(host=host, hosts=tuple(hosts), behind_proxy=behind_proxy, trust_local=trust_local)
+    if trust_local and not config.is_reached_directly:
+        raise CollageError(
+            "--trust-local lets whoever asks from this machine run programs, and others than its users would ask",
+            "leave it out, or --host, --allow-host and --behind-proxy",
+            "invalid",
+        )
     with closing(listen(host, port)) as listening:
         if model is not None:
             config = open_first(config, model, FixedInputs(shapes or {}, values or {}, region), run_model)

@@ -81,6 +81,11 @@ def collage() -> None:
 @click.option("--model", "run_model", metavar="MODEL", help=RUN_MODEL_HELP)
 @click.option("--allow-host", "hosts", multiple=True, metavar="NAME", help="Another name by which the page is reached. Repeatable.")
 @click.option("--behind-proxy", is_flag=True, help="Trust the forwarded headers of one proxy in front.")
+@click.option(
+    "--trust-local",
+    is_flag=True,
+    help="Let every account of this machine open .py and .pt2 files on the page, which are programs, and files by their path.",
+)
 def explore(
     model: str | None,
     host: str,
@@ -92,6 +97,7 @@ def explore(
     run_model: str | None,
     hosts: tuple[str, ...],
     behind_proxy: bool,
+    trust_local: bool,
 ) -> None:
     """Start the explorer, and print its address.
 
@@ -100,7 +106,8 @@ def explore(
     launch = import_module("collage_server.launch")
     fixed = {"shapes": plain_shapes(shapes), "values": dict(map(value, values)), "region": region}
     shown = {"model": model, "run_model": run_model, **fixed}
-    launch.serve(host=host, port=port, open_browser=not no_browser, hosts=hosts, behind_proxy=behind_proxy, **shown)
+    reached = {"host": host, "port": port, "hosts": hosts, "behind_proxy": behind_proxy, "trust_local": trust_local}
+    launch.serve(open_browser=not no_browser, **reached, **shown)
 
 
 def _complain(message: str, hint: str) -> None:

@@ -13,7 +13,7 @@ from collage_core.version import __version__
 
 from ..messages.installation import PageConfig
 from ..services import services
-from .security import set_headers
+from .security import set_headers, trusts
 
 blueprint = Blueprint("page", __name__)
 
@@ -27,7 +27,8 @@ def page() -> Response:
     if bundle is None:
         return Response(render_template("not_built.html"), 503)
     config = services().config
-    about = PageConfig(__version__, request.script_root, config.model, config.takes_paths, config.upload_bytes, config.run)
+    is_trusted = trusts(config, request.environ)
+    about = PageConfig(__version__, request.script_root, config.model, is_trusted, config.upload_bytes, config.run)
     return Response(render_template("index.html", bundle=bundle, config=json.dumps(asdict(about))))
 
 

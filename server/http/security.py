@@ -15,15 +15,18 @@ from urllib.parse import urlsplit
 
 from flask import Response
 
-from ..config import ServerConfig
+from collage_core.base.model_file import may_hold_code
+
+from ..config import ServerConfig, is_loopback
 from ..messages.live import ApiError
-from .errors import error_response
+from .errors import Problem, error_response
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 _READS = frozenset({"GET", "HEAD", "OPTIONS"})
 _LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+_PROXY_HEADERS = ("HTTP_FORWARDED", "HTTP_VIA", "HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_HOST", "HTTP_X_FORWARDED_PROTO", "HTTP_X_REAL_IP")
 _POLICY = "; ".join(
     (
         "default-src 'self'",
@@ -82,6 +85,41 @@ class Gatekeeper:
 def is_own_origin(origin: str | None, environ: WSGIEnvironment) -> bool:
     """Return whether there is no origin (a program), or exactly the host and port that were asked."""
     return not origin or origin.partition("://")[2].lower() == environ.get("HTTP_HOST", "").lower()
+
+
+def trusts(config: ServerConfig, environ: WSGIEnvironment) -> bool:
+    """Return whether who asks may open programs, and models by their path, as the user of this machine may."""
+    if not (config.trust_local and config.is_reached_directly):
+        return False
+    return is_loopback(environ.get("REMOTE_ADDR", "")) and not any(environ.get(name) for name in _PROXY_HEADERS)
+
+
+def check_path(config: ServerConfig, environ: WSGIEnvironment) -> None:
+    """Check that who asks may open a model by its path on this machine.
+
+    Raises:
+        Problem: they may not (403): the hint says who may.
+    """
+    if not trusts(config, environ):
+        message = "models cannot be opened by a path on the server's machine"
+        raise Problem(403, "local_paths_off", message, f"send the file instead{_how_to_trust(config)}")
+
+
+def check_code(config: ServerConfig, environ: WSGIEnvironment, name: str) -> None:
+    """Check that who asks may open the file of that name, if its reading may run code that is in it.
+
+    Raises:
+        Problem: they may not (403): the hint says who may.
+    """
+    if may_hold_code(name) and not trusts(config, environ):
+        hint = f"send what `tvm.ir.save_json` writes of its module, or open it with `collage explore FILE`{_how_to_trust(config)}"
+        raise Problem(403, "runs_code", f"{name[:80]!r} may hold code, which would run on the server", hint)
+
+
+def _how_to_trust(config: ServerConfig) -> str:
+    if not config.is_reached_directly:
+        return ""
+    return "; or start the explorer with --trust-local, by which every account on this machine may"
 
 
 def is_socket_path(environ: WSGIEnvironment) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import os
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
@@ -13,12 +12,11 @@ from flask import Blueprint, Request, Response, request
 from werkzeug.datastructures import FileStorage
 
 from collage_core.base.home import expanded, home
-from collage_core.base.model_file import may_hold_code
 from collage_core.model.samples import registry as samples
 
-from ..config import is_loopback
 from ..http.answers import accepts_gzip, answer, compressed_json, json_body, parse
 from ..http.errors import Problem, refused
+from ..http.security import check_code, check_path
 from ..http.validation import read
 from ..messages.models import ModelInfo, ModelList, OpenModel
 from ..services import services
@@ -86,6 +84,8 @@ def _open(body: OpenModel) -> tuple[ModelInfo, bool]:
     if sum(given is not None for given in (body.sample, body.path, body.again)) != 1:
         raise Problem(400, "invalid", "exactly one of 'sample', 'path' and 'again' is expected", "docs/api.md shows what is expected")
     if body.again is not None:
+        for path in services().models.paths(body.again):
+            check_code(services().config, request.environ, path)
         return services().models.open_again(body.again, body.shapes, body.values, body.region)
     fixed = FixedInputs(body.shapes, body.values or {}, body.region or None)
     if body.sample is not None:
@@ -95,23 +95,10 @@ def _open(body: OpenModel) -> tuple[ModelInfo, bool]:
             raise Problem(400, "unknown_sample", f"there is no sample {body.sample!r}", f"these are known: {known}")
         return services().models.open_sample(sample.name, fixed)
     assert body.path is not None
-    _check_local()
+    check_path(services().config, request.environ)
     if "\0" in body.path:
         raise Problem(400, "invalid", f"{body.path!r} is no path", "")
     return services().models.open_path(expanded(body.path), fixed)
-
-
-def _check_local() -> None:
-    if not services().config.takes_paths or not is_loopback(request.remote_addr or ""):
-        raise Problem(403, "local_paths_off", "models cannot be opened by a path on the server's machine", "send the file instead")
-
-
-def _check_code(names: Sequence[str]) -> None:
-    """Take files that may run code as they are read only from who could run it here anyway."""
-    for name in names:
-        if may_hold_code(name) and not (services().config.is_loopback and is_loopback(request.remote_addr or "")):
-            hint = "open it on your own machine with `collage explore`, or send what `tvm.ir.save_json` writes of its module"
-            raise Problem(403, "runs_code", f"{name[:80]!r} may hold code, which would run on the server", hint)
 
 
 def _upload() -> tuple[ModelInfo, bool]:
@@ -121,7 +108,8 @@ def _upload() -> tuple[ModelInfo, bool]:
         raise Problem(
             400, "too_many_files", f"{len(files)} files were sent, {limit} are accepted", "send the model with its external data alone"
         )
-    _check_code([file.filename or "" for file in files])
+    for file in files:
+        check_code(services().config, request.environ, file.filename or "")
     given = {name: parse(text) for name in ("shapes", "values", "region") if (text := request.form.get(name))}
     body = read(OpenModel, given)
     with services().models.incoming() as folder:

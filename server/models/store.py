@@ -154,6 +154,14 @@ class ModelStore:
         """
         return _fixed_inputs(_meta(_folder(model)))
 
+    def paths(self, model: str) -> list[str]:
+        """Return the paths of the model's files.
+
+        Raises:
+            Problem: there is no such model (404).
+        """
+        return [file["path"] for file in _meta(_folder(model))["files"]]
+
     def open_again(
         self, model: str, shapes: Mapping[str, Sequence[int]], values: Mapping[str, str] | None, region: str | None = None
     ) -> tuple[ModelInfo, bool]:

@@ -55,7 +55,7 @@ def running(home: Path, *arguments: str, is_brief: bool = False, **more: str) ->
         is_brief: Its runs measure briefly (`brief_runs`).
     """
     program = [sys.executable, str(PLUGINS / "brief_explorer.py")] if is_brief else [str(Path(sys.executable).with_name("collage"))]
-    command = [*program, "explore", *arguments, "--no-browser"]
+    command = [*program, "explore", *arguments, "--no-browser", "--trust-local"]
     path = os.pathsep.join(filter(None, (str(PLUGINS), os.environ.get("PYTHONPATH"))))
     environment = {**os.environ, "COLLAGE_HOME": str(home), **({"PYTHONPATH": path} if is_brief else {}), **more}
     with (home / "explore.log").open("w") as log:

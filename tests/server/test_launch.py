@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import psutil
 import pytest
@@ -106,6 +107,13 @@ def test_of_several_regions_the_largest_is_opened_and_named(
     assert "has 2 regions: other.0 is the largest, and open" in capsys.readouterr().err
     assert launch.open_model(ServerConfig(), str(path), FixedInputs(region="main.0")) == "main.0"
     assert asked == [None, "other.0", "main.0"]
+
+
+@pytest.mark.parametrize("reached", [{"host": "0.0.0.0"}, {"hosts": ("tools.example",)}, {"behind_proxy": True}])
+def test_who_is_trusted_is_asked_by_nobody_else(reached: dict[str, Any]) -> None:
+    with pytest.raises(CollageError, match="--trust-local lets whoever asks from this machine run programs") as caught:
+        launch.serve(port=0, trust_local=True, open_browser=False, **reached)
+    assert caught.value.hint == "leave it out, or --host, --allow-host and --behind-proxy"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

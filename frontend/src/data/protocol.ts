@@ -168,7 +168,7 @@ export interface ReportInfo {
  *     prefix: Path under which everything lies, such as `/tools/collage`; empty at the root. No slash at its end.
  *     model: Id of the model to open when the address names nothing.
  *     run: Id of the run to show with it; None for the recorded one of a sample, or none.
- *     local_paths: `POST /api/v1/models` with `{"path": …}` is accepted.
+ *     local_paths: Models may be opened by their path on the server's machine, and files that are programs.
  *     upload_bytes: Largest upload that is accepted, all files together.
  *     report: Of a report, which brings all of its data with it and asks no server; None for the page of a server.
  */

@@ -68,7 +68,7 @@ def test_built(paged: tuple[Flask, Path]) -> None:
         "version": __version__,
         "prefix": "",
         "model": "m" * 64,
-        "local_paths": True,
+        "local_paths": False,
         "upload_bytes": 99,
         "run": None,
         "report": None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,13 @@ import numpy as np
 import onnx
 import pytest
 import requests
+from collage_server.app import create_app
 from collage_server.base.json_files import read_json, write_json
 from collage_server.config import ServerConfig
 from collage_server.models import store as model_store
 from collage_server.services import services
 from collage_server.worker import load_model
+from fake_engine import FakeEngine
 from flask import Flask
 from onnx import TensorProto, helper, numpy_helper
 
@@ -328,11 +330,6 @@ def test_a_model_behind_links_opens_with_its_external_data(app: Flask, tmp_path:
     assert not again["stale"]
 
 
-def test_paths_are_for_this_machine_alone(app: Flask) -> None:
-    answer = app.test_client().post("/api/v1/models", json={"path": "/x"}, environ_base={"REMOTE_ADDR": "10.0.0.1"})
-    assert (answer.status_code, answer.json["error"]["code"]) == (403, "local_paths_off")
-
-
 SCRIPT = b"""
 @I.ir_module
 class Module:
@@ -401,11 +398,87 @@ def test_of_several_regions_one_is_chosen(app: Flask) -> None:
     assert leftovers() == []
 
 
-@pytest.mark.parametrize("name", ["module.py", "program.pt2"])
-def test_files_that_may_hold_code_are_for_this_machine_alone(app: Flask, name: str) -> None:
-    data = {"file": (io.BytesIO(SCRIPT), name)}
-    answer = app.test_client().post("/api/v1/models", data=data, environ_base={"REMOTE_ADDR": "10.0.0.1"})
+REMOTE = [
+    {"environ_base": {"REMOTE_ADDR": "10.0.0.1"}},
+    {"headers": {"X-Forwarded-For": "127.0.0.1"}},
+    {"headers": {"Forwarded": "for=127.0.0.1"}},
+    {"headers": {"Via": "1.1 proxy"}},
+]
+"""Requests of others than who trusts the accounts of this machine: from elsewhere, or from a proxy that nobody told of."""
+
+
+@pytest.mark.parametrize("name", ["module.py", "program.pt2", "PROGRAM.PY"])
+@pytest.mark.parametrize("remote", REMOTE)
+def test_programs_are_for_this_machine_alone(app: Flask, name: str, remote: dict[str, Any]) -> None:
+    answer = app.test_client().post("/api/v1/models", data={"file": (io.BytesIO(SCRIPT), name)}, **remote)
     assert (answer.status_code, answer.json["error"]["code"]) == (403, "runs_code")
+
+
+@pytest.mark.parametrize("remote", REMOTE)
+def test_paths_are_for_this_machine_alone(app: Flask, remote: dict[str, Any]) -> None:
+    answer = app.test_client().post("/api/v1/models", json={"path": "/x"}, **remote)
+    assert (answer.status_code, answer.json["error"]["code"]) == (403, "local_paths_off")
+
+
+@pytest.fixture
+def untrusting(home: Path) -> Iterator[Callable[..., Flask]]:
+    """Makes apps as `ServerConfig` says, with the fake engine."""
+    apps = list[Flask]()
+
+    def make(**settings: Any) -> Flask:
+        apps.append(create_app(ServerConfig(engine=FakeEngine(), **settings))[0])
+        return apps[-1]
+
+    yield make
+    for app in apps:
+        app.extensions["collage"].close()
+
+
+TURN_ON = "; or start the explorer with --trust-local, by which every account on this machine may"
+
+
+def test_loopback_is_no_user(untrusting: Callable[..., Flask], tmp_path: Path) -> None:
+    """Another account of this machine asks from the same address: nothing of its choice runs, and the hint says how to allow it."""
+    client, ran = untrusting().test_client(), tmp_path / "ran"
+    program = io.BytesIO(f"open({str(ran)!r}, 'w')".encode())
+    refused = client.post("/api/v1/models", data={"file": (program, "x.py")})
+    assert (refused.status_code, refused.json["error"]) == (
+        403,
+        {
+            "code": "runs_code",
+            "message": "'x.py' may hold code, which would run on the server",
+            "hint": f"send what `tvm.ir.save_json` writes of its module, or open it with `collage explore FILE`{TURN_ON}",
+        },
+    )
+    refused = client.post("/api/v1/models", json={"path": str(tmp_path)})
+    assert (refused.status_code, refused.json["error"]) == (
+        403,
+        {
+            "code": "local_paths_off",
+            "message": "models cannot be opened by a path on the server's machine",
+            "hint": f"send the file instead{TURN_ON}",
+        },
+    )
+    assert not ran.exists()
+
+
+def test_a_program_is_not_read_again_either(untrusting: Callable[..., Flask], tmp_path: Path) -> None:
+    """The file at its path may have changed since its owner opened it."""
+    client, program = untrusting().test_client(), put_model(tmp_path / "x.py", b"its owner's")
+    refused = client.post("/api/v1/models", json={"again": program})
+    assert (refused.status_code, refused.json["error"]["code"]) == (403, "runs_code")
+
+
+@pytest.mark.parametrize("settings", [{"behind_proxy": True}, {"hosts": ("tools.example",)}, {"host": "0.0.0.0"}])
+def test_nothing_is_trusted_behind_a_proxy(untrusting: Callable[..., Flask], settings: dict[str, Any]) -> None:
+    """Whatever headers the request has: without any, it seems to come from this machine. The hint offers nothing that would not help."""
+    client = untrusting(trust_local=True, **settings).test_client()
+    for headers in ({}, {"X-Forwarded-For": "127.0.0.1"}, {"X-Forwarded-For": "10.0.0.1, 127.0.0.1"}):
+        refused = client.post("/api/v1/models", data={"file": (io.BytesIO(SCRIPT), "x.py")}, headers=headers)
+        assert (refused.status_code, refused.json["error"]["code"]) == (403, "runs_code")
+        assert "--trust-local" not in refused.json["error"]["hint"]
+        refused = client.post("/api/v1/models", json={"path": "/x"}, headers=headers)
+        assert (refused.status_code, refused.json["error"]["hint"]) == (403, "send the file instead")
 
 
 def test_upload_that_is_too_large(app: Flask) -> None:

@@ -42,7 +42,7 @@ export function Welcome(): JSX.Element {
       <p class="lead">Open a model, see its graph, and let Collage find the fastest way to run it over several toolchains at once. You can ask why, and overrule it.</p>
       <div class="open-own">
         <FilePicker />
-        {config.local_paths && <PathField />}
+        {config.local_paths ? <PathField /> : <NotTrusted />}
       </div>
       <OpenedBefore />
       <h2>Samples</h2>
@@ -92,6 +92,16 @@ function NoToolchains(): JSX.Element | null {
   return (
     <p class="note">
       No toolchain can be used here: graphs and recorded runs can be looked at. {missing.map((one) => one.hint).filter(Boolean).join("; ")}
+    </p>
+  );
+}
+
+/** A note that neither paths nor programs are accepted, and how to turn them on. */
+function NotTrusted(): JSX.Element {
+  return (
+    <p class="muted">
+      This page accepts neither programs (.py, .pt2) nor the paths of files: anybody who reaches it could run them. <code>collage explore FILE</code> opens
+      one; <code>collage explore --trust-local</code> accepts them from every account on this machine, and never through a proxy.
     </p>
   );
 }
