@@ -14,7 +14,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def csv_table(header: Sequence[str], lines: Iterable[Sequence[Cell]]) -> str:
-    """Return a table with `header` over `lines`; numbers have twelve digits. A text that a spreadsheet would read as a formula gets a quote."""
+    """Return a table with `header` over `lines`; numbers have twelve digits, and what a spreadsheet would read as a formula a quote."""
     made = io.StringIO()
     writer = csv.writer(made)
     writer.writerow(header)

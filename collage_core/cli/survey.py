@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..base.counted import counted
+from ..base.durations import duration
 from ..base.whole_file import write_whole
 from ..errors import CollageError
 from .json_output import print_json, prints_to_stderr
 from .run_options import BUDGET_HELP, COSTS_HELP, TUNE_HELP, fleet_options, options_of
-from .say import duration, say
+from .say import say
 
 if TYPE_CHECKING:
     from ..options import Options

@@ -10,7 +10,7 @@ from html import escape
 
 from ..base.counted import counted
 from ..base.csv_table import Cell, csv_table
-from ..base.milliseconds import milliseconds
+from ..base.durations import milliseconds
 from ..errors import printable, shortened
 from .row import MEASURED, PLANNED, Alone, SurveyRow
 
