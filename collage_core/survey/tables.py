@@ -58,8 +58,15 @@ def gain_text(row: SurveyRow) -> str:
     gain = row.gain
     if gain is None:
         return NOT_KNOWN
+    if is_best_alone(row):
+        return "best alone"
     interval = "" if gain.low is None or gain.high is None else f" ({gain.low:.2f} to {gain.high:.2f})"
     return f"{gain.ratio:.2f}×{interval}{'' if gain.basis == MEASURED else ' predicted'}"
+
+
+def is_best_alone(row: SurveyRow) -> bool:
+    """Return whether the plan is one target for the whole model, and no other target alone is faster."""
+    return row.plan is not None and row.plan.targets == (row.best_alone,)
 
 
 def sentence(row: SurveyRow) -> str:
@@ -71,7 +78,7 @@ def sentence(row: SurveyRow) -> str:
     gain = row.gain
     if gain is None:
         return f"{where}; how long a target alone takes is not known"
-    if row.plan.targets == (row.best_alone,):
+    if is_best_alone(row):
         return f"{where}, which is best alone"
     return f"{where}, {gain_text(row)} the speed of {row.best_alone} alone{'' if gain.is_decided else ': not decided'}"
 

@@ -7,6 +7,7 @@ import io
 
 import pytest
 
+from collage_core.base.csv_table import csv_table
 from collage_core.base.durations import milliseconds
 from collage_core.pipeline.record.record import RunRecord
 from collage_core.results import tables
@@ -71,6 +72,6 @@ def test_the_table_of_partitions_has_transitions_behind_them(kept: Kept) -> None
 
 
 def test_a_number_has_no_exponent_and_no_noise() -> None:
-    assert tables._csv(["cost_s", "name"], [[9.2e-05, "-x"], [15.556000000000003, None], [-3e-13, "y"]]) == (
-        b"cost_s,name\r\n0.000092,'-x\r\n15.556,\r\n-0.0000000000003,y\r\n"
+    assert csv_table(["cost_s", "name"], [[9.2e-05, "-x"], [15.556000000000003, None], [-3e-13, "y"]]) == (
+        "cost_s,name\r\n0.000092,'-x\r\n15.556,\r\n-0.0000000000003,y\r\n"
     )

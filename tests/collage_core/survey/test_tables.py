@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 
 from collage_core.survey.row import MEASURED, PREDICTED, REFUSED, Alone, Gain, PlanTimes, SurveyRow
 from collage_core.survey.tables import cells, gain_text, header, reasons, sentence, survey_csv, survey_page, targets_of
@@ -31,6 +32,7 @@ def test_a_sentence_claims_no_more_than_is_known() -> None:
     assert of(Gain(2.0, None, None, PREDICTED)) == "m: 2 ms on a + b, 2.00× predicted the speed of a alone: not decided"
     assert of(None) == "m: 2 ms on a + b; how long a target alone takes is not known"
     assert of(MIXED.gain, PlanTimes(("a",), 1, None, None, 2e-3, None)) == "m: 2 ms predicted on a, which is best alone"
+    assert gain_text(replace(MIXED, plan=replace(PLAN, targets=("a",)))) == "best alone"
     assert sentence(HOSTILE) == f"{HOSTILE.model}: refused: no target can take <Foo>"
     assert gain_text(HOSTILE) == "–"
 
