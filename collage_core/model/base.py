@@ -13,6 +13,7 @@ import numpy as np
 
 from ..graph.dataflow_graph import DataflowGraph, Tensor
 from ..graph.index_set import IndexSet
+from .reference.row_sets import RowSet
 
 Arrays = Mapping[str, Any]
 """Tensor name → values: an array, a list of them for a sequence, None for an optional that holds nothing."""
@@ -88,6 +89,10 @@ class Model(Protocol):
 
     def constant(self, name: str) -> np.ndarray:
         """Return the values of the constant `name` of the graph."""
+        ...
+
+    def row_sets(self, inputs: Arrays) -> Mapping[str, RowSet]:
+        """Return how the tensors of the graph are compared whose length depends on the values of `inputs`, by name."""
         ...
 
     def activations(self, inputs: Arrays, names: Iterable[str]) -> dict[str, np.ndarray]:

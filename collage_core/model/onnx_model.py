@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
@@ -36,9 +36,11 @@ from .forms.widening import types_of, unrounded, widened
 from .naming import inner_names, op_name
 from .reference.accuracy import default_accuracy
 from .reference.inputs import INTEGERS, Recipe, check_inputs, draw, find_recipe
+from .reference.movements import ROUNDED_RUNS, rounded_otherwise, row_sets_of
 from .reference.ort_session import OrtSession, RuntimeRefusal, error_text
 from .reference.randomness import random_notes
 from .reference.refusals import refused
+from .reference.row_sets import RowSet
 from .reference.settings import compared_values, settings_of
 from .scopes import all_nodes, has_inner_graph, holds_graphs, read_by
 from .shapes.largest_sizes import largest_sizes
@@ -128,6 +130,7 @@ class OnnxModel:
         self.fixed = dict(fixed or {})
         self._user = user
         self._folds = fold
+        self._row_sets: tuple[Arrays, Mapping[str, RowSet] | None] = ({}, None)
         self._bodies: dict[tuple[int, str, tuple[Tensor, ...]], OnnxModel] = {}
         self._inputs = tuple(Tensor(value.name, _input_type(value)) for value in user.graph.input)
         self._given = None if given is None else self.check_inputs(given)
@@ -233,6 +236,27 @@ class OnnxModel:
         except RuntimeRefusal as error:
             raise CollageError(f"ONNX Runtime could not run the model: {error}", "try other inputs", "inputs") from error
 
+    def row_sets(self, inputs: Arrays) -> Mapping[str, RowSet]:
+        """Return how the tensors of the graph are compared whose length depends on the values of `inputs`, by name.
+
+        ONNX does not define the order of the boxes that NonMaxSuppression selects. How far rounding moves the model's own outputs is
+        measured at the first call for these inputs.
+        """
+        known, found = self._row_sets
+        if found is None or known.keys() != inputs.keys() or any(known[name] is not value for name, value in inputs.items()):
+            found = row_sets_of(self.graph, partial(self._movements, inputs))
+            self._row_sets = dict(inputs), found
+        return found
+
+    def _movements(self, inputs: Arrays) -> Iterator[Arrays]:
+        """Yield the outputs of the model itself: on `inputs`, with sums in another order, and on inputs that differ by rounding."""
+        yield self._run_reference(inputs)
+        with suppress(RuntimeRefusal):
+            yield self._reordered().run(inputs, [value.name for value in self._user.graph.output])
+        for seed in range(ROUNDED_RUNS):
+            with suppress(RuntimeRefusal):
+                yield self._run_reference(rounded_otherwise(inputs, seed))
+
     def activations(self, inputs: Arrays, names: Iterable[str]) -> dict[str, np.ndarray]:
         """Return the values of the tensors `names` of the graph when the model runs on `inputs`. Inputs and constants may be among them."""
         wanted = list(dict.fromkeys(names))
@@ -333,10 +357,12 @@ class OnnxModel:
 
     @cached_property
     def _recipe(self) -> tuple[Recipe, str]:
-        names = [value.name for value in self._user.graph.output]
-        reordered = self._reference if self._optimisable is None else OrtSession(self._optimisable, optimise=True)
-        rerun = partial(reordered.run, names=names)
+        rerun = partial(self._reordered().run, names=[value.name for value in self._user.graph.output])
         return find_recipe(self._inputs, self._run_reference, rerun, default_accuracy(self), self._settings)
+
+    def _reordered(self) -> OrtSession:
+        """Return the model with ONNX Runtime's own optimisations, which add in another order; it is not kept, since it may be large."""
+        return self._reference if self._optimisable is None else OrtSession(self._optimisable, optimise=True)
 
     @cached_property
     def _settings(self) -> dict[str, np.ndarray]:

@@ -77,7 +77,9 @@ class ActivationStore:
                 "make room on the disk, or set COLLAGE_HOME to another folder",
                 "unwritable",
             ) from error
-        return ArrayFile(Tensor(name, replace(known, shape=value.shape) if known.open_axes else known), path)
+        if not known.open_axes:
+            return ArrayFile(Tensor(name, known), path)
+        return ArrayFile(Tensor(name, replace(known, shape=value.shape)), path, self._model.row_sets(self._inputs).get(name))
 
 
 def _boxed(value: Any) -> np.ndarray:

@@ -17,6 +17,7 @@ import numpy as np
 from ...graph.dataflow_graph import Tensor
 from ...model.base import SubModel
 from ...model.reference.accuracy import has_other_type, is_float, output_errors, relative_error, worst_element
+from ...model.reference.row_sets import RowSet
 from ...toolchains.base import AllocatingKernel, Kernel, Toolchain, ToolchainError, check_boundary, outputs_of
 from ...toolchains.blocked_layout import is_blocked, to_blocked, to_plain
 from ...toolchains.buffers import aligned_empty, buffer_dtype
@@ -33,10 +34,15 @@ _CACHE_LINE = 64
 
 @dataclass(frozen=True, slots=True)
 class ArrayFile:
-    """A tensor whose values lie in a ``.npy`` file."""
+    """A tensor whose values lie in a ``.npy`` file.
+
+    Attributes:
+        rows: How it is compared where its length depends on values.
+    """
 
     tensor: Tensor
     path: Path
+    rows: RowSet | None = None
 
     def read(self) -> Any:
         """Return the values, mapped where they are large; never write to them. An opaque value is a pickle, of this program's own."""
@@ -105,7 +111,7 @@ class _Trial:
             file.tensor.name: to_plain(array) if self.holds_blocked(file) else array for file, array in zip(self.wanted, made, strict=True)
         }
         wanted = {file.tensor.name: file.read() for file in self.wanted}
-        errors = output_errors(got, wanted)
+        errors = output_errors(got, wanted, {file.tensor.name: file.rows for file in self.wanted if file.rows is not None})
         worst = max(errors, key=errors.__getitem__, default="")
         element = worst_element(got[worst], wanted[worst]) if errors.get(worst, 0.0) > self.accuracy else ""
         changed = (

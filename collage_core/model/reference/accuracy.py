@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from ..base import Arrays, Model
+from .row_sets import RowSet, row_errors
 
 FLOAT_ACCURACY = 1e-3
 QUANTISED_ACCURACY = 2e-2
@@ -110,9 +112,19 @@ def _element_errors(got: np.ndarray, want: np.ndarray) -> np.ndarray:
         return np.where(is_same, 0.0, np.where(is_finite, np.abs(got - want), np.inf))
 
 
-def output_errors(got: Arrays, want: Arrays) -> dict[str, float]:
-    """Return the error of each output of `want`, by name; infinite for one that is missing in `got`."""
-    return {name: relative_error(got[name], wanted) if name in got else math.inf for name, wanted in want.items()}
+NO_ROW_SETS: Mapping[str, RowSet] = MappingProxyType({})
+
+
+def output_errors(got: Arrays, want: Arrays, row_sets: Mapping[str, RowSet] = NO_ROW_SETS) -> dict[str, float]:
+    """Return the error of each output of `want`, by name; infinite for one that is missing in `got`.
+
+    Args:
+        row_sets: How outputs whose length depends on values are compared where they differ element by element.
+    """
+    errors = {name: relative_error(got[name], wanted) if name in got else math.inf for name, wanted in want.items()}
+    if any(errors.get(name, 0.0) > 0 for name in row_sets):
+        errors |= {name: min(errors[name], error) for name, error in row_errors(got, want, row_sets).items()}
+    return errors
 
 
 def largest_error(got: Arrays, want: Arrays) -> float:

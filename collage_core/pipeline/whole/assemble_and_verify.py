@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import metadata
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from ...graph.index_set import IndexSet
 from ...model.base import SubModel
 from ...model.onnx_model import OnnxModel
 from ...model.reference.accuracy import output_errors
+from ...model.reference.row_sets import RowSet
 from ...rewrite.artifact_weights import bring_weights
 from ...rewrite.assemble import assemble
 from ...rewrite.partition_models import PartitionModel, run_order
@@ -82,6 +84,16 @@ class Built:
         return self.model.reference(self.inputs)
 
     @property
+    def row_sets(self) -> Mapping[str, RowSet]:
+        """How outputs whose length depends on values are compared."""
+        return self.model.row_sets(self.inputs)
+
+    @property
+    def moves(self) -> dict[str, float]:
+        """Output → how far rounding alone moves it in the model itself, for outputs whose length depends on values."""
+        return {name: rows.moves for name, rows in self.row_sets.items() if rows.moves}
+
+    @property
     def is_right(self) -> bool:
         return bool(self.verify["max_rel_error"] <= self.plan.accuracy)
 
@@ -121,7 +133,9 @@ def build_and_verify(
             built.precision = model.reference_precision
             built.load = OtherLoad()
             seconds = time_plan(built.pool, "plan", built.folder, built.inputs)
-            built.verify = verify_document(plan, errors, statistics.median(seconds), built.precision)
+            built.verify = verify_document(plan, errors, statistics.median(seconds), built.precision, built.moves)
+            if built.moves:
+                emit(Note(_moves_text(built.moves)))
             emit(_verified(built))
         built.took_s = sum(phases.seconds[name] or 0.0 for name in ("rewrite", "verify"))
         yield built
@@ -185,7 +199,7 @@ def errors_of(built: Built, name: str, folder: Path, timeout_s: float = RUN_TIME
     """
     given = folder, dict(built.inputs)
     runs = [run_in_worker(built.pool, name, run_artifact, *given, timeout_s=timeout_s) for _ in range(2)]
-    first, second = (output_errors(got, built.reference) for got in runs)
+    first, second = (output_errors(got, built.reference, built.row_sets) for got in runs)
     return {output: max(error, second[output]) for output, error in first.items()}
 
 
@@ -197,15 +211,18 @@ def errors_with_loader(built: Built, errors: Mapping[str, float]) -> dict[str, f
     """
     given = built.folder / LOADER, dict(built.inputs)
     got = in_worker(built.pool, "loader", run_loader, *given, timeout_s=RUN_TIMEOUT_S, what=f"running {LOADER}")
-    own = output_errors(got, built.reference)
+    own = output_errors(got, built.reference, built.row_sets)
     return {output: max(error, own[output]) for output, error in errors.items()}
 
 
-def verify_document(plan: Plan, errors: Mapping[str, float], measured_s: float, precision: str = "") -> dict[str, Any]:
+def verify_document(
+    plan: Plan, errors: Mapping[str, float], measured_s: float, precision: str = "", moves: Mapping[str, float] = MappingProxyType({})
+) -> dict[str, Any]:
     """The `verify` document of a plan that errs by `errors` and takes `measured_s` end to end.
 
     Args:
         precision: That of the reference, where it is not the model's own.
+        moves: As `Built.moves`; `errors` are what goes beyond it.
     """
     said = ["optimisation off", *([f"computed in {precision}"] if precision else []), *_fixed_texts(plan)]
     return {
@@ -213,8 +230,14 @@ def verify_document(plan: Plan, errors: Mapping[str, float], measured_s: float, 
         "additive_error_s": additive_error_s(plan, measured_s),
         "max_rel_error": max(errors.values(), default=0.0),
         "errors": dict(errors),
+        **({"moves": dict(moves)} if moves else {}),
         "reference": ", ".join([f"onnxruntime {metadata.version('onnxruntime')}", *said]),
     }
+
+
+def _moves_text(moves: Mapping[str, float]) -> str:
+    names = ", ".join(map(repr, moves))
+    return f"rounding alone moves {names} of the model itself by {max(moves.values()):.2g}: only what goes beyond that is an error"
 
 
 def _fixed_texts(plan: Plan) -> list[str]:

@@ -269,7 +269,7 @@ def _build(built: Built, one: Finalist, name: str, assembler: str, deadline: Dea
         return
     worst = max(errors.values(), default=0.0)
     one.reason = "" if worst <= one.plan.accuracy else f"it errs by {worst:.3g}, {one.plan.accuracy:g} is allowed"
-    one.folder, one.verify = folder, verify_document(one.plan, errors, math.nan)
+    one.folder, one.verify = folder, verify_document(one.plan, errors, math.nan, moves=built.verify.get("moves", {}))
 
 
 def _ship(built: Built, one: Finalist, time_: WholeTime) -> None:
@@ -278,7 +278,7 @@ def _ship(built: Built, one: Finalist, time_: WholeTime) -> None:
     assert one.verify is not None
     assert time_.measured_s is not None
     built.plan, built.folder = one.plan, one.folder
-    verify = verify_document(one.plan, one.verify["errors"], time_.measured_s, built.precision)
+    verify = verify_document(one.plan, one.verify["errors"], time_.measured_s, built.precision, built.verify.get("moves", {}))
     built.verify = {**verify, "interval_s": time_.interval_s, "rounds": time_.rounds}
 
 

@@ -17,6 +17,7 @@ from collage_core.cost.measuring.activations import ActivationStore
 from collage_core.errors import CollageError
 from collage_core.graph.dataflow_graph import DataflowGraph, Node, Tensor, TensorType
 from collage_core.graph.op_pattern_kind import OpPatternKind
+from collage_core.model.reference.row_sets import RowSet
 
 VALUES: dict[str, np.ndarray] = {
     "x": np.arange(6, dtype=np.float32).reshape(2, 3),
@@ -29,6 +30,7 @@ VALUES: dict[str, np.ndarray] = {
 }
 
 BOXES = np.arange(12).reshape(4, 3)
+BOX_ROWS = RowSet(0, is_ordered=False, moves=0.25)
 WORDS = np.array(["a", "b"], object)
 
 
@@ -43,6 +45,9 @@ class FakeModel:
         node = Node(0, "all", "Magic", OpPatternKind.OPAQUE, ("x",), tuple(tensors[1:]))
         self.graph = DataflowGraph((node,), (tensors[0],), ("large",))
         self.asked: list[list[str]] = []
+
+    def row_sets(self, inputs: Mapping[str, np.ndarray]) -> Mapping[str, RowSet]:
+        return {"boxes": BOX_ROWS}
 
     def activations(self, inputs: Mapping[str, np.ndarray], names: Iterable[str]) -> dict[str, np.ndarray]:
         self.asked.append(list(names))
@@ -83,6 +88,7 @@ def test_a_tensor_of_open_shape_has_the_shape_of_this_run(model: FakeModel, home
     file = store.file("boxes")
     assert file is not None
     assert file.tensor == Tensor("boxes", TensorType((4, 3), "int64", (0,)))
+    assert file.rows == BOX_ROWS, "it is compared as the model says"
     np.testing.assert_array_equal(file.read(), BOXES)
     store.close()
 
