@@ -44,7 +44,12 @@ def show_terms(document: dict[str, Any]) -> None:
     difference_s = document["difference_s"]
     total = duration(document["plan"]["total_s"])
     basis = ", with costs typed in" if document["typed"] else ""
-    say(f"predicted {total}, {signed(difference_s)}, {counted(len(document['plan']['partitions']), 'partition')}{basis}")
+    partitions = counted(len(document["plan"]["partitions"]), "partition")
+    if document["keeps_plan"]:
+        measured = "" if document["measured_s"] is None else f"measured {duration(document['measured_s'])}, "
+        say(f"nothing changes, the plan of the run holds this: {measured}predicted {total}, {partitions}")
+    else:
+        say(f"predicted {total}, {signed(difference_s)}, {partitions}{basis}")
     for row in document["typed"]:
         before = row["before"]
         was = duration(before["seconds"]) if before["seconds"] is not None else before["reason"]
@@ -78,7 +83,12 @@ def _show_effects(document: Mapping[str, Any]) -> None:
     """Print what each constraint costs alone, and what taking it back saves."""
     for constraint, effect in zip(document["constraints"], document["effects"], strict=False):
         alone, saves = effect["alone_s"], effect["saves_s"]
-        text = "cannot hold, even alone" if alone is None else f"costs {duration(alone)} alone, taking it back saves {duration(saves)}"
-        if not alone and not saves and alone is not None:
+        if alone is None:
+            text = "cannot hold, even alone"
+        elif not alone and not saves:
             text = "has no effect"
+        else:
+            own = f"costs {duration(alone)} alone" if alone >= 0 else f"{signed(alone)} alone"
+            beside = f"saves {duration(saves)}" if saves is None or saves >= 0 else f"costs {duration(-saves)}"
+            text = f"{own}, taking it back {beside}"
         say(f"  {json.dumps(constraint)}: {text}")

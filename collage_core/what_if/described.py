@@ -60,6 +60,7 @@ def with_described(record: RunRecord, descriptions: Mapping[str, str], terms: Te
         document=what_if.document(costed),
         rules=what_if.reports,
         regret_s={},
+        has_newer_costs=True,
     )
 
 

@@ -39,10 +39,10 @@ def other_terms(record: RunRecord, terms: Terms, model: str | Path | None = None
         model: The model's file or sample: candidates that are accurate enough now and were not when the run measured get measured.
 
     Returns:
-        As `what_if`, and: ``total_s`` of the run's plan and ``difference_s`` to it; ``kept_s``: the run's plan under these terms, None
-        where it does not hold them; ``constraints`` with the ``effects`` of each; ``typed``: the costs that are typed in; ``targets``: for
-        each the nodes that it has in either plan, ``untimed`` candidates, and ``brings_s``: what the best plan would lose without it;
-        ``regions``: where the plans differ.
+        As `what_if`, and: ``total_s`` of the run's plan and ``difference_s`` to it; ``measured_s`` of that plan where it stays;
+        ``kept_s``: the run's plan under these terms, None where it does not hold them; ``constraints`` with the ``effects`` of each;
+        ``typed``: the costs that are typed in; ``targets``: for each the nodes that it has in either plan, ``untimed`` candidates, and
+        ``brings_s``: what the best plan would lose without it; ``regions``: where the plans differ.
 
     Raises:
         CollageError: a term is malformed, or the model cannot be measured here.
@@ -57,7 +57,8 @@ def other_terms(record: RunRecord, terms: Terms, model: str | Path | None = None
         "total_s": record.plan.total_s,
         "difference_s": found.plan.total_s - record.plan.total_s,
         "kept_s": _kept_s(found.record, record.plan),
-        **what_if_document(found, untimed(known, terms.accuracy)),
+        "measured_s": (record.document.get("verify") or {}).get("measured_s") if found.kept is record else None,
+        **what_if_document(found, untimed(known, terms.accuracy), record),
         "accuracy": found.plan.accuracy,
         "constraints": constraints,
         "effects": [asdict(effect) for effect in effects(known, terms, [[index] for index in range(len(constraints))]).groups],
@@ -123,4 +124,4 @@ def _with_untimed(record: RunRecord, terms: Terms, source: str | Path, emit: Emi
         costs = {candidate.id: cost for candidate, cost, _ in estimator.estimate(model.graph, asked)}
     costed = [CostedCandidate(item.held, costs.get(item.id, item.cost)) for item in record.candidates]
     problem = record.problem.with_candidates(search_candidates(costed, record.problem.lowered))
-    return under_accuracy(replace(record, candidates=costed, problem=problem), terms.accuracy)
+    return under_accuracy(replace(record, candidates=costed, problem=problem, has_newer_costs=True), terms.accuracy)

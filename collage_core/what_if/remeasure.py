@@ -62,7 +62,7 @@ def _with_new_cost(record: RunRecord, source: str | Path, wanted: str, emit: Emi
     costed = [CostedCandidate(known.held, costs.get(known.id, known.cost)) for known in record.candidates]
     problem = record.problem.with_candidates(search_candidates(costed, record.problem.lowered))
     document = {**record.document, "baselines": baseline_rows(record, problem, costed)}
-    return replace(record, candidates=costed, problem=problem, document=document, regret_s={})
+    return replace(record, candidates=costed, problem=problem, document=document, regret_s={}, has_newer_costs=True)
 
 
 def _measured(record: RunRecord, model: OnnxModel, item: CostedCandidate, emit: Emit) -> dict[str, Cost]:

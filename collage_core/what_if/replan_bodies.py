@@ -33,7 +33,7 @@ def with_bodies_replanned(record: RunRecord, constraints: Sequence[Mapping[str, 
     """
     for name, bodies in record.bodies.items():
         around = record.graph.index_by_name
-        held = {attribute: _held(body, constraints, around) for attribute, body in bodies.items()}
+        held = {attribute: constraints_of_body(body, constraints, around) for attribute, body in bodies.items()}
         if any(map(speaks_of_nodes, [item for attribute, body in bodies.items() for item in (*held[attribute], *body.plan.constraints)])):
             record = _with_node(record, name, held, replan, times)
     return record
@@ -43,13 +43,14 @@ def refused_in_bodies(record: RunRecord, constraints: Sequence[Mapping[str, Any]
     """Return how many candidates in the bodies of a run are forbidden by those of `constraints` that select nodes of bodies."""
     count = 0
     for body in (body for bodies in record.bodies.values() for body in bodies.values()):
-        held = [item for item in _held(body, constraints, record.graph.index_by_name) if speaks_of_nodes(item)]
+        held = [item for item in constraints_of_body(body, constraints, record.graph.index_by_name) if speaks_of_nodes(item)]
         allowed = allowed_indices(body.problem, parse_constraints(held, body.problem))
         count += len(body.problem.candidates) - len(allowed) + refused_in_bodies(body, held)
     return count
 
 
-def _held(body: RunRecord, constraints: Sequence[Mapping[str, Any]], around: Mapping[str, int]) -> tuple[dict[str, Any], ...]:
+def constraints_of_body(body: RunRecord, constraints: Sequence[Mapping[str, Any]], around: Mapping[str, int]) -> tuple[dict[str, Any], ...]:
+    """Return `constraints` of a model as they are for `body`; `around` has the nodes around it by name."""
     return inner_constraints(constraints, around, named_nodes(body.graph), [target.name for target in body.plan.targets])
 
 

@@ -32,7 +32,8 @@ def with_typed(record: RunRecord, costs: Mapping[str, float]) -> RunRecord:
         return record
     typed = {id: seconds for wanted, seconds in costs.items() for id in _equal_ids(record, wanted, seconds)}
     costed = [CostedCandidate(item.held, _typed(typed[item.id])) if item.id in typed else item for item in record.candidates]
-    return replace(record, candidates=costed, problem=record.problem.with_candidates(search_candidates(costed, record.problem.lowered)))
+    problem = record.problem.with_candidates(search_candidates(costed, record.problem.lowered))
+    return replace(record, candidates=costed, problem=problem, has_newer_costs=True)
 
 
 def typed_rows(record: RunRecord, costs: Mapping[str, float]) -> list[dict[str, Any]]:

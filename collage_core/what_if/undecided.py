@@ -319,4 +319,5 @@ def _with_costs(record: RunRecord, costs: Mapping[str, Cost]) -> RunRecord:
         CostedCandidate(item.held, by_key.get((item.target, of(item.inside)), item.cost)) if item.target in targets else item
         for item in record.candidates
     ]
-    return replace(record, candidates=costed, problem=record.problem.with_candidates(search_candidates(costed, record.problem.lowered)))
+    problem = record.problem.with_candidates(search_candidates(costed, record.problem.lowered))
+    return replace(record, candidates=costed, problem=problem, has_newer_costs=True)

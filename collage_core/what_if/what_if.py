@@ -13,15 +13,16 @@ from typing import Any
 from ..errors import CollageError, InfeasibleError
 from ..events import Emit, ignore
 from ..pipeline.loop.certainty import recorded_interval_s
-from ..pipeline.loop.search_and_merge import Planned, SearchSettings, search_first, searched
+from ..pipeline.loop.search_and_merge import Planned, SearchSettings, plan_event, search_first, searched
 from ..pipeline.record.plan_documents import bodies_under, placed_partitions, placed_transitions, plan_document
 from ..pipeline.record.record import CostedCandidate, RunRecord, usable
 from ..pipeline.whole.baselines import baseline
 from ..rewrite.plan import ONE_SHAPE, Plan
 from ..search.constraints.constraints import Constraint, allowed_indices
 from ..search.plan_properties import plan_total
-from ..search.problem import FEMTOSECONDS
+from ..search.problem import FEMTOSECONDS, SearchProblem
 from ..search.searcher import SearchResult
+from .kept_plan import chosen_of, is_accurate, keeps_plan
 from .replan_bodies import refused_in_bodies, with_bodies_replanned
 from .terms import Terms
 from .typed_costs import with_typed
@@ -35,8 +36,8 @@ class Effect:
     """The effect of one of the terms.
 
     Attributes:
-        alone_s: Best total under it alone, less the best total without terms; None where no plan holds it.
-        saves_s: Best total under all terms, less the best total without it; None where no plan holds one of the two.
+        alone_s: Total of the best plan under it alone, less that of the best plan without terms; None where no plan holds it.
+        saves_s: Total of the best plan under all terms, less that without it; None where no plan holds one of the two.
         refuses: Number of candidates that it forbids.
     """
 
@@ -95,24 +96,34 @@ def untimed_candidates(record: RunRecord, accuracy: float | None) -> list[Costed
 
 @dataclass(frozen=True)
 class WhatIfResult:
-    """The best plan under other terms, and the record in which it was found, without candidates whose error is too large."""
+    """The best plan under other terms, and the record in which it was found, without candidates whose error is too large.
+
+    Attributes:
+        kept: The run whose plan it is, as that run decided and measured it; None where a search found it.
+    """
 
     record: RunRecord
     planned: Planned
     constraints: list[Constraint]
     plan: Plan
+    kept: RunRecord | None = None
 
 
-def replanned(record: RunRecord, terms: Terms, emit: Emit = ignore, times: int = 1) -> WhatIfResult:
-    """Return the best plan under `terms`.
+def replanned(record: RunRecord, terms: Terms, emit: Emit = ignore, times: int = 1, own: RunRecord | None = None) -> WhatIfResult:
+    """Return the best plan under `terms`: that of the run where they ask for nothing that it does not have (`keeps_plan`).
 
     Args:
+        own: A search on the costs of `record`, whose plan is meant in place of that of `record`.
         times: How often the model ran while the runs of its bodies were counted: once, or as often as the body that it is.
 
     Raises:
         CollageError: a constraint is malformed.
         InfeasibleError: no plan holds them.
     """
+    kept = (own and _kept(own, terms, record)) or _kept(record, terms, record)
+    if kept is not None:
+        emit(plan_event(kept.planned.problem, kept.planned.final, 0))
+        return kept
     typed = with_typed(_with_bodies(record, terms, times), terms.costs)
     parsed = terms.parse(typed.problem)
     judged = under_accuracy(typed, terms.accuracy)
@@ -120,6 +131,25 @@ def replanned(record: RunRecord, terms: Terms, emit: Emit = ignore, times: int =
     planned = Planned(result, result, judged.problem, judged.candidates)
     plan = _planned_as(judged, planned).model_copy(update={"constraints": terms.listed})
     return WhatIfResult(judged, planned, parsed, plan)
+
+
+def _kept(record: RunRecord, terms: Terms, costs: RunRecord) -> WhatIfResult | None:
+    """Return the plan of `record` as the best one under `terms`; None where a search on `costs` has to find that.
+
+    Raises:
+        CollageError: a constraint is malformed.
+    """
+    if terms.costs or record.has_newer_costs:
+        return None
+    parsed = terms.parse(costs.problem)  # a search under a smaller error has forgotten candidates that a constraint may name
+    judged = under_accuracy(record, costs.plan.accuracy if terms.accuracy is None else terms.accuracy)
+    chosen = chosen_of(judged.problem, record.plan)
+    if chosen is None or not is_accurate(record, judged) or not keeps_plan(record, parsed, terms.listed):
+        return None
+    search = record.document["search"]
+    result = _given(judged.problem, chosen, search.get("final", search)["optimal"])
+    plan = judged.plan.model_copy(update={**ONE_SHAPE, "constraints": terms.listed})
+    return WhatIfResult(judged, Planned(result, result, judged.problem, judged.candidates), parsed, plan, record)
 
 
 def _with_bodies(record: RunRecord, terms: Terms, times: int = 1) -> RunRecord:
@@ -145,18 +175,25 @@ def _planned_as(record: RunRecord, planned: Planned) -> Plan:
     return record.plan.model_copy(update=changes)
 
 
-def what_if(record: RunRecord, terms: Terms) -> dict[str, Any]:
+def what_if(record: RunRecord, terms: Terms, own: RunRecord | None = None) -> dict[str, Any]:
     """Return the best plan under `terms` as the ``plan`` of a document, whether it is proven optimal, and the number `untimed`.
+
+    ``keeps_plan`` says that it is the plan of the run (of `own` where that is given), whose measured times hold for it.
 
     Raises:
         CollageError: as in `replanned`.
     """
-    return what_if_document(replanned(record, terms), untimed(record, terms.accuracy))
+    return what_if_document(replanned(record, terms, own=own), untimed(record, terms.accuracy), own or record)
 
 
-def what_if_document(found: WhatIfResult, count: int) -> dict[str, Any]:
-    """Return `found` as `what_if` does, with a `count` of candidates `untimed`."""
-    return {"plan": plan_document(found.plan), "optimal": found.planned.final.optimal, "untimed": count}
+def what_if_document(found: WhatIfResult, count: int, run: RunRecord) -> dict[str, Any]:
+    """Return `found`, an answer about `run`, as `what_if` does, with a `count` of candidates `untimed`."""
+    return {
+        "plan": plan_document(found.plan),
+        "optimal": found.planned.final.optimal,
+        "untimed": count,
+        "keeps_plan": found.kept is run,
+    }
 
 
 def effects(record: RunRecord, terms: Terms, groups: Sequence[Sequence[int]]) -> Effects:
@@ -220,12 +257,15 @@ class _Effects:
         return Effect(alone_s, saves_s, self._refused_by(alone))
 
     def _total(self, terms: Terms) -> int | None:
-        """Return the least total under `terms` in femtoseconds; None where no plan holds them."""
+        """Return the total of `replanned` under `terms` in femtoseconds; None where no plan holds them."""
         if terms.key not in self._totals:
             self._totals[terms.key] = self._search(terms)
         return self._totals[terms.key]
 
     def _search(self, terms: Terms) -> int | None:
+        kept = _kept(self._record, terms, self._record)
+        if kept is not None:
+            return kept.planned.final.total
         typed = with_typed(_with_bodies(self._record, terms), terms.costs)
         parsed = terms.parse(typed.problem)
         try:
@@ -274,7 +314,13 @@ def given_result(record: RunRecord, ids: Iterable[str]) -> SearchResult | None:
     chosen = tuple(index_of.get(id, -1) for id in ids)
     if not chosen or -1 in chosen:
         return None
-    return SearchResult("given", chosen, plan_total(record.problem, chosen), optimal=False, lower_bound=0, states=0, moves=0, seconds=0.0)
+    return _given(record.problem, chosen)
+
+
+def _given(problem: SearchProblem, chosen: tuple[int, ...], optimal: bool = False) -> SearchResult:
+    """Return a plan as the result of a search; where it is `optimal`, somebody else has proven that."""
+    total = plan_total(problem, chosen)
+    return SearchResult("given", chosen, total, optimal, lower_bound=total if optimal else 0, states=0, moves=0, seconds=0.0)
 
 
 def _written_down(record: RunRecord, name: str) -> SearchResult | None:

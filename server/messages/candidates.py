@@ -320,6 +320,7 @@ class WhatIf:
         plan: None where no plan holds the terms.
         optimal: It is proven that no better plan holds them.
         untimed: How many candidates are accurate enough now, and were not when the run measured: their costs are not known.
+        keeps_plan: It is the plan of the run, since the terms ask for nothing that it does not have: what was measured of it holds.
         error: Why there is no plan.
         conflict: Indices in the request's constraints of a minimal set that cannot hold together.
         off: Targets that are switched off and belong to that set.
@@ -330,6 +331,7 @@ class WhatIf:
     plan: PlanInfo | None
     optimal: bool = False
     untimed: int = 0
+    keeps_plan: bool = False
     error: ApiError | None = None
     conflict: list[int] = field(default_factory=list)
     off: list[str] = field(default_factory=list)

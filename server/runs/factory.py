@@ -130,9 +130,9 @@ class RunFactory:
         off = switched_off(base, [name for name in request.targets if name not in tried])
         terms = Terms(request.constraints, request.accuracy, [name for name in off if name not in tried], request.costs)
         described = [*dict.fromkeys([*base.described, *tried])]
-        costs = str(self._runs.costs_of(base))
+        costs, own = str(self._runs.costs_of(base)), str(run_store.run_folder(base.id))
         run = self._new_run(request, base.model_name, base.machine, (), base.options, described, base=base, has_own_costs=bool(tried))
-        return RunTask(run, tasks.search, self._config.engine, costs, terms, tried, str(run.folder), is_search=True)
+        return RunTask(run, tasks.search, self._config.engine, costs, own, terms, tried, str(run.folder), is_search=True)
 
     def _measure_more(self, request: RunRequest) -> RunTask:
         """Make the task that measures a candidate of the base again, or what is undecided in it."""

@@ -47,6 +47,7 @@ from ..worker import queries
 from ..worker.engine import Engine
 from .factory import MOST_NAME
 from .state import plan_info
+from .store import run_folder
 
 blueprint = Blueprint("run_queries", __name__)
 
@@ -135,10 +136,10 @@ def find_what_if(run: str) -> Response:
     body = json_body(WhatIfRequest)
     costs, terms = _terms(run, body)
     try:
-        found = _call(queries.what_if, services().config.engine, costs, terms)
+        found = _call(queries.what_if, services().config.engine, costs, terms, str(run_folder(run)))
     except InfeasibleError as error:
         return answer(WhatIf(run, None, error=api_error(error), conflict=error.conflict, off=error.switched_off, uncovered=error.uncovered))
-    return answer(WhatIf(run, plan_info(found["plan"]), found["optimal"], found["untimed"]))
+    return answer(WhatIf(run, plan_info(found["plan"]), found["optimal"], found["untimed"], found["keeps_plan"]))
 
 
 @blueprint.post("/runs/<run>/effects")

@@ -69,8 +69,12 @@ class Engine(Protocol[R]):
                 raises Cancelled.
         """
 
-    def search_again(self, record: R, terms: Terms, emit: Emit) -> R:
-        """Search alone, on the costs that `record` knows."""
+    def search_again(self, record: R, terms: Terms, emit: Emit, own: R | None = None) -> R:
+        """Search alone, on the costs that `record` knows, unless the plan of the run holds the terms.
+
+        Args:
+            own: The run, where it is itself a search on the costs of `record`.
+        """
 
     def measure_again(self, record: R, model: Path, candidate: str, terms: Terms, emit: Emit) -> R:
         """Measure one candidate afresh, and search on the costs that are known then."""
@@ -145,8 +149,15 @@ class Engine(Protocol[R]):
     def baseline_plan(self, record: R, name: str) -> Json:
         """Return the plan of the target `name` alone, or the greedy one, as the ``plan`` part of a document."""
 
-    def what_if(self, record: R, terms: Terms) -> Json:
-        """Return ``plan``, ``optimal`` and ``untimed`` of the best plan under `terms`; raises InfeasibleError where there is none."""
+    def what_if(self, record: R, terms: Terms, own: R | None = None) -> Json:
+        """Return ``plan``, ``optimal``, ``untimed`` and ``keeps_plan`` of the best plan under `terms`.
+
+        Args:
+            own: As in `search_again`.
+
+        Raises:
+            InfeasibleError: there is none.
+        """
 
     def other_terms(self, record: R, terms: Terms) -> Json:
         """Return what `collage explain --what-if --json` prints; raises InfeasibleError where no plan holds `terms`."""
@@ -195,10 +206,10 @@ class CollageEngine(Engine["RunRecord"]):
 
         return partition(model, Options(**options_from_json(options), out=out), emit, should_stop=should_stop)
 
-    def search_again(self, record: RunRecord, terms: Terms, emit: Emit) -> RunRecord:
+    def search_again(self, record: RunRecord, terms: Terms, emit: Emit, own: RunRecord | None = None) -> RunRecord:
         from collage_core.what_if.search_again import search_again
 
-        return search_again(record, terms, emit)
+        return search_again(record, terms, emit, own)
 
     def measure_again(self, record: RunRecord, model: Path, candidate: str, terms: Terms, emit: Emit) -> RunRecord:
         from collage_core.what_if.remeasure import measure_again
@@ -307,10 +318,10 @@ class CollageEngine(Engine["RunRecord"]):
 
         return baseline_plan(record, name)
 
-    def what_if(self, record: RunRecord, terms: Terms) -> Json:
+    def what_if(self, record: RunRecord, terms: Terms, own: RunRecord | None = None) -> Json:
         from collage_core.what_if.what_if import what_if
 
-        return what_if(record, terms)
+        return what_if(record, terms, own)
 
     def other_terms(self, record: RunRecord, terms: Terms) -> Json:
         from collage_core.what_if.other_terms import other_terms

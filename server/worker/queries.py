@@ -18,7 +18,7 @@ from collage_core.what_if.terms import Terms
 from ..base.json_files import json_data, write_json
 from ..base.run_files import ARTIFACT, CANDIDATES, ESTIMATES, record_file
 from .engine import Engine, Json, Outcome, R
-from .records import keep_record, load_record
+from .records import keep_record, load_record, own_record
 
 
 def prepare(engine: Engine[R]) -> None:
@@ -159,14 +159,17 @@ def baseline_plan(engine: Engine[R], folder: str, name: str) -> Json:
     return json_data(engine.baseline_plan(load_record(engine, Path(folder)), name))
 
 
-def what_if(engine: Engine[R], folder: str, terms: Terms) -> Json:
+def what_if(engine: Engine[R], costs: str, terms: Terms, run: str) -> Json:
     """Return the best plan under other terms, as `Engine.what_if`.
+
+    Args:
+        costs: The folder of the run on whose costs that in the folder `run` was searched; the same folder where it measured them.
 
     Raises:
         CollageError: a constraint is malformed.
         InfeasibleError: no plan holds the terms.
     """
-    return json_data(engine.what_if(load_record(engine, Path(folder)), terms))
+    return json_data(engine.what_if(load_record(engine, Path(costs)), terms, own_record(engine, Path(run), Path(costs))))
 
 
 def other_terms(engine: Engine[R], folder: str, terms: Terms) -> Json:

@@ -37,6 +37,11 @@ def load_record(engine: Engine[R], folder: Path) -> R:
     return record
 
 
+def own_record(engine: Engine[R], folder: Path, costs: Path) -> R | None:
+    """Return the record of the run in `folder` where it is a search on the costs of another run, which is in `costs`, and has a plan."""
+    return None if folder == costs or record_file(folder) is None else load_record(engine, folder)
+
+
 def keep_record(engine: Engine[R], record: R, folder: Path) -> Outcome:
     """Write the document of a record that is in `folder`, keep the record in memory, and return its outcome."""
     outcome = engine.outcome(record)

@@ -16,7 +16,7 @@ from collage_core.what_if.terms import Terms
 from ..base.run_files import ARTIFACT, FORM
 from .engine import Engine, Json, Outcome, R
 from .event_reporter import EventReporter
-from .records import keep_record, load_record
+from .records import keep_record, load_record, own_record
 from .stop_request import StopRequest
 
 
@@ -27,13 +27,18 @@ def partition(engine: Engine[R], model: str, options: Json, folder: str) -> Outc
     return keep_record(engine, record, Path(folder))
 
 
-def search(engine: Engine[R], base: str, terms: Terms, descriptions: Mapping[str, str], folder: str) -> Outcome:
-    """Search alone, on the costs of the run in `base`, and on the estimates of described toolchains beside them where some are given."""
+def search(engine: Engine[R], costs: str, base: str, terms: Terms, descriptions: Mapping[str, str], folder: str) -> Outcome:
+    """Search alone, on the costs that the run in `base` rests on, and on the estimates of described toolchains where some are given.
+
+    Args:
+        costs: The folder of the run that measured these costs.
+    """
     with EventReporter() as emit:
-        known = load_record(engine, Path(base))
+        known = load_record(engine, Path(costs))
         if descriptions:
-            known = engine.with_described(known, descriptions, terms, emit)
-        record = engine.search_again(known, terms, emit)
+            record = engine.search_again(engine.with_described(known, descriptions, terms, emit), terms, emit)
+        else:
+            record = engine.search_again(known, terms, emit, own_record(engine, Path(base), Path(costs)))
     engine.save_record(record, Path(folder))
     return keep_record(engine, record, Path(folder))
 

@@ -58,7 +58,7 @@ class FakeEngine(Engine[FakeRecord]):
         emit(PhaseEnded("load", 0.1))
         return BEHAVIOURS[run.target](run, emit)
 
-    def search_again(self, record: FakeRecord, terms: Terms, emit: Emit) -> FakeRecord:
+    def search_again(self, record: FakeRecord, terms: Terms, emit: Emit, own: FakeRecord | None = None) -> FakeRecord:
         emit(PhaseStarted("search"))
         named = [constraint.get("target") for constraint in terms.constraints]
         if "impossible" in named:
@@ -192,9 +192,13 @@ class FakeEngine(Engine[FakeRecord]):
     def baseline_plan(self, record: FakeRecord, name: str) -> Json:
         return document_plan(0.012)
 
-    def what_if(self, record: FakeRecord, terms: Terms) -> Json:
+    def what_if(self, record: FakeRecord, terms: Terms, own: FakeRecord | None = None) -> Json:
+        """Find another plan than that of the run, unless the run holds the terms."""
         found = self.search_again(record, terms, lambda event: None)
-        return {"plan": found.document["plan"], "optimal": True, "untimed": 0 if terms.accuracy is None else 3}
+        asked = own or record
+        keeps = list(terms.listed) == asked.constraints
+        plan = asked.document["plan"] if keeps else found.document["plan"]
+        return {"plan": plan, "optimal": True, "untimed": 0 if terms.accuracy is None else 3, "keeps_plan": keeps}
 
     def other_terms(self, record: FakeRecord, terms: Terms) -> Json:
         found = {**self.what_if(record, terms), "total_s": 0.01, "difference_s": -0.003, "kept_s": None}

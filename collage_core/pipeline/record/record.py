@@ -129,6 +129,7 @@ class RunRecord:
         rules: Target → what each of its rules gave and rejected (`rule_report.make_report`); empty in a run of an older version.
         bodies: Name of a node → attribute → the search over that body.
         regions: Name → the run of each other region of the same Relax module; they are saved by themselves.
+        has_newer_costs: Costs or candidates are not those that the plan was decided on; a search follows before the record is saved.
     """
 
     document: dict[str, Any]
@@ -143,6 +144,7 @@ class RunRecord:
     rules: Mapping[str, rule_report.RuleReport] = field(default_factory=dict)
     bodies: Mapping[str, Mapping[str, RunRecord]] = field(default_factory=dict)
     regions: Mapping[str, RunRecord] = field(default_factory=dict)
+    has_newer_costs: bool = False
 
     def save(self, folder: Path) -> None:
         """Write ``run.json.gz`` and ``plan.json`` into `folder`, each whole or not at all."""

@@ -1381,6 +1381,7 @@ export interface BaselinePlan {
  *     plan: None where no plan holds the terms.
  *     optimal: It is proven that no better plan holds them.
  *     untimed: How many candidates are accurate enough now, and were not when the run measured: their costs are not known.
+ *     keeps_plan: It is the plan of the run, since the terms ask for nothing that it does not have: what was measured of it holds.
  *     error: Why there is no plan.
  *     conflict: Indices in the request's constraints of a minimal set that cannot hold together.
  *     off: Targets that are switched off and belong to that set.
@@ -1391,6 +1392,7 @@ export interface WhatIf {
   plan: PlanInfo | null;
   optimal: boolean;
   untimed: number;
+  keeps_plan: boolean;
   error: ApiError | null;
   conflict: number[];
   off: string[];

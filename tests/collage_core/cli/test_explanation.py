@@ -135,13 +135,14 @@ def test_the_time_of_a_node_inside_its_partition_is_told(saved: tuple[RunRecord,
 
 
 def test_the_total_of_other_terms_is_called_predicted(capsys: pytest.CaptureFixture[str]) -> None:
-    effect = {"alone_s": 1e-3, "saves_s": 5e-4}
-    found = {"difference_s": -2e-4, "plan": {"total_s": 1.5e-3, "partitions": [{}]}, "untimed": 0}
+    effects = [{"alone_s": 1e-3, "saves_s": 5e-4}, {"alone_s": -1e-3, "saves_s": -5e-4}]
+    found = {"difference_s": -2e-4, "plan": {"total_s": 1.5e-3, "partitions": [{}]}, "untimed": 0, "keeps_plan": False}
     nothing = {"typed": [], "targets": [], "regions": [], "kept_s": None}
-    show_terms({**found, **nothing, "constraints": [{"kind": "veto"}], "effects": [effect]})
+    show_terms({**found, **nothing, "constraints": [{"kind": "veto"}, {"kind": "pin"}], "effects": effects})
     assert capsys.readouterr().out.splitlines() == [
         "predicted 1.5 ms, -200 µs, 1 partition",
         '  {"kind": "veto"}: costs 1 ms alone, taking it back saves 500 µs',
+        '  {"kind": "pin"}: -1 ms alone, taking it back costs 500 µs',
     ]
 
 

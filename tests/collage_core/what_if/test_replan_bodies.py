@@ -60,6 +60,22 @@ def test_a_pin_in_a_body_plans_the_body_anew_and_costs_what_that_does(loop_recor
     assert effect.refuses > whole, "candidates of the body are counted"
 
 
+def test_a_pin_to_where_a_node_of_a_body_runs_already_changes_nothing(loop_record: RunRecord) -> None:
+    """An estimate would take the place of what was measured of the loop on the host."""
+    found = replanned(loop_record, Terms(({**PIN, "target": "onnxruntime"}, {"kind": "veto", "node": "sum", "target": "tvm"})))
+    assert found.kept is loop_record
+    assert found.plan.bodies == loop_record.plan.bodies
+    assert host_s(found.record) == host_s(loop_record)
+    assert replanned(loop_record, Terms((PIN,))).kept is None
+
+
+def test_fewer_constraints_on_a_body_ask_for_a_search(tmp_path: Path, loop_record: RunRecord) -> None:
+    inputs = drawn(load_model(write(tmp_path, lstm_loop())), 0, turns=TURNS, go=True)
+    pinned, _ = run(tmp_path, lstm_loop(), inputs, constraints=(PIN,))
+    assert replanned(pinned, Terms((PIN, {"kind": "veto", "node": "sum", "target": "onnxruntime"}))).kept is pinned
+    assert replanned(pinned, Terms()).kept is None
+
+
 def test_another_search_shows_the_bodies_as_they_are_planned_then(loop_record: RunRecord, tmp_path: Path) -> None:
     again = search_again(loop_record, Terms((PIN,)))
     assert placed(again)["sum"] == "tvm"

@@ -30,6 +30,15 @@ def test_a_plan_is_found_and_nothing_is_kept(live: Live, done: dict[str, Any]) -
     assert live.get("runs")["runs"] == before
 
 
+def test_a_run_whose_plan_holds_the_terms_keeps_it(live: Live, model: str, done: dict[str, Any]) -> None:
+    _, answer = ask(live, done["id"], "what-if")
+    assert (answer["keeps_plan"], answer["plan"]["total_s"]) == (True, done["plan"]["total_s"])
+    assert not ask(live, done["id"], "what-if", constraints=[PIN])[1]["keeps_plan"]
+    kept = live.ended(live.start(model, "fast", "other", base=done["id"], constraints=[PIN])["id"])
+    assert ask(live, kept["id"], "what-if", constraints=[PIN])[1]["keeps_plan"], "its own plan is meant, and not that of its base"
+    assert not ask(live, kept["id"], "what-if")[1]["keeps_plan"]
+
+
 def test_why_there_is_no_plan(live: Live, done: dict[str, Any]) -> None:
     _, answer = ask(live, done["id"], "what-if", constraints=[PIN, {"kind": "veto", "target": "impossible"}])
     assert (answer["plan"], answer["error"]["code"], answer["conflict"], answer["uncovered"]) == (None, "infeasible", [0, 1], [1])

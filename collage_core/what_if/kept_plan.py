@@ -1,0 +1,62 @@
+"""`keeps_plan`: whether constraints change nothing, since they only ask for what the plan of a run has already.
+
+The plan of a run need not be the one of the least sum: plans are measured whole, and the fastest is the plan. A search on the costs would
+then answer a pin to where a node already runs with another plan. The record of a run and constraints enter; a truth value leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..pipeline.record.record import RunRecord
+from ..rewrite.plan import Plan
+from ..rules.spec import HOST_TARGET
+from ..search.constraints.constraints import Constraint, parse_constraints, violations
+from ..search.error_budget import exceeds_budget
+from ..search.problem import SearchProblem
+from .replan_bodies import constraints_of_body
+
+
+def keeps_plan(record: RunRecord, constraints: Sequence[Constraint], listed: Sequence[Mapping[str, Any]], in_use: bool = True) -> bool:
+    """Return whether the plan of `record` is the best one under constraints, too, since they forbid nothing of it.
+
+    They have to forbid all that those of the run forbid: without one of these there may be a better plan.
+
+    Args:
+        listed: The same constraints as JSON, for bodies.
+        in_use: The record is that of the model, or of a body that the host runs by its plan.
+    """
+    refused = violations(record.problem, constraints).keys()
+    of_run = parse_constraints([dict(item) for item in record.plan.constraints], record.problem)
+    chosen = chosen_of(record.problem, record.plan)
+    if chosen is None or not violations(record.problem, of_run).keys() <= refused or (in_use and not refused.isdisjoint(chosen)):
+        return False
+    on_host = {name for part in record.plan.partitions if part.target == HOST_TARGET for name in part.names}
+    for name, bodies in record.bodies.items():
+        for body in bodies.values():
+            inner = constraints_of_body(body, listed, record.graph.index_by_name)
+            if not keeps_plan(body, parse_constraints(list(inner), body.problem), inner, in_use and name in on_host):
+                return False
+    return True
+
+
+def chosen_of(problem: SearchProblem, plan: Plan) -> tuple[int, ...] | None:
+    """Return the indices of the partitions of `plan` among the candidates; None where `problem` lacks one of them."""
+    index_of = {candidate.id: index for index, candidate in enumerate(problem.candidates)}
+    chosen = tuple(index_of.get(part.id, -1) for part in plan.partitions)
+    return None if -1 in chosen else chosen
+
+
+def is_accurate(record: RunRecord, judged: RunRecord) -> bool:
+    """Return whether the plan of `record` is as accurate as `judged` asks for, which is the record under an accuracy.
+
+    So each of its partitions has to be, their sum where it counts, and the whole where it was measured.
+    """
+    accuracy, chosen = judged.plan.accuracy, chosen_of(judged.problem, record.plan)
+    if accuracy == record.plan.accuracy:
+        return True
+    if accuracy > record.plan.accuracy or chosen is None or exceeds_budget(judged.problem, chosen) or record.bodies:
+        return False
+    error = (record.document.get("verify") or {}).get("max_rel_error")
+    return error is None or bool(error <= accuracy)
