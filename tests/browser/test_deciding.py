@@ -358,3 +358,24 @@ def test_another_accuracy_is_typed_beside_the_other_terms(sample: Watched) -> No
     expect(page.get_by_role("region", name="What these terms bring")).to_contain_text(re.compile("has|comes in|No target"))
     sample.press("u")
     expect(pins(sample)).to_have_count(0)
+
+
+def test_a_pin_to_where_a_node_runs_already_changes_nothing(explorer: Explorer, open_page: OpenPage) -> None:
+    """Of a run that was decided by measuring whole plans: another plan has the least sum."""
+    watched = open_page(f"{explorer.address}?sample=crnn")
+    page = watched.page
+    header, why = page.locator(".readout").inner_text(), page.locator("#panel-body")
+    assert "measured" in header
+    watched.node("/cnn/conv0/Conv").click()
+    watched.idle()
+    target, before = target_of(watched, "/cnn/conv0/Conv"), why.inner_text()
+    watched.press("p")
+    decision = page.locator(".decision")
+    expect(decision).to_contain_text("What if: nothing changes, since the plan has this already")
+    assert (page.locator(".readout").inner_text(), why.inner_text()) == (header, before)
+    expect(pins(watched)).to_contain_text("no effect: the best plan holds it anyway")
+    watched.press("k")
+    expect(decision).not_to_contain_text("What if")
+    assert page.locator(".readout").inner_text() == header
+    assert target_of(watched, "/cnn/conv0/Conv") == target
+    expect(page.get_by_role("tab", name="Pins 1")).to_be_visible()

@@ -13,6 +13,11 @@ test("two figures where the other terms change its cost", () => {
   expect(words(0, 1e-4)).toBe("costs nothing alone; taking it back saves 0.10 ms");
 });
 
+test("a term under which the sum of the costs is less than that of a plan that was measured faster", () => {
+  expect(words(-3e-4, -3e-4)).toBe("\u22120.30 ms alone");
+  expect(words(0, -1e-4)).toBe("costs nothing alone; taking it back costs 0.10 ms");
+});
+
 test("a term without an effect, or one that cannot hold, says so", () => {
   expect(words(0, 0)).toBe("no effect: the best plan holds it anyway");
   expect(words(0, 0, 0)).toBe("no effect: it forbids nothing that there is");

@@ -14,6 +14,7 @@ export function effectText({ alone_s: alone, saves_s: saves, refuses }: Effect):
   if (isFree && savesNothing) return "no effect: the best plan holds it anyway";
   const own = isFree ? "costs nothing alone" : alone < 0 ? `${signedDuration(alone)} alone` : `costs ${duration(alone)}`;
   if (saves === null || Math.abs(saves - alone) < NOTHING_S) return own;
-  const beside = savesNothing ? "taking it back saves nothing, for the others ask for the same" : `taking it back saves ${duration(saves)}`;
+  const change = saves < 0 ? `costs ${duration(-saves)}` : `saves ${duration(saves)}`;
+  const beside = savesNothing ? "taking it back saves nothing, for the others ask for the same" : `taking it back ${change}`;
   return `${own}${isFree || alone < 0 ? "" : " alone"}; ${beside}`;
 }

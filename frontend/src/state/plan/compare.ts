@@ -10,7 +10,7 @@ import type { ApiError, PlanInfo, RunSnapshot, RunSummary } from "../../data/pro
 import { hasEnded } from "../../data/run/reducer";
 import { drawerTab, isDrawerOpen, overlay } from "../display";
 import { model } from "../model/model";
-import { keptRun, run, whatIf } from "../run/run";
+import { isOtherPlan, keptRun, run } from "../run/run";
 import { plannedRuns } from "../run/runs";
 import { runBefore } from "./decisions";
 import { OWN, ownPlan } from "./own_plan";
@@ -36,7 +36,7 @@ const isComparing = computed(() => overlay.value === "difference" || (isDrawerOp
 /** The reference of the second plan: the chosen one, else the kept plan beside a what-if, the plan before, or the best single target. */
 export const againstRef = computed(() => {
   if (chosenAgainst.value !== null) return chosenAgainst.value;
-  if (whatIf.value && run.value) return run.value.id;
+  if (isOtherPlan.value && run.value) return run.value.id;
   return runBefore.value?.plan ? runBefore.value.id : (bestAlone(run.value) ?? "");
 });
 
@@ -112,7 +112,7 @@ function watchSide(ref: string, into: Target): void {
   }
   const own = ref === "" ? current : ref === current.id ? keptRun.value : null;
   if (own) {
-    const name = own === keptRun.value ? (whatIf.value ? "the kept plan" : "this plan") : "what if";
+    const name = own === keptRun.value ? (isOtherPlan.value ? "the kept plan" : "this plan") : "what if";
     into.value = own.plan ? { kind: "ready", side: sideOf(own, name) } : { kind: "none" };
     return;
   }

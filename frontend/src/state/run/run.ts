@@ -12,13 +12,15 @@ import { followRun } from "./stream";
 export const keptRun = signal<RunSnapshot | null>(null);
 /** The best plan under a decision that is neither kept nor discarded yet; null where there is none. */
 export const whatIf = signal<WhatIf | null>(null);
+/** True if a what-if shows another plan than the kept one: its terms may ask for nothing that the kept plan does not have. */
+export const isOtherPlan = computed(() => whatIf.value !== null && !whatIf.value.keeps_plan);
 /** Fields in which a run speaks of its own plan, and of no other one. */
 const NOT_KNOWN = { verify: null, decided_by: null, alternatives: [], artifact: false, budget: null } satisfies Partial<RunSnapshot>;
 
-/** The run that is shown: the kept run, or the kept run with the plan of the what-if: nothing of that is built, verified or undecided. */
+/** The run that is shown: the kept run, or the kept run with another plan of the what-if: nothing of that is built, verified or undecided. */
 export const run = computed((): RunSnapshot | null => {
   const [kept, answer] = [keptRun.value, whatIf.value];
-  if (!kept || !answer?.plan) return kept;
+  if (!kept || !answer?.plan || !isOtherPlan.value) return kept;
   const { plan, optimal } = answer;
   return { ...kept, plan, optimal, best_s: plan.total_s, lower_bound_s: optimal ? plan.total_s : null, ...NOT_KNOWN };
 });

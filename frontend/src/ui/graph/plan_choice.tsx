@@ -7,13 +7,13 @@ import type { RunSnapshot, RunSummary } from "../../data/protocol";
 import { againstRef, BASELINE, compare, givenAgainst, planRef, runName } from "../../state/plan/compare";
 import { runBefore } from "../../state/plan/decisions";
 import { OWN, ownPlans } from "../../state/plan/own_plan";
-import { run, whatIf } from "../../state/run/run";
+import { isOtherPlan, run } from "../../state/run/run";
 import { plannedRuns } from "../../state/run/runs";
 
 export function PlanChoice({ side }: { side: "plan" | "against" }): JSX.Element {
   const current = run.value;
   const ref = side === "plan" ? planRef.value : againstRef.value;
-  const chosen = ref === current?.id && !whatIf.value ? "" : ref;
+  const chosen = ref === current?.id && !isOtherPlan.value ? "" : ref;
   const choose = (ref: string): void => (side === "plan" ? compare(ref, givenAgainst.value ?? againstRef.value) : compare(planRef.value, ref));
   const near = nearPlans();
   const others = plannedRuns.value.filter((one) => one.id !== current?.id && !near.some((plan) => plan.ref === one.id));
@@ -36,7 +36,7 @@ export function PlanChoice({ side }: { side: "plan" | "against" }): JSX.Element 
 /** The shown plan, the kept plan beside a what-if, and the plan before. */
 function nearPlans(): { ref: string; name: string }[] {
   const before = runBefore.value?.plan ? [{ ref: runBefore.value.id, name: "the plan before" }] : [];
-  const kept = whatIf.value && run.value ? [{ ref: run.value.id, name: "the kept plan" }] : [];
+  const kept = isOtherPlan.value && run.value ? [{ ref: run.value.id, name: "the kept plan" }] : [];
   return [{ ref: "", name: kept.length > 0 ? "what if" : "this plan" }, ...kept, ...before];
 }
 

@@ -54,6 +54,19 @@ function Gain({ change: { differenceS, unknown } }: { change: PlanChange }): JSX
   );
 }
 
+/** The changes that the last decision made, in words. */
+function Change({ change }: { change: PlanChange | null }): JSX.Element | null {
+  if (whatIf.value?.keeps_plan) return <span class="change">What if: nothing changes, since the plan has this already</span>;
+  if (!change) return null;
+  return (
+    <span class="change">
+      {whatIf.value && "What if: "}
+      <Gain change={change} />; {changeText(change.changed.size)}
+      {change.changed.size > 0 && <DifferenceLink />}
+    </span>
+  );
+}
+
 /** The effect of the last decision, or of keeping the what-if, with the buttons to keep, discard, undo and redo. */
 function DecisionBar(): JSX.Element | null {
   const change = lastChange.value;
@@ -61,13 +74,7 @@ function DecisionBar(): JSX.Element | null {
   return (
     <div class={whatIf.value ? "decision trying" : "decision"} aria-live="polite">
       {isDeciding.value && <span>Re-planning…</span>}
-      {!isDeciding.value && change && (
-        <span class="change">
-          {whatIf.value && "What if: "}
-          <Gain change={change} />; {changeText(change.changed.size)}
-          {change.changed.size > 0 && <DifferenceLink />}
-        </span>
-      )}
+      {!isDeciding.value && <Change change={change} />}
       {whatIf.value && (
         <span class="pair">
           <button type="button" class="primary" disabled={isDeciding.value} title="Keep this plan (k)" onClick={() => void keep()}>

@@ -18,7 +18,7 @@ import { model } from "../../state/model/model";
 import { candidates, triedCandidates } from "../../state/plan/candidates";
 import { cut, isDeciding, pin, pinCandidate, veto, vetoThisCandidate } from "../../state/plan/decisions";
 import { tryOut } from "../../state/plan/try_out";
-import { partitionOf, run, whatIf } from "../../state/run/run";
+import { isOtherPlan, partitionOf, run } from "../../state/run/run";
 import { point } from "../../state/selection/navigation";
 import { selectedPartition } from "../../state/selection/selected";
 import { focused, selection } from "../../state/selection/selection";
@@ -81,7 +81,7 @@ function Answer(): JSX.Element | null {
   const widest = Math.max(0, ...groups.flatMap((group) => group.candidates.slice(0, FEW).map((one) => one.regret_at_least_s ?? 0)));
   return (
     <>
-      {whatIf.value && <p class="muted">Marks and regrets are those of the plan that is kept.</p>}
+      {isOtherPlan.value && <p class="muted">Marks and regrets are those of the plan that is kept.</p>}
       {whyText(state.data).map((line) => (
         <p key={line}>{line}.</p>
       ))}
