@@ -14,7 +14,8 @@ from ..base.durations import milliseconds
 from ..pipeline.inside.node_times import PartitionTimes
 from ..pipeline.record.record import RunRecord
 from ..pipeline.whole.finalists import measured_beside
-from ..rewrite.export.dot import PLAIN, colour_of
+from ..rewrite.export.dot import PLAIN
+from ..rewrite.export.target_colours import plan_colours
 from ..rewrite.plan import PlacedPartition
 from .optional import needed
 
@@ -79,8 +80,9 @@ def _time(go: Any, record: RunRecord) -> Any:
     times = {one.partition: one for one in record.node_times}
     known = [part for part in record.plan.partitions if part.cost_s is not None]
     rows = [("model", "", _label(record.plan.model.name), sum(part.cost_s or 0.0 for part in known), PLAIN)]
+    colour_of = plan_colours(record.plan)
     for part in known:
-        rows += _rows(record, part, times.get(part.id))
+        rows += _rows(record, part, colour_of[part.target], times.get(part.id))
     ids, parents, labels, seconds, colours = zip(*rows, strict=True)
     shape = {"ids": ids, "parents": parents, "labels": labels, "values": [one * _MS for one in seconds], "marker": {"colors": colours}}
     chart = go.Icicle(
@@ -89,9 +91,8 @@ def _time(go: Any, record: RunRecord) -> Any:
     return go.Figure(chart)
 
 
-def _rows(record: RunRecord, part: PlacedPartition, times: PartitionTimes | None) -> list[tuple[str, str, str, float, str]]:
+def _rows(record: RunRecord, part: PlacedPartition, colour: str, times: PartitionTimes | None) -> list[tuple[str, str, str, float, str]]:
     """Id, parent, label, seconds and colour of a partition and of the kernels in it."""
-    colour = colour_of(part.target)
     rows = [(part.id, "model", _label(f"{part.target}: {'+'.join(part.ops)}"), part.cost_s or 0.0, colour)]
     for number, group in enumerate(times.groups if times and len(times.groups) > 1 else ()):
         names = ", ".join(record.graph.nodes[node].name for node in group.nodes)

@@ -15,7 +15,8 @@ from ..base.durations import milliseconds
 from ..graph.dataflow_graph import HOST
 from ..graph.topological_order import topological_order
 from ..pipeline.record.record import RunRecord
-from ..rewrite.export.dot import PLAIN, colour_of
+from ..rewrite.export.dot import PLAIN
+from ..rewrite.export.target_colours import plan_colours
 
 WIDTH, HEIGHT, GAP, LEVEL, MARGIN, TITLE = 148, 38, 16, 70, 14, 26
 """Sizes in pixels: of a box, between boxes of a layer, from one layer to the next, around all, and of the title."""
@@ -42,13 +43,14 @@ class Box:
 def nodes_svg(record: RunRecord) -> str:
     """Draw each node of a run's model, coloured by its target."""
     part_of = {node: part for part in record.plan.partitions for node in part.nodes}
+    colours = plan_colours(record.plan)
     boxes = []
     for index, node in enumerate(record.graph.nodes):
         part = part_of.get(index)
         target = part.target if part else ""
         cost = _cost(part.cost_s if part else None)
         boxes.append(
-            Box(node.op, node.name, f"{node.name} ({node.op})\n{target}, its partition {cost}", colour_of(target) if part else PLAIN)
+            Box(node.op, node.name, f"{node.name} ({node.op})\n{target}, its partition {cost}", colours[target] if part else PLAIN)
         )
     return layered_svg(_title(record), boxes, _node_edges(record))
 
@@ -57,11 +59,12 @@ def partitions_svg(record: RunRecord) -> str:
     """Draw each partition of a run's plan, coloured by its target."""
     parts = record.plan.partitions
     part_of = {node: number for number, part in enumerate(parts) for node in part.nodes}
+    colours = plan_colours(record.plan)
     boxes = []
     for part in parts:
         names = ", ".join(part.names[:_NAMES]) + (" …" if len(part.names) > _NAMES else "")
         tip = f"{part.target}, {_cost(part.cost_s)}\n{counted(len(part.nodes), 'node')}: {names}"
-        boxes.append(Box(f"{part.target} {_cost(part.cost_s)}", "+".join(dict.fromkeys(part.ops)), tip, colour_of(part.target)))
+        boxes.append(Box(f"{part.target} {_cost(part.cost_s)}", "+".join(dict.fromkeys(part.ops)), tip, colours[part.target]))
     edges = {(part_of[one], part_of[other]) for one, other in _node_edges(record) if one in part_of and other in part_of}
     return layered_svg(_title(record), boxes, sorted((one, other) for one, other in edges if one != other))
 

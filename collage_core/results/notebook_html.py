@@ -18,7 +18,7 @@ from ..errors import printable, shortened
 from ..pipeline.record.known_regret import KnownRegret
 from ..pipeline.record.record import RunRecord
 from ..pipeline.whole.finalists import decision_text, measured_beside
-from ..rewrite.export.dot import colour_of
+from ..rewrite.export.target_colours import plan_colours
 from ..rewrite.plan import PlacedPartition
 from .node_rows import Regrets, regrets_by_node
 
@@ -55,7 +55,8 @@ def result_html(record: RunRecord, page: Page) -> str:
         box = f"<div {_BOX}>{drawing}</div>"  # for viewers that leave frames out, as some that only read notebooks do
         lines.append(f"<details><summary>the plan as a drawing</summary>{box}</details>" if page.report else box)
     regrets = regrets_by_node(record, bounds=False)
-    rows = [_partition(number, part, regrets) for number, part in enumerate(plan.partitions[:MOST_ROWS], 1)]
+    colours = plan_colours(plan)
+    rows = [_partition(number, part, colours[part.target], regrets) for number, part in enumerate(plan.partitions[:MOST_ROWS], 1)]
     lines.append(_table(("", "target", "operators", "nodes", "cost", "cost from", "least regret elsewhere"), rows))
     if len(plan.partitions) > MOST_ROWS:
         lines.append(f"<p>and {len(plan.partitions) - MOST_ROWS} more: partitions_frame() has all</p>")
@@ -87,7 +88,7 @@ def _drawing(record: RunRecord) -> str:
     return partitions_svg(record) if len(record.plan.partitions) <= MOST_BOXES else ""
 
 
-def _partition(number: int, part: PlacedPartition, regrets: Mapping[int, Regrets]) -> Sequence[str]:
+def _partition(number: int, part: PlacedPartition, colour: str, regrets: Mapping[int, Regrets]) -> Sequence[str]:
     least: dict[str, float] = {}
     for node in part.nodes:
         for target, regret in regrets.get(node, {}).items():
@@ -95,9 +96,9 @@ def _partition(number: int, part: PlacedPartition, regrets: Mapping[int, Regrets
                 least[target] = min(least.get(target, regret.exact_s), regret.exact_s)
     elsewhere = ", ".join(f"{target} {_ms(seconds)}" for target, seconds in sorted(least.items(), key=lambda item: item[1]))
     names = f"<details><summary>{len(part.nodes)}</summary>{_text(', '.join(part.names))}</details>"
-    colour = f'<span style="color:{colour_of(part.target)}">■</span> '
+    mark = f'<span style="color:{colour}">■</span> '
     kinds = "+".join(dict.fromkeys(part.ops))
-    return [str(number), colour + _text(part.target), _text(kinds), names, _ms(part.cost_s), _text(part.source), _text(elsewhere)]
+    return [str(number), mark + _text(part.target), _text(kinds), names, _ms(part.cost_s), _text(part.source), _text(elsewhere)]
 
 
 def _candidate(row: Mapping[str, Any]) -> Sequence[str]:

@@ -12,21 +12,11 @@ from typing import TYPE_CHECKING
 
 from ...base.durations import milliseconds
 from ...graph.dataflow_graph import HOST, DataflowGraph, TensorType
+from .target_colours import plan_colours
 
 if TYPE_CHECKING:
     from ..plan import Plan
 
-TARGET_COLOURS = {
-    "onnxruntime": "#d55e00",
-    "openvino": "#009e73",
-    "tvm": "#b8639a",
-    "ncnn": "#0072b2",
-    "tensorrt": "#56b4e9",
-    "openvino@bf16": "#c9b800",
-    "onnxruntime@int8-dynamic": "#e69f00",
-    "host": "#868e99",
-}
-OTHER_COLOURS = ("#e69f00", "#c9b800", "#56b4e9", "#0072b2")
 PLAIN = "#8a8f98"
 
 
@@ -58,6 +48,7 @@ class Drawing:
 
 def plan_drawing(plan: Plan) -> Drawing:
     """Return the drawing of a plan: each partition is a cluster with its cost, in the colour of its target."""
+    colours = plan_colours(plan)
     clusters = []
     for partition in plan.partitions:
         cost = "" if partition.cost_s is None else f" {milliseconds(partition.cost_s, 3)}"
@@ -65,14 +56,9 @@ def plan_drawing(plan: Plan) -> Drawing:
             cost += " (an estimate)"
         elif partition.source == "typed":
             cost += " (typed in)"
-        clusters.append(Cluster(f"{partition.target}{cost}", colour_of(partition.target), partition.nodes))
+        clusters.append(Cluster(f"{partition.target}{cost}", colours[partition.target], partition.nodes))
     fills = {node: cluster.colour for cluster in clusters for node in cluster.nodes}
     return Drawing(f"{plan.model.name}: predicted {milliseconds(plan.total_s)}", clusters, fills)
-
-
-def colour_of(target: str) -> str:
-    """Return the colour of a target, which depends on its name alone."""
-    return TARGET_COLOURS.get(target) or OTHER_COLOURS[sum(target.encode()) % len(OTHER_COLOURS)]
 
 
 def dot_text(graph: DataflowGraph, drawing: Drawing) -> str:

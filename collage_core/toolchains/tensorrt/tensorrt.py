@@ -98,7 +98,7 @@ class TensorRtRtxFp16Toolchain(TensorRtRtxToolchain):
     """TensorRT for RTX in float16: networks are strongly typed, so a sub-model is converted before it is built."""
 
     name = "tensorrt_rtx@fp16"
-    letter = "H"
+    letter = "X"
     precision = "float16"
     lowers_precision = True
 

@@ -3,7 +3,7 @@
 import { batch, computed, signal } from "@preact/signals";
 import { api, asApiError } from "../../data/api";
 import type { ApiError, ModelInfo, ModelList, PlanResult, SampleInfo, Storage, ToolchainInfo } from "../../data/protocol";
-import { freeLetter, targetStyle, type TargetStyle } from "../../data/toolchains/target_style";
+import { targetStyles, type TargetStyle } from "../../data/toolchains/target_style";
 
 export const toolchains = signal<ToolchainInfo[]>([]);
 export const samples = signal<SampleInfo[]>([]);
@@ -24,19 +24,17 @@ export const chosenTargets = computed(() => toolchains.value.filter((one) => one
 /** The targets whose kernels can be tuned. */
 export const tuningTargets = computed(() => new Set(toolchains.value.filter((one) => one.tunes).map((one) => one.name)));
 
-const letters = computed(() => new Map(toolchains.value.map((one) => [one.name, one.letter])));
-
-/** The style of a target. Its letter is the toolchain's own, or a free one for a target that is only tried. */
+/** The style of a target; of one that is no toolchain here, such as one that is only tried, it is free beside those that were asked for. */
 export function styleOf(target: string): TargetStyle {
-  const known = styles.value.get(target);
-  if (known) return known;
-  const made = targetStyle(target, letters.value.get(target) ?? freeLetter(target, new Set(letters.value.values())));
-  styles.value.set(target, made);
-  return made;
+  const known = styles.value;
+  const style = known.get(target) ?? targetStyles([{ name: target }], known).get(target);
+  if (!style) throw new Error(`${target} has no style`);
+  known.set(target, style);
+  return style;
 }
 
 /** The styles that were made, one for each target, since every node asks for its own. */
-export const styles = computed(() => (void letters.value, new Map<string, TargetStyle>()));
+export const styles = computed(() => targetStyles(toolchains.value));
 
 let loadingSamples: Promise<void> | undefined;
 

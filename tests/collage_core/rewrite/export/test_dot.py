@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from collage_core.graph.dataflow_graph import DataflowGraph, Node, Tensor, TensorType
 from collage_core.graph.op_pattern_kind import OpPatternKind
-from collage_core.rewrite.export.dot import Cluster, Drawing, colour_of, dot_text
+from collage_core.rewrite.export.dot import Cluster, Drawing, dot_text
 from tests.collage_core.cli.test_main import MOCK
 from tests.helpers.command import in_this_process
 from tests.helpers.dot_reader import read_dot
@@ -58,11 +58,6 @@ def test_names_may_hold_anything(name: str) -> None:
 def test_what_graphviz_would_read_as_something_else_is_shown_as_it_is() -> None:
     dot = read_dot(dot_text(MINI_MNIST, Drawing(HOSTILE)))
     assert dot.title == HOSTILE.replace("\n", "\N{REPLACEMENT CHARACTER}").replace("\x00", "\N{REPLACEMENT CHARACTER}")
-
-
-def test_a_target_keeps_its_colour() -> None:
-    assert colour_of("tvm") == "#b8639a"
-    assert colour_of("mine") == colour_of("mine")
 
 
 @pytest.mark.long
