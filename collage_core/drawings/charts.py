@@ -86,7 +86,7 @@ def _time(go: Any, record: RunRecord) -> Any:
     ids, parents, labels, seconds, colours = zip(*rows, strict=True)
     shape = {"ids": ids, "parents": parents, "labels": labels, "values": [one * _MS for one in seconds], "marker": {"colors": colours}}
     chart = go.Icicle(
-        **shape, branchvalues="total", hovertemplate="%{label}<br>%{value:.4f} ms<extra></extra>", tiling={"orientation": "v"}
+        **shape, branchvalues="total", hovertemplate="%{label}<br>%{value:.4~r} ms<extra></extra>", tiling={"orientation": "v"}
     )
     return go.Figure(chart)
 

@@ -2,7 +2,7 @@
 
 const MINUS = "\u2212";
 
-/** Seconds for a person: "1.24 s", "20.3 ms", "0.50 ms", "84 µs". */
+/** Seconds for a person: "1.24 s", "20.3 ms", "0.50 ms", "84.2 µs", "3.00 ns"; from an hour on "1.50 h". */
 export function duration(seconds: number): string {
   const [value, unit] = scaled(seconds);
   return `${value} ${unit}`;
@@ -10,11 +10,12 @@ export function duration(seconds: number): string {
 
 /** A time that a person waited: "0.3 s", "12 s", "2 min 05 s", "1 h 12 min". */
 export function elapsed(seconds: number): string {
+  if (seconds < 0) return `${MINUS}${elapsed(-seconds)}`;
   if (seconds < 9.95) return `${seconds.toFixed(1)} s`;
   const whole = Math.round(seconds);
   if (whole < 60) return `${whole} s`;
   if (whole < 3600) return `${Math.floor(whole / 60)} min ${String(whole % 60).padStart(2, "0")} s`;
-  return `${Math.floor(whole / 3600)} h ${String(Math.floor((whole % 3600) / 60)).padStart(2, "0")} min`;
+  return `${grouped(plain(Math.floor(whole / 3600)))} h ${String(Math.floor((whole % 3600) / 60)).padStart(2, "0")} min`;
 }
 
 /** A difference of seconds, with its sign: "+0.41 ms", "−84 µs", "±0 ms". */
@@ -34,18 +35,28 @@ export function changeInDuration(from: number, to: number): string {
   return `${scaled(from, unit)[0]} → ${value} ${unit}`;
 }
 
-export type Unit = "s" | "ms" | "µs";
-const FACTOR: Record<Unit, number> = { s: 1, ms: 1e3, µs: 1e6 };
+export type Unit = "h" | "s" | "ms" | "µs" | "ns" | "ps" | "fs";
+/** Each unit in seconds, from the longest on, and the least time that is written in it: what would round to the next unit is in that. */
+const UNITS: Record<Unit, { factor: number; from: number }> = {
+  h: { factor: 1 / 3600, from: 3600 },
+  s: { factor: 1, from: 0.9995 },
+  ms: { factor: 1e3, from: 1e-4 },
+  µs: { factor: 1e6, from: 1e-7 },
+  ns: { factor: 1e9, from: 1e-10 },
+  ps: { factor: 1e12, from: 1e-13 },
+  fs: { factor: 1e15, from: 0 },
+};
 
 /** The unit in which this many seconds are written. */
 export function unitFor(seconds: number): Unit {
   const size = Math.abs(seconds);
-  return size >= 1 ? "s" : size >= 1e-4 || size === 0 ? "ms" : "µs";
+  if (size === 0 || Number.isNaN(size)) return "ms";
+  return (Object.keys(UNITS) as Unit[]).find((unit) => size >= UNITS[unit].from) ?? "fs";
 }
 
 /** Seconds as a number of another unit. */
 export function inUnit(seconds: number, unit: Unit): number {
-  return seconds * FACTOR[unit];
+  return seconds * UNITS[unit].factor;
 }
 
 function scaled(seconds: number, forced?: Unit): [string, Unit] {
@@ -61,8 +72,18 @@ export function percent(share: number): string {
 /** Three significant digits, two decimals at most, thousands separated. */
 function significant(value: number): string {
   const size = Math.abs(value);
-  const digits = size >= 99.95 || size === 0 ? 0 : size >= 9.995 ? 1 : 2;
-  return grouped(value.toFixed(digits));
+  if (!Number.isFinite(size)) return Number.isNaN(value) ? "?" : value > 0 ? "\u221e" : "-\u221e";
+  if (size < 0.005) return "0";
+  if (size >= 99.95) return grouped(plain(Math.round(value)));
+  return grouped(value.toFixed(size >= 9.995 ? 1 : 2));
+}
+
+/** A number without an exponent: an integer as it is, another with six significant digits. */
+export function plain(value: number): string {
+  if (Math.abs(value) >= 1e21 && Number.isFinite(value)) return BigInt(value).toString();
+  const rounded = Number.isInteger(value) ? value : Number(value.toPrecision(6));
+  const text = String(rounded);
+  return /e-/.test(text) ? rounded.toFixed(Math.min(100, 5 - Math.floor(Math.log10(Math.abs(rounded))))).replace(/0+$/, "") : text;
 }
 
 /** A number with its thousands separated. Not by `Intl.NumberFormat`: making the first one takes longer than any frame of a page that opens. */
@@ -76,7 +97,7 @@ export function plusMinus(seconds: number | null, offS: number | null): string {
   if (seconds === null || offS === null || seconds <= 0) return "";
   const percent = (100 * offS) / seconds;
   if (percent === 0) return "±0 %";
-  return percent < 0.5 ? "±<1 %" : `±${Math.round(percent)} %`;
+  return percent < 0.5 ? "±<1 %" : `±${count(Math.round(percent))} %`;
 }
 
 /** "1×64×56×56", "?×3" where the first dimension is dynamic; a tensor of no dimensions is "scalar". */
@@ -86,7 +107,7 @@ export function shape(dimensions: readonly (number | null)[]): string {
 
 /** "1,204". */
 export function count(value: number): string {
-  return grouped(String(value));
+  return grouped(plain(value));
 }
 
 /** "1 node", "3 nodes". */
@@ -97,7 +118,7 @@ export function plural(value: number, one: string, many = `${one}s`): string {
 /** "97.8 MB", in powers of 1000 as in file managers. */
 export function bytes(value: number): string {
   const [size, power] = scaledBy1000(value, BYTE_UNITS.length);
-  return `${power === 0 ? size : significant(size)} ${BYTE_UNITS[power] ?? ""}`;
+  return `${power === 0 ? count(Math.round(size)) : significant(size)} ${BYTE_UNITS[power] ?? ""}`;
 }
 
 const BYTE_UNITS = ["bytes", "kB", "MB", "GB", "TB"];
@@ -106,20 +127,20 @@ const BYTE_UNITS = ["bytes", "kB", "MB", "GB", "TB"];
 export function operations(value: number): string {
   const units = ["FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP"];
   const [size, power] = scaledBy1000(value, units.length);
-  return `${Number(size.toPrecision(3))} ${units[power] ?? ""}`;
+  return `${plain(Number(size.toPrecision(3)))} ${units[power] ?? ""}`;
 }
 
 /** "200 GB/s". */
 export function perSecond(byteCount: number): string {
   const [size, power] = scaledBy1000(byteCount, BYTE_UNITS.length);
-  return `${Number(size.toPrecision(3))} ${BYTE_UNITS[power] ?? ""}/s`;
+  return `${plain(Number(size.toPrecision(3)))} ${BYTE_UNITS[power] ?? ""}/s`;
 }
 
-/** A number below 1000, and how often the value was divided by 1000. */
+/** A number that reads as less than 1000, and how often the value was divided by 1000. */
 function scaledBy1000(value: number, units: number): [number, number] {
   let size = value;
   let power = 0;
-  while (size >= 1000 && power < units - 1) {
+  while (Math.abs(size) >= 999.5 && power < units - 1) {
     size /= 1000;
     power += 1;
   }

@@ -30,6 +30,7 @@ def test_the_numbers_are_those_of_the_run(drawn_run: RunRecord) -> None:
         inside = [seconds[one] for one, parent in zip(chart.ids, chart.parents, strict=True) if parent == part.id]
         assert sum(inside) <= seconds[part.id] * (1 + 1e-9)
     assert any("Relu" in label for label in chart.labels)
+    assert "%{value:.4~r} ms" in chart.hovertemplate, "without exponents"
 
 
 def test_a_plan_that_was_timed_by_itself_is_not_drawn_beside_others(drawn_run: RunRecord) -> None:

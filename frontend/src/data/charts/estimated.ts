@@ -52,7 +52,7 @@ function points(target: string, mine: readonly Pair[], unit: ReturnType<typeof u
     y: mine.map((one) => inUnit(one.measuredS, unit)),
     marker: { color: paint(target), size: 7, symbol: mine.map(({ row }) => (row.chosen ? "diamond" : "circle")), opacity: 0.85 },
     text: mine.map(({ row, count, measuredS, estimateS }) => `${plainText(nameOf(row))}${count > 1 ? ` ×${count}` : ""}${row.chosen ? ", in the plan" : ""}<br>${times(measuredS / estimateS)} its estimate`),
-    hovertemplate: `%{text}<br>estimate %{x:.4g} ${unit}<br>measured %{y:.4g} ${unit}<extra>%{fullData.name}</extra>`,
+    hovertemplate: `%{text}<br>estimate %{x:.4~r} ${unit}<br>measured %{y:.4~r} ${unit}<extra>%{fullData.name}</extra>`,
     customdata: mine.map(({ row }) => row.id),
   };
 }

@@ -86,6 +86,15 @@ test("predicted against measured has only measured runs, and names the one that 
   expect(predicted(runSnapshot({ plan: null }), [], String, paint)).toHaveProperty("why");
 });
 
+test("figures at a point have no exponent, however small they are beside the others", () => {
+  const rows = [row("a", "tvm", [0, 0], { cost: cost({ seconds: 2e-3, spread_s: 1e-3, samples: 9 }) })];
+  const runs = [runSummary("r1", { measured_s: 2e-3 })];
+  for (const figure of [spreads(rows, String, paint), totals(runs, String, paint), predicted(runSnapshot({ verify: measured(2e-3) }), runs, (one) => one.id, paint)]) {
+    const formats = drawn(figure).traces.flatMap(({ hovertemplate }) => (hovertemplate as string).match(/%\{[xy]:[^}]*\}/g) ?? []);
+    expect(formats.filter((one) => !one.endsWith(":.4~r}"))).toEqual([]);
+  }
+});
+
 test("a name of a chart is printable", () => expect(plainText("a\u202eb")).toBe("a\\u202eb"));
 
 test("texts are escaped that Plotly would read as tags", () => {

@@ -85,7 +85,7 @@ export function spreads(rows: readonly CostedRow[], nameOf: (row: CostedRow) => 
       },
       marker: { color: paint(target), size: 7, symbol: mine.map(({ row }) => (row.chosen ? "diamond" : "circle")), opacity: 0.85 },
       text: mine.map(({ row, count }) => `${plainText(nameOf(row))}${count > 1 ? ` ×${count}` : ""}${row.chosen ? ", in the plan" : ""}`),
-      hovertemplate: `%{text}<br>%{y:.4g} ${unit}, %{x} samples<extra>%{fullData.name}</extra>`,
+      hovertemplate: `%{text}<br>%{y:.4~r} ${unit}, %{x} samples<extra>%{fullData.name}</extra>`,
       customdata: mine.map(({ row }) => row.id),
     };
   });
@@ -127,7 +127,7 @@ export function totals(runs: readonly RunSummary[], nameOf: (run: RunSummary) =>
     y: labels,
     x: shown.map((run) => inUnit(of(run), unit)),
     marker: { color: colour },
-    hovertemplate: `predicted %{x:.4g} ${unit}<extra>%{fullData.name}</extra>`,
+    hovertemplate: `predicted %{x:.4~r} ${unit}<extra>%{fullData.name}</extra>`,
     customdata: shown.map((run) => run.id),
   });
   const timed = shown.map((run, i) => ({ label: labels[i], run })).filter(({ run }) => run.measured_s !== null);
@@ -138,7 +138,7 @@ export function totals(runs: readonly RunSummary[], nameOf: (run: RunSummary) =>
     y: timed.map(({ label }) => label),
     x: timed.map(({ run }) => inUnit(run.measured_s ?? 0, unit)),
     marker: { color: paint("text"), symbol: "line-ns-open", size: 16, line: { width: 2 } },
-    hovertemplate: `%{x:.4g} ${unit}<extra>measured, the whole plan</extra>`,
+    hovertemplate: `%{x:.4~r} ${unit}<extra>measured, the whole plan</extra>`,
     customdata: timed.map(({ run }) => run.id),
   };
   const sorted = [...shown].sort((a, b) => (a.total_s ?? 0) - (b.total_s ?? 0));
@@ -187,7 +187,7 @@ export function predicted(run: RunSnapshot, runs: readonly RunSummary[], nameOf:
         text: mine.map((one) => plainText(one.name, 24)),
         textposition: kind === "its baselines" ? "bottom right" : "top left",
         marker: { color: colour[kind], symbol: symbol[kind], size: 9 },
-        hovertemplate: `%{text}<br>predicted %{x:.4g} ${unit}<br>measured %{y:.4g} ${unit}<extra></extra>`,
+        hovertemplate: `%{text}<br>predicted %{x:.4~r} ${unit}<br>measured %{y:.4~r} ${unit}<extra></extra>`,
       },
     ];
   });

@@ -1,6 +1,6 @@
 // Costs that the user types in: their text as seconds, and their effect in words. Pure.
 
-import { duration, plural, signedDuration } from "../../base/format";
+import { count, duration, plural, signedDuration } from "../../base/format";
 import type { Effect, TypedCost } from "../protocol";
 
 const UNITS: Record<string, number> = { ns: 1e-9, us: 1e-6, "\u00b5s": 1e-6, "\u03bcs": 1e-6, ms: 1e-3, s: 1 };
@@ -15,7 +15,7 @@ export function parseCost(text: string): { seconds: number } | { mistake: string
   if (!Number.isFinite(value)) return { mistake: `${JSON.stringify(text.trim())} is no time: write it like 1.2 ms` };
   if (unit === undefined) return { mistake: `${JSON.stringify(text.trim())} has no unit: write it like 800 us, 1.2 ms or 0.5 s` };
   const seconds = value * (UNITS[unit] ?? 1);
-  return seconds >= 0 && seconds <= LONGEST_S ? { seconds } : { mistake: `${text.trim()} is no time that a partition can take: it must be from 0 to ${LONGEST_S.toExponential(0)} s` };
+  return seconds >= 0 && seconds <= LONGEST_S ? { seconds } : { mistake: `${text.trim()} is no time that a partition can take: it must be from 0 to ${count(LONGEST_S)} s` };
 }
 
 /** The effect of a typed cost on the best total, alone and beside the other terms. */

@@ -1,6 +1,7 @@
 // The form for the options of the next run: from typed texts to the options that the server takes, with a mistake for each text that
 // is no number, and back. Pure.
 
+import { plain } from "../../base/format";
 import type { OptionProblem, RunOptions } from "../protocol";
 
 /** The fields of one target, or of all others; an empty one leaves the option to the toolchain. */
@@ -107,11 +108,15 @@ export function formOf(options: RunOptions): Form {
   };
 }
 
+function inText(value: string | number): string {
+  return typeof value === "number" ? plain(value) : value;
+}
+
 /** Options in words, such as "threads 2", "max depth 3 for tvm"; empty for the defaults. */
 export function optionsInText(options: RunOptions): string[] {
   const each = (word: string, said: Record<string, number | string> | undefined): string[] =>
-    Object.entries(said ?? {}).map(([target, value]) => `${word} ${value}${target === ALL ? "" : ` for ${target}`}`);
-  const one = (word: string, value: string | number | boolean | null | undefined): string[] => (value === null || value === undefined || value === false ? [] : [value === true ? word : `${word} ${String(value)}`]);
+    Object.entries(said ?? {}).map(([target, value]) => `${word} ${inText(value)}${target === ALL ? "" : ` for ${target}`}`);
+  const one = (word: string, value: string | number | boolean | null | undefined): string[] => (value === null || value === undefined || value === false ? [] : [value === true ? word : `${word} ${inText(value)}`]);
   return [
     ...each("max depth", options.max_depth),
     ...each("max exits", options.max_exits),

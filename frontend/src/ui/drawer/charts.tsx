@@ -4,6 +4,7 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { csv } from "../../base/csv";
+import { plain } from "../../base/format";
 import { during } from "../../base/idle";
 import type { Figure } from "../../data/charts/figure";
 import { fileName, save, saveText } from "../../state/download";
@@ -119,7 +120,7 @@ function Numbers({ of }: { of: Figure }): JSX.Element {
           {of.rows.map((cells, i) => (
             <tr key={i}>
               {cells.map((cell, j) => (
-                <td key={j} class={isText(cell) ? "text" : undefined}>{typeof cell === "number" ? String(Number(cell.toPrecision(6))) : String(cell ?? "")}</td>
+                <td key={j} class={isText(cell) ? "text" : undefined}>{typeof cell === "number" ? plain(cell) : (cell ?? "")}</td>
               ))}
             </tr>
           ))}

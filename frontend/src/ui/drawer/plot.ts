@@ -83,5 +83,6 @@ function layoutOf({ axes, more }: Figure, theme: Theme): object {
 
 function axisOf({ title, ...own }: Axis, theme: Theme): object {
   const lines = { gridcolor: theme.line, zerolinecolor: theme.line, linecolor: theme.line };
-  return { ...lines, tickfont: { color: theme.muted }, automargin: true, title: { text: title.text, standoff: 6, font: { size: 12 } }, ...own };
+  // An axis names its unit, so a tick in powers of ten, or in thousandths of that unit, would need a second reading.
+  return { ...lines, tickfont: { color: theme.muted }, automargin: true, exponentformat: "none", title: { text: title.text, standoff: 6, font: { size: 12 } }, ...own };
 }
