@@ -22,7 +22,10 @@ from .watched import watched
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @watched
 def check(model: str, plan: Path, slower_than: str | None, as_json: bool) -> None:
-    """Check that a plan still holds: it fits MODEL and this installation, computes the same, and takes no longer than it did."""
+    """Check that a plan still holds: it fits MODEL and this installation, computes the same, and takes no longer than it did.
+
+    The plan is built anew, and the artifact beside it is opened as it lies there. Versions that have changed since are named.
+    """
     from ..pipeline.whole.check_plan import check_plan
     from .terminal import Progress
 
@@ -35,6 +38,9 @@ def check(model: str, plan: Path, slower_than: str | None, as_json: bool) -> Non
     took = f", {duration(found.measured_s)}" if found.measured_s is not None else ""
     before = f" ({duration(found.expected_s)} {found.basis} when it was made)" if found.expected_s is not None else ""
     say(f"the plan holds: largest relative error {found.max_rel_error:.2g}{took}{before}")
+    if found.shipped is not None:
+        shipped = found.shipped
+        say(f"the artifact in {shipped.folder} opens: largest relative error {shipped.max_rel_error:.2g}, {duration(shipped.measured_s)}")
 
 
 def share(text: str) -> float:

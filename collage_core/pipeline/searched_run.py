@@ -35,6 +35,7 @@ from ..search.objectives import parse_objective
 from ..search.problem import FEMTOSECONDS
 from ..search.searcher import SearchResult, never
 from ..toolchains.built_packages import BuiltPackages
+from ..version import __version__
 from .bodies.body_search import KEPT_AWAY, BodySearch, bodies_s
 from .bodies.plan_bodies import PlannedNode
 from .cancelled import cancelled_document
@@ -367,6 +368,7 @@ class SearchedRun:
             options=described_options(options.to_json(), self.found.descriptions),
             constraints=tuple(dict(item) for item in options.constraints),
             machine=self.estimator.machine,
+            version=__version__,
             accuracy=self.found.accuracy(),
             total_s=planned.final.total / FEMTOSECONDS,
             total_interval_s=total_interval_s(planned),

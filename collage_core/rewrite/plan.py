@@ -114,6 +114,7 @@ class Plan(_PlanPart):
         ranges: Sizes between those of `by_shape` that are served by the model built for any size.
         other_shapes: What the artifact does with a shape that is not among them (`Options.other_shapes`).
         one_build: Shapes of one plan have builds in common where toolchains take any shape (`Options.one_build`).
+        version: That of Collage Explorer which made the plan; empty where an older one did, which did not say.
     """
 
     schema_version: Literal[1] = Field(alias="schema", default=1)
@@ -133,6 +134,7 @@ class Plan(_PlanPart):
     ranges: tuple[RangePlan, ...] = ()
     other_shapes: Literal["error", "onnxruntime"] = "error"
     one_build: bool = False
+    version: str = ""
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 

@@ -1,26 +1,36 @@
 """`check_plan`: whether a plan of an earlier day still holds: it fits the model, computes what the model does, and takes no longer.
 
-A plan file, and the run beside it where there is one, enter, with the model; a `Checked` leaves, or an error with the first thing that
-does not hold. The plan is built in a folder that is gone afterwards; nothing is searched, and nothing is kept.
+A plan file, and the run and the artifact beside it where there are any, enter, with the model; a `Checked` leaves, or an error with the
+first thing that does not hold. The plan is built in a folder that is gone afterwards, and the artifact beside it is opened as whoever ships
+it would open it; nothing is searched, and nothing is kept.
 """
 
 from __future__ import annotations
 
 import math
+import statistics
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from ...base.durations import milliseconds
+from ...base.isolation.worker import Pool
 from ...cost.database.records import machine_id
-from ...errors import CollageError
-from ...events import Emit, ignore
+from ...errors import AccuracyError, CollageError
+from ...events import Emit, Note, ignore
 from ...rewrite.plan import Plan, read_plan
+from ...rewrite.runtime.manifest import NAME, REBUILD, Manifest
+from ...rewrite.runtime.shaped_manifest import read_manifests
+from ...toolchains import registry
+from ...toolchains.native_files import LOADER
+from ...version import __version__
+from ..discover import load_as_planned
 from ..record.record import FILE_NAME, RunRecord
 from ..shapes.apply_shapes import apply
+from .assemble_and_verify import Built, errors_of, errors_with_loader, time_plan, verify_document
 
 ATTEMPTS = 3
 """A plan that seems slower is timed again: a machine may be busy for a moment."""
@@ -33,6 +43,24 @@ class SlowerError(CollageError):
 
 
 @dataclass(frozen=True)
+class Shipped:
+    """An artifact as it lies in its folder, run in a process of its own; `max_rel_error` and `measured_s` as in `Checked`."""
+
+    folder: str
+    max_rel_error: float
+    measured_s: float
+
+
+@dataclass(frozen=True)
+class ChangedVersion:
+    """A program (a toolchain, or ``collage-explorer``) that had the version `then`, and has `now` today."""
+
+    name: str
+    then: str
+    now: str
+
+
+@dataclass(frozen=True)
 class Checked:
     """A plan that holds.
 
@@ -42,6 +70,8 @@ class Checked:
         interval_s: Half of its interval.
         expected_s: Time of the whole when the plan was made; None where it was not asked for.
         basis: ``measured`` or ``predicted``: what `expected_s` is.
+        shipped: The artifact beside the plan; None where there is none.
+        changed: What has another version now than the plan or that artifact was made with.
     """
 
     max_rel_error: float
@@ -49,6 +79,8 @@ class Checked:
     interval_s: float | None
     expected_s: float | None = None
     basis: str = ""
+    shipped: Shipped | None = None
+    changed: tuple[ChangedVersion, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the document of `collage check`."""
@@ -72,26 +104,88 @@ def check_plan(path: Path, model: str | Path, slower_than: float | None = None, 
         slower_than: Share by which the plan may take longer than it did when it was made; its time is not judged unless given.
 
     Raises:
-        CollageError: the plan does not fit the model or this installation, or its times are those of another machine.
-        AccuracyError: it computes something else than the model.
+        CollageError: the plan does not fit the model or this installation, its times are those of another machine, or the artifact
+            beside it cannot be opened here.
+        AccuracyError: it computes something else than the model, or the artifact does.
         SlowerError: it takes longer than it did, by more than `slower_than` and by more than what both times may be off.
     """
     file = path / "plan.json" if path.is_dir() else path
     plan = read_plan(file)
     expected = None if slower_than is None else _expected(plan, file.parent / FILE_NAME)
-    said = ""
+    folder = file.parent if (file.parent / NAME).is_file() else None
+    changed = changed_versions(plan, read_manifests(folder) if folder else ())
+    for one in changed:
+        emit(Note(f"{one.name} was {one.then} when the plan was made, and is {one.now} now"))
+
+    def built_anew() -> Mapping[str, Any]:
+        with tempfile.TemporaryDirectory(prefix="collage-check-") as scratch:
+            return apply(plan, model, Path(scratch) / "artifact", emit)
+
+    verify = _as_fast(built_anew, "the plan", expected, slower_than)
+    shipped = None
+    if folder is not None:
+        opened = _as_fast(lambda: open_shipped(folder, plan, model), f"the artifact {str(folder)!r}", expected, slower_than)
+        shipped = Shipped(str(folder), opened["max_rel_error"], opened["measured_s"])
+    return Checked(
+        verify["max_rel_error"],
+        verify["measured_s"],
+        verify.get("interval_s"),
+        expected.seconds if expected else None,
+        expected.basis if expected else "",
+        shipped,
+        changed,
+    )
+
+
+def _as_fast(
+    measure: Callable[[], Mapping[str, Any]], what: str, expected: _Expected | None, slower_than: float | None
+) -> Mapping[str, Any]:
+    """Return the `verify` document that `measure` gives, the first that is not slower than allowed.
+
+    Raises:
+        SlowerError: none of `ATTEMPTS` is.
+    """
     for _ in range(ATTEMPTS):
-        with tempfile.TemporaryDirectory(prefix="collage-check-") as folder:
-            verify = apply(plan, model, Path(folder) / "artifact", emit)
-        now = verify["max_rel_error"], verify["measured_s"], verify.get("interval_s")
-        if expected is None or slower_than is None:
-            return Checked(*now)
-        said = _slower(verify, expected, slower_than)
+        verify = measure()
+        said = "" if expected is None or slower_than is None else _slower(verify, what, expected, slower_than)
         if not said:
-            return Checked(*now, expected.seconds, expected.basis)
+            return verify
     raise SlowerError(
         said, f"it was timed {ATTEMPTS} times: plan again with `collage partition`, or allow more with --slower-than", "slower"
     )
+
+
+def changed_versions(plan: Plan, manifests: Sequence[Manifest]) -> tuple[ChangedVersion, ...]:
+    """Return what has another version now than when `plan`, or the artifact with these manifests, was made."""
+    then = {"collage-explorer": plan.version} | {target.name: target.version for target in plan.targets if target.name in plan.used_targets}
+    for manifest in manifests:
+        then |= {entry.target: entry.version for entry in manifest.partitions if entry.version}
+        then |= {"tvm": manifest.tvm} if manifest.tvm else {}
+    now = {
+        name: __version__ if name == "collage-explorer" else registry.get(name).availability().version for name, was in then.items() if was
+    }
+    return tuple(ChangedVersion(name, then[name], version) for name, version in now.items() if version and version != then[name])
+
+
+def open_shipped(folder: Path, plan: Plan, source: str | Path) -> dict[str, Any]:
+    """Open the artifact in `folder` as it lies there, run it in a process of its own, and return its `verify` document.
+
+    Raises:
+        CollageError: it cannot be opened here, or it fails; its own words.
+        AccuracyError: it computes something else than the model.
+    """
+    model = load_as_planned(plan, source)
+    with Pool() as pool:
+        built = Built(model, plan, model.seeded_inputs(), folder, folder, pool)
+        errors = errors_of(built, "shipped", folder)
+        if (folder / LOADER).is_file():
+            errors = errors_with_loader(built, errors)
+        verify = verify_document(plan, errors, statistics.median(time_plan(pool, "shipped", folder, built.inputs)))
+    error = verify["max_rel_error"]
+    if not error <= plan.accuracy:
+        said = f"the artifact {str(folder)!r} is wrong: its largest relative error is {error:.3g}, {plan.accuracy:g} is allowed"
+        raise AccuracyError(said, REBUILD)
+    return verify
 
 
 def _expected(plan: Plan, record: Path) -> _Expected:
@@ -111,12 +205,12 @@ def _expected(plan: Plan, record: Path) -> _Expected:
     return _Expected(plan.total_s, plan.total_interval_s or 0.0, "predicted")
 
 
-def _slower(verify: Mapping[str, Any], expected: _Expected, slower_than: float) -> str:
-    """Say by how much the plan is slower than allowed; empty where it is not, beyond what both times may be off."""
+def _slower(verify: Mapping[str, Any], what: str, expected: _Expected, slower_than: float) -> str:
+    """Say by how much `what` is slower than allowed; empty where it is not, beyond what both times may be off."""
     measured_s = verify["measured_s"]
     above_s = measured_s - expected.seconds * (1 + slower_than)
     if above_s <= math.hypot(expected.interval_s, verify.get("interval_s") or 0.0):
         return ""
     now, before = (milliseconds(seconds) for seconds in (measured_s, expected.seconds))
     longer = f"{measured_s / expected.seconds - 1:.0%} longer"
-    return f"the plan takes {now}, {longer} than the {before} {expected.basis} when it was made; {slower_than:.0%} is allowed"
+    return f"{what} takes {now}, {longer} than the {before} {expected.basis} when it was made; {slower_than:.0%} is allowed"

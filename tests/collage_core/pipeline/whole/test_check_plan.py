@@ -11,11 +11,15 @@ import pytest
 
 from collage_core.cost.database.records import machine_id
 from collage_core.errors import AccuracyError, CollageError
+from collage_core.events import Event, Note
 from collage_core.options import Options
 from collage_core.pipeline.run import partition
+from collage_core.pipeline.shapes.apply_shapes import apply
 from collage_core.pipeline.whole import check_plan as checking
 from collage_core.pipeline.whole.check_plan import ATTEMPTS, SlowerError, check_plan
-from collage_core.rewrite.plan import read_plan
+from collage_core.rewrite.plan import PlannedTarget, read_plan
+from collage_core.toolchains import registry
+from collage_core.version import __version__
 
 Answers = Callable[..., None]
 
@@ -60,6 +64,8 @@ def test_a_plan_that_takes_as_long_as_it_did_holds(made: Path, answers: Answers)
         "interval_s": 1e-5,
         "expected_s": 1e-3,
         "basis": "measured",
+        "shipped": None,
+        "changed": (),
     }
 
 
@@ -107,3 +113,45 @@ def test_a_plan_that_does_not_fit_or_errs_says_so(made: Path, answers: Answers, 
     monkeypatch.setattr(checking, "apply", errs)
     with pytest.raises(AccuracyError, match="is wrong"):
         check_plan(made, "mini_mnist", 0.05)
+
+
+def test_versions_that_changed_are_named(made: Path, answers: Answers) -> None:
+    plan = read_plan(made / "plan.json")
+    assert plan.version == __version__
+    targets = (*(target.model_copy(update={"version": "1.0"}) for target in plan.targets), PlannedTarget(name="tvm", version="0.1"))
+    plan.model_copy(update={"version": "0.0.9", "targets": targets}).write(made / "plan.json")
+    answers(1e-3)
+    told: list[Event] = []
+    found = check_plan(made, "mini_mnist", None, told.append)
+    now = registry.get("onnxruntime").availability().version
+    assert [(one.name, one.then, one.now) for one in found.changed] == [
+        ("collage-explorer", "0.0.9", __version__),
+        ("onnxruntime", "1.0", now),
+    ]
+    assert Note(f"onnxruntime was 1.0 when the plan was made, and is {now} now") in told
+
+
+def test_the_artifact_beside_the_plan_is_opened_as_it_lies_there(made: Path, answers: Answers) -> None:
+    folder = made / "shipped"
+    apply(read_plan(made / "plan.json"), "mini_mnist", folder, form="pieces")
+    answers(*[1e-3] * 3)
+    found = check_plan(folder, "mini_mnist")
+    assert found.shipped is not None
+    assert found.shipped.folder == str(folder)
+    assert found.shipped.max_rel_error < 1e-3
+    assert found.shipped.measured_s > 0
+
+    manifest = (folder / "artifact.json").read_text()
+    of_before = json.loads(manifest)
+    of_before["partitions"][0]["version"] = "1.0"
+    (folder / "artifact.json").write_text(json.dumps(of_before))
+    with pytest.raises(CollageError, match=r"the artifact was built with onnxruntime 1\.0, run with") as caught:
+        check_plan(folder, "mini_mnist")
+    assert caught.value.code == "other_version"
+
+    (folder / "artifact.json").write_text(manifest)
+    package = next((folder / "partitions").iterdir())
+    package.write_bytes(b"x" + package.read_bytes()[1:])
+    with pytest.raises(CollageError, match=package.name) as caught:
+        check_plan(folder, "mini_mnist")
+    assert caught.value.code == "damaged"
