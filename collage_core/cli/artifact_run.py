@@ -42,11 +42,12 @@ def run_folder(
         {"median_s": statistics.median(seconds), "min_s": min(seconds), "max_s": max(seconds), "samples": len(seconds)} if seconds else None
     )
     told = profile_document(folder, found, arrays) if found else None
-    fixed = read_manifests(folder)[0].fixed
+    manifest = read_manifests(folder)[0]
     return {
         "schema": 1,
         "notes": list(notes),
-        "fixed": fixed,
+        "fixed": manifest.fixed,
+        "assumed": manifest.assumed,
         "outputs": {name: _summary(value) for name, value in got.items()},
         "bench": timing,
         "profile": told,

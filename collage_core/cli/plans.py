@@ -161,6 +161,8 @@ def run(artifact: Path, as_json: bool, **given: Any) -> None:
         say(f"note: {note}", err=True)
     for name, value in document["fixed"].items():
         say(f"{name} = {value}, fixed when the artifact was built")
+    for name, size in document["assumed"].items():
+        say(f"{name} is {size}, since it was not given when the artifact was built")
     for name, item in document["outputs"].items():
         say(f"{name}: {item['dtype']} {'x'.join(map(str, item['shape'])) or 'scalar'}{_mean(item)}")
     if document["bench"] is not None:

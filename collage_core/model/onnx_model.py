@@ -45,7 +45,7 @@ from .reference.settings import compared_values, settings_of
 from .scopes import all_nodes, has_inner_graph, holds_graphs, read_by
 from .shapes.largest_sizes import largest_sizes
 from .shapes.open_axes import names_after_data
-from .shapes.shapes import dynamic_inputs, fix_shapes, shapes_of, sizes_hint, value_options
+from .shapes.shapes import assumed_sizes, assumed_texts, dynamic_inputs, fix_shapes, shapes_of, sizes_hint, value_options
 from .types.attributes import attributes_of, constant_of
 from .types.dtypes import array_type, dtype_name
 from .types.kinds import kind_of
@@ -81,12 +81,14 @@ def load_model(
     user = with_known_opset(user)
     values = values or {}
     dynamic = dynamic_inputs(user)
-    sizes = fix_shapes(user, {**implied_shapes(user, values), **(shapes or {})}, shapes_of(user, inputs or {}))
+    said, brought = {**implied_shapes(user, values), **(shapes or {})}, shapes_of(user, inputs or {})
+    assumed = assumed_sizes(user, said.keys() | brought.keys())
+    sizes = fix_shapes(user, said, brought)
     fixed = fix_values(user, values)
     identity = [file.digest, sorted(sizes.items()), fold, *([sorted(fixed.items())] if fixed else [])]
     digest = hashlib.sha256(json.dumps(identity).encode()).hexdigest()
     try:
-        return OnnxModel(name or path.stem, digest, user, gone, fold, fixed, inputs)
+        return OnnxModel(name or path.stem, digest, user, gone, fold, fixed, inputs, assumed)
     except CollageError as error:
         if error.code != "broken_model" or not dynamic:
             raise
@@ -105,6 +107,7 @@ class OnnxModel:
         fold: Whether the graph is that of the folded model.
         fixed: Inputs of the file that are constants here → their values.
         given: The user's own inputs; seeded ones unless given. The sizes of dimensions that depend on data are those of a run on them.
+        assumed: Dynamic dimensions of the file whose size nobody gave, by symbol or as ``input[axis]`` → the size that they have here.
 
     Attributes:
         graph: Graph of the folded model, or of `user` when not folded.
@@ -123,10 +126,12 @@ class OnnxModel:
         fold: bool,
         fixed: Mapping[str, Number | list[Number]] | None = None,
         given: Arrays | None = None,
+        assumed: Mapping[str, int] | None = None,
     ):
         self.name = name
         self.hash = digest
-        self.notes = random_notes(user)
+        self.assumed = dict(assumed or {})
+        self.notes = (*assumed_texts(self.assumed), *random_notes(user))
         self.fixed = dict(fixed or {})
         self._user = user
         self._folds = fold

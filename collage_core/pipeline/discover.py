@@ -289,6 +289,7 @@ def model_document(model: OnnxModel) -> dict[str, Any]:
         "inputs": [tensor.to_json() for tensor in graph.inputs],
         "outputs": outputs,
         "fixed": model.fixed,
+        "assumed": model.assumed,
     }
 
 

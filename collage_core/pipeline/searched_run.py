@@ -363,7 +363,7 @@ class SearchedRun:
     def _plan_of(self, planned: Planned, stability: Mapping[str, float] | None = None, decided: Mapping[str, str] | None = None) -> Plan:
         model, options = self.found.model, self.options
         return Plan(
-            model=PlannedModel(name=model.name, hash=model.hash, fixed=model.fixed),
+            model=PlannedModel(name=model.name, hash=model.hash, fixed=model.fixed, assumed=model.assumed),
             targets=tuple(PlannedTarget(name=name, version=t.availability().version) for name, t in self.found.toolchains.items()),
             options=described_options(options.to_json(), self.found.descriptions),
             constraints=tuple(dict(item) for item in options.constraints),

@@ -84,10 +84,17 @@ class Result(RunRecord):
         """Return one with a row for each partition, then each transition. Raises CollageError where pandas is not installed."""
         return frame(*partition_table(self))
 
+    @property
+    def assumed(self) -> dict[str, int]:
+        """Dynamic dimensions of the model whose size nobody gave, by symbol or as ``input[axis]`` → the size that they have here."""
+        return dict(self.plan.model.assumed)
+
     def __repr__(self) -> str:
         plan = self.plan
         total = f"predicted {milliseconds(plan.total_s)}"
-        return f"<Result of {plan.model.name!r}: {total}, {counted(len(plan.partitions), 'partition')} on {', '.join(plan.used_targets)}>"
+        sizes = "".join(f", {name} = {size}" for name, size in self.assumed.items())
+        parts = counted(len(plan.partitions), "partition")
+        return f"<Result of {plan.model.name!r}{sizes}: {total}, {parts} on {', '.join(plan.used_targets)}>"
 
     def _repr_html_(self) -> str:
         return result_html(self, self._page)

@@ -91,11 +91,13 @@ class PlannedModel(_PlanPart):
 
     Attributes:
         fixed: Inputs of the file that are constants in the plan → their values.
+        assumed: Dynamic dimensions of the file whose size nobody gave, by symbol or as ``input[axis]`` → the size that they have here.
     """
 
     name: str
     hash: str
     fixed: dict[str, Number | tuple[Number, ...]] = {}
+    assumed: dict[str, int] = {}
 
 
 class Plan(_PlanPart):

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +27,7 @@ from ...errors import CollageError
 from ...graph.work_estimate import WorkEstimator
 from ..files.external_weights import MOST_BYTES
 from ..proto_graph import proto_graph
-from ..shapes.shapes import fix_shapes
+from ..shapes.shapes import assumed_sizes, fix_shapes
 from .call_writer import Untranslatable
 from .module_functions import bound_to_processor, function_of, prepared, region_module, stub
 from .region_names import read_region_name, region_name
@@ -51,6 +51,7 @@ class ReadRegion:
         parameters: The names of the region's inputs, in order.
         left: What is in no region, with its reason; and what else the user should know.
         bound: The names of the nodes that the user's annotations bind to the processor.
+        assumed: As `OnnxModel` takes it.
     """
 
     function: str
@@ -60,6 +61,7 @@ class ReadRegion:
     parameters: tuple[str, ...]
     left: tuple[str, ...]
     bound: tuple[str, ...] = ()
+    assumed: Mapping[str, int] = field(default_factory=dict)
 
 
 def read_relax(path: str, region: str | None, shapes: Mapping[str, Sequence[int]], asks: bool = False) -> ReadRegion:
@@ -171,7 +173,8 @@ def region_of(module: tvm.IRModule, region: str | None, shapes: Mapping[str, Seq
     saved = tvm.ir.save_json(region_module(chosen))
     held = bound_to_processor(module[name])
     bound = tuple(node for node, at in chosen.writer.binding_of.items() if chosen.bindings[at].var.name in held)
-    return ReadRegion(name, _serialised(chosen, name), saved, sizes, tuple(chosen.inputs), (*notes, *said), bound)
+    assumed = assumed_sizes(stub(module[name]), shapes.keys())
+    return ReadRegion(name, _serialised(chosen, name), saved, sizes, tuple(chosen.inputs), (*notes, *said), bound, assumed)
 
 
 def _serialised(region: Region, name: str) -> bytes:

@@ -28,6 +28,7 @@ from ..files.external_weights import MOST_BYTES
 from ..forms.normalising import normalise
 from ..forms.values import Value, fix_values
 from ..onnx_model import OnnxModel
+from ..shapes.shapes import assumed_texts
 
 if TYPE_CHECKING:
     from .reading import ReadRegion
@@ -73,8 +74,9 @@ class RelaxModel(OnnxModel):
         fixed: Mapping[str, Any],
         read: ReadRegion,
     ):
-        super().__init__(name, digest, user, gone, fold, fixed)
-        self.ir, self.notes = read.ir, read.left
+        super().__init__(name, digest, user, gone, fold, fixed, assumed=read.assumed)
+        self.ir = read.ir
+        self.notes = (*assumed_texts(self.assumed), *read.left)
         self.bound = frozenset(read.bound)
         self._parameters = read.parameters
 

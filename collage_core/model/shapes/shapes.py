@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 from onnx import ModelProto, TensorShapeProto, ValueInfoProto
@@ -71,6 +71,28 @@ def fix_shapes(model: ModelProto, said: Mapping[str, Sequence[int]], brought: Ma
     rest = [value for name, value in inputs.items() if name not in given]
     closed = {value.name: _close(value, rest[position:], symbols, side) for position, value in enumerate(rest)}
     return {name: tuple(given[name]) if name in given else closed[name] for name in inputs}
+
+
+def assumed_sizes(model: ModelProto, said: Collection[str]) -> dict[str, int]:
+    """Return the dynamic dimensions that `fix_shapes` sets to 1 since nobody says their size: symbol, or ``input[axis]`` → 1.
+
+    Args:
+        model: The model as it is before its shapes are fixed.
+        said: The inputs whose shapes are known from the user.
+    """
+    inputs = [value for value in model.graph.input if value.type.WhichOneof("value") == "tensor_type"]
+    known = {_symbol(dim) for value in inputs if value.name in said for dim in _dims(value)}
+    open_ones = [(value.name, axis, dim) for value in inputs if value.name not in said for axis, dim in enumerate(_dims(value))]
+    return {
+        _symbol(dim) or f"{name}[{axis}]": 1
+        for name, axis, dim in open_ones
+        if not _is_fixed(dim) and (not _symbol(dim) or _symbol(dim) not in known)
+    }
+
+
+def assumed_texts(sizes: Mapping[str, int]) -> tuple[str, ...]:
+    """Return what is said of `assumed_sizes`."""
+    return tuple(f"{name} was not given and is {size}" for name, size in sizes.items())
 
 
 def _is_container(value: ValueInfoProto) -> bool:

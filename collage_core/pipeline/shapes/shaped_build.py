@@ -76,7 +76,7 @@ def build_shaped(source: str | Path, plan: Plan, out: Path) -> Shaped:
                     for left in (out / RANGES).glob(f"{number:03d}_*"):
                         left.unlink()
             fallback = builder.build(FALL_BACK, FALLBACK, [own]) if plan.other_shapes == FALL_BACK else None
-            about = {"model": {"name": own.name, "fixed": own.fixed}, "accuracy": plan.accuracy}
+            about = {"model": {"name": own.name, "fixed": own.fixed, "assumed": own.assumed}, "accuracy": plan.accuracy}
             one_build = builder.build_once() if plan.one_build else []
             dynamic = [*(part for one in ranges for part in one.parts), *([fallback] if fallback else [])]
             is_changed = builder.share_weights(dynamic)

@@ -183,7 +183,7 @@ def assemble_plan(
         CollageError: it cannot be built in `timeout_s`.
     """
     model, graph = built.model, built.model.graph
-    about = {"model": {"name": model.name, "hash": model.hash, "fixed": model.fixed}, "accuracy": plan.accuracy}
+    about = {"model": {"name": model.name, "hash": model.hash, "fixed": model.fixed, "assumed": model.assumed}, "accuracy": plan.accuracy}
     threads = int(plan.options.get("threads", 1))
     constants = {name: model.constant(name) for name in graph.outputs if name in graph.constants}
     what = pieces_of(model, plan), graph.inputs, graph.outputs, folder, threads, about, constants, dict(built.inputs)

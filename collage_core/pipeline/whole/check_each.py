@@ -103,7 +103,10 @@ def _is_rename(piece: PartitionModel) -> bool:
 def _run(built: Built, pieces: Sequence[PartitionModel], boundaries: Sequence[str]) -> dict[str, np.ndarray]:
     """Return what the partitions make in a run of the whole."""
     model, folder = built.model, built.scratch / FOLDER
-    about = {"model": {"name": model.name, "hash": model.hash, "fixed": model.fixed}, "accuracy": built.plan.accuracy}
+    about = {
+        "model": {"name": model.name, "hash": model.hash, "fixed": model.fixed, "assumed": model.assumed},
+        "accuracy": built.plan.accuracy,
+    }
     threads = int(built.plan.options.get("threads", 1))
     arguments = (pieces, model.graph.inputs, tuple(boundaries), folder, threads, about)
     in_worker(built.pool, ASSEMBLES, assemble, *arguments, timeout_s=BUILD_TIMEOUT_S, what="assembling the plan with its boundaries")

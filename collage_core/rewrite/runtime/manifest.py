@@ -145,9 +145,17 @@ class Manifest:
     @property
     def fixed(self) -> dict[str, Any]:
         """Inputs of the model's file that are constants in the artifact → their values."""
+        return self._of_model("fixed")
+
+    @property
+    def assumed(self) -> dict[str, Any]:
+        """Dynamic dimensions of the model's file whose size nobody gave → the size that they have in the artifact."""
+        return self._of_model("assumed")
+
+    def _of_model(self, key: str) -> dict[str, Any]:
         model = self.about.get("model")
-        fixed = model.get("fixed") if isinstance(model, dict) else None
-        return fixed if isinstance(fixed, dict) else {}
+        known = model.get(key) if isinstance(model, dict) else None
+        return known if isinstance(known, dict) else {}
 
     def to_json(self) -> dict[str, Any]:
         own = {} if self.form == MODULE else {"aliases": dict(self.aliases), "constants": [one.to_json() for one in self.constants]}

@@ -14,6 +14,7 @@ from collage_core.pipeline.inside.inside_times import plan_in, profile_row
 from collage_core.pipeline.record.record import RunRecord
 from collage_core.rewrite.plan import PlacedPartition, ShapePlan
 from collage_core.rewrite.runtime.manifest import PartitionEntry
+from tests.helpers.command import in_this_process
 from tests.helpers.paths import RECORDED
 
 
@@ -80,3 +81,14 @@ def test_of_several_shapes_the_plan_is_that_of_the_inputs(tmp_path: Path) -> Non
     assert found is not None
     assert found.total_s == 7.0
     assert plan_in(tmp_path / "nothing", {}) is None
+
+
+def test_what_was_fixed_or_assumed_when_it_was_built_is_said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    told = {"notes": [], "fixed": {"sr": 8000}, "assumed": {"batch": 1}, "outputs": {}, "bench": None, "profile": None}
+    monkeypatch.setattr("collage_core.cli.artifact_run.run_folder", lambda *_, **__: told)
+    status, out, _ = in_this_process(capsys, "run", "somewhere")
+    assert status == 0
+    assert out.splitlines() == [
+        "sr = 8000, fixed when the artifact was built",
+        "batch is 1, since it was not given when the artifact was built",
+    ]

@@ -352,7 +352,7 @@ def test_a_pipe_or_a_name_without_end_is_a_clear_error(
         given = [argument.replace("FILE", name).replace("OUT", str(tmp_path / "out")) for argument in arguments]
         status, out, err = in_this_process(capsys, *given)
         assert (status, out) == (2, ""), err
-        assert re.fullmatch(r"(onnxruntime: [^\n]+\n)?error: [^\n]{1,700}\n(hint: [^\n]+\n)?", err)
+        assert re.fullmatch(r"(note: batch was not given and is 1\n)?(onnxruntime: [^\n]+\n)?error: [^\n]{1,700}\n(hint: [^\n]+\n)?", err)
 
 
 def test_a_user_that_there_is_not(capsys: pytest.CaptureFixture[str]) -> None:

@@ -220,7 +220,7 @@ def test_a_mistake_in_the_command_gets_one_clear_line(capsys: pytest.CaptureFixt
     assert words in err
     lines = err.strip().splitlines()
     assert lines[-1].startswith(("error: ", "hint: "))
-    assert len(lines) <= 3
+    assert len(lines) <= 4
 
 
 def test_an_unwritable_folder(capsys: pytest.CaptureFixture[str], mock: str, tmp_path: Path) -> None:
@@ -368,3 +368,13 @@ def test_a_plan_is_shipped_in_the_form_that_needs_least(capsys: pytest.CaptureFi
     assert "built with onnxruntime 0.1, run with" in err
     ran = document_of(capsys, "run", tmp_path / "pieces", "--other-versions")
     assert ran["notes"][0].startswith("built with onnxruntime 0.1, run with")
+
+
+def test_a_batch_that_was_not_given_is_said_and_one_that_was_is_not(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = "candidates", "mini_mnist", "--targets", "onnxruntime", "--json"
+    status, out, err = in_this_process(capsys, *asked)
+    assert (status, json.loads(out)["model"]["assumed"]) == (0, {"batch": 1})
+    assert "note: batch was not given and is 1\n" in err
+    status, out, err = in_this_process(capsys, *asked, "--shape", "x=1,1,28,28")
+    assert (status, json.loads(out)["model"]["assumed"]) == (0, {})
+    assert "was not given" not in err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -93,3 +94,11 @@ def test_its_regions_are_results_too(kept: Kept) -> None:
     assert isinstance(outer.regions["inner"], Result)
     assert outer.regions["inner"].source == "model.py"
     assert result_of(outer) is outer
+
+
+def test_a_size_that_nobody_gave_is_known_to_the_result(kept: Kept) -> None:
+    assert result_of(kept.record).assumed == {}
+    model = kept.record.plan.model.model_copy(update={"assumed": {"batch": 1}})
+    result = result_of(replace(kept.record, plan=kept.record.plan.model_copy(update={"model": model})))
+    assert result.assumed == {"batch": 1}
+    assert repr(result).startswith("<Result of 'model', batch = 1: predicted ")

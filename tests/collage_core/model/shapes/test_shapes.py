@@ -2,6 +2,7 @@
 
 import shlex
 
+import numpy as np
 import pytest
 
 from collage_core.errors import CollageError
@@ -38,6 +39,30 @@ def shapes_of(folder, inputs: str, given=None) -> list[tuple[int, ...]]:
 )
 def test_shapes(tmp_path, inputs, given, shapes):
     assert shapes_of(tmp_path, inputs, given) == shapes
+
+
+@pytest.mark.parametrize(
+    ("inputs", "given", "assumed"),
+    [
+        ("float[batch,4] x", None, {"batch": 1}),
+        ("float[?,4] x; float[4,N] m", None, {"x[0]": 1, "N": 1}),
+        ("float[batch,4] x; float[batch,4] m", {"m": (2, 4)}, {}),
+        ("float[batch,4] x; float[n,4] m", {"m": (1, 4)}, {"batch": 1}),
+        ("float[3,4] x", None, {}),
+    ],
+)
+def test_a_size_that_nobody_gave_is_said(tmp_path, inputs, given, assumed):
+    names = [part.split()[-1] for part in inputs.split(";")]
+    body = " ".join(f"y{index} = Relu({name})" for index, name in enumerate(names))
+    outputs = ", ".join(f"float[a,b] y{index}" for index in range(len(names)))
+    model = load_model(write(tmp_path, model_of(f"g ({inputs.replace(';', ',')}) => ({outputs}) {{ {body} }}")), given)
+    assert model.assumed == assumed
+    assert model.notes == tuple(f"{name} was not given and is 1" for name in assumed)
+
+
+def test_the_users_own_inputs_say_their_sizes(tmp_path):
+    path = write(tmp_path, model_of("g (float[batch,4] x) => (float[batch,4] y) { y = Relu(x) }"))
+    assert load_model(path, inputs={"x": np.ones((1, 4), np.float32)}).assumed == {}
 
 
 @pytest.mark.parametrize(

@@ -142,6 +142,7 @@ def test_the_artifact_beside_the_plan_is_opened_as_it_lies_there(made: Path, ans
     assert found.shipped.measured_s > 0
 
     manifest = (folder / "artifact.json").read_text()
+    assert json.loads(manifest)["about"]["model"]["assumed"] == {"batch": 1}
     of_before = json.loads(manifest)
     of_before["partitions"][0]["version"] = "1.0"
     (folder / "artifact.json").write_text(json.dumps(of_before))
