@@ -105,7 +105,7 @@ def test_where_nothing_is_known(chain: Path) -> None:
 
 
 def test_bodies_are_said_not_to_be_counted(tmp_path: Path, chain: Path) -> None:
-    document = dry_run(write(tmp_path, branches(), "if.onnx"), Options(("numpy",), threads=1))
+    document = dry_run(write(tmp_path, branches(), "if.onnx"), Options(("numpy",), threads=1, fold=False))
     assert BODIES.format(1) in document["basis"]
     assert "bodies" not in dry_run(chain, Options(("numpy",), threads=1))["basis"]
 

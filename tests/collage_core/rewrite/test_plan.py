@@ -44,7 +44,7 @@ def test_a_plan_that_is_written_and_read_is_the_same(tmp_path: Path) -> None:
 def test_the_file_says_which_target_runs_each_node(tmp_path: Path) -> None:
     PLAN.write(tmp_path / "plan.json")
     data = json.loads((tmp_path / "plan.json").read_text())
-    assert (data["schema"], data["model"]) == (1, {"name": "tiny", "hash": "c0ffee", "fixed": {}})
+    assert (data["schema"], data["model"]) == (1, {"name": "tiny", "hash": "c0ffee", "fixed": {}, "assumed": {}})
     placed = {name: part["target"] for part in data["partitions"] for name in part["names"]}
     assert placed == {"conv": "onnxruntime", "relu": "tvm", "add": "onnxruntime"}
 
