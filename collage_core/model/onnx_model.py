@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 from onnx import ModelProto, TensorProto, ValueInfoProto
 
+from ..base.open_inputs import OpenShapes
 from ..errors import CollageError
 from ..graph.control_flow import ControlFlow
 from ..graph.dataflow_graph import DataflowGraph, Node, Tensor, TensorType
@@ -45,6 +46,7 @@ from .reference.settings import compared_values, settings_of
 from .scopes import all_nodes, has_inner_graph, holds_graphs, read_by
 from .shapes.largest_sizes import largest_sizes
 from .shapes.open_axes import names_after_data
+from .shapes.proposals import with_proposals
 from .shapes.shapes import assumed_sizes, assumed_texts, dynamic_inputs, fix_shapes, shapes_of, sizes_hint, value_options
 from .types.attributes import attributes_of, constant_of
 from .types.dtypes import array_type, dtype_name
@@ -83,7 +85,13 @@ def load_model(
     dynamic = dynamic_inputs(user)
     said, brought = {**implied_shapes(user, values), **(shapes or {})}, shapes_of(user, inputs or {})
     assumed = assumed_sizes(user, said.keys() | brought.keys())
-    sizes = fix_shapes(user, said, brought)
+    before = [ValueInfoProto.FromString(value.SerializeToString()) for value in user.graph.input]
+    try:
+        sizes = fix_shapes(user, said, brought)
+    except OpenShapes as error:
+        del user.graph.input[:]
+        user.graph.input.extend(before)
+        raise with_proposals(error, user, {**brought, **said}, values) from error
     fixed = fix_values(user, values)
     identity = [file.digest, sorted(sizes.items()), fold, *([sorted(fixed.items())] if fixed else [])]
     digest = hashlib.sha256(json.dumps(identity).encode()).hexdigest()

@@ -17,10 +17,11 @@ from werkzeug.exceptions import HTTPException
 
 from collage_core.base.isolation.errors import WorkerTimeout
 from collage_core.base.module_regions import RegionSummary
+from collage_core.base.open_inputs import OpenInput
 from collage_core.base.whole_file import FULL
 from collage_core.errors import Cancelled, CollageError
 
-from ..messages.live import ApiError, ErrorBody, RegionChoice
+from ..messages.live import ApiError, ErrorBody, OpenInputJson, RegionChoice
 
 _CODES = {400: "invalid", 404: "not_found", 405: "method_not_allowed", 413: "too_large", 415: "not_json"}
 _HINTS = {
@@ -58,15 +59,20 @@ def api_error(error: CollageError) -> ApiError:
     return ApiError(error.code, error.message, error.hint)
 
 
-def error_response(status: int, error: ApiError, choices: Sequence[str] = (), regions: Sequence[RegionSummary] = ()) -> Response:
+def error_response(
+    status: int, error: ApiError, choices: Sequence[str] = (), regions: Sequence[RegionSummary] = (), inputs: Sequence[OpenInput] = ()
+) -> Response:
     """Answer with an `ErrorBody`."""
-    return Response(json.dumps(error_body(error, choices, regions)), status, mimetype="application/json")
+    return Response(json.dumps(error_body(error, choices, regions, inputs)), status, mimetype="application/json")
 
 
-def error_body(error: ApiError, choices: Sequence[str] = (), regions: Sequence[RegionSummary] = ()) -> dict[str, Any]:
-    """Return an `ErrorBody` as it travels: without choices and regions where there are none."""
+def error_body(
+    error: ApiError, choices: Sequence[str] = (), regions: Sequence[RegionSummary] = (), inputs: Sequence[OpenInput] = ()
+) -> dict[str, Any]:
+    """Return an `ErrorBody` as it travels: without choices, regions and inputs where there are none."""
     offered = [RegionChoice(region.name, region.function, region.block, region.nodes) for region in regions]
-    return {key: value for key, value in asdict(ErrorBody(error, list(choices), offered)).items() if value}
+    asked = [OpenInputJson(**asdict(one)) for one in inputs]
+    return {key: value for key, value in asdict(ErrorBody(error, list(choices), offered, asked)).items() if value}
 
 
 def register(app: Flask) -> None:
@@ -83,7 +89,8 @@ def register(app: Flask) -> None:
 
 
 def _mistake(error: CollageError) -> Response:
-    return error_response(getattr(error, "status", 400), api_error(error), getattr(error, "choices", ()), getattr(error, "regions", ()))
+    extras = (getattr(error, name, ()) for name in ("choices", "regions", "inputs"))
+    return error_response(getattr(error, "status", 400), api_error(error), *extras)
 
 
 def _too_slow(error: WorkerTimeout) -> Response:

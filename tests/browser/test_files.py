@@ -14,6 +14,7 @@ from playwright.sync_api import expect
 
 from tests.helpers.long_cases import mostly_long
 from tests.helpers.models import model_of, rated_model, weights, write
+from tests.helpers.speech_models import speech_model
 
 from .conftest import OpenPage
 from .explorer import Explorer, Watched
@@ -119,13 +120,40 @@ def test_a_dynamic_dimension_is_asked_for(start: Watched, tmp_path: Path) -> Non
     expect(start.page.locator(".stage [aria-pressed=true], .stage [aria-selected=true], .stage rect:focus").first).to_be_attached()
 
 
+def test_a_value_is_asked_for_with_the_sizes_and_folds_what_rests_on_it(start: Watched, tmp_path: Path) -> None:
+    choose(start, [write(tmp_path, speech_model(), "speech.onnx")])
+    form = start.page.get_by_role("form", name="Shape of x")
+    expect(form.get_by_label("dimension 0 (batch)")).to_have_value("1")
+    expect(form.get_by_label("dimension 1 (length)")).to_have_value("8")
+    value = form.get_by_label("value of rate (int64)")
+    expect(value).to_have_value("16000")
+    value.fill("fast")
+    expect(form).to_contain_text("fast is no whole number")
+    expect(form.get_by_role("button", name="Open with this shape")).to_be_disabled()
+    value.fill("8000")
+    form.get_by_label("dimension 1 (length)").fill("4")
+    value.press("Enter")
+    expect(start.node("narrow/lstm")).to_be_visible()
+
+
+@pytest.mark.long
+def test_sizes_that_belong_together_are_typed_together(start: Watched, tmp_path: Path) -> None:
+    text = "g (float[?,?] x, float[2,?,4] s) => (float[?,n] y) { r = ReduceSum<keepdims = 0>(s, axes) [join] y = Concat<axis = 1>(x, r) }"
+    choose(start, [write(tmp_path, model_of(text, {"axes": np.array([0])}), "joined.onnx")])
+    form = start.page.get_by_role("form", name="Shapes of the inputs")
+    form.get_by_label("x, dimension 0 (x[0] = s[1])").fill("3")
+    expect(form.get_by_label("s, dimension 1 (x[0] = s[1])")).to_have_value("3")
+    form.get_by_role("button", name="Open with these shapes").click()
+    expect(start.node("join")).to_be_visible()
+
+
 @pytest.mark.long
 def test_a_typed_size_is_not_lost_and_is_the_suggestion_of_the_next_time(start: Watched, tmp_path: Path) -> None:
     """A mistake beside it does not take it away, nor does a model that cannot be opened with it."""
     page = start.page
     text = "g (float[n,k] x) => (float[n,m] z) { [product] z = MatMul(x, w) }"
     path = write(tmp_path, model_of(text, {"w": weights(4, 4)}), "product.onnx")
-    for suggested, typed in ((["1", "128"], ["3", "5"]), (["3", "5"], ["3", "4"])):
+    for suggested, typed in ((["1", "4"], ["3", "5"]), (["3", "5"], ["3", "4"])):
         choose(start, [path])
         form = page.get_by_role("form", name="Shape of x")
         fields = [form.get_by_label("dimension 0 (n)"), form.get_by_label("dimension 1 (k)")]
@@ -181,7 +209,7 @@ def test_a_sample_shows_what_its_best_plan_brings(start: Watched) -> None:
 def test_the_value_of_a_small_input_is_fixed_folded_and_freed(start: Watched, tmp_path: Path) -> None:
     page = start.page
     choose(start, [write(tmp_path, rated_model(), "rated.onnx")])
-    for shown, typed, node in (("x=1,4", "16000", "Relu pick"), ("x=1,4 · sr = 16000", "", "If pick")):
+    for shown, typed, node in (("x=1,4", "16000", "Relu relu"), ("x=1,4 · sr = 16000", "", "If pick")):
         page.get_by_role("button", name="Collage").click()
         start.idle()
         card = page.locator(".own-card", has=page.get_by_text(shown, exact=True))

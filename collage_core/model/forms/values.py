@@ -14,16 +14,13 @@ import numpy as np
 from onnx import ModelProto, numpy_helper
 
 from ...errors import CollageError
-from ..shapes.shapes import describe_inputs
+from ..shapes.shapes import FLOATS, INTEGERS, MOST_ELEMENTS, describe_inputs
 from ..types.dtypes import dtype_name, numpy_dtype
 
 Number = bool | int | float
 Value = str | Number | Sequence[Number]
 """A value as the user gives it: text such as ``16000`` or ``0.5,1``, or numbers."""
 
-MOST_ELEMENTS = 16
-_INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
-_FLOATS = ("float16", "bfloat16", "float32", "float64")
 _BOOLS = {"true": True, "false": False, "1": True, "0": False}
 _SHOWN = 60
 
@@ -74,7 +71,7 @@ def _dims(value: Any) -> Sequence[Any]:
 
 def _array(name: str, value: Value, dtype: str, shape: list[int]) -> np.ndarray:
     """Return `value` as an array of the type and shape of the input `name`."""
-    if dtype not in ("bool", *_INTEGERS, *_FLOATS):
+    if dtype not in ("bool", *INTEGERS, *FLOATS):
         raise CollageError(f"the input {name!r} is of type {dtype}: its value cannot be fixed", "fix numbers and flags", "value")
     size, parts = math.prod(shape), _parts(value)
     if size > MOST_ELEMENTS:
@@ -89,7 +86,7 @@ def _array(name: str, value: Value, dtype: str, shape: list[int]) -> np.ndarray:
         raise CollageError(f"the value {_shown(wrong)} of input {name!r} is no {dtype}", _hint(dtype), "value")
     with np.errstate(over="ignore"):
         array = np.array(read, numpy_dtype(dtype)).reshape(shape)
-    if dtype in _FLOATS and not np.isfinite(array.astype(np.float64)).all():
+    if dtype in FLOATS and not np.isfinite(array.astype(np.float64)).all():
         raise CollageError(f"the value {_shown(value)} of input {name!r} is out of the range of {dtype}", _hint(dtype), "value")
     return array
 
@@ -110,7 +107,7 @@ def _number(part: Any, dtype: str) -> Number | None:
     if not isinstance(part, str | int | float) or isinstance(part, bool):
         return None
     try:
-        if dtype in _FLOATS:
+        if dtype in FLOATS:
             real = float(part)
             return real if math.isfinite(real) else None
         whole = int(part) if isinstance(part, str | int) else None
@@ -123,7 +120,7 @@ def _number(part: Any, dtype: str) -> Number | None:
 def _hint(dtype: str) -> str:
     if dtype == "bool":
         return "give true or false"
-    if dtype in _FLOATS:
+    if dtype in FLOATS:
         return "give a finite number, such as 0.5"
     limits = np.iinfo(dtype)
     return f"give a whole number from {limits.min} to {limits.max}"

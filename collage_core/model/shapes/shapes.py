@@ -5,6 +5,7 @@ A model and the user's shapes by input name enter; in the same model every dimen
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
 from collections.abc import Collection, Mapping, Sequence
@@ -13,6 +14,7 @@ import numpy as np
 from onnx import ModelProto, TensorShapeProto, ValueInfoProto
 
 from ...base.counted import counted
+from ...base.open_inputs import OpenInput, OpenShapes
 from ...errors import CollageError
 from ..types.type_names import type_name
 
@@ -31,6 +33,11 @@ LENGTH = 128
 """A likely size of any other dynamic dimension."""
 MOST_EXAMPLES = 6
 """The most options that an example shows."""
+
+MOST_ELEMENTS = 16
+"""Most elements of an input whose value can be fixed."""
+INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+FLOATS = ("float16", "bfloat16", "float32", "float64")
 
 _OF_DETECTORS = {"NonMaxSuppression", "Resize", "Upsample"}
 
@@ -62,6 +69,7 @@ def fix_shapes(model: ModelProto, said: Mapping[str, Sequence[int]], brought: Ma
             text = ",".join(map(str, shape))
             raise CollageError(f"the shape {text!r} of input {name!r} is not made of positive numbers", hint, "shape")
     given = {**(brought or {}), **said}
+    dimensions = input_dimensions(model)
     symbols: dict[str, int] = {}
     for name, shape in given.items():
         _apply_given(model, inputs[name], tuple(shape), symbols)
@@ -69,7 +77,12 @@ def fix_shapes(model: ModelProto, said: Mapping[str, Sequence[int]], brought: Ma
         _bind_batch(value, symbols)
     side = DETECTOR_SIDE if any(node.op_type in _OF_DETECTORS for node in model.graph.node) else CLASSIFIER_SIDE
     rest = [value for name, value in inputs.items() if name not in given]
-    closed = {value.name: _close(value, rest[position:], symbols, side) for position, value in enumerate(rest)}
+    try:
+        closed = {value.name: _close(value, rest[position:], symbols, side) for position, value in enumerate(rest)}
+    except OpenShapes as error:
+        left = {name: value for name, value in inputs.items() if name not in given}
+        error.inputs = tuple(_open_input(value, dimensions.get(name), symbols, side) for name, value in left.items())
+        raise
     return {name: tuple(given[name]) if name in given else closed[name] for name in inputs}
 
 
@@ -216,9 +229,7 @@ def _close(value: ValueInfoProto, rest: Sequence[ValueInfoProto], symbols: Mappi
         side: The likely width of a picture.
     """
     if not value.type.tensor_type.HasField("shape"):
-        raise CollageError(
-            f"input {value.name!r} has no shape", f"give it one, such as {_option(value.name, (1, 3, side, side))}", "open_shape"
-        )
+        raise OpenShapes(f"input {value.name!r} has no shape", f"give it one, such as {_option(value.name, (1, 3, side, side))}")
     shape = []
     for index, dim in enumerate(_dims(value)):
         size = _size(dim, index, symbols)
@@ -236,27 +247,47 @@ def _size(dim: TensorShapeProto.Dimension, index: int, symbols: Mapping[str, int
     return symbols.get(_symbol(dim), 1 if _is_batch(dim, index) else None)
 
 
-def _open(value: ValueInfoProto, index: int, rest: Sequence[ValueInfoProto], symbols: Mapping[str, int], side: int) -> CollageError:
+def _open(value: ValueInfoProto, index: int, rest: Sequence[ValueInfoProto], symbols: Mapping[str, int], side: int) -> OpenShapes:
     """Return the error for the dynamic dimension `index` of `value`, with an example of the options for all of `rest` that need one."""
     likely = dict(symbols)
-    options = [option for option in (_example(other, likely, side) for other in rest) if option]
-    what = "its shape" if len(options) == 1 else "the shapes of the inputs"
+    sizes = {other.name: _likely(other, likely, side) for other in rest if _is_asked(other, symbols)}
     called = f" ({_symbol(_dims(value)[index])!r})" if _symbol(_dims(value)[index]) else ""
     message = f"input {value.name!r} {_written(value)} has the dynamic dimension {index}{called}"
-    return CollageError(message, f"say {what}, such as {_joined(options)}", "open_shape")
+    return OpenShapes(message, shapes_hint(sizes))
 
 
-def _example(value: ValueInfoProto, symbols: dict[str, int], side: int) -> str:
-    """Return the option that fixes `value`, with likely sizes, which its symbols get in `symbols`; empty where none is needed."""
+def shapes_hint(sizes: Mapping[str, Sequence[int]]) -> str:
+    """Return the hint that proposes `sizes` for inputs whose shapes must be said."""
+    what = "its shape" if len(sizes) == 1 else "the shapes of the inputs"
+    return f"say {what}, such as {_joined([_option(name, shape) for name, shape in sizes.items()])}"
+
+
+def _is_asked(value: ValueInfoProto, symbols: Mapping[str, int]) -> bool:
+    """Return whether sizes of `value` must be said; where not even their number is known, that has an error of its own."""
+    has_shape = value.type.tensor_type.HasField("shape")
+    return has_shape and None in [_size(dim, index, symbols) for index, dim in enumerate(_dims(value))]
+
+
+def _likely(value: ValueInfoProto, symbols: dict[str, int], side: int) -> Shape:
+    """Return likely sizes of `value`, which its symbols get in `symbols`, too."""
     dims = _dims(value)
-    if not value.type.tensor_type.HasField("shape") or None not in [_size(dim, index, symbols) for index, dim in enumerate(dims)]:
-        return ""
     sizes = []
     for index, dim in enumerate(dims):
         sizes.append(_size(dim, index, symbols) or (side if len(dims) == 4 else LENGTH))
         if _symbol(dim):
             symbols.setdefault(_symbol(dim), sizes[-1])
-    return _option(value.name, sizes)
+    return tuple(sizes)
+
+
+def _open_input(value: ValueInfoProto, dimensions: Sequence[str] | None, symbols: dict[str, int], side: int) -> OpenInput:
+    """Return what can be said of an input, which may have got its sizes since its `dimensions` were read."""
+    dtype = type_name(value.type)
+    if dimensions is None:
+        return OpenInput(value.name, dtype, None, (1, 3, side, side), True)
+    is_asked, sizes = _is_asked(value, symbols), _likely(value, symbols, side)
+    is_small = all(one.isdigit() for one in dimensions) and math.prod(sizes) <= MOST_ELEMENTS
+    takes_value = is_small and (dtype in INTEGERS or dtype == "bool" or (not sizes and dtype in FLOATS))
+    return OpenInput(value.name, dtype, tuple(dimensions), sizes, is_asked, takes_value)
 
 
 def _option(name: str, shape: Sequence[int]) -> str:

@@ -27,6 +27,7 @@ import type {
   ModelList,
   NodeCandidates,
   OpenedSession,
+  OpenInputJson,
   OpenModel,
   OptionProblems,
   OtherTerms,
@@ -64,24 +65,28 @@ export class ApiFailure extends Error implements ApiError {
     readonly hint: string,
     readonly choices: string[] = [],
     readonly regions: RegionChoice[] = [],
+    readonly inputs: OpenInputJson[] = [],
   ) {
     super(message);
   }
 }
 
-/** An error that the page can show, with the paths of models or the regions of one to choose from, if the server named some. */
+/** An error that the page can show, with the paths of models or the regions of one to choose from, or inputs to say sizes of, if the server named some. */
 export interface PageError extends ApiError {
   choices?: string[];
   regions?: RegionChoice[];
+  inputs?: OpenInputJson[];
 }
 
 /** Any thrown value as an error that the page can show. */
 export function asApiError(error: unknown): PageError {
-  if (error instanceof ApiFailure) return { code: error.code, message: error.message, hint: error.hint, choices: error.choices, regions: error.regions };
+  if (error instanceof ApiFailure) return { code: error.code, message: error.message, hint: error.hint, choices: error.choices, regions: error.regions, inputs: error.inputs };
   return { code: "page", message: error instanceof Error ? error.message : String(error), hint: "reload the page" };
 }
 
 export type Shapes = Record<string, number[]>;
+/** Input → the value that it always has, as one types it. */
+export type Values = Record<string, string>;
 
 export const api = {
   samples: () => get<SampleList>("samples"),
@@ -94,8 +99,8 @@ export const api = {
   keepLayout: (model: string, key: string, layout: LayoutJson) => request<undefined>(layoutPath(model, key), withBody("PUT", layout)),
   openModel: (body: OpenModel) => post<ModelInfo>("models", body),
   deleteModel: (id: string) => request<undefined>(`models/${encodeURIComponent(id)}`, { method: "DELETE" }),
-  upload: (files: readonly File[], shapes: Shapes, region?: string) => request<ModelInfo>("models", { method: "POST", body: form(files, shapes, region) }),
-  openSession: (file: File) => request<OpenedSession>("sessions", { method: "POST", body: form([file], {}, undefined) }),
+  upload: (files: readonly File[], shapes: Shapes, values?: Values, region?: string) => request<ModelInfo>("models", { method: "POST", body: form(files, shapes, values, region) }),
+  openSession: (file: File) => request<OpenedSession>("sessions", { method: "POST", body: form([file], {}) }),
   /** The address of a model's session, once the server has said that there can be one: a download shows no error. */
   sessionAddress: (model: string, shown: string | undefined) => during("session", downloadable(`models/${encodeURIComponent(model)}/session${shown === undefined ? "" : `?shown=${encodeURIComponent(shown)}`}`)),
   dot: (id: string, body: DotRequest) => during("dot", text(`models/${encodeURIComponent(id)}/dot`, withBody("POST", body))),
@@ -164,10 +169,11 @@ function layoutPath(model: string, key: string): string {
   return `models/${encodeURIComponent(model)}/layouts/${key}`;
 }
 
-function form(files: readonly File[], shapes: Shapes, region: string | undefined): FormData {
+function form(files: readonly File[], shapes: Shapes, values?: Values, region?: string): FormData {
   const data = new FormData();
   for (const file of files) data.append("file", file, file.name);
   if (Object.keys(shapes).length > 0) data.append("shapes", JSON.stringify(shapes));
+  if (values && Object.keys(values).length > 0) data.append("values", JSON.stringify(values));
   if (region !== undefined) data.append("region", JSON.stringify(region));
   return data;
 }
@@ -267,8 +273,8 @@ async function decoded(body: ReadableStream<Uint8Array>): Promise<string> {
 
 function failure(status: number, text: string): ApiFailure {
   try {
-    const { error, choices, regions } = JSON.parse(text) as ErrorBody;
-    return new ApiFailure(error.code, error.message, error.hint, choices, regions);
+    const { error, choices, regions, inputs } = JSON.parse(text) as ErrorBody;
+    return new ApiFailure(error.code, error.message, error.hint, choices, regions, inputs);
   } catch {
     return new ApiFailure("http", `the server answered with status ${status}`, "its log has the details");
   }

@@ -99,16 +99,39 @@ export interface RegionChoice {
 }
 
 /**
+ * An input of a model whose sizes, or whose value, can be said when it is opened.
+ *
+ * Attributes:
+ *     dimensions: A size where the model fixes it, else a symbol, or `?`; null where the model says no number of dimensions. Dimensions
+ *         with the same symbol have the same size; `a = b` stands for two that the model takes only together.
+ *     sizes: Proposed sizes, one for each dimension.
+ *     is_asked: Whether a size of it must be said; a batch is 1 unless said.
+ *     takes_value: Whether its value can be fixed (`OpenModel.values`).
+ *     value: A value that the model compares it with; empty where none is known.
+ */
+export interface OpenInputJson {
+  name: string;
+  dtype: string;
+  dimensions: string[] | null;
+  sizes: number[];
+  is_asked: boolean;
+  takes_value: boolean;
+  value: string;
+}
+
+/**
  * Every answer whose status is 400 or more.
  *
  * Attributes:
  *     choices: Paths of models, one of which is to be opened in place of the folder that was named; left out where there are none.
  *     regions: Regions of the Relax module, one of which is to be opened, the largest first; left out where there are none.
+ *     inputs: Inputs of the model, of which sizes are to be said, or a value can be; left out where no size is missing.
  */
 export interface ErrorBody {
   error: ApiError;
   choices?: string[];
   regions?: RegionChoice[];
+  inputs?: OpenInputJson[];
 }
 
 /** Sent by a client that opens a run. `after` is the number of the last event that it has, 0 for none. */

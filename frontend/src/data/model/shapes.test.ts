@@ -1,37 +1,33 @@
 import { expect, test } from "vitest";
-import type { ModelInfo } from "../protocol";
-import { dimensionsOf, sizeMistake, wantedShape } from "./shapes";
+import type { ModelInfo, OpenInputJson } from "../protocol";
+import { dimensionsAsked, dimensionsOf, sizedInputs, sizeMistake, withLinked } from "./shapes";
 
-const asked = (message: string, hint: string): ReturnType<typeof wantedShape> => wantedShape({ code: "open_shape", message, hint });
+const input = (name: string, dimensions: string[] | null, sizes: number[]): OpenInputJson => ({ name, dtype: "float32", dimensions, sizes, is_asked: true, takes_value: false, value: "" });
 
 test("the form has a field for each dimension, by its symbol, with a likely size", () => {
-  expect(asked("input 'in:0' [N, 3, ?, width] has the dynamic dimension 2", "say its shape, such as --shape in:0=1,3,640,640")).toEqual({
-    input: "in:0",
-    isRankKnown: true,
-    dimensions: [
-      { label: "N", guess: "1", isFixed: false },
-      { label: "3", guess: "3", isFixed: true },
-      { label: "?", guess: "640", isFixed: false },
-      { label: "width", guess: "640", isFixed: false },
-    ],
-  });
-  expect(asked("input 'x' has no shape", "give it one, such as --shape x=1,8")?.dimensions).toEqual([
+  expect(dimensionsAsked(input("in:0", ["N", "3", "?", "width"], [1, 3, 640, 640]))).toEqual([
+    { label: "N", guess: "1", isFixed: false },
+    { label: "3", guess: "3", isFixed: true },
+    { label: "?", guess: "640", isFixed: false },
+    { label: "width", guess: "640", isFixed: false },
+  ]);
+  expect(dimensionsAsked(input("x", null, [1, 8]))).toEqual([
     { label: "?", guess: "1", isFixed: false },
     { label: "?", guess: "8", isFixed: false },
   ]);
-  expect(asked("the file is damaged", "")).toBeNull();
 });
 
-test("an input may have any name, and other inputs may be dynamic, too", () => {
-  const hint = `say the shapes of the inputs, such as --shape 'in [a] "b" '"'"'c'"'"'=d=1,128' --shape m=1,128`;
-  expect(asked(`input "in [a] \\"b\\" 'c'=d" [N, t] has the dynamic dimension 1 ('t')`, hint)).toEqual({
-    input: `in [a] "b" 'c'=d`,
-    isRankKnown: true,
-    dimensions: [
-      { label: "N", guess: "1", isFixed: false },
-      { label: "t", guess: "128", isFixed: false },
-    ],
-  });
+test("inputs without a dynamic dimension have no sizes to say", () => {
+  const inputs = [input("x", ["N", "4"], [1, 4]), input("rate", [], []), input("w", ["2"], [2]), input("y", null, [1])];
+  expect(sizedInputs(inputs).map(({ name }) => name)).toEqual(["x", "y"]);
+});
+
+test("dimensions that have one size are typed together", () => {
+  const inputs = [input("x", ["x[0] = state[1]", "?"], [1, 256]), input("state", ["2", "x[0] = state[1]", "?"], [2, 1, 256])];
+  const before = { x: ["1", "256"], state: ["2", "1", "256"] };
+  expect(withLinked(inputs, before, "x", ["4", "512"])).toEqual({ x: ["4", "512"], state: ["2", "4", "256"] });
+  expect(withLinked(inputs, before, "state", ["2", "3", "256"])).toEqual({ x: ["3", "256"], state: ["2", "3", "256"] });
+  expect(withLinked([input("x", null, [1])], { x: ["1"] }, "x", ["1", "7"])).toEqual({ x: ["1", "7"] });
 });
 
 test("a size that is none says why", () => {

@@ -1,6 +1,8 @@
-// The form that asks for the shape of an input, read from the server's answer, and the mistakes in a size. Pure.
+// The dimensions of inputs in forms, which of them have one size, and the mistakes in a size. Pure.
 
-import type { ApiError, ModelInfo } from "../protocol";
+import type { ModelInfo, OpenInputJson } from "../protocol";
+
+const FIXED = /^\d+$/;
 
 export interface Dimension {
   /** As the model has it: its symbol, its size where it is fixed, or `?`. */
@@ -10,37 +12,31 @@ export interface Dimension {
   isFixed: boolean;
 }
 
-export interface WantedShape {
-  input: string;
-  dimensions: readonly Dimension[];
-  /** False where the model does not say how many dimensions there are. */
-  isRankKnown: boolean;
+/** The inputs whose sizes are asked for, or can be said with them: those with a dynamic dimension, or without a known number of them. */
+export function sizedInputs(inputs: readonly OpenInputJson[]): OpenInputJson[] {
+  return inputs.filter(({ dimensions }) => !dimensions?.every((label) => FIXED.test(label)));
 }
 
-/**
- * The input whose shape the server asks for; null where it asks for none. Its message has the input's dimensions in brackets where
- * the model has any, its hint an example for a shell: `--shape x=1,3,224,224`. Examples for other inputs may follow.
- */
-export function wantedShape({ message, hint }: ApiError): WantedShape | null {
-  const word = /--shape ((?:'[^']*'|"[^"]*"|[^\s'"])+)/.exec(hint)?.[1] ?? "";
-  const example = /^(.*)=([\d,]+)$/s.exec(unquoted(word));
-  const [input, sizes] = [example?.[1], example?.[2]?.split(",")];
-  if (input === undefined || sizes === undefined) return null;
-  const written = /\[([^[\]]*)\] has the dynamic dimension \d/.exec(message)?.[1]?.split(", ");
-  return {
-    input,
-    isRankKnown: written !== undefined,
-    dimensions: sizes.map((guess, i) => dimension(written?.length === sizes.length ? (written[i] ?? "?") : "?", guess)),
-  };
+/** The dimensions of an input that is asked for, with the proposed sizes. */
+export function dimensionsAsked({ dimensions, sizes }: OpenInputJson): Dimension[] {
+  return sizes.map((size, i) => dimension(dimensions?.[i] ?? "?", String(size)));
 }
 
-/** A word as a shell reads it. */
-function unquoted(word: string): string {
-  return word.replace(/'([^']*)'|"([^"]*)"/g, (_, single: string | undefined, double: string | undefined) => single ?? double ?? "");
+export type Sizes = Readonly<Record<string, readonly string[]>>;
+
+/** The sizes after those of one input were typed: dimensions with the symbol of one that was changed get its size, too. */
+export function withLinked(inputs: readonly OpenInputJson[], before: Sizes, input: string, typed: readonly string[]): Sizes {
+  const labels = new Map(inputs.map(({ name, dimensions }) => [name, dimensions ?? []]));
+  const changed = new Map<string, string>();
+  typed.forEach((size, i) => {
+    const label = labels.get(input)?.[i] ?? "?";
+    if (label !== "?" && size !== before[input]?.[i]) changed.set(label, size);
+  });
+  return Object.fromEntries(Object.entries({ ...before, [input]: typed }).map(([name, sizes]) => [name, sizes.map((size, i) => changed.get(labels.get(name)?.[i] ?? "?") ?? size)]));
 }
 
 function dimension(label: string, guess: string): Dimension {
-  return { label, guess, isFixed: /^\d+$/.test(label) };
+  return { label, guess, isFixed: FIXED.test(label) };
 }
 
 /** The dimensions of an input of a model that was opened, as its file has them, with the sizes that they were given. */

@@ -1,7 +1,7 @@
 // The inputs of a model whose value can be fixed: it is then a constant, and folded. Pure.
 
 import { plural } from "../../base/format";
-import type { ModelInfo } from "../protocol";
+import type { ModelInfo, OpenInputJson } from "../protocol";
 
 const MOST_ELEMENTS = 16;
 const NUMBERS = /^(bool|u?int(8|16|32|64)|bfloat16|float(16|32|64))$/;
@@ -21,6 +21,11 @@ export function valueInputs({ inputs, values }: ModelInfo): ValueInput[] {
   const fixed = Object.entries(values ?? {}).map(([name, value]) => ({ name, type: "", value, dtype: "" }));
   const small = inputs.filter(({ shape, dtype }) => shape.reduce<number>((size, one) => size * (one ?? Infinity), 1) <= MOST_ELEMENTS && NUMBERS.test(dtype));
   return [...fixed, ...small.map(({ name, shape, dtype }) => ({ name, type: shape.length > 0 ? `${dtype} ${shape.join("×")}` : dtype, value: "", dtype }))];
+}
+
+/** The inputs whose value can be said when the model is opened. */
+export function openValues(inputs: readonly OpenInputJson[]): ValueInput[] {
+  return inputs.filter((one) => one.takes_value).map(({ name, dtype, sizes }) => ({ name, type: sizes.length > 0 ? `${dtype} ${sizes.join("×")}` : dtype, value: "", dtype }));
 }
 
 const FLAG = /^(true|false|0|1)$/i;

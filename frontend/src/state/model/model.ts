@@ -2,7 +2,7 @@
 
 import { computed, signal } from "@preact/signals";
 import type { FormalInputs } from "../../data/model/formal_inputs";
-import type { PageError, Shapes } from "../../data/api";
+import type { PageError, Shapes, Values } from "../../data/api";
 import type { FoldedNodeJson, GraphJson, ModelGroups, ModelInfo } from "../../data/protocol";
 import type { BuiltGraph } from "../../graph/boxes/build";
 import type { Fold } from "../../graph/boxes/groups";
@@ -28,12 +28,12 @@ export interface OpenedModel {
  * `region` is that of a Relax module; of a model that was opened before it stays unless given, and an empty one asks for it.
  */
 export type Source =
-  | { kind: "sample"; name: string }
-  | { kind: "files"; files: readonly File[]; region?: string }
-  | { kind: "path"; path: string; region?: string }
+  | { kind: "sample"; name: string; values?: Values }
+  | { kind: "files"; files: readonly File[]; values?: Values; region?: string }
+  | { kind: "path"; path: string; values?: Values; region?: string }
   | { kind: "session"; file: File }
   | { kind: "id"; id: string }
-  | { kind: "again"; id: string; values?: Record<string, string>; region?: string };
+  | { kind: "again"; id: string; values?: Values; region?: string };
 
 export type ModelState =
   | { kind: "empty" }

@@ -2,7 +2,7 @@
 
 import { batch } from "@preact/signals";
 import { nextFrame, overFrames } from "../../base/long_work";
-import { api, asApiError, type Shapes } from "../../data/api";
+import { api, asApiError, type Shapes, type Values } from "../../data/api";
 import type { ModelGraph, ModelGroups, ModelInfo, RunSnapshot } from "../../data/protocol";
 import { undecidedOf } from "../../data/run/undecided";
 import { building } from "../../graph/boxes/build";
@@ -94,16 +94,20 @@ async function openedFrom(source: Source, shapes: Shapes): Promise<{ info: Model
 function infoOf(source: Exclude<Source, { kind: "session" }>, shapes: Shapes): Promise<ModelInfo> {
   switch (source.kind) {
     case "sample":
-      return api.openModel({ sample: source.name, shapes });
+      return api.openModel({ sample: source.name, shapes, ...valuesOf(source) });
     case "path":
-      return api.openModel({ path: source.path, shapes, ...regionOf(source) });
+      return api.openModel({ path: source.path, shapes, ...valuesOf(source), ...regionOf(source) });
     case "files":
-      return api.upload(source.files, shapes, source.region);
+      return api.upload(source.files, shapes, source.values, source.region);
     case "id":
       return api.model(source.id);
     case "again":
-      return api.openModel({ again: source.id, shapes, ...(source.values && { values: source.values }), ...regionOf(source) });
+      return api.openModel({ again: source.id, shapes, ...valuesOf(source), ...regionOf(source) });
   }
+}
+
+function valuesOf({ values }: { values?: Values }): { values?: Values } {
+  return values === undefined ? {} : { values };
 }
 
 function regionOf({ region }: { region?: string }): { region?: string } {

@@ -1,57 +1,116 @@
-// Asks for the shape of an input with dynamic dimensions: one field a dimension, and the reason beside a field that is wrong.
+// Asks for the sizes of dynamic dimensions, and for the values of small inputs: one field each, and the reason beside one that is wrong.
 
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { sizeMistake, type WantedShape } from "../../data/model/shapes";
+import type { Values } from "../../data/api";
+import { dimensionsAsked, sizedInputs, sizeMistake, withLinked, type Sizes } from "../../data/model/shapes";
+import { openValues, valueMistake } from "../../data/model/values";
+import type { OpenInputJson } from "../../data/protocol";
 import type { Source } from "../../state/model/model";
 import { closeModel, openSource } from "../../state/model/open";
 import { forgetOpening, typedBefore, typeShape } from "../../state/model/typed_shapes";
 import { DimensionFields } from "./dimension_fields";
+import { ValueFields } from "./value_fields";
 
-export function ShapeForm({ source, wanted: { input, dimensions, isRankKnown } }: { source: Source; wanted: WantedShape }): JSX.Element {
-  const guesses = dimensions.map((one) => one.guess);
-  const sizes = useSignal<readonly string[]>(guesses);
+export function ShapeForm({ source, inputs }: { source: Source; inputs: readonly OpenInputJson[] }): JSX.Element {
+  const sized = sizedInputs(inputs);
+  const small = openValues(inputs);
+  const sizes = useSignal<Sizes>(proposed(source, sized));
+  const values = useSignal<Values>(Object.fromEntries(inputs.filter(({ value }) => value !== "").map(({ name, value }) => [name, value])));
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => {
     // The field or button with which the model was opened is gone, and with it the place of who uses the keyboard.
     form.current?.querySelector<HTMLInputElement>("input:enabled")?.focus();
-    const before = typedBefore(source, input);
-    sizes.value = before && !isRankKnown ? before : before?.length === dimensions.length ? dimensions.map((one, i) => (one.isFixed ? one.guess : (before[i] ?? one.guess))) : guesses;
-  }, [source, input]);
-  const isRight = sizes.value.every((size) => sizeMistake(size) === "");
+    sizes.value = proposed(source, sized);
+  }, [source, inputs]);
+  const shapeOf = (name: string): readonly number[] => inputs.find((one) => one.name === name)?.sizes ?? [];
+  const isRight =
+    Object.values(sizes.value).flat().every((size) => sizeMistake(size) === "") && small.every(({ name, dtype }) => valueMistake(values.value[name] ?? "", dtype, shapeOf(name)) === "");
   const open = (event: Event): void => {
     event.preventDefault();
     if (!isRight) return;
-    const typed = Object.entries(typeShape(source, input, sizes.value));
-    void openSource(source, Object.fromEntries(typed.map(([name, all]) => [name, all.map(Number)])));
+    const typed = sized.reduce<Sizes>((all, { name }) => ({ ...all, ...typeShape(source, name, sizes.value[name] ?? []) }), {});
+    const said = Object.fromEntries(Object.entries(values.value).filter(([, value]) => value.trim() !== ""));
+    void openSource(withValues(source, said), Object.fromEntries(Object.entries(typed).map(([name, all]) => [name, all.map(Number)])));
   };
   const close = (): void => {
     forgetOpening(source);
     closeModel();
   };
+  const only = sized.length === 1 ? sized[0] : undefined;
   return (
-    <form ref={form} class="note shapes" aria-label={`Shape of ${input}`} onSubmit={open}>
+    <form ref={form} class="note shapes" aria-label={only ? `Shape of ${only.name}` : "Shapes of the inputs"} onSubmit={open}>
       <p>
-        The input <b>{input}</b> of the model has dynamic dimensions. Their sizes here are guesses: change them to what you run the model with.
+        {only ? (
+          <>
+            The input <b>{only.name}</b> of the model has dynamic dimensions.
+          </>
+        ) : (
+          "Inputs of the model have dynamic dimensions."
+        )}{" "}
+        Their sizes here are guesses: change them to what you run the model with.{small.length > 0 && " An input whose value you give is a constant; leave the field empty to keep it an input."}
       </p>
-      <DimensionFields sizes={sizes.value} dimensions={dimensions} change={(all) => (sizes.value = all)} />
-      {!isRankKnown && (
-        <>
-          <button type="button" onClick={() => (sizes.value = [...sizes.value, "1"])}>
-            One dimension more
-          </button>
-          <button type="button" disabled={sizes.value.length <= 1} onClick={() => (sizes.value = sizes.value.slice(0, -1))}>
-            One less
-          </button>
-        </>
-      )}
+      {sized.map((one) => (
+        <ShapeOf key={one.name} input={one} isOnly={only !== undefined} sizes={sizes.value[one.name] ?? []} change={(typed) => (sizes.value = withLinked(sized, sizes.value, one.name, typed))} />
+      ))}
+      <ValueFields inputs={small} typed={values.value} shapeOf={shapeOf} change={(all) => (values.value = all)} />
       <button type="submit" class="primary" disabled={!isRight}>
-        Open with this shape
+        {only ? "Open with this shape" : "Open with these shapes"}
       </button>
       <button type="button" onClick={close}>
         Dismiss
       </button>
     </form>
   );
+}
+
+interface ShapeOfProps {
+  input: OpenInputJson;
+  isOnly: boolean;
+  sizes: readonly string[];
+  change: (sizes: readonly string[]) => void;
+}
+
+/** The fields of one input, and buttons for more or fewer of them where the model does not say how many dimensions it has. */
+function ShapeOf({ input, isOnly, sizes, change }: ShapeOfProps): JSX.Element {
+  const fields = (
+    <>
+      <DimensionFields prefix={isOnly ? "" : `${input.name}, `} sizes={sizes} dimensions={dimensionsAsked(input)} change={change} />
+      {input.dimensions === null && (
+        <>
+          <button type="button" onClick={() => change([...sizes, "1"])}>
+            One dimension more
+          </button>
+          <button type="button" disabled={sizes.length <= 1} onClick={() => change(sizes.slice(0, -1))}>
+            One less
+          </button>
+        </>
+      )}
+    </>
+  );
+  if (isOnly) return fields;
+  return (
+    <fieldset>
+      <legend>{input.name}</legend>
+      {fields}
+    </fieldset>
+  );
+}
+
+/** The sizes that were typed before, where they fit the model; else those that the server proposes. */
+function proposed(source: Source, inputs: readonly OpenInputJson[]): Sizes {
+  return Object.fromEntries(
+    inputs.map((one) => {
+      const before = typedBefore(source, one.name);
+      const guesses = dimensionsAsked(one);
+      if (before && one.dimensions === null) return [one.name, before];
+      const isSame = before?.length === guesses.length;
+      return [one.name, guesses.map(({ guess, isFixed }, i) => (isFixed || !isSame ? guess : (before[i] ?? guess)))];
+    }),
+  );
+}
+
+function withValues(source: Source, values: Values): Source {
+  return source.kind === "session" || source.kind === "id" ? source : { ...source, values };
 }

@@ -5,7 +5,6 @@ import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { bytes } from "../../base/format";
 import { config } from "../../data/config";
-import { wantedShape } from "../../data/model/shapes";
 import type { PageError, Shapes } from "../../data/api";
 import type { SampleInfo } from "../../data/protocol";
 import { catalogueError, loadCatalogue, loadStorage, samples, storage, toolchains } from "../../state/model/catalogue";
@@ -139,8 +138,7 @@ function Choices({ paths }: { paths: readonly string[] }): JSX.Element {
 
 /** The error of a model that could not be opened; or, where it only lacks a shape or a region, what asks for it. */
 function Failed({ error, source, shapes }: { error: PageError; source: Source; shapes: Shapes }): JSX.Element {
-  const wanted = error.code === "open_shape" ? wantedShape(error) : null;
-  if (wanted) return <ShapeForm source={source} wanted={wanted} />;
+  if (error.inputs && error.inputs.length > 0) return <ShapeForm source={source} inputs={error.inputs} />;
   if (error.regions && error.regions.length > 0) return <RegionChoice source={source} shapes={shapes} regions={error.regions} />;
   const dismiss = (): void => {
     forgetOpening(source);

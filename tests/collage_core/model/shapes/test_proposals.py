@@ -1,0 +1,56 @@
+"""What is proposed where sizes of a model must be said: sizes with which it runs, and values that it knows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from collage_core.base.open_inputs import OpenInput, OpenShapes
+from collage_core.model.onnx_model import load_model
+from tests.helpers.models import model_of, write
+from tests.helpers.speech_models import speech_model
+
+NAMELESS = "g (float[?,?] x, float[2,?,4] s) => (float[?,n] y) { r = ReduceSum<keepdims = 0>(s, axes) y = Concat<axis = 1>(x, r) }"
+NAMED = "g (float[batch,t] x, float[2,b,4] s) => (float[?,n] y) { r = ReduceSum<keepdims = 0>(s, axes) y = Concat<axis = 1>(x, r) }"
+
+
+def asked(folder: Path, text: str, shapes: dict[str, tuple[int, ...]] | None = None) -> OpenShapes:
+    with pytest.raises(OpenShapes) as caught:
+        load_model(write(folder, model_of(text, {"axes": np.array([0])})), shapes)
+    return caught.value
+
+
+def test_nameless_sizes_that_belong_together_are_proposed_together(tmp_path: Path) -> None:
+    error = asked(tmp_path, NAMELESS)
+    assert error.hint == (
+        "say the shapes of the inputs, such as --shape x=1,128 --shape s=2,1,4; "
+        "dimension 0 of 'x' and dimension 1 of 's' have the same size"
+    )
+    assert error.inputs == (
+        OpenInput("x", "float32", ("x[0] = s[1]", "?"), (1, 128), True),
+        OpenInput("s", "float32", ("2", "x[0] = s[1]", "4"), (2, 1, 4), True),
+    )
+
+
+def test_so_are_those_of_two_symbols_and_those_of_a_shape_that_is_given(tmp_path: Path) -> None:
+    error = asked(tmp_path, NAMED)
+    assert [one.dimensions for one in error.inputs] == [("batch = b", "t"), ("2", "batch = b", "4")]
+    assert error.hint == "say its shape, such as --shape x=1,128; dimension 0 of 'x' and dimension 1 of 's' have the same size"
+    assert asked(tmp_path, NAMELESS, {"x": (5, 7)}).hint == "say its shape, such as --shape s=2,5,4"
+    load_model(write(tmp_path, model_of(NAMELESS, {"axes": np.array([0])})), {"x": (5, 7), "s": (2, 5, 4)})
+
+
+def test_a_value_that_the_model_knows_is_proposed_with_a_length_that_fits_it(tmp_path: Path) -> None:
+    path = write(tmp_path, speech_model())
+    with pytest.raises(OpenShapes) as caught:
+        load_model(path)
+    assert caught.value.inputs == (
+        OpenInput("x", "float32", ("batch", "length"), (1, 8), True),
+        OpenInput("rate", "int64", (), (), False, True, "16000"),
+    )
+    with pytest.raises(OpenShapes) as caught:
+        load_model(path, values={"rate": 8000})
+    assert caught.value.inputs == (OpenInput("x", "float32", ("batch", "length"), (1, 4), True),)
+    assert caught.value.hint == "say its shape, such as --shape x=1,4"
