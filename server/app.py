@@ -7,13 +7,15 @@ A `ServerConfig` enters; an app that any WSGI server with threads can run leaves
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from flask import Flask
+from flask.testing import FlaskClient
 from flask_socketio import SocketIO
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from .config import ServerConfig
-from .http import errors, netron, page, security, storage
+from .http import access, errors, netron, page, security, storage
 from .models import dot, layouts, samples
 from .models import routes as models
 from .report import routes as reports
@@ -71,10 +73,25 @@ def create_app(config: ServerConfig | None = None) -> tuple[Flask, SocketIO]:
     )
     services.on_close.append(sockets.register(socketio, services).close)
     app.wsgi_app = bounds.bound_sockets(socketio)(app.wsgi_app)  # type: ignore[method-assign]
+    if config.token is not None:
+        sign_in = app.jinja_env.get_template("sign_in.html").render
+        app.wsgi_app = access.AccessGate(app.wsgi_app, config.token, sign_in)  # type: ignore[method-assign]
+        app.test_client_class = _own_client(config.token)
     app.wsgi_app = security.Gatekeeper(app.wsgi_app, config)  # type: ignore[method-assign]
-    if config.behind_proxy:
-        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=1, x_proto=1, x_host=1, x_prefix=1)  # type: ignore[method-assign]
+    if hops := config.behind_proxy:
+        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=hops, x_proto=hops, x_host=hops, x_prefix=hops)  # type: ignore[method-assign]
     return app, socketio
+
+
+def _own_client(token: str) -> type[FlaskClient]:
+    """Return the class of the app's clients in this process, such as that of a report."""
+
+    class OwnClient(FlaskClient):
+        def __init__(self, *args: Any, **options: Any):
+            super().__init__(*args, **options)
+            self.environ_base["HTTP_AUTHORIZATION"] = f"Bearer {token}"
+
+    return OwnClient
 
 
 def asset_folder(name: str) -> Path:

@@ -8,6 +8,8 @@ from typing import Any
 
 import psutil
 
+from collage_core.base.access_token import new_token
+
 from .worker.engine import COLLAGE, Engine
 
 DEFAULT_PORT = 8765
@@ -22,8 +24,9 @@ class ServerConfig:
     Attributes:
         host: Address that it is bound to.
         hosts: Further names under which it may be asked (the ``Host`` header), such as that of a proxy.
-        behind_proxy: Trust the ``X-Forwarded-…`` headers of one proxy in front, the path prefix among them.
-        trust_local: Whoever asks from this machine may open programs, and models by their path: every account on it, unless behind a proxy.
+        behind_proxy: So many proxies stand in front, each of which adds to the ``X-Forwarded-…`` headers, the path prefix among them.
+        token: Whoever asks must bring it; a new one unless given, None for none.
+        trust_local: Where there is no token, whoever asks from this machine may open programs, and models by their path.
         upload_bytes: Largest upload, all files together.
         upload_files: Most files in one upload.
         body_bytes: Largest JSON body.
@@ -37,7 +40,8 @@ class ServerConfig:
 
     host: str = "127.0.0.1"
     hosts: tuple[str, ...] = ()
-    behind_proxy: bool = False
+    behind_proxy: int = 0
+    token: str | None = field(default_factory=new_token, repr=False)
     trust_local: bool = False
     upload_bytes: int = 2 << 30
     upload_files: int = 64

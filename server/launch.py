@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import errno
+import html
 import os
 import signal
 import socket
 import sys
+import tempfile
 import threading
 import webbrowser
-from collections.abc import Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
+from pathlib import Path
 from types import FrameType
 from typing import Any
+from urllib.parse import urlencode
 
 from werkzeug.serving import BaseWSGIServer, ThreadedWSGIServer, WSGIRequestHandler
 
-from collage_core.base.home import expanded
+from collage_core.base.access_token import token_of
+from collage_core.base.home import expanded, home
 from collage_core.base.module_regions import SeveralRegions
 from collage_core.errors import CollageError
 from collage_core.model.samples import registry as samples
@@ -25,6 +30,7 @@ from collage_core.model.samples import registry as samples
 from .app import create_app
 from .base.session_manifest import SUFFIX
 from .config import DEFAULT_PORT, ServerConfig
+from .http.access import TOKEN
 from .models.store import FixedInputs, ModelStore
 from .sessions.from_folder import is_run, open_run
 from .sessions.open import open_session
@@ -47,7 +53,9 @@ def serve(
     region: str | None = None,
     run_model: str | None = None,
     hosts: Sequence[str] = (),
-    behind_proxy: bool = False,
+    behind_proxy: int = 0,
+    token: str | None = None,
+    asks_token: bool = True,
     trust_local: bool = False,
 ) -> None:
     """Serve the explorer until Ctrl-C or SIGTERM; prints its address on standard output.
@@ -62,14 +70,17 @@ def serve(
         region: Name of the region of `model`, a Relax module; the largest one unless given.
         run_model: The file of the model of the run in the folder `model`.
         hosts: Further names under which the page is asked for, such as a proxy's.
-        behind_proxy: One proxy in front sets ``X-Forwarded-…``.
-        trust_local: Whoever asks from this machine may open programs, and models by their path.
+        behind_proxy: So many proxies in front set ``X-Forwarded-…``.
+        token: The token that whoever asks must bring; a new one unless given.
+        asks_token: Without it, there is no token, and whoever reaches the port may ask.
+        trust_local: Without a token, whoever asks from this machine may open programs, and models by their path.
 
     Raises:
         CollageError: the port is taken, the host is not this machine's, the model cannot be opened, or others than the users of this
             machine would be trusted.
     """
-    config = ServerConfig(host=host, hosts=tuple(hosts), behind_proxy=behind_proxy, trust_local=trust_local)
+    secret = token_of(token, is_off=not asks_token)
+    config = ServerConfig(host=host, hosts=tuple(hosts), behind_proxy=behind_proxy, token=secret, trust_local=trust_local)
     if trust_local and not config.is_reached_directly:
         raise CollageError(
             "--trust-local lets whoever asks from this machine run programs, and others than its users would ask",
@@ -165,18 +176,31 @@ def make_wsgi_server(app: Any, host: str, listening: socket.socket) -> BaseWSGIS
 def _run(config: ServerConfig, listening: socket.socket, open_browser: bool) -> None:
     app, _ = create_app(config)
     server = make_wsgi_server(app, config.host, listening)
-    address = address_of(config.host, listening)
+    address = address_of(config.host, listening) + (f"?{urlencode({TOKEN: config.token})}" if config.token else "")
     _end_with(signal.SIGTERM, server)
     print(f"Collage Explorer is at {address}  (Ctrl-C ends it)", flush=True)
-    if not config.is_loopback:
-        print(f"anyone who reaches {config.host} can use it: there is no password", file=sys.stderr, flush=True)
-    if open_browser and _has_screen():
-        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
-    try:
+    if config.token is None:
+        who = "every account of this machine" if config.is_loopback else f"everybody who reaches {config.host}"
+        print(f"warning: {who} can use it: it asks for no token", file=sys.stderr, flush=True)
+    with ExitStack() as stack:
+        stack.callback(server.server_close)
+        stack.callback(app.extensions["collage"].close)
+        if open_browser and _has_screen():
+            opened = stack.enter_context(_file_that_opens(address)) if config.token else address
+            threading.Thread(target=webbrowser.open, args=(opened,), daemon=True).start()
         server.serve_forever()
+
+
+@contextmanager
+def _file_that_opens(address: str) -> Iterator[str]:
+    """Give the address of a file that sends the user's browser to `address`: every account can list the arguments of a browser."""
+    descriptor, name = tempfile.mkstemp(".html", "explorer-", home())  # which only its owner may read
+    try:
+        with open(descriptor, "w") as file:
+            file.write(f'<!doctype html><meta http-equiv="refresh" content="0; url={html.escape(address)}"><title>Collage Explorer</title>')
+        yield Path(name).as_uri()
     finally:
-        app.extensions["collage"].close()
-        server.server_close()
+        Path(name).unlink(missing_ok=True)
 
 
 def _end_with(number: signal.Signals, server: BaseWSGIServer) -> None:

@@ -23,7 +23,7 @@ from playwright.sync_api import Browser, Page
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tests.helpers.live import serve  # noqa: E402
+from tests.helpers.live import TOKEN, serve  # noqa: E402
 
 TARGETS = ("onnxruntime", "openvino")
 OVERLAYS = ("Cost", "Certainty", "Coverage", "Difference", "Search", "Target")
@@ -34,13 +34,13 @@ GROUPINGS = ("repeats", "scopes", "partitions")
 def planned(folder: Path, model: Path) -> Iterator[Site]:
     """The page with all nodes of `model` and a plan, on a server of its own."""
     with patch.dict(os.environ, {"COLLAGE_HOME": str(folder)}):
-        app, _ = create_app(ServerConfig(engine=RuleOfThumbEngine()))
+        app, _ = create_app(ServerConfig(engine=RuleOfThumbEngine(), token=TOKEN))
         try:
             for live in serve(app):
                 opened_model = live.post("models", {"path": str(model)})
                 run = live.start(opened_model["id"], *TARGETS, max_depth={"": 1})
                 live.ended(run["id"])
-                yield Site(f"{live.address}?model={opened_model['id']}&run={run['id']}&group=nothing", OURS, True)
+                yield Site(f"{live.address}?model={opened_model['id']}&run={run['id']}&group=nothing&token={TOKEN}", OURS, True)
         finally:
             app.extensions["collage"].close()
 

@@ -42,7 +42,7 @@ from bench_browser import (  # noqa: E402
 )
 from playwright.sync_api import Browser, sync_playwright  # noqa: E402
 
-from tests.browser.explorer import launch, running  # noqa: E402
+from tests.browser.explorer import launch, running, with_token  # noqa: E402
 
 LAYER_NODES = 37
 """Nodes of a transformer's layer when its layer norms are one node each again."""
@@ -133,7 +133,7 @@ def our_site(folder: Path, *arguments: str, query: str = "") -> Iterator[Site]:
     """A fresh explorer with nothing cached."""
     began = time.perf_counter()
     with tempfile.TemporaryDirectory(dir=folder) as home, running(Path(home), *arguments) as explorer:
-        yield Site(explorer.address + query, OURS, True, time.perf_counter() - began)
+        yield Site(with_token(explorer.address + query), OURS, True, time.perf_counter() - began)
 
 
 def site_of(page_name: str, folder: Path, path: Path) -> AbstractContextManager[Site]:

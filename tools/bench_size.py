@@ -28,7 +28,7 @@ from playwright.sync_api import sync_playwright
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tests.browser.explorer import launch, running  # noqa: E402
+from tests.browser.explorer import launch, running, with_token  # noqa: E402
 from tests.helpers.large_models import Sizes, write_transformer  # noqa: E402
 
 NODES_A_LAYER = 29
@@ -153,7 +153,7 @@ def opened_in_page(folder: Path, sizes: Sizes) -> dict[str, float]:
         launch(playwright) as browser,
         watching(explorer.process, home) as seen,
     ):
-        first, again = (seconds_to_open(browser, explorer.address, model) for _ in range(2))
+        first, again = (seconds_to_open(browser, with_token(explorer.address), model) for _ in range(2))
     own_bytes = max((*seen.workers.values(), *seen.others.values()), default=0)
     return {"weight_bytes": sizes.weight_bytes, "first_s": first, "again_s": again, "own_bytes": own_bytes}
 

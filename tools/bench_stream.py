@@ -26,7 +26,7 @@ for folder in (ROOT, ROOT / "tests" / "plugins"):
 
 from fake_engine import FakeEngine  # noqa: E402
 
-from tests.helpers.live import serve  # noqa: E402
+from tests.helpers.live import TOKEN, serve  # noqa: E402
 
 FLOOD = "flood"
 RUN_LIMIT_MS = 300_000
@@ -36,11 +36,11 @@ RUN_LIMIT_MS = 300_000
 def flooding(folder: Path) -> Iterator[str]:
     """The address at which the page shows a small model without a run."""
     with patch.dict(os.environ, {"COLLAGE_HOME": str(folder)}):
-        app, _ = create_app(ServerConfig(engine=FakeEngine()))
+        app, _ = create_app(ServerConfig(engine=FakeEngine(), token=TOKEN))
         try:
             for live in serve(app):
                 model = live.post("models", {"path": str(resolve("mnist"))})
-                yield f"{live.address}?model={model['id']}"
+                yield f"{live.address}?model={model['id']}&token={TOKEN}"
         finally:
             app.extensions["collage"].close()
 

@@ -18,11 +18,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-import requests  # noqa: E402
 from bench_models import build  # noqa: E402
 from playwright.sync_api import Browser, sync_playwright  # noqa: E402
 
-from tests.browser.explorer import Explorer, Watched, launch, running, show_tab  # noqa: E402
+from tests.browser.explorer import Explorer, Watched, http, launch, running, show_tab, with_token  # noqa: E402
 
 FOLDER = ROOT / ".make" / "pictures"
 DOCS = ROOT / "docs" / "images"
@@ -142,7 +141,7 @@ def take_all(screens: Sequence[Screen], home: Path) -> Iterator[Path]:
         for screen in screens:
             query = screen.query.format(deep=opened_deep(explorer, home)) if DEEP_QUERY in screen.query else screen.query
             for scheme in SCHEMES:
-                yield take(browser, f"{explorer.address}{'?' if query else ''}{query}", screen, scheme)
+                yield take(browser, with_token(f"{explorer.address}{'?' if query else ''}{query}"), screen, scheme)
         browser.close()
 
 
@@ -150,7 +149,7 @@ def opened_deep(explorer: Explorer, home: Path) -> str:
     """Have the explorer open `DEEP`; returns its id."""
     path = home / f"{DEEP}.onnx"
     path.write_bytes(build(DEEP).SerializeToString())
-    answer = requests.post(f"{explorer.address}api/v1/models", json={"path": str(path)}, timeout=120)
+    answer = http.post(f"{explorer.address}api/v1/models", json={"path": str(path)}, timeout=120)
     return str(answer.json()["id"])
 
 

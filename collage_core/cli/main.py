@@ -14,7 +14,9 @@ from collections.abc import Iterator
 from importlib import import_module
 
 import click
+from click.core import ParameterSource
 
+from ..base.access_token import ENVIRONMENT
 from ..base.whole_file import FULL
 from ..errors import CollageError
 from ..version import __version__
@@ -79,12 +81,22 @@ def collage() -> None:
 @click.option("--value", "values", multiple=True, metavar="INPUT=16000", help=VALUE_HELP)
 @click.option("--region", metavar="NAME", help="The region to open of a Relax module; the largest unless given.")
 @click.option("--model", "run_model", metavar="MODEL", help=RUN_MODEL_HELP)
-@click.option("--allow-host", "hosts", multiple=True, metavar="NAME", help="Another name by which the page is reached. Repeatable.")
-@click.option("--behind-proxy", is_flag=True, help="Trust the forwarded headers of one proxy in front.")
+@click.option(
+    "--allow-host",
+    "hosts",
+    multiple=True,
+    metavar="NAME",
+    help="Another name, such as a proxy's. Repeatable. Programs and paths are then off.",
+)
+@click.option(
+    "--behind-proxy", count=True, help="A proxy in front adds the forwarded headers. Repeat it for each. Programs and paths are then off."
+)
+@click.option("--token", envvar=ENVIRONMENT, metavar="TOKEN", help="The token that it asks for; a new one unless given.", show_envvar=True)
+@click.option("--no-token", is_flag=True, help="Ask for no token: every account of this machine can then use it as you can.")
 @click.option(
     "--trust-local",
     is_flag=True,
-    help="Let every account of this machine open .py and .pt2 files on the page, which are programs, and files by their path.",
+    help="With --no-token: let them open .py and .pt2 files on the page too, which are programs, and files by their path.",
 )
 def explore(
     model: str | None,
@@ -96,18 +108,23 @@ def explore(
     region: str | None,
     run_model: str | None,
     hosts: tuple[str, ...],
-    behind_proxy: bool,
+    behind_proxy: int,
+    token: str | None,
+    no_token: bool,
     trust_local: bool,
 ) -> None:
     """Start the explorer, and print its address.
 
     MODEL is what it shows first: a model or a sample, a session (FILE.collage), or a run (a folder that `collage partition --out` wrote).
     """
+    if no_token and click.get_current_context().get_parameter_source("token") is ParameterSource.COMMANDLINE:
+        raise click.UsageError("--token and --no-token exclude each other")
     launch = import_module("collage_server.launch")
     fixed = {"shapes": plain_shapes(shapes), "values": dict(map(value, values)), "region": region}
     shown = {"model": model, "run_model": run_model, **fixed}
-    reached = {"host": host, "port": port, "hosts": hosts, "behind_proxy": behind_proxy, "trust_local": trust_local}
-    launch.serve(open_browser=not no_browser, **reached, **shown)
+    reached = {"host": host, "port": port, "hosts": hosts, "behind_proxy": behind_proxy}
+    trusted = {"token": token, "asks_token": not no_token, "trust_local": trust_local}
+    launch.serve(open_browser=not no_browser, **reached, **trusted, **shown)
 
 
 def _complain(message: str, hint: str) -> None:

@@ -24,7 +24,7 @@ from .errors import Problem, error_response
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
-_READS = frozenset({"GET", "HEAD", "OPTIONS"})
+READS = frozenset({"GET", "HEAD", "OPTIONS"})
 _LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 _PROXY_HEADERS = ("HTTP_FORWARDED", "HTTP_VIA", "HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_HOST", "HTTP_X_FORWARDED_PROTO", "HTTP_X_REAL_IP")
 _POLICY = "; ".join(
@@ -65,7 +65,7 @@ class Gatekeeper:
         host = environ.get("HTTP_HOST", "")
         if not self._knows(host):
             return ApiError("foreign_host", f"this server does not answer for the host {host!r}", "use the address that it printed")
-        is_read = environ.get("REQUEST_METHOD", "GET") in _READS and not is_socket_path(environ)
+        is_read = environ.get("REQUEST_METHOD", "GET") in READS and not is_socket_path(environ)
         if is_read and _is_visit(environ):
             return None
         if is_own_origin(environ.get("HTTP_ORIGIN"), environ) and _is_own_site(environ):
@@ -88,8 +88,8 @@ def is_own_origin(origin: str | None, environ: WSGIEnvironment) -> bool:
 
 
 def trusts(config: ServerConfig, environ: WSGIEnvironment) -> bool:
-    """Return whether who asks may open programs, and models by their path, as the user of this machine may."""
-    if not (config.trust_local and config.is_reached_directly):
+    """Return whether who asks may open programs, and models by their path: the user of this machine, who has brought the token."""
+    if not config.is_reached_directly or (config.token is None and not config.trust_local):
         return False
     return is_loopback(environ.get("REMOTE_ADDR", "")) and not any(environ.get(name) for name in _PROXY_HEADERS)
 
@@ -117,9 +117,7 @@ def check_code(config: ServerConfig, environ: WSGIEnvironment, name: str) -> Non
 
 
 def _how_to_trust(config: ServerConfig) -> str:
-    if not config.is_reached_directly:
-        return ""
-    return "; or start the explorer with --trust-local, by which every account on this machine may"
+    return "; or start the explorer without --no-token" if config.is_reached_directly and config.token is None else ""
 
 
 def is_socket_path(environ: WSGIEnvironment) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
-from .explorer import Explorer, Watched, launch, running
+from .explorer import Explorer, Watched, launch, running, with_token
 
 PATIENCE_MS = 30_000
 """How long a page may take for anything but a measurement: generous, since other work may share the machine."""
@@ -44,7 +44,7 @@ def open_page(browser: Browser, tmp_path: Path) -> Iterator[OpenPage]:
         context.set_default_timeout(PATIENCE_MS)
         watched = Watched(context.new_page())
         pages.append(watched)
-        watched.open(address)
+        watched.open(with_token(address) if address.startswith("http") else address)
         return watched
 
     yield make

@@ -10,10 +10,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
+import requests
 from playwright.sync_api import Browser, Locator, Page, Playwright, Request
 
+from tests.helpers.live import TOKEN, bearer
 from tests.helpers.paths import PLUGINS
 
 CHROMIUM = "/usr/bin/chromium"
@@ -27,13 +29,17 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+http = requests.Session()
+"""Asks the explorers of the tests as a program that has their token."""
+http.headers.update(bearer(TOKEN))
+
 LOCAL = {"127.0.0.1", "localhost"}
 START_S = 60.0
 
 
 @dataclass
 class Explorer:
-    """A running `collage explore`. `address` ends with a slash."""
+    """A running `collage explore`. `address` ends with a slash, and lacks the token."""
 
     address: str
     process: subprocess.Popen[str]
@@ -47,6 +53,12 @@ class Explorer:
             self.process.wait()
 
 
+def with_token(address: str) -> str:
+    """The address as an explorer prints it, which a browser needs once."""
+    parts = urlsplit(address)
+    return parts._replace(query="&".join(filter(None, (parts.query, urlencode({"token": TOKEN}))))).geturl()
+
+
 @contextmanager
 def running(home: Path, *arguments: str, is_brief: bool = False, **more: str) -> Iterator[Explorer]:
     """`collage explore` with these arguments on a free port, which keeps its things in `home`; `more` goes into its environment.
@@ -55,18 +67,18 @@ def running(home: Path, *arguments: str, is_brief: bool = False, **more: str) ->
         is_brief: Its runs measure briefly (`brief_runs`).
     """
     program = [sys.executable, str(PLUGINS / "brief_explorer.py")] if is_brief else [str(Path(sys.executable).with_name("collage"))]
-    command = [*program, "explore", *arguments, "--no-browser", "--trust-local"]
+    command = [*program, "explore", *arguments, "--no-browser"]
     path = os.pathsep.join(filter(None, (str(PLUGINS), os.environ.get("PYTHONPATH"))))
-    environment = {**os.environ, "COLLAGE_HOME": str(home), **({"PYTHONPATH": path} if is_brief else {}), **more}
+    environment = {**os.environ, "COLLAGE_HOME": str(home), "COLLAGE_TOKEN": TOKEN, **({"PYTHONPATH": path} if is_brief else {}), **more}
     with (home / "explore.log").open("w") as log:
         process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=log, text=True)
     assert process.stdout is not None
     lines: list[str] = []
     for line in process.stdout:
         lines.append(line)
-        found = re.search(r"http://\S+/", line)
+        found = re.search(r"(http://\S+/)\?token=", line)
         if found:
-            explorer = Explorer(found[0], process)
+            explorer = Explorer(found[1], process)
             try:
                 yield explorer
             finally:

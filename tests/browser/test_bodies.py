@@ -7,14 +7,13 @@ import time
 from pathlib import Path
 
 import pytest
-import requests
 from playwright.sync_api import expect
 
 from tests.helpers.control_models import nested
 from tests.helpers.models import write
 
 from .conftest import OpenPage
-from .explorer import Explorer
+from .explorer import Explorer, http
 
 PATIENCE_S = 300.0
 
@@ -23,12 +22,12 @@ PATIENCE_S = 300.0
 def address(explorer: Explorer, tmp_path: Path) -> str:
     """The page of a run in which the host runs a loop with an `If` in it."""
     api = f"{explorer.address}api/v1"
-    model = requests.post(f"{api}/models", json={"path": str(write(tmp_path, nested(), "nested.onnx"))}, timeout=60).json()["id"]
+    model = http.post(f"{api}/models", json={"path": str(write(tmp_path, nested(), "nested.onnx"))}, timeout=60).json()["id"]
     pin = {"kind": "pin", "node": "loop", "target": "host"}
     wanted = {"model": model, "targets": ["onnxruntime"], "constraints": [pin]}
-    run = requests.post(f"{api}/runs", json=wanted, timeout=60).json()["id"]
+    run = http.post(f"{api}/runs", json=wanted, timeout=60).json()["id"]
     end = time.monotonic() + PATIENCE_S
-    while (state := requests.get(f"{api}/runs/{run}", timeout=60).json())["state"] not in ("done", "failed") and time.monotonic() < end:
+    while (state := http.get(f"{api}/runs/{run}", timeout=60).json())["state"] not in ("done", "failed") and time.monotonic() < end:
         time.sleep(0.1)
     assert state["state"] == "done", state["error"]
     return f"{explorer.address}?model={model}&run={run}&node=0"

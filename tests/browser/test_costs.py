@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import requests
 from playwright.sync_api import Locator, Route, expect
 
 from .conftest import OpenPage
-from .explorer import Explorer, Watched
+from .explorer import Explorer, Watched, http
 
 MANY = 5000
 
@@ -165,8 +164,8 @@ def without_regrets(route: Route) -> None:
 def test_a_candidate_is_measured_again(explorer: Explorer, open_page: OpenPage) -> None:
     """A run that was measured here, and one of its candidates once more: another run, with another cost, that can be undone."""
     api = f"{explorer.address}api/v1"
-    model = requests.post(f"{api}/models", json={"sample": "mini_mnist"}, timeout=60).json()["id"]
-    run = requests.post(f"{api}/runs", json={"model": model, "targets": ["onnxruntime"]}, timeout=60).json()["id"]
+    model = http.post(f"{api}/models", json={"sample": "mini_mnist"}, timeout=60).json()["id"]
+    run = http.post(f"{api}/runs", json={"model": model, "targets": ["onnxruntime"]}, timeout=60).json()["id"]
     watched = open_page(f"{explorer.address}?run={run}")
     watched.page.get_by_role("tab", name="Costs").click()
     expect(table(watched)).to_be_visible(timeout=900_000)

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import bench_models
 import pytest
-import requests
 from playwright.sync_api import Locator, expect
 
 from .conftest import OpenPage
-from .explorer import Explorer, Watched
+from .explorer import Explorer, Watched, http
 
 LAYERS = 12
 LARGE = "transformer4000"
@@ -30,7 +29,7 @@ def address_of(explorer: Explorer, tmp_path_factory: pytest.TempPathFactory) -> 
         if name not in known:
             path: Path = folder / f"{name}.onnx"
             path.write_bytes(bench_models.build(name).SerializeToString())
-            answer = requests.post(f"{explorer.address}api/v1/models", json={"path": str(path)}, timeout=60)
+            answer = http.post(f"{explorer.address}api/v1/models", json={"path": str(path)}, timeout=60)
             known[name] = f"{explorer.address}?model={answer.json()['id']}"
         return known[name]
 

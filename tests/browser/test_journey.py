@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import requests
 from playwright.sync_api import expect
 
 from collage_core.model.reference.accuracy import output_errors
@@ -19,7 +18,7 @@ from collage_core.rewrite.plan import read_plan
 from tests.helpers.runtime_environment import runtime_python
 
 from .conftest import OpenPage
-from .explorer import Explorer, show_tab
+from .explorer import Explorer, http, show_tab
 
 SAMPLE = "speech_lstm"
 """Its targets need no TVM, so that an artifact of it needs none either."""
@@ -42,7 +41,7 @@ assert not foreign, foreign
 def test_from_the_most_expensive_partition_to_its_outputs_elsewhere(explorer: Explorer, open_page: OpenPage, tmp_path: Path) -> None:
     watched = open_page(f"{explorer.address}?sample={SAMPLE}")
     page = watched.page
-    plan = requests.get(f"{explorer.address}api/v1/runs/recorded-{SAMPLE}", timeout=60).json()["plan"]
+    plan = http.get(f"{explorer.address}api/v1/runs/recorded-{SAMPLE}", timeout=60).json()["plan"]
     dearest = max(plan["partitions"], key=lambda part: part["cost_s"])
     show_tab(page, "Partitions")
     page.locator("table.partitions tbody tr").first.get_by_role("button").click()
@@ -55,7 +54,7 @@ def test_from_the_most_expensive_partition_to_its_outputs_elsewhere(explorer: Ex
     watched.press("k")
     run = re.search(r"run=([\w-]+)", page.url)
     assert run is not None
-    kept = requests.get(f"{explorer.address}api/v1/runs/{run[1]}", timeout=60).json()["plan"]["partitions"]
+    kept = http.get(f"{explorer.address}api/v1/runs/{run[1]}", timeout=60).json()["plan"]["partitions"]
     assert not [part for part in kept if part["target"] == dearest["target"] and set(part["nodes"]) & set(dearest["nodes"])]
 
     show_tab(page, "Totals")

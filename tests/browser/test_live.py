@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import requests
 from collage_server.app import create_app
 from collage_server.config import ServerConfig
 from collage_server.runs import store as run_store
@@ -20,11 +19,11 @@ from collage_server.runs.journal import Reader
 from fake_engine import FakeEngine
 from playwright.sync_api import Locator, Page, Route, expect
 
-from tests.helpers.live import Live, serve, until
+from tests.helpers.live import TOKEN, Live, serve, until
 from tests.helpers.paths import ROOT
 
 from .conftest import OpenPage
-from .explorer import Watched, show_tab
+from .explorer import Watched, http, show_tab
 from .test_access import AXE, faults
 from .test_files import write_model
 
@@ -41,7 +40,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def live(home: Path) -> Iterator[Live]:
-    app, _ = create_app(ServerConfig(engine=FakeEngine()))
+    app, _ = create_app(ServerConfig(engine=FakeEngine(), token=TOKEN))
     yield from serve(app)
     app.extensions["collage"].close()
 
@@ -429,7 +428,7 @@ def test_a_hundred_thousand_states_leave_the_memory_as_it_was(
 
 def server(home: Path, port: int = 0) -> tuple[subprocess.Popen[str], str]:
     command = [sys.executable, str(ROOT / "tests" / "plugins" / "fake_server.py"), str(port)]
-    environment = {**os.environ, "COLLAGE_HOME": str(home), "PYTHONPATH": os.pathsep.join(sys.path)}
+    environment = {**os.environ, "COLLAGE_HOME": str(home), "COLLAGE_TOKEN": TOKEN, "PYTHONPATH": os.pathsep.join(sys.path)}
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True)
     assert process.stdout is not None
     return process, process.stdout.readline().strip()
@@ -438,7 +437,7 @@ def server(home: Path, port: int = 0) -> tuple[subprocess.Popen[str], str]:
 @pytest.mark.long
 def test_a_server_that_is_killed_and_comes_back(live: Live, model: str, home: Path, open_page: OpenPage) -> None:
     process, address = server(home)
-    answer = requests.post(f"{address}api/v1/runs", json={"model": model, "targets": ["stages"]}, timeout=30)
+    answer = http.post(f"{address}api/v1/runs", json={"model": model, "targets": ["stages"]}, timeout=30)
     run = answer.json()["id"]
     go(run, "go1")
     pages = [open_page(f"{address}?model={model}&run={run}") for _ in range(2)]

@@ -11,7 +11,7 @@ from collage_server.app import create_app
 from collage_server.config import ServerConfig
 from playwright.sync_api import expect
 
-from tests.helpers.live import serve
+from tests.helpers.live import TOKEN, serve
 
 from .conftest import OpenPage
 from .explorer import show_tab
@@ -40,7 +40,7 @@ class Mounted:
 def mounted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Mounted]]:
     """The address of an explorer under the prefix, and what stands in front of it."""
     monkeypatch.setenv("COLLAGE_HOME", str(tmp_path))
-    app, _ = create_app(ServerConfig())
+    app, _ = create_app(ServerConfig(token=TOKEN))
     front = Mounted(app.wsgi_app)
     app.wsgi_app = front  # type: ignore[method-assign]
     for live in serve(app):

@@ -15,7 +15,7 @@ from collage_core.results.notebook_html import Page as Frame
 from collage_core.results.notebook_html import result_html
 
 from .conftest import PATIENCE_MS, OpenPage
-from .explorer import Explorer
+from .explorer import Explorer, with_token
 from .test_access import AXE, FAULTS
 
 pytestmark = pytest.mark.long
@@ -28,7 +28,7 @@ def saved(browser: Browser, explorer: Explorer, tmp_path_factory: pytest.TempPat
     context = browser.new_context()
     context.set_default_timeout(PATIENCE_MS)
     page = context.new_page()
-    page.goto(f"{explorer.address}?sample={SAMPLE}")
+    page.goto(with_token(f"{explorer.address}?sample={SAMPLE}"))
     page.evaluate("() => window.__collage.idle()")
     page.get_by_role("button", name="Save as", exact=True).click()
     with page.expect_download(timeout=4 * PATIENCE_MS) as download:

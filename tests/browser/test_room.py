@@ -8,13 +8,12 @@ from pathlib import Path
 
 import bench_models
 import pytest
-import requests
 from playwright.sync_api import expect
 
 from tests.helpers.long_cases import mostly_long
 
 from .conftest import OpenPage
-from .explorer import Explorer, Watched, running
+from .explorer import Explorer, Watched, http, running
 
 BOXES = "[...document.querySelectorAll('.stage [data-id]')].map((box) => box.getBoundingClientRect())"
 FILLED = f"""() => {{ const boxes = {BOXES}; const stage = document.querySelector('.stage').getBoundingClientRect();
@@ -59,7 +58,7 @@ def deep(explorer: Explorer, tmp_path_factory: pytest.TempPathFactory) -> Callab
         path = folder / f"{name}.onnx"
         if not path.exists():
             path.write_bytes(bench_models.build(name).SerializeToString())
-        answer = requests.post(f"{explorer.address}api/v1/models", json={"path": str(path)}, timeout=60)
+        answer = http.post(f"{explorer.address}api/v1/models", json={"path": str(path)}, timeout=60)
         return f"{explorer.address}?model={answer.json()['id']}"
 
     return address

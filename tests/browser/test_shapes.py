@@ -8,13 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import requests
 from playwright.sync_api import expect
 
 from tests.helpers.dynamic_encoder import dynamic_encoder
 
 from .conftest import OpenPage
-from .explorer import running, show_tab
+from .explorer import http, running, show_tab
 
 PATIENCE_S = 300.0
 LENGTHS = (4, 32)
@@ -27,10 +26,10 @@ def address(tmp_path: Path) -> Iterator[str]:
     home.mkdir()
     with running(home, str(dynamic_encoder(tmp_path)), "--shape", shape, is_brief=True) as explorer:
         api = f"{explorer.address}api/v1"
-        model = requests.get(f"{api}/models", timeout=60).json()["models"][0]["id"]
-        run = requests.post(f"{api}/runs", json={"model": model, "targets": ["onnxruntime"]}, timeout=60).json()["id"]
+        model = http.get(f"{api}/models", timeout=60).json()["models"][0]["id"]
+        run = http.post(f"{api}/runs", json={"model": model, "targets": ["onnxruntime"]}, timeout=60).json()["id"]
         end = time.monotonic() + PATIENCE_S
-        while (state := requests.get(f"{api}/runs/{run}", timeout=60).json())["state"] not in ("done", "failed") and time.monotonic() < end:
+        while (state := http.get(f"{api}/runs/{run}", timeout=60).json())["state"] not in ("done", "failed") and time.monotonic() < end:
             time.sleep(0.1)
         assert state["state"] == "done", state["error"]
         yield f"{explorer.address}?model={model}&run={run}"

@@ -9,13 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import requests
 from playwright.sync_api import Locator, expect
 
 from collage_core.model.samples.registry import SAMPLES
 
 from .conftest import OpenPage
-from .explorer import Explorer, Watched, running
+from .explorer import Explorer, Watched, http, running
 
 
 @pytest.fixture
@@ -88,7 +87,7 @@ def test_a_run_that_finds_no_plan_says_why_and_is_started_again(plugged: Explore
     path, proto = tmp_path / "mnist.onnx", SAMPLES["mini_mnist"].build()
     proto.doc_string = "not the sample, which has a recorded run"
     path.write_bytes(proto.SerializeToString())
-    model = requests.post(f"{plugged.address}api/v1/models", json={"path": str(path)}, timeout=60).json()["id"]
+    model = http.post(f"{plugged.address}api/v1/models", json={"path": str(path)}, timeout=60).json()["id"]
     watched = open_page(f"{plugged.address}?model={model}")
     page = watched.page
     targets = page.get_by_role("group", name="Targets")

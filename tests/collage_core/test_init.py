@@ -48,11 +48,11 @@ EXPLORE = """
 import json, re, subprocess, time, urllib.request
 program, model, *targets = sys.argv[1:]
 explorer = subprocess.Popen([sys.executable, program, "explore", model, "--no-browser"], stdout=subprocess.PIPE, text=True)
-address = next(found[0].partition("?")[0] for line in explorer.stdout if (found := re.search(r"http://[^ ]+/[^ ]*", line)))
+address, token = next(found.groups() for line in explorer.stdout if (found := re.search(r"(http://[^ ]+/)[?]token=([^ ]+)", line)))
 
 def answer(where, **body):
     data = json.dumps(body).encode() if body else None
-    request = urllib.request.Request(address + where, data, {"Content-Type": "application/json"})
+    request = urllib.request.Request(address + where, data, {"Content-Type": "application/json", "Authorization": f"Bearer {token}"})
     return urllib.request.urlopen(request, timeout=60).read()
 
 try:

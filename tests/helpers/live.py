@@ -21,6 +21,9 @@ from collage_server.services import Services
 from collage_server.worker import load_model
 from flask import Flask
 
+TOKEN = "the-token-of-the-tests"
+"""The token of each server that a test starts in a process of its own."""
+
 DEADLINE_S = 600.0
 """Nothing healthy takes so long, however busy the machine."""
 
@@ -34,6 +37,11 @@ def until(condition: Callable[[], Any], what: str = "the condition") -> Any:
             return value
         time.sleep(0.005)
     raise AssertionError(f"{what} did not come true within {DEADLINE_S:g} s")
+
+
+def bearer(token: str | None) -> dict[str, str]:
+    """Return the headers of a program that has the token."""
+    return {"Authorization": f"Bearer {token}"}
 
 
 @dataclass
@@ -65,6 +73,11 @@ class Live:
     http: requests.Session
     listeners: list[Listener] = field(default_factory=list)
 
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers of a program that has the token."""
+        return bearer(self.services.config.token)
+
     def get(self, path: str) -> Any:
         answer = self.http.get(self.address + "api/v1/" + path, timeout=DEADLINE_S)
         assert answer.ok, answer.text
@@ -92,7 +105,7 @@ class Live:
             listener.hold.wait(DEADLINE_S)
 
         listener.client.on("batch", on_batch)
-        listener.client.connect(self.address, transports=["websocket"])
+        listener.client.connect(self.address, self.headers, transports=["websocket"])
         self.listeners.append(listener)
         return listener
 
@@ -152,6 +165,7 @@ def serve(app: Flask) -> Iterator[Live]:
     thread.start()
     with requests.Session() as http:
         made = Live(f"http://127.0.0.1:{listening.getsockname()[1]}/", app.extensions["collage"], http)
+        http.headers.update(made.headers)
         yield made
         _disconnect(made.listeners)
     server.shutdown()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 
@@ -10,9 +11,11 @@ from collage_server.config import ServerConfig
 from collage_server.launch import listen, make_wsgi_server
 from fake_engine import FakeEngine
 
+from collage_core.base.access_token import ENVIRONMENT, token_of
+
 
 def main() -> None:
-    app, _ = create_app(ServerConfig(engine=FakeEngine()))
+    app, _ = create_app(ServerConfig(engine=FakeEngine(), token=token_of(os.environ.get(ENVIRONMENT))))
     listening = listen("127.0.0.1", int(sys.argv[1]) if len(sys.argv) > 1 else 0)
     server = make_wsgi_server(app, "127.0.0.1", listening)
     threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -33,7 +33,7 @@ def home(module_patch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFact
 @pytest.fixture(scope="module")
 def config(home: Path) -> ServerConfig:
     """Test modules that need another override this."""
-    return ServerConfig(engine=FakeEngine(), upload_bytes=1 << 20, body_bytes=1 << 16, trust_local=True)
+    return ServerConfig(engine=FakeEngine(), upload_bytes=1 << 20, body_bytes=1 << 16)
 
 
 @pytest.fixture(scope="module")

@@ -6,13 +6,18 @@ import os
 import re
 import signal
 import socket
+import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import psutil
 import pytest
@@ -21,11 +26,12 @@ from collage_server import launch
 from collage_server.config import ServerConfig
 from collage_server.launch import address_of, listen
 from collage_server.models.store import FixedInputs, ModelStore
+from fake_engine import FakeEngine
 from flask import Flask
 
 from collage_core.base.module_regions import RegionSummary, several_regions
 from collage_core.errors import CollageError
-from tests.helpers.live import DEADLINE_S, serve, until
+from tests.helpers.live import DEADLINE_S, bearer, serve, until
 
 SERVE = "from collage_server.launch import serve; serve(port=None, model='mini_mnist', open_browser=False)"
 
@@ -116,6 +122,66 @@ def test_who_is_trusted_is_asked_by_nobody_else(reached: dict[str, Any]) -> None
     assert caught.value.hint == "leave it out, or --host, --allow-host and --behind-proxy"
 
 
+@dataclass
+class Started:
+    """The output of servers that end at once, and the file that a browser was sent to."""
+
+    opened: threading.Event = field(default_factory=threading.Event)
+    address: str = ""
+    file: str = ""
+    mode: int = 0
+
+
+@pytest.fixture
+def started(home: Path, monkeypatch: pytest.MonkeyPatch) -> Started:
+    """`launch.serve` then serves nothing, and ends when a browser was opened."""
+    seen = Started()
+
+    def browse(address: str) -> None:
+        seen.address = address
+        path = Path(unquote(urlsplit(address).path))
+        if path.is_file():
+            seen.file, seen.mode = path.read_text(), path.stat().st_mode
+        seen.opened.set()
+
+    server = SimpleNamespace(serve_forever=lambda: seen.opened.wait(DEADLINE_S), server_close=lambda: None, shutdown=lambda: None)
+    monkeypatch.setattr(launch, "ServerConfig", partial(ServerConfig, engine=FakeEngine()))
+    monkeypatch.setattr(launch, "make_wsgi_server", lambda *_: server)
+    monkeypatch.setattr(launch, "_has_screen", lambda: True)
+    monkeypatch.setattr(launch.webbrowser, "open", browse)
+    return seen
+
+
+def test_the_browser_gets_the_token_in_a_file_of_the_users_own(started: Started, capsys: pytest.CaptureFixture[str]) -> None:
+    """Other accounts can list the arguments of a browser, and the token must not be among them."""
+    launch.serve(port=0, token="my-secret&more")
+    output = capsys.readouterr()
+    match = re.search(r"is at (http://127\.0\.0\.1:\d+/\?token=my-secret%26more)  ", output.out)
+    assert match
+    assert output.err == ""
+    assert started.address.startswith("file://")
+    assert "secret" not in started.address
+    assert f'content="0; url={match[1]}"' in started.file
+    assert stat.S_IMODE(started.mode) == 0o600
+    assert not Path(unquote(urlsplit(started.address).path)).exists()  # it goes when the server ends
+
+
+@pytest.mark.parametrize(("host", "who"), [("127.0.0.1", "every account of this machine"), ("0.0.0.0", "everybody who reaches 0.0.0.0")])
+def test_without_a_token_a_warning_says_who_can_use_it(started: Started, capsys: pytest.CaptureFixture[str], host: str, who: str) -> None:
+    launch.serve(host=host, port=0, asks_token=False)
+    output = capsys.readouterr()
+    assert output.err == f"warning: {who} can use it: it asks for no token\n"
+    assert re.search(r"is at (http://127\.0\.0\.1:\d+/)  ", output.out)
+    assert started.address.startswith("http://")
+
+
+def test_beyond_loopback_a_token_is_asked_for(started: Started, capsys: pytest.CaptureFixture[str]) -> None:
+    launch.serve(host="0.0.0.0", port=0)
+    output = capsys.readouterr()
+    assert "?token=" in output.out
+    assert output.err == ""
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_serve_until_it_is_ended(home: Path, number: signal.Signals) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -124,9 +190,9 @@ def test_serve_until_it_is_ended(home: Path, number: signal.Signals) -> None:
     )  # fmt: skip
     assert process.stdout is not None
     line = process.stdout.readline()
-    match = re.fullmatch(r"Collage Explorer is at (http://127\.0\.0\.1:\d+/)  \(Ctrl-C ends it\)\n", line)
+    match = re.fullmatch(r"Collage Explorer is at (http://127\.0\.0\.1:\d+/)\?token=(\S{43})  \(Ctrl-C ends it\)\n", line)
     assert match, line
-    models = requests.get(f"{match[1]}api/v1/models", timeout=30).json()["models"]
+    models = requests.get(f"{match[1]}api/v1/models", headers=bearer(match[2]), timeout=30).json()["models"]
     assert models[0]["sample"] == "mini_mnist"
     family = until(lambda: psutil.Process(process.pid).children(recursive=True))
     process.send_signal(number)
@@ -177,12 +243,12 @@ def test_there_is_room_for_so_many_connections(port: int, monkeypatch: pytest.Mo
         with socket.create_connection(("127.0.0.1", port)) as three:
             assert until_closed(three) == b""
         one.close()
-        two.sendall(b"GET /api/v1/models HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        two.sendall(b"GET /static/favicon.svg HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert two.recv(12) == b"HTTP/1.1 200"
 
     def is_answered() -> bool:
         with suppress(requests.ConnectionError):  # as long as the server has not seen the ends of both connections
-            return requests.get(f"http://127.0.0.1:{port}/api/v1/models", timeout=DEADLINE_S).ok
+            return requests.get(f"http://127.0.0.1:{port}/static/favicon.svg", timeout=DEADLINE_S).ok
         return False
 
     until(is_answered, "room again")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -378,3 +379,41 @@ def test_a_batch_that_was_not_given_is_said_and_one_that_was_is_not(capsys: pyte
     status, out, err = in_this_process(capsys, *asked, "--shape", "x=1,1,28,28")
     assert (status, json.loads(out)["model"]["assumed"]) == (0, {})
     assert "was not given" not in err
+
+
+@pytest.fixture
+def explored(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """The settings with which `collage explore` would start servers."""
+    asked = list[dict[str, Any]]()
+    monkeypatch.setattr(import_module("collage_server.launch"), "serve", lambda **settings: asked.append(settings))
+    monkeypatch.delenv("COLLAGE_TOKEN", raising=False)
+    return asked
+
+
+def test_the_token_of_the_explorer(
+    explored: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for arguments in ((), ("--token", "mine"), ("--no-token",)):
+        assert in_this_process(capsys, "explore", *arguments)[0] == 0
+    monkeypatch.setenv("COLLAGE_TOKEN", "from-the-environment")
+    for arguments in ((), ("--no-token",)):
+        assert in_this_process(capsys, "explore", *arguments)[0] == 0
+    assert [(one["token"], one["asks_token"]) for one in explored] == [
+        (None, True),
+        ("mine", True),
+        (None, False),
+        ("from-the-environment", True),
+        ("from-the-environment", False),
+    ]
+
+
+def test_a_token_and_none_exclude_each_other(explored: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]) -> None:
+    status, _, errors = in_this_process(capsys, "explore", "--token", "mine", "--no-token")
+    assert (status, errors.splitlines()[0]) == (2, "error: --token and --no-token exclude each other")
+    assert explored == []
+
+
+def test_proxies_are_counted(explored: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in ((), ("--behind-proxy",), ("--behind-proxy", "--behind-proxy")):
+        assert in_this_process(capsys, "explore", *arguments)[0] == 0
+    assert [one["behind_proxy"] for one in explored] == [0, 1, 2]

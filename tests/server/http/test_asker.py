@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import requests
 from collage_server.http import asker
 from collage_server.runs import query_routes
 from flask import Flask
@@ -55,7 +54,8 @@ def test_a_question_ends_when_its_asker_leaves(live: Live, model: str, monkeypat
     monkeypatch.setattr(live.services.pool, "call", answer)
     host, _, port = live.address.removeprefix("http://").rstrip("/").partition(":")
     with socket.create_connection((host, int(port))) as asking:
-        asking.sendall(f"GET /api/v1/runs/{run}/candidates?node=0 HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
+        headers = "".join(f"{name}: {value}\r\n" for name, value in {"Host": f"{host}:{port}", **live.headers}.items())
+        asking.sendall(f"GET /api/v1/runs/{run}/candidates?node=0 HTTP/1.1\r\n{headers}\r\n".encode())
     until(lambda: ended, "the end of the question")
 
 
@@ -66,6 +66,6 @@ def test_what_takes_too_long_is_no_fault(live: Live, model: str, monkeypatch: py
         raise WorkerTimeout(30.0)
 
     monkeypatch.setattr(query_routes, "_call", answer)
-    got = requests.get(f"{live.address}api/v1/runs/{run}/candidates?node=0", timeout=60)
+    got = live.http.get(f"{live.address}api/v1/runs/{run}/candidates?node=0", timeout=60)
     assert (got.status_code, got.json()["error"]["code"]) == (503, "too_slow")
     assert got.json()["error"]["message"] == "the answer took longer than 30 s, and was given up"

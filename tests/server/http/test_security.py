@@ -91,7 +91,7 @@ def test_sockets_of_another_origin(live: Live) -> None:
     for origin in ("http://evil.example", live.address.replace("127.0.0.1", "localhost").rstrip("/")):
         client = socketio.Client(reconnection=False, websocket_extra_options={"origin": origin})
         with pytest.raises(socketio.exceptions.ConnectionError):
-            client.connect(live.address, transports=["websocket"])
+            client.connect(live.address, live.headers, transports=["websocket"])
         refused = requests.get(live.address + "socket.io/", params=polling, headers={"Origin": origin}, timeout=10)
         assert (refused.status_code, refused.json()["error"]["code"]) == (403, "foreign_origin")
     refused = requests.get(live.address + "socket.io/", params=polling, headers={"Host": "evil.example"}, timeout=10)
@@ -100,7 +100,7 @@ def test_sockets_of_another_origin(live: Live) -> None:
 
 def test_sockets_of_the_own_origin(live: Live) -> None:
     client = socketio.Client(reconnection=False, websocket_extra_options={"origin": live.address.rstrip("/")})
-    client.connect(live.address, transports=["websocket"])
+    client.connect(live.address, live.headers, transports=["websocket"])
     assert client.connected
     client.disconnect()
 

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-import requests
 from collage_server.app import create_app
 from collage_server.base.json_files import read_json, write_json
 from collage_server.config import ServerConfig
@@ -434,12 +433,12 @@ def untrusting(home: Path) -> Iterator[Callable[..., Flask]]:
         app.extensions["collage"].close()
 
 
-TURN_ON = "; or start the explorer with --trust-local, by which every account on this machine may"
+TURN_ON = "; or start the explorer without --no-token"
 
 
 def test_loopback_is_no_user(untrusting: Callable[..., Flask], tmp_path: Path) -> None:
-    """Another account of this machine asks from the same address: nothing of its choice runs, and the hint says how to allow it."""
-    client, ran = untrusting().test_client(), tmp_path / "ran"
+    """Without a token, another account of this machine may ask from the same address: nothing of its choice runs, and the hint says why."""
+    client, ran = untrusting(token=None).test_client(), tmp_path / "ran"
     program = io.BytesIO(f"open({str(ran)!r}, 'w')".encode())
     refused = client.post("/api/v1/models", data={"file": (program, "x.py")})
     assert (refused.status_code, refused.json["error"]) == (
@@ -464,7 +463,7 @@ def test_loopback_is_no_user(untrusting: Callable[..., Flask], tmp_path: Path) -
 
 def test_a_program_is_not_read_again_either(untrusting: Callable[..., Flask], tmp_path: Path) -> None:
     """The file at its path may have changed since its owner opened it."""
-    client, program = untrusting().test_client(), put_model(tmp_path / "x.py", b"its owner's")
+    client, program = untrusting(token=None).test_client(), put_model(tmp_path / "x.py", b"its owner's")
     refused = client.post("/api/v1/models", json={"again": program})
     assert (refused.status_code, refused.json["error"]["code"]) == (403, "runs_code")
 
@@ -472,11 +471,11 @@ def test_a_program_is_not_read_again_either(untrusting: Callable[..., Flask], tm
 @pytest.mark.parametrize("settings", [{"behind_proxy": True}, {"hosts": ("tools.example",)}, {"host": "0.0.0.0"}])
 def test_nothing_is_trusted_behind_a_proxy(untrusting: Callable[..., Flask], settings: dict[str, Any]) -> None:
     """Whatever headers the request has: without any, it seems to come from this machine. The hint offers nothing that would not help."""
-    client = untrusting(trust_local=True, **settings).test_client()
+    client = untrusting(**settings).test_client()
     for headers in ({}, {"X-Forwarded-For": "127.0.0.1"}, {"X-Forwarded-For": "10.0.0.1, 127.0.0.1"}):
         refused = client.post("/api/v1/models", data={"file": (io.BytesIO(SCRIPT), "x.py")}, headers=headers)
         assert (refused.status_code, refused.json["error"]["code"]) == (403, "runs_code")
-        assert "--trust-local" not in refused.json["error"]["hint"]
+        assert "token" not in refused.json["error"]["hint"]
         refused = client.post("/api/v1/models", json={"path": "/x"}, headers=headers)
         assert (refused.status_code, refused.json["error"]["hint"]) == (403, "send the file instead")
 
@@ -488,7 +487,7 @@ def test_upload_that_is_too_large(app: Flask) -> None:
 
 
 def test_client_sees_why_its_upload_was_refused(live: Live) -> None:
-    answer = requests.post(f"{live.address}api/v1/models", files={"file": ("a.onnx", bytes(8 << 20))}, timeout=30)
+    answer = live.http.post(f"{live.address}api/v1/models", files={"file": ("a.onnx", bytes(8 << 20))}, timeout=30)
     assert (answer.status_code, answer.json()["error"]["code"]) == (413, "too_large")
 
 

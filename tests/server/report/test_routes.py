@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import requests
 
 from tests.helpers.live import Live
 from tests.helpers.report import answers_in, config_of
@@ -27,7 +26,7 @@ READS = (
 
 
 def report_of(live: Live, run: str) -> str:
-    answer = requests.get(f"{live.address}api/v1/runs/{run}/report", timeout=60)
+    answer = live.http.get(f"{live.address}api/v1/runs/{run}/report", timeout=60)
     assert answer.status_code == 200, answer.text
     assert f"-{run}-report.html" in answer.headers["Content-Disposition"]
     return answer.text

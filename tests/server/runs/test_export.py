@@ -8,7 +8,6 @@ import zipfile
 from pathlib import Path
 
 import pytest
-import requests
 from collage_server.runs import export
 from collage_server.runs.export import archive
 from collage_server.runs.state import finish
@@ -28,7 +27,7 @@ def test_with_and_without_an_artifact(live: Live, model: str) -> None:
     measured = live.ended(live.start(model, "fast")["id"])["id"]
     searched = live.ended(live.start(model, "fast", base=measured)["id"])["id"]
     for run, artifact in ((measured, {"artifact/model.so", "artifact/plan.json"}), (searched, set())):
-        answer = requests.get(f"{live.address}api/v1/runs/{run}/export", timeout=30)
+        answer = live.http.get(f"{live.address}api/v1/runs/{run}/export", timeout=30)
         assert answer.headers["Content-Disposition"] == f"attachment; filename=tiny-{run}.zip"
         assert answer.headers["Content-Type"] == "application/zip"
         made = unzip(answer.content)
@@ -45,7 +44,7 @@ def test_its_contents_are_told_beforehand(live: Live, model: str) -> None:
     for run, first in ((measured, "collage run artifact --bench"), (searched, "collage apply plan.json MODEL --out artifact")):
         told = live.get(f"runs/{run}/export/contents")
         names = {
-            name.split("/")[0] for name in unzip(requests.get(f"{live.address}api/v1/runs/{run}/export", timeout=30).content).namelist()
+            name.split("/")[0] for name in unzip(live.http.get(f"{live.address}api/v1/runs/{run}/export", timeout=30).content).namelist()
         }
         assert {one["name"].rstrip("/") for one in told["files"]} == names - {"README.txt"}
         names = [one["name"] for one in told["commands"]]
@@ -56,7 +55,7 @@ def test_its_contents_are_told_beforehand(live: Live, model: str) -> None:
     assert live.get(f"runs/{several}/export/contents")["why_not"] == {"native": "its plan has 2 partitions"}
     crashed = live.ended(live.start(model, "crash")["id"])["id"]
     for path in ("export", "export/contents"):
-        refused = requests.get(f"{live.address}api/v1/runs/{crashed}/{path}", timeout=30)
+        refused = live.http.get(f"{live.address}api/v1/runs/{crashed}/{path}", timeout=30)
         assert (refused.status_code, refused.json()["error"]["code"]) == (409, "no_record")
 
 

@@ -14,7 +14,7 @@ import pytest
 import requests
 from collage_server.runs import store as run_store
 
-from tests.helpers.live import Live, until
+from tests.helpers.live import TOKEN, Live, bearer, until
 from tests.helpers.paths import ROOT
 from tests.server.streaming.test_sockets import is_over
 
@@ -25,9 +25,10 @@ class Other:
 
     process: subprocess.Popen[str]
     address: str
+    http: requests.Session
 
     def start(self, model: str, target: str) -> str:
-        answer = requests.post(f"{self.address}api/v1/runs", json={"model": model, "targets": [target]}, timeout=30)
+        answer = self.http.post(f"{self.address}api/v1/runs", json={"model": model, "targets": [target]}, timeout=30)
         assert answer.ok, answer.text
         return str(answer.json()["id"])
 
@@ -35,10 +36,12 @@ class Other:
 @pytest.fixture
 def other(home: Path) -> Iterator[Other]:
     command = [sys.executable, str(ROOT / "tests" / "plugins" / "fake_server.py")]
-    environment = {**os.environ, "COLLAGE_HOME": str(home), "PYTHONPATH": os.pathsep.join(sys.path)}
+    environment = {**os.environ, "COLLAGE_HOME": str(home), "COLLAGE_TOKEN": TOKEN, "PYTHONPATH": os.pathsep.join(sys.path)}
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True)
     assert process.stdout is not None
-    yield Other(process, process.stdout.readline().strip())
+    with requests.Session() as http:
+        http.headers.update(bearer(TOKEN))
+        yield Other(process, process.stdout.readline().strip(), http)
     process.kill()
     process.communicate()
 
@@ -49,11 +52,11 @@ def test_a_run_of_the_other_is_followed_to_its_end(live: Live, model: str, other
     listener = live.listen()
     listener.subscribe(run)
     until(lambda: live.get(f"runs/{run}")["notes"])
-    refused = requests.post(f"{live.address}api/v1/runs/{run}/cancel", timeout=30)
+    refused = live.http.post(f"{live.address}api/v1/runs/{run}/cancel", timeout=30)
     assert (refused.status_code, refused.json()["error"]["code"]) == (409, "other_server")
     (run_store.run_folder(run) / "go").touch()
     until(lambda: is_over(listener), "the end of the run")
-    theirs = requests.get(f"{other.address}api/v1/runs/{run}", timeout=30).json()
+    theirs = other.http.get(f"{other.address}api/v1/runs/{run}", timeout=30).json()
     assert (theirs["state"], theirs["plan"]["total_s"]) == ("done", 0.01)
     assert live.get(f"runs/{run}") == theirs
     assert listener.items[-1]["seq"] == theirs["seq"]
@@ -82,7 +85,7 @@ def test_a_run_whose_server_is_killed_has_failed(live: Live, model: str, other: 
 def test_a_run_that_the_other_has_deleted_is_forgotten(live: Live, model: str, other: Other) -> None:
     run = other.start(model, "wait")
     live.listen().subscribe(run)
-    requests.post(f"{other.address}api/v1/runs/{run}/cancel", timeout=30)
-    until(lambda: requests.get(f"{other.address}api/v1/runs/{run}", timeout=30).json()["state"] == "cancelled", "the end of the run")
-    assert requests.delete(f"{other.address}api/v1/runs/{run}", timeout=30).status_code == 204
-    until(lambda: requests.get(f"{live.address}api/v1/runs/{run}", timeout=30).status_code == 404)
+    other.http.post(f"{other.address}api/v1/runs/{run}/cancel", timeout=30)
+    until(lambda: other.http.get(f"{other.address}api/v1/runs/{run}", timeout=30).json()["state"] == "cancelled", "the end of the run")
+    assert other.http.delete(f"{other.address}api/v1/runs/{run}", timeout=30).status_code == 204
+    until(lambda: live.http.get(f"{live.address}api/v1/runs/{run}", timeout=30).status_code == 404)

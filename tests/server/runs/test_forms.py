@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import requests
 from collage_server.base.run_files import ARTIFACT, FORM
 from collage_server.messages.runs import AskedForm
 from collage_server.runs import store as run_store
@@ -71,7 +70,7 @@ def test_an_artifact_whose_manifest_is_damaged_counts_as_a_module(tmp_path: Path
 
 def ask(live: Live, run: str, form: str | None, query: str = "") -> tuple[int, dict[str, Any]]:
     """Ask for the artifact; the status, and the snapshot once nothing is built any more."""
-    answer = requests.post(f"{live.address}api/v1/runs/{run}/artifact{query}", json={"form": form}, timeout=30)
+    answer = live.http.post(f"{live.address}api/v1/runs/{run}/artifact{query}", json={"form": form}, timeout=30)
     return answer.status_code, live.ended(run)
 
 
@@ -91,7 +90,7 @@ def test_another_form_is_built_and_the_same_is_not(live: Live, model: str) -> No
     assert form_asked(run_store.run_folder(run)) == "auto", "once more as it was asked for"
     told = live.get(f"runs/{run}/export/contents")
     assert "artifact/load.py" in told["commands"][1]["name"]
-    zipped = requests.get(f"{live.address}api/v1/runs/{run}/export", timeout=30).content
+    zipped = live.http.get(f"{live.address}api/v1/runs/{run}/export", timeout=30).content
     with zipfile.ZipFile(io.BytesIO(zipped)) as archive:
         assert json.loads(archive.read("artifact/artifact.json"))["form"] == "native"
         assert "which needs that one and numpy, and no package of ours" in archive.read("README.txt").decode()
@@ -109,7 +108,7 @@ def test_a_form_that_the_plan_cannot_have_leaves_the_artifact_as_it_is(live: Liv
 
 def test_what_is_no_form_is_refused(live: Live, model: str) -> None:
     run = live.ended(live.start(model, "fast")["id"])["id"]
-    answer = requests.post(f"{live.address}api/v1/runs/{run}/artifact", json={"form": "zip"}, timeout=30)
+    answer = live.http.post(f"{live.address}api/v1/runs/{run}/artifact", json={"form": "zip"}, timeout=30)
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "invalid")
     assert "form" in answer.json()["error"]["message"]
 
@@ -119,7 +118,7 @@ def test_another_form_than_the_one_that_is_being_built_is_refused(live: Live, mo
     held = live.start(model, "wait")["id"]
     until(lambda: live.get(f"runs/{held}")["state"] == "running")
     path = f"{live.address}api/v1/runs/{run}/artifact"
-    answers = [requests.post(path, json={"form": form}, timeout=30) for form in ("pieces", "pieces", None, "native")]
+    answers = [live.http.post(path, json={"form": form}, timeout=30) for form in ("pieces", "pieces", None, "native")]
     assert [answer.status_code for answer in answers] == [202, 200, 200, 409]
     assert answers[-1].json()["error"]["message"] == f"the artifact of the run {run!r} is being built as 'pieces'"
     (run_store.run_folder(held) / "go").touch()

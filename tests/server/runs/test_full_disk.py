@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import requests
 from collage_server.base.json_files import write_json
 from collage_server.runs import live_run, task
 from collage_server.runs import store as run_store
@@ -28,7 +27,7 @@ def fail(*args: Any) -> None:
 def test_a_run_that_cannot_be_queued_leaves_nothing(live: Live, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     folders = set(run_store.runs_folder().iterdir())
     monkeypatch.setattr(live_run, "save", fail)
-    answer = requests.post(f"{live.address}api/v1/runs", json={"model": model, "targets": ["fast"]}, timeout=60)
+    answer = live.http.post(f"{live.address}api/v1/runs", json={"model": model, "targets": ["fast"]}, timeout=60)
     assert (answer.status_code, answer.json()["error"]["code"]) == (507, "disk_full")
     assert set(run_store.runs_folder().iterdir()) == folders
 
@@ -44,7 +43,7 @@ def test_a_run_on_a_disk_that_fills_ends_and_the_model_can_be_deleted(live: Live
     assert not (run_store.run_folder(first) / OWNER).exists()
     live.services.runs._forget(first)
     assert live.get(f"runs/{first}")["state"] == "failed", "its files could not be brought up to date, and it has no server"
-    assert requests.delete(f"{live.address}api/v1/models/{mine}", timeout=60).status_code == 204
+    assert live.http.delete(f"{live.address}api/v1/models/{mine}", timeout=60).status_code == 204
 
 
 def test_a_journal_that_cannot_be_written_is_given_up(tmp_path: Path, live: Live, model: str) -> None:

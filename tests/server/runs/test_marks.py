@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import requests
 from collage_server.app import create_app
 from collage_server.config import ServerConfig
 from collage_server.messages.requests import RunOptions
@@ -29,7 +28,7 @@ def done(live: Live, model: str) -> str:
 
 
 def mark(live: Live, run: str, **change: Any) -> dict[str, Any]:
-    answer = requests.patch(f"{live.address}api/v1/runs/{run}", json=change, timeout=30)
+    answer = live.http.patch(f"{live.address}api/v1/runs/{run}", json=change, timeout=30)
     return {"status": answer.status_code, **answer.json()}
 
 

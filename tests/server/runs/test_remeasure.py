@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import requests
 
 from tests.helpers.live import Live, until
 
@@ -21,7 +20,7 @@ def test_a_run_with_the_new_cost_comes_out(live: Live, model: str, base: dict[st
     assert (done["state"], done["base"], done["artifact"]) == ("done", base["id"], False)
     assert (done["targets"], done["constraints"]) == (base["targets"], base["constraints"])
     assert done["plan"]["total_s"] == 0.007
-    text = requests.get(f"{live.address}api/v1/runs/{done['id']}/events", timeout=30).text
+    text = live.http.get(f"{live.address}api/v1/runs/{done['id']}/events", timeout=30).text
     assert '"CandidateCosted"' in text
     assert live.get(f"runs/{base['id']}")["plan"] == base["plan"], "the base stays as it was"
     again = live.ended(live.start(model, "fast", base=done["id"])["id"])
@@ -48,7 +47,7 @@ def test_mistakes(live: Live, model: str, base: dict[str, Any]) -> None:
         ({"measure": 3, "base": base["id"]}, 400, "invalid"),
     ]
     for body, status, code in bodies:
-        answer = requests.post(f"{live.address}api/v1/runs", json={"model": model, "targets": ["fast"], **body}, timeout=30)
+        answer = live.http.post(f"{live.address}api/v1/runs", json={"model": model, "targets": ["fast"], **body}, timeout=30)
         assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
 
 
@@ -60,7 +59,7 @@ def test_what_is_undecided_is_measured_for_a_while_as_a_run_with_costs_of_its_ow
         ({"decide_s": 0, "base": base["id"]}, "'decide_s' is 0, it must be more than 0"),
         ({"decide_s": 5}, "'decide_s' is about the choices of a base, and there is none"),
     ):
-        answer = requests.post(f"{live.address}api/v1/runs", json={"model": model, "targets": ["fast"], **body}, timeout=30)
+        answer = live.http.post(f"{live.address}api/v1/runs", json={"model": model, "targets": ["fast"], **body}, timeout=30)
         assert (answer.status_code, answer.json()["error"]["message"]) == (400, message)
 
 
@@ -77,7 +76,7 @@ def test_a_plan_of_the_users_own_is_a_run_that_the_constraints_of_its_base_do_no
     wrong = live.ended(live.start(model, "fast", base=base["id"], own_plan={"text": "wrong"})["id"])
     assert (wrong["state"], wrong["error"]["code"]) == ("failed", "own_plan")
     for body, code in (({"own_plan": given}, "invalid"), ({"own_plan": {"name": "no text"}, "base": base["id"]}, "invalid")):
-        answer = requests.post(f"{live.address}api/v1/runs", json={"model": model, "targets": ["fast"], **body}, timeout=30)
+        answer = live.http.post(f"{live.address}api/v1/runs", json={"model": model, "targets": ["fast"], **body}, timeout=30)
         assert (answer.status_code, answer.json()["error"]["code"]) == (400, code)
 
 
@@ -87,5 +86,5 @@ def test_regrets_are_told_when_asked_for(live: Live, base: dict[str, Any]) -> No
         "run": base["id"],
         "regrets": [{"id": "c0", "regret_s": None, "regret_at_least_s": 0.25, "rests_on_unknown": False, "in_no_plan": False}],
     }
-    answer = requests.post(f"{live.address}api/v1/runs/{base['id']}/regrets", json={"candidates": ["c"] * 201}, timeout=30)
+    answer = live.http.post(f"{live.address}api/v1/runs/{base['id']}/regrets", json={"candidates": ["c"] * 201}, timeout=30)
     assert (answer.status_code, answer.json()["error"]["message"]) == (400, "201 candidates were named, 200 are accepted")

@@ -13,7 +13,6 @@ from typing import Any
 
 import psutil
 import pytest
-import requests
 from collage_server.base.run_files import ARTIFACT, STOP
 from collage_server.config import ServerConfig
 from collage_server.messages.requests import RunRequest
@@ -28,7 +27,7 @@ from .test_state import START
 
 
 def error_of(live: Live, method: str, path: str, body: Any = None) -> tuple[int, dict[str, str]]:
-    answer = requests.request(method, live.address + "api/v1/" + path, json=body, timeout=30)
+    answer = live.http.request(method, live.address + "api/v1/" + path, json=body, timeout=30)
     return answer.status_code, answer.json()["error"]
 
 
@@ -61,7 +60,7 @@ def test_the_list_has_it(live: Live, done: dict[str, Any]) -> None:
 
 
 def test_events_are_kept_and_numbered(live: Live, done: dict[str, Any]) -> None:
-    text = requests.get(f"{live.address}api/v1/runs/{done['id']}/events", timeout=30).text
+    text = live.http.get(f"{live.address}api/v1/runs/{done['id']}/events", timeout=30).text
     items = [json.loads(line) for line in text.splitlines()]
     assert [item["seq"] for item in items] == list(range(1, done["seq"] + 1))
     assert [item["event"]["state"] for item in items if item["event"]["type"] == "RunStateChanged"] == ["queued", "running", "done"]
@@ -104,7 +103,7 @@ def test_plan_and_document(live: Live, done: dict[str, Any]) -> None:
     assert live.get(f"runs/{done['id']}/plan") == {"schema": 1, "targets": targets, "constraints": []}
     document = live.get(f"runs/{done['id']}/document")
     assert document["plan"]["total_s"] == 0.01
-    bare = requests.get(f"{live.address}api/v1/runs/{done['id']}/document", headers={"Accept-Encoding": ""}, timeout=30)
+    bare = live.http.get(f"{live.address}api/v1/runs/{done['id']}/document", headers={"Accept-Encoding": ""}, timeout=30)
     assert "Content-Encoding" not in bare.headers
     assert bare.json() == document
 
@@ -369,12 +368,12 @@ def test_base_without_a_record(live: Live, model: str) -> None:
 
 def test_artifact_on_demand(live: Live, model: str, done: dict[str, Any]) -> None:
     run = live.ended(live.start(model, "fast", base=done["id"])["id"])["id"]
-    answer = requests.post(f"{live.address}api/v1/runs/{run}/artifact", timeout=30)
+    answer = live.http.post(f"{live.address}api/v1/runs/{run}/artifact", timeout=30)
     assert (answer.status_code, answer.json()["id"]) == (202, run)
     end = live.ended(run)
     assert (end["state"], end["artifact"], end["verify"]["measured_s"]) == ("done", True, 0.008)
     assert (run_store.run_folder(run) / ARTIFACT / "model.so").read_bytes() == b"built of tiny.onnx"
-    assert requests.post(f"{live.address}api/v1/runs/{run}/artifact", timeout=30).status_code == 200
+    assert live.http.post(f"{live.address}api/v1/runs/{run}/artifact", timeout=30).status_code == 200
 
 
 def test_artifact_that_cannot_be_built_leaves_the_plan(live: Live, model: str, done: dict[str, Any]) -> None:
@@ -389,7 +388,7 @@ def test_artifact_needs_the_model(live: Live, tmp_path: Path) -> None:
     model = put_model(tmp_path / "gone.onnx", b"soon gone")
     base = live.ended(live.start(model, "fast")["id"])["id"]
     run = live.ended(live.start(model, "fast", base=base)["id"])["id"]
-    assert requests.delete(f"{live.address}api/v1/models/{model}", timeout=30).status_code == 204
+    assert live.http.delete(f"{live.address}api/v1/models/{model}", timeout=30).status_code == 204
     status, error = error_of(live, "POST", f"runs/{run}/artifact")
     assert (status, error["code"], error["message"]) == (404, "unknown_model", "the model 'gone' is not open here")
 
@@ -397,7 +396,7 @@ def test_artifact_needs_the_model(live: Live, tmp_path: Path) -> None:
 def test_delete(live: Live, model: str) -> None:
     run = live.ended(live.start(model, "fast")["id"])["id"]
     folder = run_store.run_folder(run)
-    assert requests.delete(f"{live.address}api/v1/runs/{run}", timeout=30).status_code == 204
+    assert live.http.delete(f"{live.address}api/v1/runs/{run}", timeout=30).status_code == 204
     assert not folder.exists()
     assert error_of(live, "GET", f"runs/{run}")[0] == 404
 

@@ -26,7 +26,7 @@ def searched(live: Live, model: str, base: str, *targets: str) -> str:
 
 
 def answer_of(live: Live, method: str, path: str) -> requests.Response:
-    return requests.request(method, f"{live.address}api/v1/runs/{path}", timeout=30)
+    return live.http.request(method, f"{live.address}api/v1/runs/{path}", timeout=30)
 
 
 def traced(live: Live, run: str) -> dict[str, Any]:
@@ -56,8 +56,8 @@ def test_a_trace_is_made_on_demand_and_read_in_chunks(live: Live, base: str) -> 
 def test_chunks_come_compressed_to_those_who_take_it(live: Live, base: str) -> None:
     traced(live, base)
     address = f"{live.address}api/v1/runs/{base}/trace/chunks/0"
-    packed = requests.get(address, headers={"Accept-Encoding": "gzip"}, timeout=30)
-    bare = requests.get(address, headers={"Accept-Encoding": ""}, timeout=30)
+    packed = live.http.get(address, headers={"Accept-Encoding": "gzip"}, timeout=30)
+    bare = live.http.get(address, headers={"Accept-Encoding": ""}, timeout=30)
     assert (packed.headers.get("Content-Encoding"), bare.headers.get("Content-Encoding")) == ("gzip", None)
     assert packed.json() == bare.json()
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import requests
 
 from tests.helpers.live import Live
 
@@ -18,7 +17,7 @@ def done(live: Live, model: str) -> dict[str, Any]:
 
 
 def ask(live: Live, run: str, what: str, **body: Any) -> tuple[int, dict[str, Any]]:
-    answer = requests.post(f"{live.address}api/v1/runs/{run}/{what}", json={"targets": ["fast", "other"], **body}, timeout=30)
+    answer = live.http.post(f"{live.address}api/v1/runs/{run}/{what}", json={"targets": ["fast", "other"], **body}, timeout=30)
     return answer.status_code, answer.json()
 
 
@@ -72,7 +71,7 @@ def test_a_typed_cost_has_an_effect_and_a_kept_plan_remembers_it(live: Live, mod
 
 
 def test_costs_are_typed_in_beside_those_of_a_run(live: Live, model: str) -> None:
-    answer = requests.post(f"{live.address}api/v1/runs", json={"model": model, "targets": ["fast"], "costs": {"c0": 1}}, timeout=30)
+    answer = live.http.post(f"{live.address}api/v1/runs", json={"model": model, "targets": ["fast"], "costs": {"c0": 1}}, timeout=30)
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "invalid")
     assert answer.json()["error"]["message"] == "'costs' count in place of those of a base, and there is none"
 
@@ -116,5 +115,5 @@ def test_the_partitions_inside_the_whole_are_timed_where_there_is_an_artifact(li
     told = live.post(f"runs/{done['id']}/profile")
     assert (told["run"], told["whole_s"], told["partitions"][0]["difference_s"]) == (done["id"], 0.013, 0.002)
     bare = live.ended(live.start(model, "fast", base=done["id"])["id"])["id"]
-    answer = requests.post(f"{live.address}api/v1/runs/{bare}/profile", timeout=30)
+    answer = live.http.post(f"{live.address}api/v1/runs/{bare}/profile", timeout=30)
     assert (answer.status_code, answer.json()["error"]["code"]) == (409, "no_artifact")

@@ -23,7 +23,7 @@ HANDSHAKE = {"EIO": "4", "transport": "polling"}
 def connected(live: Live) -> websocket.WebSocket:
     """A web socket on which Engine.IO has answered, and Socket.IO knows nobody yet."""
     address = live.address.replace("http", "ws") + "socket.io/?EIO=4&transport=websocket"
-    client = websocket.create_connection(address, timeout=DEADLINE_S)
+    client = websocket.create_connection(address, timeout=DEADLINE_S, header=live.headers)
     assert client.recv().startswith("0{")
     return client
 
@@ -38,12 +38,12 @@ def next_frame(client: websocket.WebSocket) -> int | None:
 
 def session(live: Live) -> str:
     """A client that polls, and has not said yet what it wants."""
-    answer = requests.get(live.address + "socket.io/", params=HANDSHAKE, timeout=DEADLINE_S)
+    answer = live.http.get(live.address + "socket.io/", params=HANDSHAKE, timeout=DEADLINE_S)
     return answer.text.split('"sid":"')[1].split('"')[0]
 
 
 def post(live: Live, sid: str, body: str) -> requests.Response:
-    return requests.post(live.address + "socket.io/", params={**HANDSHAKE, "sid": sid}, data=body, timeout=DEADLINE_S)
+    return live.http.post(live.address + "socket.io/", params={**HANDSHAKE, "sid": sid}, data=body, timeout=DEADLINE_S)
 
 
 def test_a_message_without_an_end_ends_the_connection(live: Live) -> None:
@@ -103,12 +103,13 @@ def test_a_web_socket_that_is_silent_is_closed(app: Flask, monkeypatch: pytest.M
 def test_an_upgrade_that_is_never_completed_is_closed(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     with silence(app, monkeypatch) as live:
         address = live.address.replace("http", "ws") + f"socket.io/?EIO=4&transport=websocket&sid={session(live)}"
-        assert next_frame(websocket.create_connection(address, timeout=DEADLINE_S)) in (websocket.ABNF.OPCODE_CLOSE, None)
+        client = websocket.create_connection(address, timeout=DEADLINE_S, header=live.headers)
+        assert next_frame(client) in (websocket.ABNF.OPCODE_CLOSE, None)
 
 
 def test_no_web_socket_is_asked_for(live: Live) -> None:
     port = int(live.address.rstrip("/").rpartition(":")[2])
-    headers = "Host: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+    headers = f"Host: localhost\r\nAuthorization: {live.headers['Authorization']}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
     with socket.create_connection(("127.0.0.1", port), timeout=DEADLINE_S) as connection:
         connection.sendall(f"GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\n{headers}\r\n".encode())
         answer = connection.recv(4096)
@@ -119,7 +120,7 @@ def test_there_is_room_for_so_many_clients(live: Live, monkeypatch: pytest.Monke
     """Each costs a thread."""
     sid = session(live)
     monkeypatch.setattr(bounds, "MOST_SESSIONS", 1)
-    refused = requests.get(live.address + "socket.io/", params=HANDSHAKE, timeout=DEADLINE_S)
+    refused = live.http.get(live.address + "socket.io/", params=HANDSHAKE, timeout=DEADLINE_S)
     assert (refused.status_code, refused.json()["error"]["code"]) == (503, "busy")
     assert post(live, sid, "1").text == "OK"  # which is the farewell of the one that there is
 

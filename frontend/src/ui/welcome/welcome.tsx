@@ -99,8 +99,8 @@ function NoToolchains(): JSX.Element | null {
 function NotTrusted(): JSX.Element {
   return (
     <p class="muted">
-      This page accepts neither programs (.py, .pt2) nor the paths of files: anybody who reaches it could run them. <code>collage explore FILE</code> opens
-      one; <code>collage explore --trust-local</code> accepts them from every account on this machine, and never through a proxy.
+      This page accepts neither programs (.py, .pt2) nor the paths of files: it is reached through a proxy, from other machines, or without a token.{" "}
+      <code>collage explore FILE</code> opens one where the explorer is started.
     </p>
   );
 }
