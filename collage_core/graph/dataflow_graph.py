@@ -56,7 +56,7 @@ class TensorType:
 
         Such a value is passed as an object of Python, and only a toolchain that says so takes it.
         """
-        return self.is_container or self.dtype == "string" or self.dtype.startswith(_PACKED)
+        return self.is_container or self.dtype == "string" or self.dtype in _PACKED
 
     @property
     def has_buffer(self) -> bool:
@@ -119,13 +119,13 @@ def is_addressable(shape: Sequence[int], item_size: int) -> bool:
 
 
 _ODD_ITEM_BYTES = {"bfloat16": 2, "string": 8}
-_PACKED = ("float6", "float4", "int4", "uint4", "int2", "uint2")
-_SMALL = ("float8", *_PACKED)
+_PACKED = frozenset({"float6e2m3", "float6e3m2", "float4e2m1", "int4", "uint4", "int2", "uint2"})
+"""Dtypes whose elements ONNX packs into parts of a byte; by their whole names, since ``float64`` begins like ``float6e2m3``."""
 
 
 def item_bytes(dtype: str) -> int:
     """Return the bytes of one element of `dtype`; a type that ONNX packs into less than a byte counts one."""
-    if dtype.startswith(_SMALL):
+    if dtype in _PACKED or dtype.startswith("float8"):
         return 1
     if "(" in dtype:
         return 8
@@ -153,11 +153,15 @@ class Tensor:
 class Constant:
     """A weight or other constant: its type, and its values where they are few and determine the computation.
 
-    `value` (flat) is kept for integers of up to 64 elements (axes, shapes, pads, slices) and for scalars, else None.
+    Attributes:
+        value: The flat values; kept for integers of up to 64 elements (axes, shapes, pads, slices) and for scalars, else None.
+        range: The least and the largest of some thousand values at most, where all are finite. It says which toolchains compute with
+            them right, and not what they cost: it is not compared, and JSON does not hold it.
     """
 
     type: TensorType
     value: tuple[int | float | bool, ...] | None = None
+    range: tuple[float, float] | None = field(default=None, compare=False)
 
     def to_json(self) -> dict[str, Any]:
         return {**self.type.to_json(), "value": None if self.value is None else list(self.value)}

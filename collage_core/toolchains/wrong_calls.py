@@ -1,8 +1,9 @@
 """Says which calls OpenVINO and TVM take and compute wrong, so that their rules refuse them. Imports no library, since rules do not.
 
 A sub-graph enters; a reason in words leaves, empty where none of its calls is such a call. ONNX's node tests found them, each with a
-result that is far from the expected one. ncnn, which is wrong more often than not, has a list of what it takes right instead
-(`ncnn_operators`). The scales of a Resize are in no graph: `tvm_import` refuses those that TVM computes wrong.
+result that is far from the expected one. Which integers and element types are computed exactly is in a table of each toolchain
+(`exact_values`). ncnn, which is wrong more often than not, has a list of what it takes right instead (`ncnn_operators`). The scales of a
+Resize are in no graph: `tvm_import` refuses those that TVM computes wrong.
 """
 
 from __future__ import annotations
@@ -13,23 +14,29 @@ from math import prod
 from ..graph.dataflow_graph import DataflowGraph, Node
 from ..graph.index_set import IndexSet
 from ..rules.operators import attribute_of, type_of
+from .exact_values import Contract
+from .openvino.openvino_values import OPENVINO_VALUES
+from .tvm.tvm_values import TVM_VALUES
 
 Check = Callable[[DataflowGraph, Node], str]
 
 
 def openvino_refusal(graph: DataflowGraph, inside: IndexSet) -> str:
     """Return which call of the sub-graph `inside` OpenVINO computes wrong, and how; empty where there is none."""
-    return _first(_OPENVINO, graph, inside)
+    return _first(_OPENVINO, OPENVINO_VALUES, graph, inside)
 
 
 def tvm_refusal(graph: DataflowGraph, inside: IndexSet) -> str:
     """Return which call of the sub-graph `inside` TVM computes wrong, and how; empty where there is none."""
-    return _first(_TVM, graph, inside)
+    return _first(_TVM, TVM_VALUES, graph, inside)
 
 
-def _first(checks: Mapping[str, Check], graph: DataflowGraph, inside: IndexSet) -> str:
-    nodes = (graph.nodes[index] for index in inside)
-    return next(filter(None, (checks[node.op](graph, node) for node in nodes if node.op in checks)), "")
+def _first(checks: Mapping[str, Check], values: Contract, graph: DataflowGraph, inside: IndexSet) -> str:
+    for node in (graph.nodes[index] for index in inside):
+        reason = (checks[node.op](graph, node) if node.op in checks else "") or values.refusal(graph, node)
+        if reason:
+            return reason
+    return ""
 
 
 def _has(node: Node, slot: int) -> bool:

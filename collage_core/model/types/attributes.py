@@ -18,6 +18,8 @@ from ...graph.dataflow_graph import Constant, TensorType
 from .dtypes import dtype_name
 
 _MOST_VALUES = 64
+_MOST_IN_RANGE = 4096
+"""Most elements of a constant whose range is looked for: a table of positions, and no matrix of weights."""
 
 
 def attributes_of(node: NodeProto) -> dict[str, Any]:
@@ -26,7 +28,7 @@ def attributes_of(node: NodeProto) -> dict[str, Any]:
 
 
 def constant_of(tensor: TensorProto) -> Constant:
-    """Return the constant that `tensor` is, with its values where they are few and the computation depends on them.
+    """Return the constant that `tensor` is, with its values where they are few and the computation depends on them, else their range.
 
     Raises:
         CollageError: the data does not fit the shape.
@@ -34,8 +36,10 @@ def constant_of(tensor: TensorProto) -> Constant:
     made = TensorType(tuple(tensor.dims), dtype_name(tensor.data_type))
     count = prod(made.shape)
     whole = "int" in made.dtype or made.dtype == "bool"
-    if made.dtype in ("string", "undefined") or (count > _MOST_VALUES if whole else made.shape != ()):
+    if made.dtype in ("string", "undefined"):
         return Constant(made)
+    if count > _MOST_VALUES if whole else made.shape != ():
+        return Constant(made, range=_range_of(tensor, made))
     try:
         values = numpy_helper.to_array(tensor).reshape(-1)
     except (ValueError, TypeError) as error:
@@ -48,6 +52,21 @@ def constant_of(tensor: TensorProto) -> Constant:
         return Constant(made)
     scalar = _short(values[0]) if values.dtype == np.float32 else float(values[0])
     return Constant(made, (scalar,) if math.isfinite(scalar) else None)
+
+
+def _range_of(tensor: TensorProto, made: TensorType) -> tuple[float, float] | None:
+    """Return the least and the largest value; None where they are not plain numbers, too many, in a file, or not all finite."""
+    plain = "int" in made.dtype or made.dtype in ("float32", "float64")
+    if not plain or not 0 < prod(made.shape) <= _MOST_IN_RANGE or tensor.data_location == TensorProto.EXTERNAL:
+        return None
+    try:
+        values = numpy_helper.to_array(tensor)
+    except (ValueError, TypeError):
+        return None  # What reads the weights refuses them.
+    low, high = values.min(), values.max()
+    if made.dtype.startswith("float"):
+        return (float(low), float(high)) if np.isfinite(low) and np.isfinite(high) else None
+    return int(low), int(high)
 
 
 def _short(value: Any) -> float:

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from ..profiling import NodeTime
 
 DEFAULT_DEPTH = 3
+SETTINGS_VERSION = "+collage.1"
+"""Version of the settings and rewritings here, which the toolchain's version ends with: kernels depend on them too. Count up when kernels
+change, so that their costs are measured again."""
 
 
 class OpenVinoToolchain(Toolchain):
@@ -51,7 +54,7 @@ class OpenVinoToolchain(Toolchain):
         if util.find_spec("openvino") is None:
             hint = install_command("openvino")
             return Availability(False, reason="the package openvino is not installed", hint=hint, precision=self.precision)
-        return Availability(True, version=_version(), precision=self.precision)
+        return Availability(True, version=_version() + SETTINGS_VERSION, precision=self.precision)
 
     def rule(self, options: RuleOptions) -> PartitionRule:
         from ...rules.base_rules import OpPredicate
@@ -119,7 +122,8 @@ class OpenVinoToolchain(Toolchain):
         from .openvino_native import files_of, ir_of
 
         try:
-            onnx = _with_copied_inputs(model.onnx) if _hands_inputs_on(_parsed(model.onnx)[0]) else model.onnx
+            onnx = with_bools_by_floats(model.onnx)
+            onnx = _with_copied_inputs(onnx) if _hands_inputs_on(_parsed(onnx)[0]) else onnx
             ir = ir_of(_parsed(onnx)[0]) if is_alone else None
         except Exception as error:  # as above
             raise ToolchainError("import", reason(error)) from error
@@ -250,6 +254,7 @@ def _hands_inputs_on(read: Any) -> bool:
 
 def _parsed(model: bytes) -> tuple[Any, list[np.ndarray]]:
     """Return `model` as the reader makes it; weights that it has in files are constants over maps of these, which nothing copies."""
+    model = with_bools_by_floats(model)
     if not may_name_files(model):
         return _core().read_model(model=model, weights=b""), []
     import openvino
@@ -269,6 +274,32 @@ def _parsed(model: bytes) -> tuple[Any, list[np.ndarray]]:
             read.remove_parameter(parameter)
     read.validate_nodes_and_infer_types()
     return read, list(maps.values())
+
+
+_TO_BOOL = b"\n\x02to\x18\x09"
+"""The attribute of a Cast to bool as ONNX's files hold it."""
+
+
+def with_bools_by_floats(model: bytes) -> bytes:
+    """Return the ONNX model `model` with each Cast to bool made of two, the first to float32.
+
+    OpenVINO casts an integer to bool by its low bits, so that 2^31 becomes false; to float32 it casts all integers right.
+    """
+    if _TO_BOOL not in model:
+        return model
+    import onnx
+
+    from ..onnx_models.model_rewriting import ModelRewriting
+
+    changed = onnx.ModelProto.FromString(model)
+    rewriting, before = ModelRewriting(changed), {}
+    for node in rewriting.nodes:
+        if node.op_type == "Cast" and any(item.name == "to" and item.i == onnx.TensorProto.BOOL for item in node.attribute):
+            as_float = rewriting.free(node.output[0])
+            before[id(node)] = [onnx.helper.make_node("Cast", [node.input[0]], [as_float], as_float, to=onnx.TensorProto.FLOAT)]
+            node.input[0] = as_float
+    rewriting.put_nodes(before, {})
+    return changed.SerializeToString()
 
 
 def _with_copied_inputs(model: bytes) -> bytes:
@@ -301,6 +332,7 @@ def _config(threads: int, precision_hint: str) -> dict[str, Any]:
         "PERFORMANCE_HINT": "LATENCY",
         "INFERENCE_NUM_THREADS": threads,
         "NUM_STREAMS": 1,
+        "DYNAMIC_QUANTIZATION_GROUP_SIZE": 0,  # Else products by weights of few bits quantise the floats too, and err by some 6e-3.
     }
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 
 from collage_core.graph.dataflow_graph import HOST, DataflowGraph, TensorType
+from collage_core.model.types.dtypes import BITS
 from tests.helpers.graphs import MINI_MNIST, graphs
 
 
@@ -32,3 +34,15 @@ def test_a_data_dependent_dimension_is_kept_as_data_and_written_only_where_there
     assert fixed.to_json() == {"shape": [15, 3], "dtype": "int64"}
     for kind in (boxes, fixed):
         assert TensorType.from_json(kind.to_json()) == kind
+
+
+@pytest.mark.parametrize(
+    ("dtype", "size", "opaque"), [("float64", 8, False), ("float6e2m3", 1, True), ("int4", 1, True), ("int64", 8, False)]
+)
+def test_a_double_is_plain_memory_though_its_name_begins_like_that_of_a_packed_type(dtype: str, size: int, opaque: bool) -> None:
+    kind = TensorType((3, 5), dtype)
+    assert (kind.bytes, kind.is_opaque, kind.has_buffer) == (15 * size, opaque, not opaque)
+
+
+def test_packed_types_are_those_of_onnx() -> None:
+    assert {name for name in BITS if TensorType((2,), name).is_opaque} == set(BITS)

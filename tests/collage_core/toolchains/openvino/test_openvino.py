@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
+import onnx
 import pytest
 
 from collage_core.model.base import SubModel
@@ -27,6 +29,32 @@ def test_it_computes_in_float32():
     compiled = openvino_toolchain._core().import_model(package, "CPU", openvino_toolchain._config(1, "f32"))
     assert compiled.get_property("INFERENCE_PRECISION_HINT") == openvino.Type.f32
     assert (compiled.get_property("INFERENCE_NUM_THREADS"), compiled.get_property("NUM_STREAMS")) == (1, 1)
+
+
+@needs_openvino
+def test_weights_of_four_bits_are_multiplied_by_floats_that_stay_floats():
+    random = np.random.default_rng(0)
+    weights = {"q": random.integers(-8, 8, (64, 32)).astype(ml_dtypes.int4), "s": random.random((2, 32)).astype(np.float32) * 0.1}
+    nodes = [node("DequantizeLinear", "q s", "w", axis=0, block_size=32), node("MatMul", "x w", "y")]
+    model = sub_model(nodes, [tensor("x", (5, 64))], [tensor("y", (5, 32))], weights, opset=21)
+    kernel, inputs, outputs = make(get("openvino"), model), drawn(model.inputs), buffers(model)
+    kernel.bind(inputs, outputs)
+    kernel.run()
+    assert relative_error(outputs[0], reference(model, inputs)[0]) < 1e-5
+
+
+def test_a_cast_to_bool_goes_by_a_float_and_nothing_else_changes():
+    casts = [node("Cast", "x", "f", to=1), node("Cast", "x", "b", to=9)]
+    model = sub_model(casts, [tensor("x", (2,), "int32")], [tensor("f", (2,)), tensor("b", (2,), "bool")])
+    changed = onnx.ModelProto.FromString(openvino_toolchain.with_bools_by_floats(model.onnx))
+    onnx.checker.check_model(changed, full_check=True)
+    assert [(call.op_type, *call.input, *call.output) for call in changed.graph.node] == [
+        ("Cast", "x", "f"),
+        ("Cast", "x", "b_1"),
+        ("Cast", "b_1", "b"),
+    ]
+    plain = matmul().onnx
+    assert openvino_toolchain.with_bools_by_floats(plain) is plain
 
 
 @needs_bf16

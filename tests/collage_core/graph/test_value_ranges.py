@@ -1,0 +1,89 @@
+"""Ranges of the values of tensors, by how they are made and how they are read."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from collage_core.graph.value_ranges import ANY, INDEX_SLOTS, ValueRanges, ranges_of, type_range
+from collage_core.model.reference.settings import MAKERS
+from tests.helpers.models import loaded
+
+INT64 = type_range("int64")
+
+
+def ranges(folder: Path, text: str, constants: dict[str, np.ndarray] | None = None) -> ValueRanges:
+    return loaded(folder, text, constants, fold=False, opset=20).graph.derive(ranges_of)
+
+
+MADE = {
+    "a constant": ("int64[3] x", "int64[3] y", "y = Add(x, few)", {"few": np.array([-4, 0, 9])}, "few", (-4, 9)),
+    "a long constant": ("int64[2,100] x", "int64[2,100] y", "y = Add(x, many)", {"many": np.arange(100)}, "many", (0, 99)),
+    "a whole type": ("uint8[3] x", "uint8[3] y", "y = Identity(x)", {}, "x", (0, 255)),
+    "a shape": ("float[3,7] x", "int64[2] y", "y = Shape(x)", {}, "y", (3, 7)),
+    "an index": ("float[3,7] x", "int64[3,1] y", "y = ArgMax<axis = 1>(x)", {}, "y", (0, 6)),
+    "an index divided": (
+        "float[3,70] x", "int64[3,1] y", "i = ArgMax<axis = 1>(x)  y = Div(i, seven)", {"seven": np.array(7)}, "y", (0, 69),
+    ),
+    "a remainder": ("int64[3] x", "int64[3] y", "y = Mod(x, seven)", {"seven": np.array(7)}, "y", (0, 7)),
+    "arithmetic": (
+        "bool[3] x", "int64[3] y", "i = Cast<to = 7>(x)  t = Mul(i, three)  y = Sub(ten, t)", {"three": np.array(3), "ten": np.array(10)},
+        "y", (7, 10),
+    ),
+    "a mask": ("float[3] x", "int64[3] y", "b = Greater(x, x)  y = Cast<to = 7>(b)", {}, "y", (0, 1)),
+    "a sum": ("bool[2,5] x", "int64[2,1] y", "i = Cast<to = 7>(x)  y = ReduceSum(i, a)", {"a": np.array([1])}, "y", (0, 10)),
+    "what is clipped": ("int64[3] x", "int64[3] y", "y = Clip(x, l, h)", {"l": np.array(-5), "h": np.array(5)}, "y", (-5, 5)),
+    "what may wrap around": ("uint8[3] x", "uint8[3] y", "y = Add(x, x)", {}, "y", (0, 255)),
+    "a square and more": (
+        "float[3] x", "float[3] y", "m = Mul(x, x)  e = Add(m, eps)  y = Sqrt(e)", {"eps": np.float32(4)}, "y", (2, math.inf),
+    ),
+    "of a float nothing": ("float[3] x", "float[3] y", "y = Add(x, x)", {}, "y", ANY),
+    "an operator without a rule": ("int64[3] x", "int64[3] y", "y = BitwiseNot(x)", {}, "y", INT64),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", MADE)
+def test_a_range_follows_from_what_makes_the_values(tmp_path: Path, case: str):
+    inputs, outputs, nodes, constants, name, wanted = MADE[case]
+    arrays = {key: np.asarray(value) for key, value in constants.items()}
+    assert ranges(tmp_path, f"g ({inputs}) => ({outputs}) {{ {nodes} }}", arrays).held[name] == wanted
+
+
+def test_what_is_read_as_an_index_is_one_everywhere(tmp_path: Path):
+    known = ranges(
+        tmp_path,
+        """g (int64[4] ids, int64[4] other) => (float[4,1,8] rows, bool[4] pad, int64[4] sum) {
+            column = Unsqueeze(ids, one)  rows = Gather(table, column)  pad = Equal(ids, zero)  sum = Add(ids, other)
+        }""",
+        {"table": np.zeros((50, 8), np.float32), "one": np.array([1]), "zero": np.array(0)},
+    )
+    assert known.held["ids"] == known.held["column"] == (-50, 49)
+    assert known.held["other"] == INT64
+
+
+def test_a_part_that_is_read_as_an_index_says_nothing_of_the_whole(tmp_path: Path):
+    known = ranges(
+        tmp_path,
+        "g (int64[4] ids) => (float[2,8] rows) { some = Slice(ids, from, to)  rows = Gather(table, some) }",
+        {"table": np.zeros((50, 8), np.float32), "from": np.array([0]), "to": np.array([2])},
+    )
+    assert (known.held["some"], known.held["ids"]) == ((-50, 49), INT64)
+
+
+def test_only_what_leaves_its_type_wraps_around(tmp_path: Path):
+    text = "g (bool[3] x, uint8[3] b) => (uint8[3] y, uint8[3] z) { i = Cast<to = 2>(x)  y = Mul(i, c)  z = Mul(b, c) }"
+    assert ranges(tmp_path, text, {"c": np.array(200, np.uint8)}).wrapping == {"z"}
+
+
+def test_a_constant_that_is_not_finite_has_no_range(tmp_path: Path):
+    known = ranges(tmp_path, "g (float[3] x) => (float[3] y) { y = Add(x, c) }", {"c": np.float32([1, np.inf, 0])})
+    assert known.held["c"] == ANY
+
+
+def test_inputs_that_are_indices_here_are_settings_where_inputs_are_drawn():
+    """The two tables say of the same inputs that they are no data; the one of settings has floats and bounds besides."""
+    unknown = {"AffineGrid", "CumProd", "ReverseSequence", "SequenceAt", "SequenceErase", "SplitToSequence"}
+    assert {slot for slot in INDEX_SLOTS if slot[0] not in unknown} <= MAKERS.keys()

@@ -1,0 +1,150 @@
+"""Tables of what toolchains compute exactly: which calls the rules refuse, with what reason, and which ones like them they take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from collage_core.graph.index_set import IndexSet
+from collage_core.model.onnx_model import OnnxModel
+from collage_core.rules.base import RuleContext, RuleOptions
+from collage_core.rules.candidate import RejectionLog
+from collage_core.toolchains.registry import get
+from tests.helpers.model_runs import run_models
+from tests.helpers.models import loaded
+from tests.helpers.small_models import reference
+
+Constants = Mapping[str, np.ndarray]
+
+
+def found(model: OnnxModel, target: str) -> tuple[set[int], list[str]]:
+    """Return the nodes that `target` takes as candidates of their own, and why it rejects others, at stage ``predicate``."""
+    log = RejectionLog()
+    matches = list(get(target).rule(RuleOptions()).find(RuleContext(model.graph, target, log)))
+    rejected = [item.reason for item in log.sample if item.nodes and item.stage == "predicate"]
+    return {match.inside.first() for match in matches if len(match.inside) == 1}, rejected
+
+
+def graph(folder: Path, inputs: str, outputs: str, nodes: str, constants: Constants | None = None, opset: int = 20) -> OnnxModel:
+    arrays = {name: np.asarray(value) for name, value in (constants or {}).items()}
+    return loaded(folder, f"g ({inputs}) => ({outputs}) {{ {nodes} }}", arrays, fold=False, opset=opset)
+
+
+_32 = "in 32 bits with a sign, and 'x' may hold more"
+_24 = "through float32, exactly to 2^24, and 'x' may hold more"
+_WRAPS = "with saturation, where ONNX wraps around"
+AXIS: Constants = {"axis": np.array([1])}
+SCALES: Constants = {"s": np.float32(1e-4), "z": np.int16(0)}
+
+REFUSED: dict[tuple[str, str, str, str], tuple[Constants, str]] = {
+    ("openvino", "int64[3] x, int64[3] b", "int64[3] y", "y = Add(x, b)"): ({}, f"OpenVINO computes Add of int64 {_32}"),
+    ("openvino", "int64[2,2] x", "int64[2,2] y", "y = Transpose(x)"): ({}, f"OpenVINO computes Transpose of int64 {_32}"),
+    ("openvino", "int64[2,2] x", "float[2,2] y", "t = Transpose(x)  y = Cast<to = 1>(t)"): (
+        {}, f"OpenVINO computes Cast of int64 {_32.replace('x', 't')}",
+    ),
+    ("openvino", "int64[4] x", "bool[4] y", "y = Equal(x, c)"): ({"c": np.array(0)}, f"OpenVINO computes Equal of int64 {_24}"),
+    ("openvino", "float[4] x", "int64[4] y", "y = Cast<to = 7>(x)"): ({}, f"OpenVINO computes Cast of int64 {_32.replace('x', 'y')}"),
+    ("openvino", "uint64[2,2] x", "uint64[2,2] y", "y = Transpose(x)"): ({}, f"OpenVINO computes Transpose of uint64 {_32}"),
+    ("openvino", "uint32[4] x", "uint32[4] y", "y = Max(x, c)"): ({"c": np.uint32(0)}, f"OpenVINO computes Max of uint32 {_32}"),
+    ("openvino", "int32[4] x, int32[4] b", "int32[4] y", "y = Div(x, b)"): ({}, f"OpenVINO computes Div of int32 {_24}"),
+    ("openvino", "int32[4] x, int32[4] b", "int32[4] y", "y = Mod(x, b)"): (
+        {}, f"OpenVINO computes Mod of int32 {_24.replace('24', '20')}",
+    ),
+    ("openvino", "int32[4] x, int32[4] b", "int32[4] y", "y = Pow(x, b)"): ({}, "OpenVINO computes Pow of int32 in float32"),
+    ("openvino", "uint32[4] x, uint32[4] b", "uint32[4] y", 'y = BitShift<direction = "RIGHT">(x, b)'): (
+        {}, "OpenVINO computes BitShift of uint32 with 32 bits or in float32",
+    ),
+    ("openvino", "int32[2,4] x", "int32[2,1] y", "y = ReduceSum(x, axis)"): (AXIS, f"OpenVINO computes ReduceSum of int32 {_24}"),
+    ("openvino", "int32[2,4] x", "int32[2,1] y", "y = ReduceMax(x, axis)"): (AXIS, f"OpenVINO computes ReduceMax of int32 {_24}"),
+    ("openvino", "uint8[4] x, uint8[4] b", "uint8[4] y", "y = Add(x, b)"): ({}, f"OpenVINO computes Add of uint8 {_WRAPS}"),
+    ("openvino", "uint8[4] x, uint8[4] b", "uint8[4] y", "y = Sub(x, b)"): ({}, f"OpenVINO computes Sub of uint8 {_WRAPS}"),
+    ("openvino", "int8[4] x, int8[4] b", "int8[4] y", "y = Mul(x, b)"): ({}, f"OpenVINO computes Mul of int8 {_WRAPS}"),
+    ("openvino", "double[4] x", "double[4] y", "y = Relu(x)"): ({}, "OpenVINO computes Relu of float64 in float32"),
+    ("openvino", "float[4] x", "double[4] y", "y = Cast<to = 11>(x)"): ({}, "OpenVINO computes Cast of float64 in float32"),
+    ("openvino", "float[4] x", "int16[4] y", "y = QuantizeLinear(x, s, z)"): (
+        SCALES, "OpenVINO computes QuantizeLinear of int16 as the identity, without its saturation",
+    ),
+    ("openvino", "int16[4] x", "float[4] y", "y = DequantizeLinear(x, s, z)"): (
+        SCALES, "OpenVINO computes DequantizeLinear of int16 as the identity, without its saturation",
+    ),
+    ("tvm", "int32[4] x, int32[4] b", "int32[4] y", "y = Pow(x, b)"): ({}, "TVM computes Pow of int32 not at all"),
+    ("tvm", "uint8[4] x", "uint8[4] y", "y = Sign(x)"): ({}, "TVM computes Sign of uint8 not at all"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED, ids=lambda case: f"{case[0]} {case[3]}")
+def test_a_call_that_is_not_exact_is_refused_with_operator_type_and_reason(tmp_path: Path, case: tuple[str, str, str, str]):
+    target, *parts = case
+    constants, reason = REFUSED[case]
+    model = graph(tmp_path, *parts, constants, opset=21)
+    taken, rejected = found(model, target)
+    assert reason in rejected
+    assert len(model.graph) - 1 not in taken
+
+
+IDS, TABLE = np.array([3, 0, 2]), np.arange(20, dtype=np.float32).reshape(4, 5)
+EDGES = np.array([0, 1, -1, 255, 256, 2**24 + 1, 2**31, -(2**31), 2**32, 2**40 + 1, -(2**63), 2**63 - 1])
+QUANTISED: Constants = {"s": np.float32(0.1), "z": np.int8(3)}
+
+TAKEN: dict[str, tuple[str, str, str, Constants, tuple[np.ndarray, ...]]] = {
+    "indices": ("int64[3] i", "float[3,5] y", "y = Gather(w, i)", {"w": TABLE}, (IDS,)),
+    "indices that are compared": (
+        "int64[3] i", "float[3,5] y, bool[3] p", "y = Gather(w, i)  p = Equal(i, zero)", {"w": TABLE, "zero": np.array(0)}, (IDS,),
+    ),
+    "a shape that is computed": (
+        "float[4,5] x", "float[2,10] y", "a = Shape(x)  b = Mul(a, c)  d = Div(b, e)  y = Reshape(x, d)",
+        {"c": np.array([1, 6]), "e": np.array([2, 3])}, (TABLE,),
+    ),
+    "the largest, by class and place": (
+        "float[1,20] x", "float[1,4] v, int64[1,4] c, int64[1,4] p",
+        "v, i = TopK(x, k)  c = Mod(i, five)  p = Div(i, five)", {"k": np.array([4]), "five": np.array(5)}, (TABLE.reshape(1, 20),),
+    ),
+    "a mask of large numbers": ("int64[12] m", "bool[12] y", "y = Cast<to = 9>(m)", {}, (EDGES,)),
+    "floats of large numbers": (
+        "int64[12] m", "float[12] y, bool[12] z", "y = Cast<to = 1>(m)  z = Cast<to = 9>(m)", {}, (EDGES,),
+    ),
+    "a mask of int32": ("int32[5] m", "bool[5] y", "n = BitwiseNot(m)  y = Cast<to = 9>(n)", {}, (np.int32([-1, 0, 2**31 - 1, 255, 511]),)),
+    "int32 that wraps around": ("int32[2] a", "int32[2] y", "b = Add(a, a)  y = Mul(b, a)", {}, (np.int32([2**30 + 7, -(2**31)]),)),
+    "bytes that are moved": ("uint8[2,2] a", "uint8[2,2] y", "b = Transpose(a)  y = Max(b, a)", {}, (np.uint8([[255, 0], [9, 128]]),)),
+    "bytes that cannot wrap": (
+        "bool[2] a", "uint8[2] y", "b = Cast<to = 2>(a)  y = Mul(b, c)", {"c": np.uint8(255)}, (np.array([True, False]),),
+    ),
+    "quantised": (
+        "float[4] x", "float[4] y", "q = QuantizeLinear(x, s, z)  y = DequantizeLinear(q, s, z)", QUANTISED,
+        (np.float32([1e6, -1e6, 0.26, 3]),),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", TAKEN)
+def test_openvino_takes_what_is_exact(tmp_path: Path, case: str):
+    inputs, outputs, nodes, constants, _ = TAKEN[case]
+    model = graph(tmp_path, inputs, outputs, nodes, constants)
+    taken, rejected = found(model, "openvino")
+    assert not rejected
+    assert taken == set(range(len(model.graph)))
+
+
+@pytest.mark.skipif(not get("openvino").availability().usable, reason=get("openvino").availability().reason)
+def test_openvino_computes_that_right(tmp_path: Path):
+    models = [graph(tmp_path, *parts) for *parts, _ in TAKEN.values()]
+    parts = [model.cut(IndexSet(range(len(model.graph)))) for model in models]
+    given = [arrays for *_, arrays in TAKEN.values()]
+    runs = run_models(get("openvino"), list(zip(parts, given, strict=True)))
+    for case, part, arrays, got in zip(TAKEN, parts, given, runs, strict=True):
+        assert not isinstance(got, str), (case, got)
+        for made, wanted in zip(got, reference(part, arrays), strict=True):
+            np.testing.assert_allclose(made, wanted, rtol=1e-6, err_msg=case)
+
+
+def test_what_only_another_toolchain_wraps_around_may_be_read(tmp_path: Path):
+    model = graph(tmp_path, "uint8[2] a", "uint8[2] y", "b = Add(a, a)  y = Max(b, a)")
+    assert found(model, "openvino")[0] == {1}
+
+
+def test_a_target_of_lower_precision_has_the_same_table(tmp_path: Path):
+    model = graph(tmp_path, "int64[2] a", "int64[2] y", "y = Add(a, a)")
+    assert found(model, "openvino@bf16")[1] == ["OpenVINO computes Add of int64 in 32 bits with a sign, and 'a' may hold more"]
