@@ -17,7 +17,7 @@ from ...base.extras import install_command
 from ...graph.dataflow_graph import Tensor
 from ...model.base import SubModel
 from ..base import Availability, Kernel, Toolchain
-from .ncnn_operators import CHECKS, refusal
+from .ncnn_operators import CHECKS, refusal_of_values
 
 if TYPE_CHECKING:
     from ...rules.base import PartitionRule, RuleOptions
@@ -28,7 +28,7 @@ DEFAULT_DEPTH = 3
 SUPPORTED_VERSION = "1.0.20261020"
 """The version whose layers `ncnn_operators` was verified with."""
 
-IMPORTER_VERSION = "+collage.4"
+IMPORTER_VERSION = "+collage.5"
 """Version of our importer, which the toolchain's version ends with: kernels depend on it too. Count up when kernels change, so that
 their costs are measured again."""
 
@@ -53,7 +53,7 @@ class NcnnToolchain(Toolchain):
         from ...rules.base_rules import OpCheck
         from ...rules.trees import arbitrary_fusion
 
-        return arbitrary_fusion(OpCheck(refusal, tuple(sorted(CHECKS))), options, DEFAULT_DEPTH)
+        return arbitrary_fusion(OpCheck(refusal_of_values, tuple(sorted(CHECKS))), options, DEFAULT_DEPTH)
 
     def build(self, model: SubModel, threads: int) -> bytes:
         from .ncnn_build import fastest_package

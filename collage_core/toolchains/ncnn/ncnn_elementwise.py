@@ -106,6 +106,18 @@ def _power(call: ImportCall) -> list[Value]:
     return [call.network.add("BinaryOp", [square, value], value.shape, {0: MUL})]
 
 
+def _softplus(call: ImportCall) -> list[Value]:
+    """Add the positive part to the logarithm of 1 and the exponential of -|x|: that of x, which ncnn takes, overflows from 88 on."""
+    net, value = call.network, call.data()
+    made = value
+    for number in (UNARY["Abs"], UNARY["Neg"], UNARY["Exp"]):
+        made = net.add("UnaryOp", [made], value.shape, {0: number})
+    made = net.add("BinaryOp", [made], value.shape, {0: ADD, 1: 1, 2: 1.0})
+    made = net.add("UnaryOp", [made], value.shape, {0: UNARY["Log"]})
+    positive = net.add("ReLU", [value], value.shape)
+    return [net.add("BinaryOp", [made, positive], value.shape, {0: ADD})]
+
+
 EMITTERS: Mapping[str, Emitter] = {
     **{name: _unary(number) for name, number in UNARY.items()},
     **{name: _binary(number) for name, number in {"Add": ADD, "Sub": SUB, "Mul": MUL, "Div": DIV}.items()},
@@ -125,6 +137,6 @@ EMITTERS: Mapping[str, Emitter] = {
     "Selu": lambda call: call.layer("SELU", {0: call.number("alpha"), 1: call.number("gamma")}),
     "Shrink": lambda call: call.layer("Shrink", {0: call.number("bias"), 1: call.number("lambd")}),
     "Sigmoid": lambda call: call.layer("Sigmoid"),
-    "Softplus": lambda call: call.layer("Softplus"),
+    "Softplus": _softplus,
 }
 """Operator → the function that converts a call of it."""

@@ -8,9 +8,9 @@ from math import prod
 import numpy as np
 
 from .ncnn_calls import Emitter, ImportCall
-from .ncnn_elementwise import SUB, UNARY
+from .ncnn_elementwise import ADD, SUB, UNARY
 from .ncnn_mats import fold, groups_of, image
-from .ncnn_network import Parameter, Value, plain
+from .ncnn_network import MatShape, Network, Parameter, Value, plain
 from .ncnn_operators import reduced_axes
 
 
@@ -32,32 +32,47 @@ def _along(call: ImportCall) -> tuple[Value, int]:
 def _log_softmax(call: ImportCall) -> list[Value]:
     """Subtract the largest, and then the logarithm of the sum of exponentials: ncnn's logarithm of a softmax would lose small values."""
     value, axis = _along(call)
-    net = call.network
-    one = tuple(1 if index == axis else size for index, size in enumerate(value.shape))
-    largest = net.add("Reduction", [value], one, _reduction_parameters(4, (axis,)))
+    moved, _, logarithm = _log_sum_exp(call.network, value, (axis,))
+    return [call.network.add("BinaryOp", [moved, logarithm], value.shape, {0: SUB})]
+
+
+def _reduce_log_sum_exp(call: ImportCall) -> list[Value]:
+    """Add the largest at the end: ncnn's own reduction takes exponentials of the elements as they are, which overflow from 88 on."""
+    value, axes, made = _runs(call)
+    _, largest, logarithm = _log_sum_exp(call.network, value, axes)
+    return [call.network.add("BinaryOp", [logarithm, largest], made, {0: ADD})]
+
+
+def _log_sum_exp(net: Network, value: Value, axes: tuple[int, ...]) -> tuple[Value, Value, Value]:
+    """Return the elements less the largest along `axes`, that largest, and the logarithm of the sum of exponentials of the first."""
+    one = tuple(1 if index in axes else size for index, size in enumerate(value.shape))
+    largest = net.add("Reduction", [value], one, _reduction_parameters(4, axes))
     moved = net.add("BinaryOp", [value, largest], value.shape, {0: SUB})
     powers = net.add("UnaryOp", [moved], value.shape, {0: UNARY["Exp"]})
-    total = net.add("Reduction", [powers], one, _reduction_parameters(0, (axis,)))
-    logarithm = net.add("UnaryOp", [total], one, {0: UNARY["Log"]})
-    return [net.add("BinaryOp", [moved, logarithm], value.shape, {0: SUB})]
+    total = net.add("Reduction", [powers], one, _reduction_parameters(0, axes))
+    return moved, largest, net.add("UnaryOp", [total], one, {0: UNARY["Log"]})
 
 
 def _reduction_parameters(number: int, axes: tuple[int, ...]) -> dict[int, Parameter]:
     return {0: number, 1: 0, 2: 1.0, 3: axes, 4: 1, 5: 1}
 
 
-_REDUCTIONS = {"Sum": 0, "SumSquare": 2, "Mean": 3, "Max": 4, "Min": 5, "Prod": 6, "L1": 7, "L2": 8, "LogSum": 9, "LogSumExp": 10}
+_REDUCTIONS = {"Sum": 0, "SumSquare": 2, "Mean": 3, "Max": 4, "Min": 5, "Prod": 6, "L1": 7, "L2": 8, "LogSum": 9}
 
 
 def _reduction(number: int) -> Emitter:
     def emit(call: ImportCall) -> list[Value]:
-        runs = groups_of(call.shape(), reduced_axes(call) or ())
-        whole = tuple(size for size, _ in runs)
-        made = tuple(1 if inside else size for size, inside in runs)
-        axes = tuple(index for index, (_, inside) in enumerate(runs) if inside)
-        return [call.network.add("Reduction", [call.data(whole)], made, _reduction_parameters(number, axes))]
+        value, axes, made = _runs(call)
+        return [call.network.add("Reduction", [value], made, _reduction_parameters(number, axes))]
 
     return emit
+
+
+def _runs(call: ImportCall) -> tuple[Value, tuple[int, ...], MatShape]:
+    """Return the input of a reduction with neighbouring axes as one, which of these it goes over, and the shape of what it makes."""
+    runs = groups_of(call.shape(), reduced_axes(call) or ())
+    axes = tuple(index for index, (_, inside) in enumerate(runs) if inside)
+    return call.data(tuple(size for size, _ in runs)), axes, tuple(1 if inside else size for size, inside in runs)
 
 
 def _batch_norm(call: ImportCall) -> list[Value]:
@@ -120,6 +135,7 @@ EMITTERS: Mapping[str, Emitter] = {
     "LayerNormalization": _layer_norm("LayerNorm"),
     "LogSoftmax": _log_softmax,
     "RMSNormalization": _layer_norm("RMSNorm"),
+    "ReduceLogSumExp": _reduce_log_sum_exp,
     "Softmax": _softmax,
 }
 """Operator → the function that converts a call of it."""

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from ...graph.dataflow_graph import DataflowGraph, Node, TensorType
+from ...graph.dataflow_graph import HOST, DataflowGraph, Node, TensorType
+from ...graph.value_ranges import ranges_of
 from ...rules.operators import attribute_of, type_of
 from .ncnn_mats import Shape, broadcast, broadcast_shape, groups_of, image, merged_permutation, product_shapes
 
@@ -86,6 +87,40 @@ def refusal(graph: DataflowGraph, node: Node) -> str:
         return f"ncnn has no layer for {node.op}"
     call = Call(graph, node)
     return _general_refusal(call) or check(call)
+
+
+def refusal_of_values(graph: DataflowGraph, node: Node) -> str:
+    """Return why ncnn does not compute `node` right, by what the whole model shows of the values that arrive; a part shows less of them."""
+    return refusal(graph, node) or _near_zero(graph, node)
+
+
+LEAST_NORMAL = 1.2e-38
+"""The least float32 of full precision."""
+
+_NEAR_ZERO: Mapping[str, tuple[int, str]] = {
+    "Div": (1, "divides by"),
+    "Log": (0, "takes the logarithm of"),
+    "Pow": (0, "takes the reciprocal of"),
+    "Reciprocal": (0, "takes the reciprocal of"),
+}
+"""Operator → the input whose zeros ncnn answers with NaN in place of an infinity, and what the operator does with it."""
+
+
+def _near_zero(graph: DataflowGraph, node: Node) -> str:
+    """Return that ncnn makes NaN of a zero, where one may arrive: its divisions and logarithms are approximations."""
+    if node.op not in _NEAR_ZERO or (node.op == "Pow" and Call(graph, node).scalar(1, 1.0) != -1.0):
+        return ""
+    slot, what = _NEAR_ZERO[node.op]
+    low, high = graph.derive(ranges_of).held[node.inputs[slot]]
+    if low >= LEAST_NORMAL or high <= -LEAST_NORMAL or _is_norm_of_dividend(graph, node):
+        return ""
+    return f"ncnn has NaN for the infinity of a zero, and {node.op} of float32 {what} {node.inputs[slot]!r}, which may hold one"
+
+
+def _is_norm_of_dividend(graph: DataflowGraph, node: Node) -> bool:
+    """Return whether a tensor is divided by its own norm: that is 0 only where the tensor is, and 0/0 is NaN everywhere."""
+    maker = graph.producer.get(node.inputs[-1], HOST)
+    return maker != HOST and graph.nodes[maker].op in ("ReduceL1", "ReduceL2") and graph.nodes[maker].inputs[0] == node.inputs[0]
 
 
 def _general_refusal(call: Call) -> str:

@@ -263,6 +263,20 @@ def test_every_call_is_right(group: str):
         assert all(np.array_equal(array, kept) for array, kept in zip(inputs, before, strict=True)), f"{op} {described} changed an input"
 
 
+LARGE = np.array([[100, 88, 50], [-150, -120, -200], [1e4, -1e4, 9e3]], np.float32)
+"""Numbers whose exponentials overflow, or are all 0."""
+
+
+@needs_ncnn
+@pytest.mark.parametrize(("op", "further"), [("ReduceLogSumExp", (ints(1),)), ("LogSoftmax", ()), ("Softplus", ()), ("Mish", ())])
+def test_exponentials_of_large_numbers_do_not_overflow(op: str, further: tuple[np.ndarray, ...]):
+    model = model_of(op, call(LARGE.shape, *further, opset=18))
+    kernel, outputs = make(get("ncnn"), model), buffers(model)
+    kernel.bind([LARGE], outputs)
+    kernel.run()
+    assert_close(outputs, reference(model, [LARGE]))
+
+
 def test_every_operator_that_is_taken_is_tried():
     tried = {op for made in GROUPS for op, _ in made()}
     assert sorted(CHECKS.keys() - tried) == []

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from onnx import ModelProto
 
-from collage_core.toolchains.ncnn.ncnn_operators import refusal
+from collage_core.graph.index_set import IndexSet
+from collage_core.toolchains.ncnn.ncnn_operators import refusal, refusal_of_values
 from collage_core.toolchains.sub_model_graph import graph_of
+from tests.helpers.models import loaded
 from tests.helpers.operator_calls import Call, call, ints, model_of, scalar
 from tests.helpers.small_models import normal
 
@@ -89,3 +93,52 @@ def test_what_ncnn_does_not_take_has_a_reason(op: str, described: Call, reason: 
     model = model_of(op, described)
     graph = graph_of(ModelProto.FromString(model.onnx), model.outputs)
     assert refusal(graph, graph.nodes[0]) == reason
+
+
+ZEROS = {
+    "y = Div(a, b)": "Div of float32 divides by 'b'",
+    "m = Mul(b, b)  y = Div(a, m)": "Div of float32 divides by 'm'",
+    "y = Div(one, b)": "Div of float32 divides by 'b'",
+    "y = Div(a, zero)": "Div of float32 divides by 'zero'",
+    "n = ReduceL2(b, axis)  y = Div(a, n)": "Div of float32 divides by 'n'",
+    "y = Reciprocal(b)": "Reciprocal of float32 takes the reciprocal of 'b'",
+    "y = Pow(b, minus)": "Pow of float32 takes the reciprocal of 'b'",
+    "y = Log(b)": "Log of float32 takes the logarithm of 'b'",
+    "s = Softmax(b)  y = Log(s)": "Log of float32 takes the logarithm of 's'",
+}
+"""Calls that make NaN of a zero in ncnn."""
+
+NO_ZEROS = [
+    "y = Div(a, c)",
+    "y = Div(a, many)",
+    "m = Mul(b, b)  e = Add(m, c)  r = Sqrt(e)  y = Div(a, r)",
+    "e = Clip(b, small)  y = Log(e)",
+    "e = Max(b, small)  y = Reciprocal(e)",
+    "n = ReduceL2(a, axis)  y = Div(a, n)",
+    "y = Pow(b, two)",
+]
+NUMBERS = {
+    "c": scalar(1e-5), "one": scalar(1), "two": scalar(2), "zero": scalar(0), "minus": scalar(-1), "small": scalar(1e-12),
+    "many": floats(0.2, 0.5, 3, 4), "axis": ints(1),
+}  # fmt: skip
+
+
+def last_refusal(folder: Path, nodes: str) -> str:
+    model = loaded(folder, f"g (float[2,4] a, float[2,4] b) => (float[2,4] y) {{ {nodes} }}", NUMBERS, fold=False, opset=18)
+    return refusal_of_values(model.graph, model.graph.nodes[-1])
+
+
+@pytest.mark.parametrize("nodes", ZEROS)
+def test_a_call_that_makes_nan_of_a_zero_is_refused_where_one_may_arrive(tmp_path: Path, nodes: str):
+    assert last_refusal(tmp_path, nodes) == f"ncnn has NaN for the infinity of a zero, and {ZEROS[nodes]}, which may hold one"
+
+
+@pytest.mark.parametrize("nodes", NO_ZEROS)
+def test_it_is_taken_where_the_graph_shows_that_there_is_no_zero(tmp_path: Path, nodes: str):
+    assert not last_refusal(tmp_path, nodes)
+
+
+def test_a_part_is_imported_that_does_not_show_what_the_whole_model_shows(tmp_path: Path):
+    model = loaded(tmp_path, f"g (float[2,4] a, float[2,4] b) => (float[2,4] y) {{ {NO_ZEROS[2]} }}", NUMBERS, fold=False, opset=18)
+    part = model.cut(IndexSet([3]))
+    assert not refusal(graph_of(ModelProto.FromString(part.onnx), part.outputs), model.graph.nodes[3])
