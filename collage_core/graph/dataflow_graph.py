@@ -188,6 +188,7 @@ class Node:
         absorbed: Names of the nodes of the user's model that folding fused into this one.
         is_host: It only rearranges references and is left to the host.
         inner: Name and operator of each node in its inner graphs, those of inner graphs of these included.
+        index_slots: Positions of inputs that its inner graphs read as indices or as a shape. JSON does not hold it.
     """
 
     index: int
@@ -200,6 +201,7 @@ class Node:
     absorbed: tuple[str, ...] = ()
     is_host: bool = False
     inner: tuple[tuple[str, str], ...] = ()
+    index_slots: tuple[int, ...] = field(default=(), compare=False)
 
     def to_json(self) -> dict[str, Any]:
         return {

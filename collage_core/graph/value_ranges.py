@@ -108,6 +108,12 @@ def _slots(table: str) -> frozenset[tuple[str, int]]:
 INDEX_SLOTS = _slots(_INDEX_SLOTS)
 """Operators and positions of inputs that hold indices, axes, counts or shapes."""
 
+
+def is_index(node: Node, slot: int) -> bool:
+    """Return whether a node reads an input as indices, axes, counts or a shape, itself or in its inner graphs."""
+    return (node.op, slot) in INDEX_SLOTS or slot in node.index_slots
+
+
 _PASS_ALL_ON = frozenset({"Concat", "Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"})
 """Operators whose output holds every element of their data."""
 
@@ -120,7 +126,7 @@ def _ranges_by_use(graph: DataflowGraph) -> dict[str, Range]:
             kind = graph.types.get(name)
             if kind is None or "int" not in kind.dtype:
                 continue
-            if (node.op, slot) in INDEX_SLOTS:
+            if is_index(node, slot):
                 found[name] = _both(found.get(name, ANY), _index_range(graph, node, slot))
             elif node.op in _PASS_ALL_ON and (slot == 0 or node.op == "Concat") and node.outputs[0].name in found:
                 found[name] = _both(found.get(name, ANY), found[node.outputs[0].name])

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from onnx import ModelProto, NodeProto
 
-from .scopes import inner_graphs
+from ..graph.value_ranges import INDEX_SLOTS
+from .scopes import all_nodes, inner_graphs
 
 ONNX_DOMAINS = ("", "ai.onnx")
 """Both stand for ONNX's own operators."""
@@ -67,6 +68,12 @@ def inner_names(node: NodeProto) -> Iterator[tuple[str, str]]:
             if inner.op_type != "Constant":
                 yield name, op_name(inner)
             yield from inner_names(inner)
+
+
+def inner_indices(node: NodeProto) -> set[str]:
+    """Return the tensors that nodes in the inner graphs of `node` read as indices or as a shape."""
+    inner = [each for graph in inner_graphs(node) for each in all_nodes(graph)]
+    return {name for each in inner for slot, name in enumerate(each.input) if (op_name(each), slot) in INDEX_SLOTS}
 
 
 class FreeNames:

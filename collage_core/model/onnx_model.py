@@ -34,7 +34,7 @@ from .forms.provenance import Provenance, find_provenance
 from .forms.taken_branches import take_branches
 from .forms.values import Number, Value, check_not_fixed, fix_values, implied_shapes
 from .forms.widening import types_of, unrounded, widened
-from .naming import inner_names, op_name
+from .naming import inner_indices, inner_names, op_name
 from .reference.accuracy import default_accuracy
 from .reference.inputs import INTEGERS, Recipe, check_inputs, draw, find_recipe
 from .reference.movements import ROUNDED_RUNS, rounded_otherwise, row_sets_of
@@ -398,7 +398,7 @@ class OnnxModel:
         nodes = []
         for index, node in enumerate(proto.node):
             outputs = tuple(Tensor(name, types[name]) for name in node.output if name)
-            inputs = tuple(read_by(node))
+            inputs, indices = tuple(read_by(node)), inner_indices(node)
             input_types = [types.get(name) or (constants[name].type if name in constants else None) for name in inputs]
             op = op_name(node)
             nodes.append(
@@ -413,6 +413,7 @@ class OnnxModel:
                     absorbed=provenance.absorbed.get(node.name, ()),
                     is_host=op == "Identity",
                     inner=tuple(inner_names(node)),
+                    index_slots=tuple(slot for slot, name in enumerate(inputs) if name in indices),
                 )
             )
         return DataflowGraph(tuple(nodes), self._inputs, tuple(dict.fromkeys(value.name for value in proto.output)), constants)

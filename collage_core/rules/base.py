@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
-from ..graph.dataflow_graph import DataflowGraph
+from ..graph.dataflow_graph import DataflowGraph, Node
 from ..graph.index_set import IndexSet
 from ..graph.sub_graph import SubGraph, SubGraphConfig, Violation
 from .candidate import Rejection, RejectionLog
@@ -116,6 +116,10 @@ class PartitionRule(ABC):
                 yield found
             else:
                 reject(found, violation)
+
+    def admits_host(self, graph: DataflowGraph, node: Node) -> bool:
+        """Return whether a node that only the host runs may be inside a larger match: not where the toolchain would change its values."""
+        return all(rule.admits_host(graph, node) for rule in self.below)
 
     @property
     def below(self) -> tuple[PartitionRule, ...]:

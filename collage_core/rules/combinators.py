@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..graph.constant_fed import constant_fed_nodes, with_constant_fed
-from ..graph.dataflow_graph import DataflowGraph
+from ..graph.dataflow_graph import DataflowGraph, Node
 from ..graph.index_set import IndexSet
 from ..graph.sub_graph import SubGraphConfig, Violation
 from .base import PartitionRule, RuleContext, RuleMatch
@@ -83,6 +83,9 @@ class MatchCheck(PartitionRule):
                 context.log.add(Rejection(context.target, tuple(found.inside), self.name, "predicate", reason), reason)
             else:
                 yield RuleMatch(found.inside, f"{self.name}.{found.path}", found.composites, found.deferred)
+
+    def admits_host(self, graph: DataflowGraph, node: Node) -> bool:
+        return not self.check(graph, IndexSet.window(node.index, 1)) and self.of.admits_host(graph, node)
 
 
 @dataclass(frozen=True)

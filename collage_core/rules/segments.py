@@ -34,7 +34,7 @@ LONG_RUNS = 100
 class Segments(PartitionRule):
     """The whole model where the sub-rule takes every node, else the maximal regions; leftovers; then runs between two frontiers.
 
-    Host nodes are included. A set with fewer than two nodes that are not the host's is left out, since the sub-rule finds it.
+    Host nodes are included where the sub-rule admits them. A set with fewer than two other nodes is left out, since the sub-rule finds it.
     Runs are deferred, but for those between major frontiers; the others come shortest first and are made one by one.
 
     Attributes:
@@ -66,7 +66,7 @@ class Segments(PartitionRule):
                 yield RuleMatch(run, self.name, deferred=is_deferred)
 
     def taken(self, context: RuleContext) -> list[bool]:
-        """Return for each node whether it is taken; the host's are. Log the sub-rule's rejections unless they are logged already."""
+        """Return for each node whether it is taken; the host's are, if admitted. Log the sub-rule's rejections once."""
         found = context.graph.derive(_TakenOf).by(self.of, context.tables)
         if found.rejected and not any((context.target, *sort) in context.log.counts for sort in found.rejected):
             deque(self.of.find(context), maxlen=0)
@@ -132,7 +132,7 @@ class _TakenOf:
 
     def _find(self, rule: PartitionRule, tables: Tables) -> _Taken:
         quiet = RuleContext(self._graph, "", RejectionLog(), tables=tables)
-        mask = [node.is_host for node in self._graph.nodes]
+        mask = [node.is_host and rule.admits_host(self._graph, node) for node in self._graph.nodes]
         for found in rule.find(quiet):
             if len(found.inside) == 1:
                 mask[found.inside.base] = True

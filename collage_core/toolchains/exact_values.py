@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ..graph.dataflow_graph import HOST, DataflowGraph, Node, TensorType
-from ..graph.value_ranges import INDEX_SLOTS, ranges_of
+from ..graph.value_ranges import is_index, ranges_of
 from ..rules.operators import type_of
 
 Limit = int | str
@@ -64,7 +64,7 @@ class Contract:
 
 def _values(graph: DataflowGraph, node: Node) -> list[tuple[str, TensorType]]:
     """Return the tensors that a call computes with or makes; indices and shapes that it reads are none of these."""
-    read = [(name, type_of(graph, name)) for slot, name in enumerate(node.inputs) if name and (node.op, slot) not in INDEX_SLOTS]
+    read = [(name, type_of(graph, name)) for slot, name in enumerate(node.inputs) if name and not is_index(node, slot)]
     return [(name, kind) for name, kind in read if kind is not None] + [(tensor.name, tensor.type) for tensor in node.outputs]
 
 

@@ -19,7 +19,7 @@ _CALLS = rows(
     (
         """
         BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Compress Concat ConstantOfShape DepthToSpace Expand EyeLike Flatten Gather GatherElements
-        GatherND Identity If Loop OneHot Pad Reshape Scan ScatterElements ScatterND Slice SpaceToDepth Split Squeeze Tile Transpose Trilu
+        GatherND Identity OneHot Pad Reshape ScatterElements ScatterND Slice SpaceToDepth Split Squeeze Tile Transpose Trilu
         Unique Unsqueeze Where
         """,
         _SMALL | _32_BITS,
@@ -29,6 +29,7 @@ _CALLS = rows(
     ("Abs", types("int8", SATURATES) | types("uint8 int16 uint16", EXACT) | _SIGNED_32_BITS),
     ("Div Equal Greater GreaterOrEqual Less LessOrEqual", _SMALL | _FLOAT32),
     ("MaxPool ReduceMax ReduceMin Relu Resize ReverseSequence", _SMALL | _FLOAT32),
+    ("If Loop Scan", types("int32 uint32", 24) | _WIDE),
     ("Mod", _SMALL | types("int32 uint32 int64 uint64", 20)),
     ("Pow", types("int8 uint8 int16 uint16 int32 uint32 int64 uint64", "in float32")),
     ("BitShift", types("int8 uint8 int16 uint16", SATURATES) | types("int32 uint32 int64 uint64", "with 32 bits or in float32")),

@@ -30,11 +30,12 @@ from collage_core.pipeline.record.record import read_record
 from collage_core.pipeline.run import Run
 from collage_core.pipeline.whole.finalists import SEARCHED
 from collage_core.rewrite.plan import read_plan
+from collage_core.rewrite.runtime.artifact import Artifact
 from collage_core.rules.spec import HOST_TARGET
 from collage_core.toolchains.registry import get
 from tests.helpers.command import COLLAGE, brief_collage, collage, document, environment
 from tests.helpers.detectors import detector, pictures
-from tests.helpers.models import rated_model, write
+from tests.helpers.models import model_of, rated_model, write
 
 AS_A_USER = (collage, "tvm,onnxruntime,openvino")
 
@@ -89,6 +90,34 @@ def test_it_computes_what_the_model_computes(made: tuple[Path, Path, dict[str, A
     assert sum(predicted.values()) == pytest.approx(sum(costs.values())), "each is timed inside the whole, beside its cost"
     with np.load(tmp_path / "outputs.npz") as got:
         assert largest_error(dict(got), model.reference(inputs)) < 1e-5
+
+
+UNUSUAL = """g (int64[3] stamps, uint8[4] pixels, double[3] exact, float[3] scores) =>
+    (int64[3] later, float[3] seconds, uint8[4] brighter, double[3] scaled, float[1] total, float[3] soft) {
+        later = Add(stamps, stamps)  wide = Cast<to = 11>(stamps)  past = Sub(wide, start)  seconds = Cast<to = 1>(past)
+        brighter = Add(pixels, pixels)  scaled = Mul(exact, exact)
+        total = ReduceLogSumExp(scores, axis)  soft = Softplus(scores)
+    }"""
+"""Calls that toolchains compute right on small numbers alone."""
+
+
+@pytest.mark.long
+def test_an_artifact_that_was_checked_on_small_numbers_is_right_on_others(tmp_path: Path) -> None:
+    model = write(tmp_path, model_of(UNUSUAL, {"start": np.array(1732700000.0), "axis": np.array([0])}, opset=18))
+    targets = ("--targets", "openvino,ncnn,onnxruntime,tvm")
+    document(brief_collage(tmp_path / "home", "partition", model, *targets, "--out", tmp_path / "artifact", "--json"))
+    inputs = {
+        "stamps": np.array([2**40, 1732700005, 7]),
+        "pixels": np.uint8([200, 9, 255, 128]),
+        "exact": np.array([1e9 + 1 / 3, -1e-200, 1e150]),
+        "scores": np.float32([100, 88, -300]),
+    }
+    got, wanted = Artifact.open(tmp_path / "artifact").run(inputs), load_model(model).reference(inputs)
+    for name in ("later", "brighter"):
+        np.testing.assert_array_equal(got[name], wanted[name])
+    np.testing.assert_allclose(got["scaled"], wanted["scaled"], rtol=1e-12)
+    for name in ("seconds", "total", "soft"):
+        np.testing.assert_allclose(got[name], wanted[name], rtol=1e-5, atol=1e-6)
 
 
 def test_the_additive_error_is_what_the_whole_takes_beyond_the_sum_of_its_parts(made: tuple[Path, Path, dict[str, Any]]) -> None:

@@ -148,3 +148,24 @@ def test_what_only_another_toolchain_wraps_around_may_be_read(tmp_path: Path):
 def test_a_target_of_lower_precision_has_the_same_table(tmp_path: Path):
     model = graph(tmp_path, "int64[2] a", "int64[2] y", "y = Add(a, a)")
     assert found(model, "openvino@bf16")[1] == ["OpenVINO computes Add of int64 in 32 bits with a sign, and 'a' may hold more"]
+
+
+def test_a_node_of_the_host_is_in_no_larger_candidate_that_would_change_its_values(tmp_path: Path):
+    text = "a = Relu(x)  y = Neg(a)  g = Identity(h)"
+    kept = graph(tmp_path, "float[3] x, float[2] h", "float[3] y, float[2] g", text)
+    lost = graph(tmp_path, "float[3] x, int64[2] h", "float[3] y, int64[2] g", text)
+    for model, is_inside in ((kept, True), (lost, False)):
+        matches = get("openvino").rule(RuleOptions()).find(RuleContext(model.graph, "openvino", RejectionLog()))
+        assert any(2 in match.inside for match in matches) == is_inside
+
+
+BRANCHES = """y = If(c) <then_branch = t () => (float[2,5] a) {{ a = Gather(w, {0}) }},
+                       else_branch = e () => (float[2,5] b) {{ f = Cast<to = 1>({1})  u = Unsqueeze(f, one)  b = Add(w2, u) }}>"""
+
+
+def test_bodies_may_read_indices_and_no_other_wide_integers(tmp_path: Path):
+    constants = {"w": TABLE, "w2": TABLE[:2], "one": np.array([1]), "known": np.array([0, 3])}
+    for other, taken in (("known", {0}), ("ids", {0}), ("more", set())):
+        nodes = BRANCHES.format("ids", other)
+        model = graph(tmp_path, "bool c, int64[2] ids, int64[2] more", "float[2,5] y", nodes, constants)
+        assert found(model, "openvino")[0] == taken, other
