@@ -92,7 +92,14 @@ _INDEX_SLOTS = """
     DFT NonMaxSuppression RoiAlign: 2
     GRU LSTM RNN: 4
     Pad Resize: 3
-    AffineGrid ReverseSequence SequenceAt SequenceErase: 1
+    AffineGrid Col2Im MaxUnpool NegativeLogLikelihoodLoss ReverseSequence SequenceAt SequenceErase SoftmaxCrossEntropyLoss STFT: 1
+    Col2Im MaxUnpool SequenceInsert TensorScatter: 2
+    RotaryEmbedding STFT: 3
+    Attention: 6
+    com.microsoft.EmbedLayerNormalization: 0
+    com.microsoft.EmbedLayerNormalization com.microsoft.RotaryEmbedding: 1
+    com.microsoft.GroupQueryAttention: 5
+    com.microsoft.GroupQueryAttention: 6
     Slice: 1
     Slice: 2
     Slice: 3

@@ -6,10 +6,10 @@ import math
 from pathlib import Path
 
 import numpy as np
+import onnx.defs
 import pytest
 
 from collage_core.graph.value_ranges import ANY, INDEX_SLOTS, ValueRanges, ranges_of, type_range
-from collage_core.model.reference.settings import MAKERS
 from tests.helpers.models import loaded
 
 INT64 = type_range("int64")
@@ -83,7 +83,7 @@ def test_a_constant_that_is_not_finite_has_no_range(tmp_path: Path):
     assert known.held["c"] == ANY
 
 
-def test_inputs_that_are_indices_here_are_settings_where_inputs_are_drawn():
-    """The two tables say of the same inputs that they are no data; the one of settings has floats and bounds besides."""
-    unknown = {"AffineGrid", "CumProd", "ReverseSequence", "SequenceAt", "SequenceErase", "SplitToSequence"}
-    assert {slot for slot in INDEX_SLOTS if slot[0] not in unknown} <= MAKERS.keys()
+@pytest.mark.parametrize(("op", "slot"), sorted(slot for slot in INDEX_SLOTS if "." not in slot[0]))
+def test_indices_and_shapes_are_integers_in_onnx(op: str, slot: int):
+    allowed = onnx.defs.get_schema(op).inputs[slot].types
+    assert op == "OneHot" or all(kind.startswith(("tensor(int", "tensor(uint")) for kind in allowed), "the depth may be a float"
