@@ -90,7 +90,7 @@ test("figures at a point have no exponent, however small they are beside the oth
   const rows = [row("a", "tvm", [0, 0], { cost: cost({ seconds: 2e-3, spread_s: 1e-3, samples: 9 }) })];
   const runs = [runSummary("r1", { measured_s: 2e-3 })];
   for (const figure of [spreads(rows, String, paint), totals(runs, String, paint), predicted(runSnapshot({ verify: measured(2e-3) }), runs, (one) => one.id, paint)]) {
-    const formats = drawn(figure).traces.flatMap(({ hovertemplate }) => (hovertemplate as string).match(/%\{[xy]:[^}]*\}/g) ?? []);
+    const formats = drawn(figure).traces.flatMap(({ hovertemplate }) => ((hovertemplate as string | undefined) ?? "").match(/%\{[xy]:[^}]*\}/g) ?? []);
     expect(formats.filter((one) => !one.endsWith(":.4~r}"))).toEqual([]);
   }
 });
