@@ -27,7 +27,8 @@ from collage_core.pipeline.record.record import CostedCandidate, RunRecord, sear
 from collage_core.pipeline.run import partition
 from collage_core.rules.candidate import CandidatePartition
 from collage_core.what_if.terms import Terms
-from collage_core.what_if.undecided import Timed, _as_inside, decide, decided, needs, undecided
+from collage_core.what_if.undecided import Timed, _as_inside, _with_costs, decide, decided, needs, undecided
+from collage_core.what_if.what_if import replanned
 from tests.helpers.command import document_of, in_this_process
 from tests.helpers.searched_runs import searched_run
 
@@ -62,6 +63,16 @@ def test_the_rival_that_could_be_better_is_told_with_what_decides(record: RunRec
     assert rival["needs"]["computations"] == 2
     assert rival["needs"]["is_assumed"], "no database was asked"
     assert undecided(record)["seconds"] == rival["needs"]["seconds"]
+
+
+def test_new_costs_ask_for_a_search_under_the_terms_of_the_run(record: RunRecord) -> None:
+    """Its plan holds these terms, and was decided on the costs before."""
+    dear = record.plan.partitions[0]
+    renewed = _with_costs(record, {dear.id: Cost(1e3, "measured", samples=5)})
+    assert replanned(record, Terms()).kept is record
+    found = replanned(renewed, Terms())
+    assert found.kept is None
+    assert dear.id not in [part.id for part in found.plan.partitions]
 
 
 def test_without_intervals_nothing_is_called_undecided(record: RunRecord) -> None:
