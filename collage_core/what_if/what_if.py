@@ -25,7 +25,7 @@ from ..search.searcher import SearchResult
 from .kept_plan import chosen_of, is_accurate, keeps_plan
 from .replan_bodies import refused_in_bodies, with_bodies_replanned
 from .terms import Terms
-from .typed_costs import with_typed
+from .typed_costs import TYPED, with_typed
 
 LONGEST_S = 5.0
 """Seconds that the effects of terms may take; those that are not known by then are left out."""
@@ -113,13 +113,15 @@ def replanned(record: RunRecord, terms: Terms, emit: Emit = ignore, times: int =
     """Return the best plan under `terms`: that of the run where they ask for nothing that it does not have (`keeps_plan`).
 
     Args:
-        own: A search on the costs of `record`, whose plan is meant in place of that of `record`.
+        own: A search on the costs of `record`, whose plan is meant in place of that of `record`, unless it had costs typed in.
         times: How often the model ran while the runs of its bodies were counted: once, or as often as the body that it is.
 
     Raises:
         CollageError: a constraint is malformed.
         InfeasibleError: no plan holds them.
     """
+    if own is not None and any(item.cost.source == TYPED for item in own.candidates):
+        own = None  # its plan rests on other costs than those of the record
     kept = (own and _kept(own, terms, record)) or _kept(record, terms, record)
     if kept is not None:
         emit(plan_event(kept.planned.problem, kept.planned.final, 0))

@@ -151,6 +151,14 @@ def test_a_search_on_the_costs_of_a_run_keeps_its_own_plan(crnn: RunRecord) -> N
     assert search_again(crnn, Terms(), own=own).document["verify"] == crnn.document["verify"], "that plan was measured"
 
 
+def test_a_typed_cost_that_is_taken_back_is_gone(crnn: RunRecord) -> None:
+    cheap = max((item for item in crnn.problem.candidates if item.target == "openvino"), key=lambda item: len(item.inside)).id
+    own = search_again(crnn, Terms(costs={cheap: 1e-9}))
+    assert cheap in [part.id for part in own.plan.partitions]
+    found = what_if(crnn, Terms(), own)
+    assert (found["keeps_plan"], ids(found["plan"])) == (False, [part.id for part in crnn.plan.partitions])
+
+
 def test_rivals_that_the_new_terms_forbid_are_none(crnn: RunRecord) -> None:
     part = crnn.plan.partitions[0]
     others = [item for item in crnn.problem.candidates if item.target != part.target and item.inside.first() == part.nodes[0]][:1]
