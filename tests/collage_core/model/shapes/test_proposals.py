@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from collage_core.base.open_inputs import OpenInput, OpenShapes
 from collage_core.model.onnx_model import load_model
+from collage_core.model.reference.accuracy import largest_error
 from tests.helpers.models import model_of, write
 from tests.helpers.speech_models import speech_model
 
@@ -54,3 +56,31 @@ def test_a_value_that_the_model_knows_is_proposed_with_a_length_that_fits_it(tmp
         load_model(path, values={"rate": 8000})
     assert caught.value.inputs == (OpenInput("x", "float32", ("batch", "length"), (1, 4), True),)
     assert caught.value.hint == "say its shape, such as --shape x=1,4"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("form", "inputs", "lstms"),
+    [
+        ("silero_vad", {"input": (1, 256), "state": (2, 1, 128), "sr": ()}, 1),
+        ("silero_vad_16k_op15", {"input": (1, 256), "state": (2, 1, 128), "sr": ()}, 1),
+        ("silero_vad_16k_sequence", {"input": (128, 576)}, 1),
+        ("silero_vad_half", {"input": (1, 256), "state": (2, 1, 128)}, 1),
+        ("silero_vad_op18_ifless", {"input": (1, 256), "state": (2, 1, 128), "sr": ()}, 0),
+    ],
+)
+def test_a_real_voice_detector_opens_with_what_is_proposed(form: str, inputs: dict[str, tuple[int, ...]], lstms: int) -> None:
+    spec = find_spec("silero_vad")
+    assert spec is not None
+    assert spec.origin is not None
+    path = Path(spec.origin).parent / "data" / f"{form}.onnx"
+    with pytest.raises(OpenShapes) as caught:
+        load_model(path)
+    proposed = {one.name: one for one in caught.value.inputs}
+    assert {name: proposed[name].sizes for name in inputs} == inputs
+    values = {one.name: one.value for one in proposed.values() if one.value}
+    model = load_model(path, {name: one.sizes for name, one in proposed.items() if one.sizes}, values=values)
+    assert "If" not in {node.op for node in model.graph.nodes}
+    assert sum(node.op == "LSTM" for node in model.graph.nodes) >= lstms
+    given = model.seeded_inputs()
+    assert largest_error(model.activations(given, model.graph.outputs), model.reference(given)) < 1e-4
