@@ -1,4 +1,4 @@
-"""What is proposed where sizes of a model must be said: sizes with which it runs, and values that it knows."""
+"""Proposals where sizes of a model must be said: sizes with which it runs, and values that it knows."""
 
 from __future__ import annotations
 
