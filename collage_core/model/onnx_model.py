@@ -46,7 +46,7 @@ from .reference.settings import compared_values, settings_of
 from .scopes import all_nodes, has_inner_graph, holds_graphs, read_by
 from .shapes.largest_sizes import largest_sizes
 from .shapes.open_axes import names_after_data
-from .shapes.proposals import with_proposals
+from .shapes.proposals import fitting_shapes, with_proposals
 from .shapes.shapes import assumed_sizes, assumed_texts, dynamic_inputs, fix_shapes, shapes_of, sizes_hint, value_options
 from .types.attributes import attributes_of, constant_of
 from .types.dtypes import array_type, dtype_name
@@ -100,7 +100,10 @@ def load_model(
     except CollageError as error:
         if error.code != "broken_model" or not dynamic:
             raise
-        hint = sizes_hint({name: sizes[name] for name in dynamic}, compared_values(user))
+        compared = compared_values(user)
+        del user.graph.input[:]
+        user.graph.input.extend(value for value in before if value.name not in fixed)
+        hint = sizes_hint(fitting_shapes(user, {name: sizes[name] for name in dynamic if name not in fixed}), compared)
         raise CollageError(error.message, hint, error.code) from error
 
 

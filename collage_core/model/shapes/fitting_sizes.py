@@ -30,7 +30,7 @@ LENGTHS = (256, 512, 1024, 2048, 4096, 8192, 16000, 64, 32, 16, 8, 4)
 MOST_TRIED = 64
 """Most combinations that are tried for one length."""
 MOST_BYTES = 1 << 28
-"""Models that are larger are not run for this."""
+"""Models that are larger are not run for this, nor are any on inputs that are."""
 
 Dimension = tuple[str, int]
 """An input and one of its axes."""
@@ -118,6 +118,8 @@ class _Runs:
             for name, axis in one.ends:
                 shapes[name][axis] = size
         inputs = [Tensor(name, TensorType(tuple(shape), self._dtypes[name])) for name, shape in shapes.items()]
+        if sum(tensor.type.bytes for tensor in inputs) > MOST_BYTES:
+            return False
         for lowest, bound in INTEGERS:
             if time.monotonic() > self._end_s:
                 return False
@@ -130,13 +132,14 @@ class _Runs:
 
 
 def _tried(shapes: Mapping[str, Sequence[int]], unknown: Sequence[Unknown]) -> Iterator[tuple[int, ...]]:
-    """Yield sizes to try: the guesses first, then 1 and sizes that are known of other dimensions, then other lengths."""
+    """Yield sizes to try: the guesses first, then those of other dimensions and 1, then other lengths."""
     ends = {end for one in unknown for end in one.ends}
-    known = dict.fromkeys(size for name, shape in shapes.items() for axis, size in enumerate(shape) if (name, axis) not in ends)
+    said = [one.guess for one in unknown if not one.is_length]
+    known = dict.fromkeys(said + [size for name, shape in shapes.items() for axis, size in enumerate(shape) if (name, axis) not in ends])
     lengths = LENGTHS if any(one.is_length for one in unknown) else ()
     for length in (None, *lengths):
         guesses = [length if length and one.is_length else one.guess for one in unknown]
-        options = [tuple(dict.fromkeys((guess, 1, *known))) for guess in guesses]
+        options = [tuple(dict.fromkeys((guess, *known, 1))) for guess in guesses]
         yield from islice(sorted(islice(product(*options), MOST_TRIED * 8), key=lambda sizes: _changes(sizes, guesses)), MOST_TRIED)
 
 

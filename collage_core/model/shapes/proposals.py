@@ -55,6 +55,23 @@ def with_proposals(error: OpenShapes, model: ModelProto, said: Mapping[str, Sequ
     return proposed
 
 
+def fitting_shapes(model: ModelProto, shapes: Mapping[str, Sequence[int]]) -> dict[str, tuple[int, ...]]:
+    """Return shapes like `shapes`, of the inputs with dynamic dimensions, with which ONNX Runtime runs `model`; these where none are found.
+
+    Args:
+        model: The model as it was before its shapes were fixed.
+    """
+    dimensions = input_dimensions(model)
+    given = {name: tuple(shape) for name, shape in shapes.items()}
+    if not given.keys() <= dimensions.keys():
+        return given  # Not even the number of the dimensions of one is known.
+    inputs = [OpenInput(name, "", tuple(dimensions[name]), shape, True) for name, shape in given.items()]
+    unknown = unknown_sizes(inputs)
+    whole = {name: given.get(name) or tuple(map(int, labels)) for name, labels in dimensions.items()}
+    fitting = fitting_sizes(model, whole, unknown, compared_values(model))
+    return given if fitting is None else {one.name: _fitted(one, unknown, fitting, {}).sizes for one in inputs}
+
+
 def unknown_sizes(inputs: Sequence[OpenInput]) -> list[Unknown]:
     """Return the sizes that are unknown in `inputs`: dimensions of one symbol have one size."""
     ends: dict[str, list[Dimension]] = {}
