@@ -13,6 +13,9 @@ RELAX_SUFFIXES = (".py", ".json", ".pt2")
 SUFFIXES_OF_CODE = (".py", ".pt2")
 """Endings of files whose reading may run code that is in them."""
 
+PROGRAM_TEXT = "is a program: opening it runs what is in it, which can do whatever you can on this machine"
+"""Says of a file that `may_hold_code` what its user should know before it is opened."""
+
 WEIGHT_SUFFIXES = (".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".h5", ".keras", ".gguf", ".msgpack")
 """Endings of files that usually hold weights without a graph."""
 

@@ -12,6 +12,7 @@ from ..base.durations import duration
 from ..errors import CollageError
 from .json_output import print_json
 from .say import say
+from .trust import asks_trust
 from .watched import watched
 
 
@@ -20,6 +21,7 @@ from .watched import watched
 @click.option("--against", "plan", type=click.Path(path_type=Path), required=True, help="The plan, or the folder of its run.")
 @click.option("--slower-than", metavar="5%", help="Fail if it takes so much longer than when it was made, on this machine.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@asks_trust("model")
 @watched
 def check(model: str, plan: Path, slower_than: str | None, as_json: bool) -> None:
     """Check that a plan still holds: it fits MODEL and this installation, computes the same, and takes no longer than it did.

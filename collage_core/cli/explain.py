@@ -13,6 +13,7 @@ import click
 from ..errors import CollageError
 from .constraints_file import mistakes_located, read_constraints
 from .json_output import print_json
+from .trust import asks_trust
 from .watched import watched
 
 Document = dict[str, Any]
@@ -50,6 +51,7 @@ _UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
 @click.option("--draw", type=click.Path(path_type=Path), metavar="FILE", help="Draw the same into FILE.svg, .png or .pdf (by graphviz).")
 @click.option("--charts", type=click.Path(path_type=Path), metavar="FILE", help="Write charts into FILE.html instead (by plotly).")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@asks_trust("model")
 @watched
 def explain(plan: Path, as_dot: bool, draw: Path | None, charts: Path | None, as_json: bool, **asked: Any) -> None:
     """Explain the PLAN of a run: by all alternatives for a node or candidate, by the plan under other terms, or beside a plan of yours."""

@@ -10,6 +10,7 @@ from ..errors import CollageError
 from ..pipeline.record.record import RunRecord, record_path
 from .json_output import print_json
 from .say import say
+from .trust import asks_trust
 from .watched import watched
 
 
@@ -19,6 +20,7 @@ from .watched import watched
 @click.option("--model", metavar="MODEL", help="The model's file, which onnx needs, and a session holds; a sample is found by its name.")
 @click.option("--out", type=click.Path(path_type=Path), help="The folder for the files; that of the run unless given.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@asks_trust("model")
 @watched
 def export(run: Path, formats: str, model: str | None, out: Path | None, as_json: bool) -> None:
     """Write the RUN (its folder, or a file in it) in other formats.

@@ -10,6 +10,7 @@ import click
 from ..errors import CollageError
 from .json_output import print_json, prints_to_stderr
 from .say import say
+from .trust import asks_trust
 
 if TYPE_CHECKING:
     from ..toolchains.base import Toolchain
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 @click.option("--describe", metavar="NAME", help="Print a toolchain's rules as a described toolchain, to give it a [cost].")
 @click.option("--inspect", nargs=2, metavar="NAME MODEL", help="Build a model's engines with tensorrt_rtx or tensorrt; show their layers.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@asks_trust("inspect")
 def toolchains(rules: bool, describe: str | None, inspect: tuple[str, str] | None, as_json: bool) -> None:
     """List the toolchains: their versions, or the reason why one is not usable here."""
     if describe:

@@ -22,6 +22,7 @@ from ..errors import CollageError
 from ..version import __version__
 from .run_options import RUN_MODEL_HELP, SHAPE_HELP, VALUE_HELP, ShapesCommand, plain_shapes, value
 from .say import say
+from .trust import asks_trust
 from .watched import OWN_PROCESS
 
 MODULES = {
@@ -98,6 +99,7 @@ def collage() -> None:
     is_flag=True,
     help="With --no-token: let them open .py and .pt2 files on the page too, which are programs, and files by their path.",
 )
+@asks_trust("model", "run_model")
 def explore(
     model: str | None,
     host: str,

@@ -31,6 +31,7 @@ from .run_options import (
     run_options,
 )
 from .say import say
+from .trust import asks_trust
 from .watched import watched
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
 @click.option("--save-problem", type=click.Path(path_type=Path), help="Write the search problem, constraints included, to this file.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the plan, the run and the artifact.")
 @click.option("--form", type=click.Choice(FORMS), default="module", show_default=True, help=FORM_HELP)
+@asks_trust("model")
 @watched
 def partition(model: str, as_json: bool, save_problem: Path | None, dry_run: bool, form: str, **given: Any) -> None:
     """Find the fastest way to run MODEL (a file, or a sample's name) over several targets."""
@@ -137,6 +139,7 @@ def _show_dry_run(document: dict[str, Any]) -> None:
 @click.command()
 @click.argument("model")
 @run_options
+@asks_trust("model")
 @watched
 def candidates(model: str, as_json: bool, **given: Any) -> None:
     """List the graph of MODEL, every candidate, and everything rejected with the reason (phases 1 and 2)."""

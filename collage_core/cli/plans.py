@@ -15,6 +15,7 @@ from .each_text import each_told, show_each
 from .json_output import print_json
 from .run_options import FORM_HELP, FORMS, OBJECTIVE_HELP, SEARCHERS_HELP
 from .say import say
+from .trust import asks_trust
 from .watched import watched
 
 OTHER_VERSIONS_HELP = "Run it although a toolchain has another version than the one that it was built with."
@@ -76,6 +77,7 @@ def _show_search(document: dict[str, Any]) -> None:
 @click.option("--ir", "with_module", is_flag=True, help="Also write the partitioned Relax module (docs/tvm.md), of a MODEL that is one.")
 @click.option("--keep-symbols", is_flag=True, help="With --ir: the module keeps its symbols; kernels are built for each shape that comes.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@asks_trust("model")
 @watched
 def apply(
     plan: Path,

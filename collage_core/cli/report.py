@@ -9,12 +9,14 @@ import click
 
 from .run_options import RUN_MODEL_HELP
 from .say import say
+from .trust import asks_trust
 
 
 @click.command()
 @click.argument("run")
 @click.option("-o", "--out", type=click.Path(path_type=Path), help="The file to write; <RUN>.html unless given.")
 @click.option("--model", metavar="MODEL", help=RUN_MODEL_HELP)
+@asks_trust("model")
 def report(run: str, out: Path | None, model: str | None) -> None:
     """Write a report of RUN: one HTML file that shows everything of it without a server.
 

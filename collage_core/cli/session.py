@@ -9,6 +9,7 @@ import click
 from ..base.counted import counted
 from .run_options import RUN_MODEL_HELP
 from .say import say
+from .trust import asks_trust
 
 
 @click.command()
@@ -16,6 +17,7 @@ from .say import say
 @click.option("-o", "--out", type=click.Path(path_type=Path), required=True, help="The file to write, such as NAME.collage.")
 @click.option("--without-model", is_flag=True, help="Leave the model's file out, and put in its hash alone.")
 @click.option("--model", metavar="MODEL", help=RUN_MODEL_HELP)
+@asks_trust("named", "model")
 def session(named: str, out: Path, without_model: bool, model: str | None) -> None:
     """Write a session file: a model that is open in the explorer with all of its runs, or one run.
 

@@ -15,6 +15,7 @@ from ..errors import CollageError
 from .json_output import print_json, prints_to_stderr
 from .run_options import BUDGET_HELP, COSTS_HELP, TUNE_HELP, fleet_options, options_of
 from .say import say
+from .trust import asks_trust
 
 if TYPE_CHECKING:
     from ..options import Options
@@ -45,6 +46,7 @@ FILE_WIDTH = 200
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the table as one JSON document.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print the table as CSV.")
+@asks_trust("models")
 def survey(models: tuple[str, ...], out: Path, as_json: bool, as_csv: bool, **given: Any) -> None:
     """Plan many MODELS (files, samples, or folders of ONNX files) and print one table.
 

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from flask import Response
 
-from collage_core.base.model_file import may_hold_code
+from collage_core.base.model_file import PROGRAM_TEXT, may_hold_code
 
 from ..config import ServerConfig, is_loopback
 from ..messages.live import ApiError
@@ -105,15 +105,23 @@ def check_path(config: ServerConfig, environ: WSGIEnvironment) -> None:
         raise Problem(403, "local_paths_off", message, f"send the file instead{_how_to_trust(config)}")
 
 
-def check_code(config: ServerConfig, environ: WSGIEnvironment, name: str) -> None:
-    """Check that who asks may open the file of that name, if its reading may run code that is in it.
+def check_code(config: ServerConfig, environ: WSGIEnvironment, name: str, *, is_trusted: bool) -> None:
+    """Check that who asks may open the file of that name if it is a program, and has been asked whether to.
+
+    Args:
+        is_trusted: They trust whoever wrote it.
 
     Raises:
-        Problem: they may not (403): the hint says who may.
+        Problem: they may not (403): the hint says who may; or they have not been asked (409).
     """
-    if may_hold_code(name) and not trusts(config, environ):
+    if not may_hold_code(name):
+        return
+    if not trusts(config, environ):
         hint = f"send what `tvm.ir.save_json` writes of its module, or open it with `collage explore FILE`{_how_to_trust(config)}"
         raise Problem(403, "runs_code", f"{name[:80]!r} may hold code, which would run on the server", hint)
+    if not is_trusted:
+        shown = name.replace("\\", "/").rpartition("/")[2][:80]
+        raise Problem(409, "asks_trust", f"{shown!r} {PROGRAM_TEXT}", 'send "trust": true if you trust who wrote it')
 
 
 def _how_to_trust(config: ServerConfig) -> str:

@@ -97,7 +97,7 @@ class OpenModel:
     """JSON body of ``POST /api/v1/models``: exactly one of `sample`, `path` and `again`; answered with a `ModelInfo`.
 
     An upload is multipart instead: a part ``file`` for the model and one for each file of its external data, and
-    ``shapes``, ``values`` and ``region`` as JSON text.
+    ``shapes``, ``values``, ``region`` and ``trust`` as JSON text.
 
     Attributes:
         path: A file on the server's machine; only where `PageConfig.local_paths` says so.
@@ -108,6 +108,7 @@ class OpenModel:
             have commas between.
         region: Of a Relax module the name of the region to open, such as ``main.0``. Where several are to choose from and none is named,
             the answer is an error with `ErrorBody.regions`. With `again` it is the one that was opened unless given; an empty text asks.
+        trust: The user trusts whoever wrote the file, which is a program. Where one is not trusted, the answer is the error ``asks_trust``.
     """
 
     sample: str | None = None
@@ -116,6 +117,7 @@ class OpenModel:
     shapes: dict[str, list[int]] = field(default_factory=dict)
     values: dict[str, str] | None = None
     region: str | None = None
+    trust: bool = False
 
 
 @dataclass(frozen=True)

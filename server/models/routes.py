@@ -84,8 +84,9 @@ def _open(body: OpenModel) -> tuple[ModelInfo, bool]:
     if sum(given is not None for given in (body.sample, body.path, body.again)) != 1:
         raise Problem(400, "invalid", "exactly one of 'sample', 'path' and 'again' is expected", "docs/api.md shows what is expected")
     if body.again is not None:
+        is_known = not services().models.get(body.again).stale  # it was trusted when it was opened, unless it is another one now
         for path in services().models.paths(body.again):
-            check_code(services().config, request.environ, path)
+            check_code(services().config, request.environ, path, is_trusted=body.trust or is_known)
         return services().models.open_again(body.again, body.shapes, body.values, body.region)
     fixed = FixedInputs(body.shapes, body.values or {}, body.region or None)
     if body.sample is not None:
@@ -96,6 +97,7 @@ def _open(body: OpenModel) -> tuple[ModelInfo, bool]:
         return services().models.open_sample(sample.name, fixed)
     assert body.path is not None
     check_path(services().config, request.environ)
+    check_code(services().config, request.environ, body.path, is_trusted=body.trust)
     if "\0" in body.path:
         raise Problem(400, "invalid", f"{body.path!r} is no path", "")
     return services().models.open_path(expanded(body.path), fixed)
@@ -108,10 +110,10 @@ def _upload() -> tuple[ModelInfo, bool]:
         raise Problem(
             400, "too_many_files", f"{len(files)} files were sent, {limit} are accepted", "send the model with its external data alone"
         )
-    for file in files:
-        check_code(services().config, request.environ, file.filename or "")
-    given = {name: parse(text) for name in ("shapes", "values", "region") if (text := request.form.get(name))}
+    given = {name: parse(text) for name in ("shapes", "values", "region", "trust") if (text := request.form.get(name))}
     body = read(OpenModel, given)
+    for file in files:
+        check_code(services().config, request.environ, file.filename or "", is_trusted=body.trust)
     with services().models.incoming() as folder:
         for file in files:
             _save(file, folder / FILES)

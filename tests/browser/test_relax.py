@@ -86,6 +86,7 @@ def test_of_several_regions_the_user_chooses(explorer: Explorer, open_page: Open
     watched = open_page(explorer.address)
     page = watched.page
     page.locator("input[type=file]").set_input_files([script])
+    page.get_by_role("dialog", name="Open a program?").get_by_role("button", name="Open it").click()
     choice = page.get_by_role("region", name="Regions of the module")
     expect(choice.get_by_role("listitem")).to_have_text(
         ["other.0 function other, block 0: 2 nodes", "main.0 function main, block 0: 1 node"]
@@ -109,6 +110,7 @@ def test_a_relax_module_from_opening_to_the_artifact(explorer: Explorer, open_pa
     watched = open_page(explorer.address)
     page = watched.page
     page.locator("input[type=file]").set_input_files([script])
+    page.get_by_role("dialog", name="Open a program?").get_by_role("button", name="Open it").click()
     watched.idle()
     only_fusion_mode(page)
     run(watched)

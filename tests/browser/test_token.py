@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from playwright.sync_api import Browser, expect
 
 from tests.helpers.live import TOKEN
@@ -62,3 +64,24 @@ def test_a_tab_of_another_site_reads_and_runs_nothing(explorer: Explorer, open_p
     page.route("http://127.0.0.1:8999/*", lambda route: route.fulfill(body="<title>other</title>", content_type="text/html"))
     page.goto("http://127.0.0.1:8999/")
     assert page.evaluate(ASK, explorer.address) == ["refused"] * 3
+
+
+def test_a_program_is_opened_after_a_question(explorer: Explorer, open_page: OpenPage, tmp_path: Path) -> None:
+    """The dialog names the file and what may happen; until it is answered nothing of the file has run."""
+    program, ran = tmp_path / "net.py", tmp_path / "ran"
+    program.write_text(f"open({str(ran)!r}, 'w')\n")
+    page = open_page(explorer.address).page
+    expect(page.locator(".file-picker")).to_contain_text(".py and .pt2, which are programs and run when they are opened")
+    dialog = page.get_by_role("dialog", name="Open a program?")
+    page.locator("input[type=file]").set_input_files([program])
+    expect(dialog).to_contain_text("'net.py' is a program: opening it runs what is in it, which can do whatever you can on this machine")
+    dialog.get_by_role("button", name="Cancel").click()
+    expect(dialog).to_have_count(0)
+    expect(page.locator(".file-picker")).to_be_visible()
+    page.get_by_label("or a file on this machine").fill(str(program))
+    page.get_by_role("button", name="Open", exact=True).click()
+    expect(dialog).to_contain_text("'net.py' is a program")
+    assert not ran.exists()
+    dialog.get_by_role("button", name="Open it").click()
+    expect(page.get_by_role("alert")).to_contain_text("must define one module, and defines none")
+    assert ran.exists()

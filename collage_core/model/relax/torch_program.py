@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ def read_program(path: Path) -> tuple[tvm.IRModule, list[str]]:
         raise CollageError(f"{str(path)!r} is a program of PyTorch, which is not installed", HINT, "missing_package") from error
     from tvm.relax.frontend.torch import from_exported_program
 
+    # PyTorch reads the weights without running what is pickled with them, and where it cannot would run it, were it not for this.
+    os.environ["TORCH_FORCE_WEIGHTS_ONLY_LOAD"] = "1"
     try:
         program: Any = torch.export.load(str(path))
     except Exception as error:  # any exception of PyTorch says that it is not what it saves

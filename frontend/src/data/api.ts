@@ -99,7 +99,8 @@ export const api = {
   keepLayout: (model: string, key: string, layout: LayoutJson) => request<undefined>(layoutPath(model, key), withBody("PUT", layout)),
   openModel: (body: OpenModel) => post<ModelInfo>("models", body),
   deleteModel: (id: string) => request<undefined>(`models/${encodeURIComponent(id)}`, { method: "DELETE" }),
-  upload: (files: readonly File[], shapes: Shapes, values?: Values, region?: string) => request<ModelInfo>("models", { method: "POST", body: form(files, shapes, values, region) }),
+  upload: (files: readonly File[], shapes: Shapes, values?: Values, region?: string, trust?: boolean) =>
+    request<ModelInfo>("models", { method: "POST", body: form(files, shapes, values, region, trust) }),
   openSession: (file: File) => request<OpenedSession>("sessions", { method: "POST", body: form([file], {}) }),
   /** The address of a model's session, once the server has said that there can be one: a download shows no error. */
   sessionAddress: (model: string, shown: string | undefined) => during("session", downloadable(`models/${encodeURIComponent(model)}/session${shown === undefined ? "" : `?shown=${encodeURIComponent(shown)}`}`)),
@@ -169,12 +170,13 @@ function layoutPath(model: string, key: string): string {
   return `models/${encodeURIComponent(model)}/layouts/${key}`;
 }
 
-function form(files: readonly File[], shapes: Shapes, values?: Values, region?: string): FormData {
+function form(files: readonly File[], shapes: Shapes, values?: Values, region?: string, trust?: boolean): FormData {
   const data = new FormData();
   for (const file of files) data.append("file", file, file.name);
   if (Object.keys(shapes).length > 0) data.append("shapes", JSON.stringify(shapes));
   if (values && Object.keys(values).length > 0) data.append("values", JSON.stringify(values));
   if (region !== undefined) data.append("region", JSON.stringify(region));
+  if (trust !== undefined) data.append("trust", JSON.stringify(trust));
   return data;
 }
 

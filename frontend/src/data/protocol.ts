@@ -407,7 +407,7 @@ export interface FormalInputsJson {
  * JSON body of `POST /api/v1/models`: exactly one of `sample`, `path` and `again`; answered with a `ModelInfo`.
  *
  * An upload is multipart instead: a part `file` for the model and one for each file of its external data, and
- * `shapes`, `values` and `region` as JSON text.
+ * `shapes`, `values`, `region` and `trust` as JSON text.
  *
  * Attributes:
  *     path: A file on the server's machine; only where `PageConfig.local_paths` says so.
@@ -418,6 +418,7 @@ export interface FormalInputsJson {
  *         have commas between.
  *     region: Of a Relax module the name of the region to open, such as `main.0`. Where several are to choose from and none is named,
  *         the answer is an error with `ErrorBody.regions`. With `again` it is the one that was opened unless given; an empty text asks.
+ *     trust: The user trusts whoever wrote the file, which is a program. Where one is not trusted, the answer is the error `asks_trust`.
  */
 export interface OpenModel {
   sample?: string | null;
@@ -426,6 +427,7 @@ export interface OpenModel {
   shapes?: Record<string, number[]>;
   values?: Record<string, string> | null;
   region?: string | null;
+  trust?: boolean;
 }
 
 /**

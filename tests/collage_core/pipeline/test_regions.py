@@ -89,16 +89,16 @@ def test_plans_artifacts_and_the_module_hold_all_regions(tmp_path: Path, capsys:
     from tests.collage_core.transform.test_collage_partition import functions_of, run
 
     out, applied = tmp_path / "out", tmp_path / "applied"
-    alone = document_of(capsys, "partition", module, *ROOFLINE, "--region", "main.0")
+    alone = document_of(capsys, "partition", module, "--trust", *ROOFLINE, "--region", "main.0")
     assert "regions" not in alone
     assert [name for part in alone["plan"]["partitions"] for name in part["names"]] == ["a"]
-    document = document_of(capsys, "partition", module, *ROOFLINE, "--out", out)
+    document = document_of(capsys, "partition", module, "--trust", *ROOFLINE, "--out", out)
     assert set(document["regions"]) == {"main.0"}
     for folder in (out, out / "main.0"):
         assert (folder / "artifact.json").exists()
         assert (folder / "run.json.gz").exists()
     assert set(plans_beside(out / "plan.json", read_plan(out / "plan.json"))) == {"main.0"}
-    status, _, err = in_this_process(capsys, "apply", out / "plan.json", module, "--out", applied, "--ir")
+    status, _, err = in_this_process(capsys, "apply", out / "plan.json", module, "--trust", "--out", applied, "--ir")
     assert status == 0, err
     assert (applied / "main.0" / "artifact.json").exists()
     made = tvm.ir.load_json((applied / "partitioned.json").read_text())

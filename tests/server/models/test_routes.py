@@ -44,8 +44,10 @@ def onnx_file(folder: Path, *, external: bool = False, batch: Any = 1, channels:
     return path
 
 
-def upload(app: Flask, files: Sequence[tuple[str, bytes]], shapes: str | None = None) -> Any:
+def upload(app: Flask, files: Sequence[tuple[str, bytes]], shapes: str | None = None, *, trust: bool = False) -> Any:
     data: dict[str, Any] = {"file": [(io.BytesIO(content), name) for name, content in files]}
+    if trust:
+        data["trust"] = "true"
     if shapes is not None:
         data["shapes"] = shapes
     return app.test_client().post("/api/v1/models", data=data, content_type="multipart/form-data")
@@ -344,7 +346,7 @@ class Module:
 @pytest.mark.long
 def test_a_relax_module_opens_like_any_model(app: Flask) -> None:
     client = app.test_client()
-    info = upload(app, [("module.py", SCRIPT)]).json
+    info = upload(app, [("module.py", SCRIPT)], trust=True).json
     assert (info["name"], info["nodes"], info["inputs"][0]["shape"]) == ("module", 2, [1, 4])
     nodes = client.get(f"/api/v1/models/{info['id']}/graph").json["graph"]["nodes"]
     assert [(node["name"], node["op"]) for node in nodes] == [("lv", "Exp"), ("a", "Relu")]
@@ -376,13 +378,13 @@ class Module:
 def test_of_several_regions_one_is_chosen(app: Flask) -> None:
     """The error lists them, the largest first; a run, and what is opened again, are of the chosen one."""
     client = app.test_client()
-    asked = upload(app, [("several.py", SEVERAL)])
+    asked = upload(app, [("several.py", SEVERAL)], trust=True)
     assert (asked.status_code, asked.json["error"]["code"]) == (400, "several_regions")
     assert asked.json["regions"] == [
         {"name": "other.0", "function": "other", "block": 0, "nodes": 2},
         {"name": "main.0", "function": "main", "block": 0, "nodes": 1},
     ]
-    data = {"file": [(io.BytesIO(SEVERAL), "several.py")], "region": '"other.0"'}
+    data = {"file": [(io.BytesIO(SEVERAL), "several.py")], "region": '"other.0"', "trust": "true"}
     info = client.post("/api/v1/models", data=data, content_type="multipart/form-data").json
     assert (info["name"], info["nodes"], info["region"]) == ("several", 2, "other.0")
     shown = client.get(f"/api/v1/models/{info['id']}/onnx")
@@ -395,6 +397,41 @@ def test_of_several_regions_one_is_chosen(app: Flask) -> None:
     asked = client.post("/api/v1/models", json={"again": info["id"], "region": ""})
     assert len(asked.json["regions"]) == 2
     assert leftovers() == []
+
+
+@pytest.mark.parametrize("name", ["evil.py", "folder/evil.PY", "evil.pt2"])
+def test_a_program_is_opened_after_a_question(app: Flask, tmp_path: Path, name: str) -> None:
+    """Without the answer nothing of it runs, whether it comes as an upload or by its path."""
+    ran, program = tmp_path / "ran", tmp_path / name
+    program.parent.mkdir(exist_ok=True)
+    program.write_text(f"open({str(ran)!r}, 'w')")
+    client = app.test_client()
+    for answer in (upload(app, [(name, program.read_bytes())]), client.post("/api/v1/models", json={"path": str(program)})):
+        assert (answer.status_code, answer.json["error"]) == (
+            409,
+            {
+                "code": "asks_trust",
+                "message": f"{program.name!r} is a program: opening it runs what is in it, which can do whatever you can on this machine",
+                "hint": 'send "trust": true if you trust who wrote it',
+            },
+        )
+    assert not ran.exists()
+    assert leftovers() == []
+
+
+def test_what_was_trusted_is_opened_again_without_a_question_unless_it_changes(app: Flask, tmp_path: Path) -> None:
+    trusted = put_model(tmp_path / "x.py", b"trusted")
+    answer = app.test_client().post("/api/v1/models", json={"again": trusted})
+    assert answer.json["error"]["code"] != "asks_trust"
+    (tmp_path / "x.py").write_bytes(b"another one")
+    answer = app.test_client().post("/api/v1/models", json={"again": trusted})
+    assert (answer.status_code, answer.json["error"]["code"]) == (409, "asks_trust")
+
+
+@pytest.mark.parametrize("trust", ['"yes"', "1", "null", "[true]"])
+def test_an_answer_that_is_none(app: Flask, trust: str) -> None:
+    answer = app.test_client().post("/api/v1/models", data={"file": (io.BytesIO(SCRIPT), "x.py"), "trust": trust})
+    assert (answer.status_code, answer.json["error"]["code"]) == (400, "invalid")
 
 
 REMOTE = [

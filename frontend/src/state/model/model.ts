@@ -29,11 +29,11 @@ export interface OpenedModel {
  */
 export type Source =
   | { kind: "sample"; name: string; values?: Values }
-  | { kind: "files"; files: readonly File[]; values?: Values; region?: string }
-  | { kind: "path"; path: string; values?: Values; region?: string }
+  | { kind: "files"; files: readonly File[]; values?: Values; region?: string; trust?: boolean }
+  | { kind: "path"; path: string; values?: Values; region?: string; trust?: boolean }
   | { kind: "session"; file: File }
   | { kind: "id"; id: string }
-  | { kind: "again"; id: string; values?: Values; region?: string };
+  | { kind: "again"; id: string; values?: Values; region?: string; trust?: boolean };
 
 export type ModelState =
   | { kind: "empty" }

@@ -96,13 +96,13 @@ function infoOf(source: Exclude<Source, { kind: "session" }>, shapes: Shapes): P
     case "sample":
       return api.openModel({ sample: source.name, shapes, ...valuesOf(source) });
     case "path":
-      return api.openModel({ path: source.path, shapes, ...valuesOf(source), ...regionOf(source) });
+      return api.openModel({ path: source.path, shapes, ...valuesOf(source), ...regionOf(source), ...trustOf(source) });
     case "files":
-      return api.upload(source.files, shapes, source.values, source.region);
+      return api.upload(source.files, shapes, source.values, source.region, source.trust);
     case "id":
       return api.model(source.id);
     case "again":
-      return api.openModel({ again: source.id, shapes, ...valuesOf(source), ...regionOf(source) });
+      return api.openModel({ again: source.id, shapes, ...valuesOf(source), ...regionOf(source), ...trustOf(source) });
   }
 }
 
@@ -112,6 +112,10 @@ function valuesOf({ values }: { values?: Values }): { values?: Values } {
 
 function regionOf({ region }: { region?: string }): { region?: string } {
   return region === undefined ? {} : { region };
+}
+
+function trustOf({ trust }: { trust?: boolean }): { trust?: boolean } {
+  return trust === undefined ? {} : { trust };
 }
 
 function contents(id: string): Promise<[ModelGraph, ModelGroups]> {

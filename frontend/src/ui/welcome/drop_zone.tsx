@@ -20,7 +20,7 @@ export function FilePicker(): JSX.Element {
       </button>
       <input ref={input} type="file" multiple hidden aria-label="Model files" onChange={take} />
       <span class="muted">
-        or drop them on the page: the .onnx file with its external data, a Relax module (.json, .py, .pt2), a .tflite file, or a session (.collage)
+        or drop them on the page: the .onnx file with its external data, a Relax module (.json, or .py and .pt2, which are programs and run when they are opened: a question comes first), a .tflite file, or a session (.collage)
         {config.upload_bytes > 0 && `, up to ${bytes(config.upload_bytes)}`}
       </span>
     </div>

@@ -17,6 +17,7 @@ import { OpenedBefore } from "./opened_before";
 import { RegionChoice } from "./region_choice";
 import { Result } from "./result";
 import { ShapeForm } from "./shape_form";
+import { TrustQuestion } from "./trust_question";
 
 export function Welcome(): JSX.Element {
   const state = modelState.value;
@@ -136,9 +137,10 @@ function Choices({ paths }: { paths: readonly string[] }): JSX.Element {
   );
 }
 
-/** The error of a model that could not be opened; or, where it only lacks a shape or a region, what asks for it. */
+/** The error of a model that could not be opened; or, where it only lacks a shape, a region or the user's trust, what asks for it. */
 function Failed({ error, source, shapes }: { error: PageError; source: Source; shapes: Shapes }): JSX.Element {
   if (error.inputs && error.inputs.length > 0) return <ShapeForm source={source} inputs={error.inputs} />;
+  if (error.code === "asks_trust") return <TrustQuestion source={source} shapes={shapes} error={error} />;
   if (error.regions && error.regions.length > 0) return <RegionChoice source={source} shapes={shapes} regions={error.regions} />;
   const dismiss = (): void => {
     forgetOpening(source);

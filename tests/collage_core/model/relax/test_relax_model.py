@@ -69,14 +69,16 @@ def test_its_reference_is_what_tvm_computes(script: Path) -> None:
 
 @pytest.mark.long
 def test_plans_are_made_of_it_as_of_any_model(script: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = document_of(capsys, "partition", script, "--targets", "onnxruntime,openvino", "--costs", "roofline", "--shape", "x=2,4,8,8")
+    found = document_of(
+        capsys, "partition", script, "--trust", "--targets", "onnxruntime,openvino", "--costs", "roofline", "--shape", "x=2,4,8,8"
+    )
     assert sorted(node for part in found["plan"]["partitions"] for node in part["nodes"]) == list(range(found["model"]["nodes"]))
     assert found["model"]["inputs"][0]["shape"] == [2, 4, 8, 8]
     renamed = tmp_path / "script.txt"
     renamed.write_text(SCRIPT)
     with pytest.raises(CollageError, match="not an ONNX model"):
         load(renamed)
-    candidates = document_of(capsys, "candidates", script, "--targets", "onnxruntime", "--ir", "relax")
+    candidates = document_of(capsys, "candidates", script, "--trust", "--targets", "onnxruntime", "--ir", "relax")
     assert candidates["candidates"]
 
 

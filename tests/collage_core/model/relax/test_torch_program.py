@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -95,3 +98,18 @@ def network_of(torch: Any, kind: str) -> tuple[Any, Any]:
             return self.lstm(x)[0]
 
     return Recurrent(), torch.randn(1, 5, 8)
+
+
+def test_what_is_pickled_beside_the_weights_does_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PyTorch's loader, which falls back to running it, is told not to."""
+    pytest.importorskip("tvm")
+    from collage_core.model.relax.torch_program import read_program
+
+    seen = list[str | None]()
+    monkeypatch.delenv("TORCH_FORCE_WEIGHTS_ONLY_LOAD", raising=False)
+    loader = SimpleNamespace(load=lambda _: seen.append(os.environ.get("TORCH_FORCE_WEIGHTS_ONLY_LOAD")))
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(export=loader))  # type: ignore[misc]
+    importer = SimpleNamespace(from_exported_program=lambda *_, **__: "module")
+    monkeypatch.setitem(sys.modules, "tvm.relax.frontend.torch", importer)  # type: ignore[misc]
+    assert read_program(tmp_path / "model.pt2") == ("module", [])
+    assert seen == ["1"]
