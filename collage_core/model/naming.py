@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import onnx.defs
 from onnx import ModelProto, NodeProto
 
 from ..graph.value_ranges import INDEX_SLOTS
@@ -23,6 +24,16 @@ def domain_of(node: NodeProto) -> str:
 def opset_versions(model: ModelProto) -> dict[str, int]:
     """Return domain → version, as `model` imports them; ONNX's own domain is ``""``."""
     return {"" if entry.domain in ONNX_DOMAINS else entry.domain: entry.version for entry in model.opset_import}
+
+
+def since_version(node: NodeProto, version: int) -> int:
+    """Return the version in which the operator of `node` last changed, up to `version`; 0 where it is none of ONNX's."""
+    if node.domain not in ONNX_DOMAINS:
+        return 0
+    try:
+        return int(onnx.defs.get_schema(node.op_type, version, "").since_version)
+    except onnx.defs.SchemaError:
+        return 0
 
 
 def op_name(node: NodeProto) -> str:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from onnx import ModelProto, NodeProto, checker, inliner
+from onnx import FunctionProto, ModelProto, NodeProto, checker, helper, inliner
 
 from ...errors import CollageError
 from ...graph.topological_order import topological_order
 from ..files.external_weights import MOST_BYTES
-from ..naming import ONNX_DOMAINS
+from ..naming import ONNX_DOMAINS, opset_versions, since_version
 from ..reference.ort_session import error_text
 from ..scopes import all_nodes, inner_graphs
 
@@ -31,11 +31,38 @@ def inline_functions(model: ModelProto) -> ModelProto:
         return model
     _check_growth(model)
     try:
-        return inliner.inline_local_functions(model, convert_version=True)
+        return inliner.inline_local_functions(_of_one_opset(model), convert_version=True)
     except (RuntimeError, ValueError, checker.ValidationError) as error:
         raise CollageError(
             f"the model's local functions cannot be inlined: {error_text(error)}", "export it without functions", "unsupported"
         ) from error
+
+
+def _of_one_opset(model: ModelProto) -> ModelProto:
+    """Return `model` with its functions in its own version of ONNX's operators where none of theirs has changed between the two.
+
+    ONNX converts the others. It asks for the types of what they read, and does not look at initializers for these.
+    """
+    version = opset_versions(model).get("", 0)
+    imported = [entry for function in model.functions for entry in function.opset_import if entry.domain in ONNX_DOMAINS]
+    if all(entry.version == version for entry in imported):
+        return model
+    made = ModelProto()
+    made.CopyFrom(model)
+    for function in made.functions:
+        for entry in function.opset_import:
+            if entry.domain in ONNX_DOMAINS and _is_unchanged(function, entry.version, version):
+                entry.version = version
+    typed = {value.name for value in (*made.graph.value_info, *made.graph.input)}
+    untyped = [tensor for tensor in made.graph.initializer if tensor.name not in typed]
+    made.graph.value_info.extend(helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims) for tensor in untyped)
+    return made
+
+
+def _is_unchanged(function: FunctionProto, one: int, other: int) -> bool:
+    """Return whether each operator of a function is the same in two versions."""
+    newest = max(one, other)
+    return all(since_version(node, newest) <= min(one, other) for node in all_nodes(function))
 
 
 def check_size(nodes: int) -> None:

@@ -15,7 +15,7 @@ from onnx import ModelProto, NodeProto, helper
 from ...base.isolation.errors import WorkerError
 from ...base.isolation.worker import Worker
 from ...errors import CollageError
-from ..naming import ONNX_DOMAINS, op_name, opset_versions
+from ..naming import ONNX_DOMAINS, op_name, opset_versions, since_version
 from ..reference.ort_session import OrtSession, RuntimeRefusal, error_text
 from ..scopes import all_nodes
 from ..types.inference import infer
@@ -56,7 +56,7 @@ def newest_opset() -> int:
 def _lowered(model: ModelProto, version: int, newest: int) -> ModelProto:
     if version > onnx.defs.onnx_opset_version():
         return model  # nobody here knows its operators
-    changed = next((node for node in all_nodes(model.graph) if _since(node, version) > newest), None)
+    changed = next((node for node in all_nodes(model.graph) if since_version(node, version) > newest), None)
     if changed is None:
         return _marked(model, newest)
     try:
@@ -64,7 +64,8 @@ def _lowered(model: ModelProto, version: int, newest: int) -> ModelProto:
     except (CollageError, WorkerError) as error:
         message = (
             f"the model needs opset {version} of the ONNX operators, newer than the {newest} that ONNX Runtime reads here: node "
-            f"{changed.name!r} is a {op_name(changed)!r} of opset {_since(changed, version)}, and it cannot be lowered: {error_text(error)}"
+            f"{changed.name!r} is a {op_name(changed)!r} of opset {since_version(changed, version)}, and it cannot be lowered: "
+            f"{error_text(error)}"
         )
         raise CollageError(message, "update onnxruntime, or export the model with an older opset", "opset") from error
 
@@ -81,16 +82,6 @@ def _raised(model: ModelProto) -> ModelProto:
             return model  # what ONNX Runtime says of the user's own model is the better message
         return made
     return model
-
-
-def _since(node: NodeProto, version: int) -> int:
-    """Return the version in which the operator of `node` last changed, up to `version`; 0 where it is none of ONNX's."""
-    if node.domain not in ONNX_DOMAINS:
-        return 0
-    try:
-        return int(onnx.defs.get_schema(node.op_type, version, "").since_version)
-    except onnx.defs.SchemaError:
-        return 0
 
 
 def _marked(model: ModelProto, version: int) -> ModelProto:

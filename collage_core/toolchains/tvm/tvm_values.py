@@ -17,4 +17,5 @@ TVM_VALUES = Contract(
         ("ReduceMean", types("int32", _ABSENT)),
         ("Sign", types("uint8 uint16 uint32 uint64", _ABSENT)),
     ),
+    others=types("int4 uint4 int2 uint2 float4e2m1 float6e2m3 float6e3m2", _ABSENT),
 )

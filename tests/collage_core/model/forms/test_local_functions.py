@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pytest
 from onnx import ModelProto, helper
 from onnx.checker import check_model
+from onnx.parser import parse_model
 
 from collage_core.errors import CollageError
 from collage_core.model.forms import local_functions
@@ -43,6 +44,28 @@ def test_functions_are_inlined() -> None:
     made = inline_functions(model)
     assert [node.op_type for node in made.graph.node] == ["Relu", "Sin"] * 8
     assert not made.functions
+
+
+OTHER_OPSETS = {
+    "unchanged": (18, "o = MatMul(a, b)", ["MatMul"]),
+    "unchanged in a body": (18, "c = Constant<value = bool {1}>()  o = If(c) <then_branch = t () => (o1) { o1 = MatMul(a, b) }, "
+                            "else_branch = e () => (o2) { o2 = Sub(a, b) }>", ["Constant", "If"]),
+    "changed": (13, "m = MatMul(a, b)  o = ReduceMean<axes = [1]>(m)", ["MatMul", "Constant", "ReduceMean"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", OTHER_OPSETS)
+def test_a_function_of_another_opset_than_the_model_is_inlined(case: str) -> None:
+    version, body, wanted = OTHER_OPSETS[case]
+    model = parse_model(
+        f"""<ir_version: 10, opset_import: ["" : 20, "d" : 1]>
+        g (float[4,4] x) => (float[4,n] y) <float[4,4] w = {{1,0,0,0,0,1,0,0,0,0,1,0,0,0,0,1}}> {{ y = d.f(x, w) }}
+        <domain: "d", opset_import: ["" : {version}]> f (a, b) => (o) {{ {body} }}"""
+    )
+    made = inline_functions(model)
+    check_model(made, full_check=True)
+    assert [node.op_type for node in made.graph.node] == wanted
+    assert [entry.version for entry in made.opset_import if not entry.domain] == [20]
 
 
 @pytest.mark.parametrize(("depth", "said"), [(17, "262144 nodes, more than 100000"), (30, "more than 100000 nodes"), (3000, "more than")])

@@ -37,8 +37,8 @@ def test_its_version_counts_the_importer():
 
 def test_its_rule_prints_its_check_by_name():
     rule = get("ncnn").rule(RuleOptions())
-    assert "op_check(check='ncnn_operators.refusal', ops=['Abs', " in str(rule)
-    assert "'check': 'ncnn_operators.refusal'" in str(rule.to_json())
+    assert "op_check(check='ncnn_operators.refusal_of_values', ops=['Abs', " in str(rule)
+    assert "'check': 'ncnn_operators.refusal_of_values'" in str(rule.to_json())
 
 
 def test_its_rule_gives_the_reason_of_each_call_that_it_does_not_take():
