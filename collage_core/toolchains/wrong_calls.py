@@ -28,7 +28,16 @@ def openvino_refusal(graph: DataflowGraph, inside: IndexSet) -> str:
 
 def tvm_refusal(graph: DataflowGraph, inside: IndexSet) -> str:
     """Return which call of the sub-graph `inside` TVM computes wrong, and how; empty where there is none."""
-    return _first(_TVM, TVM_VALUES, graph, inside)
+    return _without_elements(graph, inside) or _first(_TVM, TVM_VALUES, graph, inside)
+
+
+def _without_elements(graph: DataflowGraph, inside: IndexSet) -> str:
+    for node in (graph.nodes[index] for index in inside):
+        for name in (*node.inputs, *(tensor.name for tensor in node.outputs)):
+            kind = graph.types.get(name)  # A constant may be empty, as that of an input that is not used.
+            if kind is not None and 0 in kind.shape:
+                return f"TVM has no tensors without elements, and {name!r} of {node.op} is {kind}"
+    return ""
 
 
 def _first(checks: Mapping[str, Check], values: Contract, graph: DataflowGraph, inside: IndexSet) -> str:

@@ -49,7 +49,7 @@ def fix_shapes(model: ModelProto, said: Mapping[str, Sequence[int]], brought: Ma
     is the first dimension or one of that name. Any other dynamic dimension is an error.
 
     Args:
-        said: Shapes that the user says. A size of 0 in them is taken for a slip of the pen.
+        said: Shapes that the user says. A first size of 0 is taken for a slip of the pen; another may be an empty cache.
         brought: Shapes of the user's own inputs, for those of which none is said. They may be empty.
 
     Returns:
@@ -65,9 +65,10 @@ def fix_shapes(model: ModelProto, said: Mapping[str, Sequence[int]], brought: Ma
             known = next((value for value in model.graph.input if value.name == name), None)
             what = "the model has no input" if known is None else f"no shape can be said for a {type_name(known.type)}, the input"
             raise CollageError(f"{what} {name!r}", hint, "shape")
-        if any(size <= 0 for size in shape):
+        if any(size < 0 for size in shape) or 0 in shape[:1]:
             text = ",".join(map(str, shape))
-            raise CollageError(f"the shape {text!r} of input {name!r} is not made of positive numbers", hint, "shape")
+            wanted = "a positive number, and then numbers of 0 or more"
+            raise CollageError(f"the shape {text!r} of input {name!r} must be {wanted}", hint, "shape")
     given = {**(brought or {}), **said}
     dimensions = input_dimensions(model)
     symbols: dict[str, int] = {}

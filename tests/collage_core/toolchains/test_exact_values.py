@@ -75,6 +75,9 @@ REFUSED: dict[tuple[str, str, str, str], tuple[Constants, str]] = {
     ("tvm", "float[4] x", "float[4] y", "d = DequantizeLinear(q, s)  y = Add(d, x)"): (
         {"q": np.ones(4, ml_dtypes.int4), "s": np.float32(0.1)}, "TVM computes DequantizeLinear of int4 not at all",
     ),
+    ("tvm", "float[2] x, float[3] b", "float[3] y", "e = Slice(x, z, z)  y = Concat<axis = 0>(e, b)"): (
+        {"z": np.array([0])}, "TVM has no tensors without elements, and 'e' of Concat is float32[0]",
+    ),
     ("tvm", "uint8[4] x", "uint8[4] y", "y = Sign(x)"): ({}, "TVM computes Sign of uint8 not at all"),
 }  # fmt: skip
 

@@ -10,6 +10,8 @@ from collage_core.model.onnx_model import load_model
 from collage_core.model.shapes.shapes import input_dimensions
 from tests.helpers.models import model_of, write
 
+POSITIVE = "must be a positive number, and then numbers of 0 or more"
+
 
 def shapes_of(folder, inputs: str, given=None) -> list[tuple[int, ...]]:
     names = [part.split()[-1] for part in inputs.split(";")]
@@ -33,6 +35,7 @@ def shapes_of(folder, inputs: str, given=None) -> list[tuple[int, ...]]:
         ("float[batch,seq] x", {"x": [2, 7]}, [(2, 7)]),
         ("float[batch,seq] x; float[batch,seq,3] m", {"x": (2, 7)}, [(2, 7), (2, 7, 3)]),
         ("float[batch,seq] x; float[seq,batch] m", {"m": (7, 2)}, [(2, 7), (7, 2)]),
+        ("float[batch,past,8] x", {"x": (1, 0, 8)}, [(1, 0, 8)]),
         ("float[batch,?] x; float[batch,?] m", {"x": (2, 7), "m": (2, 9)}, [(2, 7), (2, 9)]),
         ("float x", None, [()]),
     ],
@@ -96,8 +99,9 @@ def test_the_users_own_inputs_say_their_sizes(tmp_path):
             "the shape '1,5' of input 'x' has 5 in dimension 1, the model fixes it to 4",
             "its inputs are x [N, 4]",
         ),
-        ("float[N,4] x", {"x": (0, 4)}, "the shape '0,4' of input 'x' is not made of positive numbers", "its inputs are x [N, 4]"),
-        ("float[N,4] x", {"x": (-1, 4)}, "the shape '-1,4' of input 'x' is not made of positive numbers", "its inputs are x [N, 4]"),
+        ("float[N,4] x", {"x": (0, 4)}, f"the shape '0,4' of input 'x' {POSITIVE}", "its inputs are x [N, 4]"),
+        ("float[N,4] x", {"x": (-1, 4)}, f"the shape '-1,4' of input 'x' {POSITIVE}", "its inputs are x [N, 4]"),
+        ("float[N,p,4] x", {"x": (1, -1, 4)}, f"the shape '1,-1,4' of input 'x' {POSITIVE}", "its inputs are x [N, p, 4]"),
     ],
 )
 def test_shapes_that_do_not_fit(tmp_path, inputs, given, message, hint):
