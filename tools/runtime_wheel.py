@@ -1,7 +1,8 @@
 """Builds the wheel ``collage-runtime`` (``make runtime-wheel``): what runs and serves exported artifacts, and nothing else.
 
 The sources enter; a wheel leaves. Its modules are this package's own, under the same names, so it is installed in place of
-``collage-explorer`` and never beside it. It depends on numpy alone: the toolchains that an artifact needs are extras, in the same versions.
+``collage-explorer`` and never beside it. It depends on numpy alone: the toolchains that an artifact needs, and the server
+(`serve`), are extras, in the same versions.
 """
 
 from __future__ import annotations
@@ -69,7 +70,8 @@ def project_text(whole: Mapping[str, dict]) -> str:
     project = whole["project"]
     numpy = [line for line in project["dependencies"] if line.startswith("numpy")]
     onnxruntime = [line for line in project["dependencies"] if line.startswith("onnxruntime")]
-    extras = {"onnxruntime": onnxruntime, **{name: project["optional-dependencies"][name] for name in EXTRAS}}
+    waitress = [line for line in project["dependencies"] if line.startswith("waitress")]
+    extras = {"onnxruntime": onnxruntime, "serve": waitress, **{name: project["optional-dependencies"][name] for name in EXTRAS}}
     points = project["entry-points"]["collage.toolchains"]
     packages = ["collage_core", "collage_core.rewrite", *(f"collage_core.{room.replace('/', '.')}" for room in folders())]
     lines = [

@@ -9,9 +9,8 @@ class Refusal(Exception):
     Attributes:
         status: The HTTP status of the answer.
         message: What was found, with the value quoted, and what to do.
-        closes: The rest of the request is not read, so the connection ends with the answer.
     """
 
-    def __init__(self, status: int, message: str, closes: bool = False):
+    def __init__(self, status: int, message: str):
         super().__init__(message)
-        self.status, self.message, self.closes = status, message, closes
+        self.status, self.message = status, message

@@ -6,10 +6,9 @@ of threads for each thread that calls them.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from threading import BoundedSemaphore
 from typing import Any
@@ -19,6 +18,7 @@ import numpy as np
 from ..errors import CollageError
 from ..graph.dataflow_graph import Tensor
 from ..rewrite.runtime.shaped_artifact import ShapedArtifact, open_artifact
+from .json_bounds import JsonBounds, parse_json
 from .refusal import Refusal
 from .tensors import DATATYPES, array_of, bytes_of, json_of
 
@@ -28,6 +28,10 @@ MOST_WAITING = 64
 LEAST_BODY, MOST_BODY = 1 << 20, 64 << 20
 """Bounds of the bytes that a request may have unless the user says how many; `BYTES_AN_ELEMENT` for each element lie between."""
 BYTES_AN_ELEMENT = 32
+BYTES_A_VALUE = 8
+"""A request for inputs of any shape may have one value for so many bytes of `MOST_BODY`, and one list for `BYTES_AN_ELEMENT`."""
+SPARE_VALUES, SPARE_LISTS = 10_000, 1_000
+"""Values and lists beside those of tensors: names, shapes, parameters."""
 _USERS_MISTAKES = ("bad_inputs", "other_shape", "shape", "dtype")
 
 
@@ -42,6 +46,7 @@ class ServedModel:
     Attributes:
         notes: Those of the artifact.
         body_bytes: Most bytes of a request.
+        json_bounds: How much its JSON may hold.
 
     Raises:
         CollageError: as `Artifact`; or a tensor of it cannot be sent by this protocol.
@@ -50,6 +55,7 @@ class ServedModel:
     def __init__(self, folder: Path, name: str = "", other_versions: bool = False):
         self._thread = ThreadPoolExecutor(1, "collage-serve")
         self._room = BoundedSemaphore(MOST_WAITING)
+        self._inferences: set[Future[dict[str, np.ndarray]]] = set()
         try:
             self._artifact = self._thread.submit(open_artifact, folder, other_versions=other_versions).result()
             for tensor in (*self._artifact.inputs, *self._artifact.outputs):
@@ -64,10 +70,16 @@ class ServedModel:
         self.body_bytes = min(max(LEAST_BODY, BYTES_AN_ELEMENT * _elements(self._artifact.inputs)), MOST_BODY)
         if isinstance(self._artifact, ShapedArtifact):
             self.body_bytes = MOST_BODY
+        self.json_bounds = self._json_bounds()
 
-    def close(self) -> None:
-        """End its thread, once an inference in progress has ended."""
-        self._thread.shutdown(cancel_futures=True)
+    def close(self, within_s: float | None = None) -> bool:
+        """End its thread; return whether it has ended, which an inference in progress may prevent for longer than `within_s`."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
+        return not wait(list(self._inferences), within_s).not_done
+
+    def parse(self, text: bytes) -> object:
+        """Return the JSON `text` of a request. Raises Refusal where it is none, or holds more than the inputs can need."""
+        return parse_json(text, self.json_bounds)
 
     def metadata(self) -> dict[str, Any]:
         """Return what the protocol calls the metadata of a model; a dimension of -1 has any size."""
@@ -86,13 +98,25 @@ class ServedModel:
         if not self._room.acquire(blocking=False):
             raise Refusal(503, f"{MOST_WAITING} requests wait already: try again later")
         try:
-            made = self._thread.submit(self._artifact.run, arrays).result()
+            made = self._run(arrays)
         except CollageError as error:
             status = 400 if error.code in _USERS_MISTAKES else 500
             raise Refusal(status, f"{error.message}: {error.hint}" if error.hint and status == 400 else error.message) from error
+        except MemoryError as error:
+            raise Refusal(503, "the server has too little memory for this inference") from error
+        except CancelledError as error:
+            raise Refusal(503, "the server ends") from error
         finally:
             self._room.release()
         return self._answer(asked, outputs, made)
+
+    def _run(self, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        inference = self._thread.submit(self._artifact.run, arrays)
+        self._inferences.add(inference)
+        try:
+            return inference.result()
+        finally:
+            self._inferences.discard(inference)
 
     def _asked_outputs(self, asked: Mapping[str, Any]) -> dict[str, bool]:
         """Return the outputs to answer with; whether each is a binary tensor."""
@@ -122,6 +146,22 @@ class ServedModel:
         own = {"id": asked["id"]} if "id" in asked else {}
         return {"model_name": self.name, "model_version": VERSION, **own, "outputs": told}, b"".join(parts)
 
+    def _json_bounds(self) -> JsonBounds:
+        """Return how many values and lists a request can need: those of the largest shapes, nested as deep as these are."""
+        shapes = [[tensor.type.shape for tensor in self._artifact.inputs]]
+        if isinstance(self._artifact, ShapedArtifact):
+            shapes += [list(box.values()) for box in self._artifact.manifest.boxes]
+        elements = max(sum(map(math.prod, inputs)) for inputs in shapes)
+        lists = max(sum(math.prod(shape[:axis]) for shape in inputs for axis in range(len(shape))) for inputs in shapes)
+        if self._takes_any_shape():
+            elements, lists = max(elements, MOST_BODY // BYTES_A_VALUE), max(lists, MOST_BODY // BYTES_AN_ELEMENT)
+        return JsonBounds(elements + lists + SPARE_VALUES, lists + SPARE_LISTS)
+
+    def _takes_any_shape(self) -> bool:
+        """Return whether an input may have sizes that nobody planned for."""
+        any_size = any(tensor.type.open_axes for tensor in self._artifact.inputs)
+        return any_size or (isinstance(self._artifact, ShapedArtifact) and self._artifact.manifest.fallback is not None)
+
     def _varying(self, tensor: Tensor) -> frozenset[int]:
         """Return the dimensions of an input that may have several sizes."""
         if not isinstance(self._artifact, ShapedArtifact):
@@ -134,24 +174,6 @@ class ServedModel:
     def _varying_output(self, tensor: Tensor) -> frozenset[int]:
         is_varying = isinstance(self._artifact, ShapedArtifact)
         return frozenset(range(len(tensor.type.shape)) if is_varying else tensor.type.open_axes)
-
-
-def parse(text: bytes) -> object:
-    """Return the JSON `text`.
-
-    Raises:
-        Refusal: it is none.
-    """
-
-    def no_number(word: str) -> object:
-        raise ValueError(f"{word} is no number of JSON")
-
-    try:
-        return json.loads(text, parse_constant=no_number)
-    except RecursionError as error:
-        raise Refusal(400, "the JSON is nested too deeply") from error
-    except ValueError as error:
-        raise Refusal(400, f"the body is no JSON: {str(error)[:200]}") from error
 
 
 def read_request(request: object, binary: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

@@ -41,8 +41,9 @@ from collage_core.rules.base import RuleContext, RuleOptions, find_with_note
 from collage_core.rules.candidate import RejectionLog
 from collage_core.search.constraints.constraints import parse_constraints
 from collage_core.search.problem import problem_from_json
+from collage_core.serving.json_bounds import JsonBounds, parse_json
 from collage_core.serving.refusal import Refusal
-from collage_core.serving.served_model import parse, read_request
+from collage_core.serving.served_model import read_request
 from collage_core.toolchains.described import read_description
 from tests.helpers.graphs import MINI_MNIST
 
@@ -147,7 +148,7 @@ def inference(data: bytes, folder: Path) -> None:
     """Read what a client sends to a served artifact: JSON, and after an empty line the bytes of binary tensors."""
     text, _, binary = data.partition(b"\n\n")
     with contextlib.suppress(Refusal):
-        read_request(parse(text), binary)
+        read_request(parse_json(text, JsonBounds(10_000, 1_000)), binary)
 
 
 WORKER = Worker(memory_bytes=4 << 30)

@@ -57,7 +57,8 @@ def test_it_holds_what_runs_artifacts_and_no_more(wheel: Path):
     assert rooms == {"", "base", "graph", "model", "rewrite", "rewrite/runtime", "rules", "serving", "toolchains"} | inner
     assert not any(name.startswith("collage_server") for name in names)
     assert [line for line in re.findall(r"^Requires-Dist: (.*)$", about, re.M) if "extra ==" not in line] == ["numpy>=2.0"]
-    assert {"ncnn", "onednn", "onnxruntime", "openvino", "tvm"} == set(re.findall(r"^Provides-Extra: (\S+)$", about, re.M))
+    assert 'waitress>=3.0.2; extra == "serve"' in about
+    assert {"ncnn", "onednn", "onnxruntime", "openvino", "serve", "tvm"} == set(re.findall(r"^Provides-Extra: (\S+)$", about, re.M))
     assert "openvino = collage_core.toolchains.openvino.openvino:OpenVinoToolchain" in points
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from collage_core.rewrite.assemble import assemble
 from collage_core.rewrite.partition_models import PartitionModel
+from collage_core.serving import http_server
 from collage_core.serving.http_server import ModelServer
 from collage_core.serving.served_model import ServedModel
 from tests.helpers.small_models import node, sub_model, tensor
@@ -37,10 +38,11 @@ def served(served_folder: Path) -> Iterator[ServedModel]:
 
 
 @contextmanager
-def running(model: ServedModel) -> Iterator[ModelServer]:
-    """Serve `model` on a free port meanwhile."""
-    with ModelServer("127.0.0.1", 0, model, MOST_BYTES) as made:
-        thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+def running(model: ServedModel, token: str | None = None) -> Iterator[ModelServer]:
+    """Serve `model` on a free port meanwhile, with bounds of time looked at often."""
+    with pytest.MonkeyPatch.context() as patch, ModelServer("127.0.0.1", 0, model, MOST_BYTES, token) as made:
+        patch.setattr(http_server, "LOOK_S", 0.02)
+        thread = threading.Thread(target=made.serve_forever, daemon=True)
         thread.start()
         try:
             yield made

@@ -7,16 +7,19 @@ import json
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from itertools import cycle
+from os import sched_yield
+from select import select
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from collage_core.serving import http_server
+from collage_core.serving import http_server, json_bounds
 from collage_core.serving.http_server import ModelServer
-from collage_core.serving.served_model import ServedModel
+from collage_core.serving.served_model import MOST_WAITING, ServedModel
 from collage_core.version import __version__
 
 from .conftest import MOST_BYTES, running
@@ -114,20 +117,21 @@ WRONG: list[tuple[str, str, str | None, dict[str, str], int, str]] = [
     ("POST", "/other", "{}", {}, 404, "there is nothing at '/other'"),
     ("DELETE", "/v2/models/inverse", None, {}, 405, "'DELETE' is not served here"),
     ("OPTIONS", INFER, None, {}, 405, "'OPTIONS' is not served here"),
-    ("BREW", "/v2", None, {}, 501, "Unsupported method ('BREW')"),
+    ("BREW", "/v2", None, {}, 405, "'BREW' is not served here"),
     ("GET", "/v2", "body", {}, 400, "GET has no body"),
     ("POST", INFER, "", {}, 400, "the body is no JSON"),
     ("POST", INFER, "{", {}, 400, "the body is no JSON"),
     ("POST", INFER, "[1]", {}, 400, "the body is a JSON list"),
     ("POST", INFER, REQUEST, {"Inference_Header_Content_Length": "99999"}, 400, "Inference-Header-Content-Length is '99999'"),
     ("POST", INFER, REQUEST, {"Inference_Header_Content_Length": "-1"}, 400, "Inference-Header-Content-Length is '-1'"),
-    ("POST", INFER, REQUEST, {"Content_Length": "-5"}, 400, "must say once how long its body is"),
-    ("POST", INFER, REQUEST, {"Content_Length": "1e3"}, 400, "must say once how long its body is"),
+    ("POST", INFER, REQUEST, {"Content_Length": "-5"}, 400, "Content-Length is invalid"),
+    ("POST", INFER, REQUEST, {"Content_Length": "1e3"}, 400, "Content-Length is invalid"),
     ("POST", INFER, REQUEST, {"Content_Length": "9" * 15}, 413, f"at most {MOST_BYTES} are read"),
     ("POST", INFER, REQUEST, {"Transfer_Encoding": "chunked"}, 411, "must come in one piece"),
     ("GET", "/v2", None, {"Host": "evil.example"}, 403, "is asked as 'evil.example', which is no name of this machine"),
     ("POST", INFER, REQUEST, {"Origin": "https://evil.example"}, 403, "a page of 'https://evil.example' asks"),
     ("POST", INFER, REQUEST, {"Origin": "null"}, 403, "a page of 'null' asks"),
+    ("POST", INFER, REQUEST, {"Origin": "http://[x"}, 403, "a page of 'http://[x' asks"),
 ]
 
 
@@ -153,13 +157,20 @@ for change, message in ODD_INPUTS:
 
 @pytest.mark.parametrize(("method", "path", "body", "headers", "status", "message"), WRONG)
 def test_what_is_not_right_is_refused_as_json(
-    server: ModelServer, method: str, path: str, body: str | None, headers: dict[str, str], status: int, message: str
+    server: ModelServer,
+    method: str,
+    path: str,
+    body: str | None,
+    headers: dict[str, str],
+    status: int,
+    message: str,
+    capfd: pytest.CaptureFixture[str],
 ):
     got, told, said = ask(server, method, path, body, **headers)
     assert (got, message in told["error"]) == (status, True), told
     assert list(told) == ["error"]
     assert said["Content-Type"] == "application/json"
-    assert "Traceback" not in told["error"]
+    assert "Traceback" not in told["error"] + capfd.readouterr().err
 
 
 def test_names_of_this_machine_are_right_for_a_local_server(server: ModelServer):
@@ -187,24 +198,30 @@ def raw(server: ModelServer, *sent: bytes, ends: bool = True) -> bytes:
 HOSTILE = [
     ([b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\x00" * 64], b""),
     ([b"\r\n\r\n"], b""),
-    ([b"GET\r\n\r\n"], b"Bad request syntax"),
-    ([b"GET /v2 HTTP/9.9\r\n\r\n"], b"Invalid HTTP version"),
-    ([b"GET " + b"/" * 70_000 + b" HTTP/1.1\r\n\r\n"], b"414"),
+    ([b"GET\r\n\r\n"], b"Start line is invalid"),
+    ([b"GET\r\nA: b\r\n\r\n"], b"Start line is invalid"),
+    ([b"GET /v2 HTTP/9.9\r\n\r\n"], b"HTTP 9.9 is not spoken here"),
+    ([b"GET " + b"/" * 70_000 + b" HTTP/1.1\r\n\r\n"], b"431"),
     ([b"GET /v2 HTTP/1.1\r\nA: " + b"a" * 70_000 + b"\r\n\r\n"], b"431"),
-    ([b"GET /v2 HTTP/1.1\r\n" + b"A: b\r\n" * 200 + b"\r\n"], b"431"),
+    ([b"GET /v2 HTTP/1.1\r\n" + b"A: b\r\n" * 20_000 + b"\r\n"], b"431"),
     ([f"POST {INFER} HTTP/1.1\r\nContent-Length: 9\r\nContent-Length: 8\r\n\r\n{{".encode()], b"400"),
     ([f"POST {INFER} HTTP/1.1\r\n\r\n".encode()], b"411"),
-    ([f"POST {INFER} HTTP/1.1\r\nContent-Length: 900\r\n\r\n{{".encode()], b"the body ends after 1 of 900 bytes"),
+    ([f"POST {INFER} HTTP/1.1\r\nContent-Length: 900\r\n\r\n{{".encode()], b""),
     ([f"POST {INFER} HTTP/1.1\r\nContent-Length: 99999999\r\nExpect: 100-continue\r\n\r\n".encode()], b"413"),
     ([f"POST {INFER} HTTP/1.1\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n".encode(), b"{}"], b"100 Continue"),
     ([b"GET /v2 HTTP/1.0\r\n\r\n"], b"200"),
-    ([b"GET /\x00\xff HTTP/1.1\r\n\r\n"], b"404"),
+    ([b"GET http://[x HTTP/1.1\r\n\r\n"], b'{"error":"the address of the request is none: Invalid IPv6 URL"}'),
+    ([b"POST http://[x/v2 HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}"], b"the address of the request is none"),
+    ([b"GET /\x00 HTTP/1.1\r\n\r\n"], b"404"),
+    ([b"GET /\xff HTTP/1.1\r\n\r\n"], b"Bad URI"),
+    ([b"GET /%ff HTTP/1.1\r\n\r\n"], b"404"),
 ]
 
 
 @pytest.mark.parametrize(("sent", "answer"), HOSTILE)
-def test_what_is_no_http_or_lies_does_no_harm(server: ModelServer, sent: list[bytes], answer: bytes):
+def test_what_is_no_http_or_lies_does_no_harm(server: ModelServer, sent: list[bytes], answer: bytes, capfd: pytest.CaptureFixture[str]):
     assert answer in raw(server, *sent)
+    assert "Traceback" not in capfd.readouterr().err
 
 
 def test_nothing_after_a_refused_body_is_taken_for_a_request(server: ModelServer):
@@ -258,25 +275,116 @@ def test_a_client_that_leaves_before_the_answer_does_no_harm(server: ModelServer
             connection.sendall(f"POST {INFER} HTTP/1.1\r\nContent-Length: {len(REQUEST)}\r\n\r\n{REQUEST}".encode())
 
 
-def test_more_connections_than_there_may_be_are_closed_at_once(served: ServedModel, monkeypatch: pytest.MonkeyPatch):
+def half_sent(server: ModelServer, body: bytes = b"{", length: int = 900) -> socket.socket:
+    """Return a connection whose request never ends."""
+    connection = socket.create_connection(server.server_address, timeout=20)
+    connection.sendall(f"POST {INFER} HTTP/1.1\r\nContent-Length: {length}\r\n\r\n".encode() + body)
+    return connection
+
+
+def test_bodies_that_stop_halfway_shut_nobody_out(server: ModelServer):
+    with ExitStack() as held:
+        for _ in range(http_server.MOST_CONNECTIONS + 5):
+            held.enter_context(half_sent(server))
+        assert ask(server, "POST", INFER, REQUEST)[0] == 200
+        assert len(server.active_channels) <= http_server.MOST_CONNECTIONS
+
+
+def test_the_connection_that_has_been_idle_longest_gives_way(served: ServedModel, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(http_server, "MOST_CONNECTIONS", 2)
-    with running(served) as server:
-        held = []
-        for _ in range(2):
-            connection = http.client.HTTPConnection(*server.server_address[:2], timeout=20)
-            connection.request("GET", "/v2")
-            assert connection.getresponse().read()
-            held.append(connection)
-        assert raw(server, b"GET /v2 HTTP/1.1\r\n\r\n") == b""
-        for connection in held:
-            connection.close()
+    with running(served) as server, half_sent(server), socket.create_connection(server.server_address, timeout=20) as idle:
+        idle.sendall(b"GET /v2 HTTP/1.1\r\n\r\n")
+        assert idle.recv(1 << 16)
+        assert ask(server, "GET", "/v2")[0] == 200
+        assert idle.recv(1) == b""
 
 
-def test_requests_that_are_too_large_together_wait_outside(server: ModelServer):
-    with server.holding(http_server.BODIES_AT_ONCE * MOST_BYTES):
-        status, told, headers = ask(server, "POST", INFER, REQUEST)
-    assert (status, headers["Retry-After"]) == (503, "1")
-    assert "too large together" in told["error"]
+def test_bodies_that_hold_too_much_together_give_way(server: ModelServer):
+    with ExitStack() as held:
+        length = MOST_BYTES - 1
+        others = [held.enter_context(half_sent(server, b" " * (length - 1), length)) for _ in range(http_server.BODIES_AT_ONCE + 1)]
+        (first, *_), _, _ = select(others, [], [], 20)
+        answer = b"".join(iter(lambda: first.recv(1 << 16), b""))
+        assert answer.startswith(b"HTTP/1.1 503 ")
+        assert b"Retry-After: 1" in answer
+        assert b"the requests in progress are too large together" in answer
+        assert ask(server, "POST", INFER, REQUEST)[0] == 200
+
+
+def test_an_answer_that_nobody_takes_is_given_up_and_holds_up_nobody(server: ModelServer, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(http_server, "REQUEST_S", 0.3)
+    monkeypatch.setattr(server.model, "infer", lambda *_: ({}, bytes(50 << 20)))
+    waiting = [socket.create_connection(server.server_address, timeout=20) for _ in range(3)]
+    for connection in waiting:
+        connection.sendall(f"POST {INFER} HTTP/1.1\r\nContent-Length: 2\r\n\r\n{{}}".encode())
+    assert ask(server, "GET", "/v2/health/live")[0] == 200
+    while server.active_channels:
+        sched_yield()
+    for connection in waiting:
+        connection.close()
+    monkeypatch.undo()
+
+
+def test_whoever_watches_is_answered_while_all_inferences_wait(server: ModelServer, monkeypatch: pytest.MonkeyPatch):
+    goes_on = threading.Event()
+    run = server.model._artifact.run
+
+    def slow(arrays: Any) -> Any:
+        goes_on.wait()
+        return run(arrays)
+
+    monkeypatch.setattr(server.model._artifact, "run", slow)
+    statuses: list[int] = []
+    threads = [threading.Thread(target=lambda: statuses.append(ask(server, "POST", INFER, REQUEST)[0])) for _ in range(MOST_WAITING + 3)]
+    for thread in threads:
+        thread.start()
+    while not statuses:  # those beyond the bound are refused at once
+        sched_yield()
+    assert ask(server, "GET", "/v2/health/live")[0] == 200
+    goes_on.set()
+    for thread in threads:
+        thread.join()
+    assert sorted(statuses) == [200] * MOST_WAITING + [503] * 3
+
+
+def test_a_flood_of_empty_lists_is_refused_before_it_is_read(server: ModelServer, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(json_bounds, "json", SimpleNamespace(loads=lambda *_, **__: pytest.fail("it was read")))
+    status, told, _ = ask(server, "POST", INFER, "[" + "[]," * 20_000 + "[]]")
+    monkeypatch.undo()
+    assert status == 413
+    assert told["error"].startswith("the JSON has 20002 lists and objects, the inputs can need 1004: ")
+
+
+TOKEN = "a-secret.of~this+server="
+BEARER = f"Bearer {TOKEN}"
+
+
+@pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer wrong"}, {"Authorization": f"Basic {TOKEN}"}, {"Authorization": TOKEN}])
+def test_without_its_token_a_server_answers_nothing_but_that_it_lives(served: ServedModel, headers: dict[str, str]):
+    with running(served, TOKEN) as server:
+        for method, path, body in (
+            ("GET", "/v2", None),
+            ("GET", "/v2/models/inverse", None),
+            ("POST", INFER, REQUEST),
+            ("GET", "/none", None),
+        ):
+            status, told, said = ask(server, method, path, body, **headers)
+            assert (status, said["Www-Authenticate"]) == (401, "Bearer")
+            assert told == {"error": "the request must bring the server's token: Authorization: Bearer TOKEN"}
+        for path in ("/v2/health/live", "/v2/health/ready"):
+            assert ask(server, "GET", path)[0] == 200
+
+
+def test_with_its_token_a_server_answers(served: ServedModel):
+    with running(served, TOKEN) as server:
+        assert ask(server, "GET", "/v2/models/inverse", Authorization=BEARER)[0] == 200
+        assert ask(server, "POST", INFER, REQUEST, Authorization=BEARER)[0] == 200
+
+
+def test_the_body_of_a_stranger_is_not_read(served: ServedModel):
+    with running(served, TOKEN) as server:
+        got = raw(server, f"POST {INFER} HTTP/1.1\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n".encode())
+        assert got.startswith(b"HTTP/1.1 401 ")
 
 
 def test_a_fault_of_ours_is_told_without_its_details(

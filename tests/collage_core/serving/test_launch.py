@@ -8,18 +8,25 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import urllib.request
-from contextlib import closing
+from collections.abc import Callable
+from contextlib import closing, nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from collage_core.errors import CollageError
+from collage_core.serving import http_server, launch
 from collage_core.serving.__main__ import main
+from collage_core.serving.http_server import ModelServer
 from collage_core.serving.launch import listen, serve
 from collage_core.serving.served_model import ServedModel
 from tests.helpers.command import in_this_process
 from tests.helpers.paths import ROOT
+
+Start = Callable[..., tuple[str | None, str]]
 
 PROGRAM = """
 import sys
@@ -30,7 +37,9 @@ class Blocker:
             raise ImportError(f"{name} is blocked")
 
 sys.meta_path.insert(0, Blocker())
+from collage_core.serving import http_server, launch
 from collage_core.serving.__main__ import main
+from collage_core.serving.http_server import ModelServer
 sys.exit(main(sys.argv[1:]))
 """
 
@@ -89,6 +98,93 @@ def test_the_command_and_the_program_say_what_is_wrong(tmp_path: Path, capsys: p
     assert re.fullmatch(r"error: '.*nothing' does not exist, so there is no 'artifact.json'\nhint: .*\n", err)
     assert main([str(tmp_path / "nothing")]) == 2
     assert capsys.readouterr().err == err
+
+
+@pytest.fixture
+def started(
+    served_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[str | None, str]]:
+    """Start a server as if 127.0.0.1 were an address that other machines reach, and end it at once: its token, and standard error."""
+    tokens: list[str | None] = []
+
+    def start(*, is_local: bool = False, **options: Any) -> tuple[str | None, str]:
+        monkeypatch.setattr(launch, "is_loopback", lambda _: is_local)
+        monkeypatch.setattr(http_server, "is_loopback", lambda _: is_local)
+        monkeypatch.setattr(ModelServer, "serve_forever", lambda server: tokens.append(server.app.token))
+        serve(served_folder, port=0, **options)
+        return tokens.pop(), capsys.readouterr().err
+
+    return start
+
+
+def test_beyond_this_machine_a_new_token_is_asked_for_and_printed(started: Start):
+    token, err = started()
+    assert token is not None
+    assert len(token) >= 32
+    assert err == f"clients must bring this token: Authorization: Bearer {token}\n"
+    assert started()[0] != token
+
+
+def test_a_token_of_the_users_own_is_asked_for_everywhere_and_never_printed(started: Start):
+    for is_local in (False, True):
+        assert started(token="sesame", is_local=is_local) == ("sesame", "clients must bring the token: Authorization: Bearer ...\n")
+
+
+def test_on_this_machine_and_without_a_token_all_may_ask(started: Start):
+    assert started(is_local=True) == (None, "")
+    assert started(no_token=True) == (None, "anyone who reaches 127.0.0.1 can use it: there is no token\n")
+
+
+@pytest.mark.parametrize("where", ["option", "variable"])
+def test_both_commands_take_a_token(where: str, served_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    tokens: list[str | None] = []
+    monkeypatch.setattr(ModelServer, "serve_forever", lambda server: tokens.append(server.app.token))
+    given = ["--token", "sesame"] if where == "option" else []
+    if where == "variable":
+        monkeypatch.setenv("COLLAGE_TOKEN", "sesame")
+    assert in_this_process(capsys, "serve", served_folder, "--port", "0", *given)[0] == 0
+    assert main([str(served_folder), "--port", "0", *given]) == 0
+    assert tokens == ["sesame", "sesame"]
+
+
+def test_a_token_and_none_contradict_each_other(served_folder: Path):
+    with pytest.raises(CollageError, match="a token and --no-token contradict each other"):
+        serve(served_folder, token="sesame", no_token=True)
+
+
+def test_without_waitress_its_command_is_named(served: ServedModel, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "collage_core.serving.http_server", None)
+    with pytest.raises(CollageError) as caught:
+        listen("127.0.0.1", 0, served, 1)
+    assert (caught.value.message, caught.value.hint) == (
+        "serving needs the package waitress, which is not installed",
+        "pip install waitress",
+    )
+
+
+@pytest.mark.parametrize("interrupted", [True, False])
+def test_an_inference_that_goes_on_does_not_hold_up_the_end(interrupted: bool, served_folder: Path, monkeypatch: pytest.MonkeyPatch):
+    goes_on, begun, statuses = threading.Event(), threading.Event(), []
+
+    def endless(_: object) -> dict[str, Any]:
+        begun.set()
+        goes_on.wait()
+        return {}
+
+    def interrupt(server: ModelServer) -> None:
+        monkeypatch.setattr(server.model._artifact, "run", endless)
+        threading.Thread(target=lambda: server.model._run({}), daemon=True).start()
+        begun.wait()
+        if interrupted:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(launch, "LEAVE_S", 0.01)
+    monkeypatch.setattr(launch.os, "_exit", statuses.append)
+    monkeypatch.setattr(ModelServer, "serve_forever", interrupt)
+    with pytest.raises(KeyboardInterrupt) if interrupted else nullcontext():
+        serve(served_folder, port=0)
+    goes_on.set()
+    assert statuses == [130 if interrupted else 0]
 
 
 def test_a_bound_of_less_than_a_megabyte_is_refused(served_folder: Path):

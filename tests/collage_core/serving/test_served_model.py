@@ -15,7 +15,7 @@ from collage_core.rewrite.partition_models import PartitionModel
 from collage_core.rewrite.shaped_folder import folder_of, write_shaped
 from collage_core.serving import served_model
 from collage_core.serving.refusal import Refusal
-from collage_core.serving.served_model import ServedModel, parse
+from collage_core.serving.served_model import ServedModel
 from tests.helpers.small_models import node, sub_model, tensor
 
 X = {"name": "x", "datatype": "FP32", "shape": [2, 3], "data": [1, 2, 4, 5, 8, 10]}
@@ -94,22 +94,6 @@ def test_a_request_that_is_not_right_is_refused(served: ServedModel, request_: o
     with pytest.raises(Refusal) as caught:
         served.infer(request_, binary)
     assert (caught.value.status, message in caught.value.message) == (400, True), caught.value.message
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (b"", "the body is no JSON"),
-        (b"{", "the body is no JSON"),
-        (b"\xff", "the body is no JSON"),
-        (b'{"a": NaN}', "NaN is no number of JSON"),
-        (b"[" * 100_000, "the JSON is nested too deeply"),
-        (b"1" * 10_000, "the body is no JSON"),
-    ],
-)
-def test_what_is_no_json_is_refused(text: bytes, message: str):
-    with pytest.raises(Refusal, match=message):
-        parse(text)
 
 
 def test_what_json_cannot_say_is_refused(served: ServedModel):
