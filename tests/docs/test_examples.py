@@ -89,7 +89,7 @@ def test_a_client_asks_a_server(tmp_path: Path):
     assemble([PartitionModel("onnxruntime", ("a", "n"), model, "p")], model.inputs, ["y", "z"], tmp_path / "out", 1, form="native")
     served = ServedModel(tmp_path / "out", "mine")
     with ModelServer("127.0.0.1", 0, served, served.body_bytes) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         address = f"{server.address}/v2/models/mine"
         found = client.inputs_of(address)
