@@ -61,7 +61,7 @@ def estimator_of(
 
 def _measuring(found: CandidateSet, options: Options, emit: Emit, should_stop: Callable[[], bool]) -> Measuring:
     if not options.is_measured:
-        return Measuring(options.percentile)
+        return Measuring(options.percentile, answers_s=options.budget_s)
     from ..rewrite.call_trial import call_rounds
 
     return Measuring(options.percentile, options.costs_db, _backend(found, options, emit, should_stop), call_rounds)

@@ -37,6 +37,7 @@ class Measuring:
         call_rounds: Measures calls of the assembled module (`CallMeter`); None where they count as free.
         is_afresh: Measure what the database knows already, too; the new figure takes the place of the old one.
         workers: Workers for trials on this machine that others use before and after; None for workers of its own.
+        answers_s: Longest that all answers of a cost server together may take; None for no limit.
     """
 
     percentile: float = 50.0
@@ -45,6 +46,7 @@ class Measuring:
     call_rounds: CallRounds | None = None
     is_afresh: bool = False
     workers: Pool | None = None
+    answers_s: float | None = None
 
 
 def make_estimator(
@@ -85,7 +87,8 @@ def make_estimator(
     if costs.startswith(SCHEME):
         from .served import ServedCosts
 
-        return FunctionEstimator(ServedCosts(costs, model, threads, accuracy), emit, should_stop)
+        served = ServedCosts(costs, model, threads, accuracy, should_stop, measuring.answers_s)
+        return FunctionEstimator(served, emit, should_stop)
     kind, _, name = costs.partition(":")
     if kind in ("mock", "replay") and not name:
         raise CollageError(f"--costs {costs!r} names no file", f"write {kind}:FILE", "bad_option")

@@ -35,6 +35,10 @@ class NoCostsError(CollageError):
     """Raised by a function where no cost can be had at all; it ends the run."""
 
 
+class UnknownCost(Exception):
+    """Raised by a function that does not know a cost, with the reason as its words."""
+
+
 def function_name(function: CostFunction) -> str:
     """Return the name of a function for messages and for the plan."""
     return str(getattr(function, "__name__", None) or type(function).__name__)
@@ -93,8 +97,11 @@ class FunctionEstimator:
     def _asked(self, candidate: CandidatePartition) -> Cost:
         try:
             answer = self._function(candidate)
-        except NoCostsError:
+        except (NoCostsError, Cancelled):
             raise
+        except UnknownCost as error:
+            self._tell("unknown", str(error))
+            return Cost.unknown(str(error))
         except Exception as error:  # noqa: BLE001 - the user's function may raise anything; its words are kept and shown
             reason = f"{self._words} raised {type(error).__name__}: {one_line(error)}"
             self._tell("raised", f"{reason}, asked for {_described(candidate)}: what it raises for is left out")

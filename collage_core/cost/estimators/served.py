@@ -1,7 +1,8 @@
 """`ServedCosts`: costs that another program answers over HTTP, a tuner or a cache of a fleet. The contract is in docs/costs.md.
 
 Candidates enter; one request for each distinct computation leaves, first with its hash alone, and with its model where the server asks
-for that. An answer is checked before it is believed.
+for that. An answer is checked before it is believed. A server may be slow or hang: all answers together have a time, after which costs are
+unknown, and a run that is stopped waits for none.
 """
 
 from __future__ import annotations
@@ -11,21 +12,30 @@ import hashlib
 import http.client
 import json
 import math
+import socket
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from contextlib import suppress
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ...base.validation import first_mistake
-from ...errors import CollageError
+from ...errors import Cancelled, CollageError
 from ...model.base import Model
 from ...model.files.external_weights import in_one_piece
 from ...rules.candidate import CandidatePartition
-from .function import NoCostsError
+from .function import NoCostsError, UnknownCost
 
 SCHEMA = 1
 LONGEST_S = 3600.0
 """Longest that one answer may take: a server may tune before it answers."""
+_LOOK_S = 0.05
+"""How often a wait for an answer asks whether it must end."""
 MOST_BYTES = 1 << 20
 """Most bytes of an answer."""
 
@@ -57,13 +67,25 @@ class ServedCosts:
         model: Cuts out the candidates.
         threads: Threads of every kernel.
         accuracy: Largest relative error that is accepted.
+        should_stop: Asked often while an answer is waited for; True ends the work with `Cancelled`.
+        limit_s: Longest that all answers together may take; None for no limit.
     """
 
-    def __init__(self, url: str, model: Model, threads: int, accuracy: float):
+    def __init__(
+        self,
+        url: str,
+        model: Model,
+        threads: int,
+        accuracy: float,
+        should_stop: Callable[[], bool] | None = None,
+        limit_s: float | None = None,
+    ):
         parts = urlsplit(url)
         if parts.scheme != "http" or not parts.hostname:
             raise CollageError(f"--costs {url!r} is no address of a cost server", "write http://HOST:PORT", "bad_option")
         self.__name__ = url
+        self._should_stop = should_stop or (lambda: False)
+        self._limit_s, self._waited_s = limit_s, 0.0
         self._model, self._terms = model, {"threads": threads, "accuracy": accuracy}
         self._host, self._port = parts.hostname, parts.port or 80
         self._path = f"{parts.path.rstrip('/')}/v{SCHEMA}/cost"
@@ -74,6 +96,8 @@ class ServedCosts:
         Raises:
             NoCostsError: the server cannot be reached, or its answer is no answer.
             ValueError: the server says that the target cannot take the candidate.
+            UnknownCost: the time for all answers is over.
+            Cancelled: `should_stop` said so.
         """
         onnx = in_one_piece(self._model.cut(candidate.inside).onnx)
         request = {"schema": SCHEMA, "target": candidate.target, "key": hashlib.sha256(onnx).hexdigest(), **self._terms}
@@ -89,7 +113,7 @@ class ServedCosts:
     def _asked(self, request: dict[str, Any]) -> Answer:
         body = json.dumps(request)
         try:
-            data = self._answered(body)
+            data = self._waited_for(body)
         except (OSError, http.client.HTTPException) as error:
             said = f"the cost server {self.__name__!r} cannot be reached: {error}"
             raise NoCostsError(said, "start it, or check the address", "no_server") from error
@@ -98,9 +122,38 @@ class ServedCosts:
         except ValidationError as error:
             raise self._mistake(str(first_mistake(error))) from error
 
-    def _answered(self, body: str) -> bytes:
-        """Return what the server answers; the connection is not kept, since the server may have another user."""
+    def _waited_for(self, body: str) -> bytes:
+        """Return the answer to `body`, which a thread of its own waits for: a socket's own time limit begins anew with each byte."""
         connection = http.client.HTTPConnection(self._host, self._port, timeout=LONGEST_S)
+        answer: Future[bytes] = Future()
+
+        def ask() -> None:
+            try:
+                answer.set_result(self._answered(connection, body))
+            except BaseException as error:  # noqa: BLE001 - the thread that waits raises it
+                answer.set_exception(error)
+
+        began = time.monotonic()
+        threading.Thread(target=ask, daemon=True).start()
+        try:
+            while True:
+                waited_s = time.monotonic() - began
+                with suppress(FutureTimeout):
+                    return answer.result(_LOOK_S)
+                if self._should_stop():
+                    raise Cancelled
+                if self._limit_s is not None and self._waited_s + waited_s > self._limit_s:
+                    raise UnknownCost(f"the cost server {self.__name__!r} did not answer in the {self._limit_s:g} s of --budget")
+                if waited_s > LONGEST_S:
+                    raise TimeoutError(f"no answer within {LONGEST_S:g} s")
+        finally:
+            self._waited_s += time.monotonic() - began
+            if connection.sock is not None:
+                with suppress(OSError):
+                    connection.sock.shutdown(socket.SHUT_RDWR)
+
+    def _answered(self, connection: http.client.HTTPConnection, body: str) -> bytes:
+        """Return what the server answers; the connection is not kept, since the server may have another user."""
         try:
             connection.request("POST", self._path, body, {"Content-Type": "application/json", "Connection": "close"})
             response = connection.getresponse()

@@ -6,14 +6,18 @@ import json
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, HTTPServer, ThreadingHTTPServer
 from typing import Any
 
 import cost_server
 import pytest
 
 import collage_core as collage
-from collage_core.errors import CollageError
+from collage_core.errors import Cancelled, CollageError
+from collage_core.events import ignore
+from collage_core.options import Options
+from collage_core.pipeline.run import partition
 
 
 @pytest.fixture
@@ -97,3 +101,40 @@ def test_a_server_that_is_not_there_is_one_line() -> None:
         plan(address)
     with pytest.raises(CollageError, match="is no address of a cost server"):
         plan("http://")
+
+
+@pytest.fixture
+def trickle() -> Iterator[tuple[str, threading.Event]]:
+    """A server that sends a byte now and then, and never all of an answer; and whether it was asked."""
+    is_over, is_asked = threading.Event(), threading.Event()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", "1000000")
+            self.end_headers()
+            is_asked.set()
+            with suppress(OSError):
+                while not is_over.wait(0.01):
+                    self.wfile.write(b" ")
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}", is_asked
+    is_over.set()
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_server_that_trickles_leaves_costs_unknown_once_the_budget_is_over(trickle: tuple[str, threading.Event]) -> None:
+    address, _ = trickle
+    record = collage.partition("mini_mnist", targets=("onnxruntime",), costs=address, threads=1, budget_s=0.2)
+    reasons = {item.cost.reason for item in record.candidates if item.target != "host"}
+    assert reasons == {f"the cost server '{address}' did not answer in the 0.2 s of --budget"}
+    assert {part.decided_by for part in record.plan.partitions} == {"priority"}
+
+
+def test_a_server_that_trickles_does_not_hold_up_a_run_that_is_stopped(trickle: tuple[str, threading.Event]) -> None:
+    address, is_asked = trickle
+    with pytest.raises(Cancelled):
+        partition("mini_mnist", Options(("onnxruntime",), costs=address), ignore, should_stop=is_asked.is_set)
