@@ -30,6 +30,11 @@ DEPTH = 4
 """Bound on the depth of candidates that patterns combine to, unless the user gives one."""
 STYLES = ("graph", "library")
 _HINT = "docs/files.md shows a described toolchain, and docs/rules.md every rule"
+MOST_TEXT = 256 << 10
+MOST_PARTS = 32
+"""Most parts of a dotted key; those of a description have up to four."""
+_NO_KEY = re.compile(r"[^\w\-.\s\"']+")
+"""Characters that no dotted key has, not even one whose parts are quoted."""
 _NO_COST_HINT = "use mock costs, or give its file a [cost] for an estimate"
 KEYS = ("name", "style", "fusion", "pattern", "rule", "cost")
 COST_BOUNDS = {"launch_s": (0, 1e6), "flops_per_s": (1, 1e30), "bytes_per_s": (1, 1e30)}
@@ -123,6 +128,7 @@ def parse_description(text: str, source: str) -> DescribedToolchain:
     Raises:
         DescriptionError: the text is not TOML, or a key is wrong. Its line is found by `rules.toml.line_of`.
     """
+    _check_size(text, source)
     try:
         data = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
@@ -135,6 +141,17 @@ def parse_description(text: str, source: str) -> DescribedToolchain:
     except RuleError as error:
         line = line_of(text, error.path, error.found)
         raise DescriptionError(f"{source}, line {line}: {error.message}", error.hint, line, error.message) from error
+
+
+def _check_size(text: str, source: str) -> None:
+    """Refuse what would take `tomllib` long: its time grows with the square of the parts of a key."""
+    if len(text) > MOST_TEXT:
+        said = f"it has {len(text)} characters, at most {MOST_TEXT} are read"
+        raise DescriptionError(f"{source!r} is too large: {said}", _HINT, 1, said)
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.lstrip().startswith("#") and any(part.count(".") >= MOST_PARTS for part in _NO_KEY.split(line)):
+            said = f"a key has more than {MOST_PARTS} parts"
+            raise DescriptionError(f"{source}, line {number}: {said}", _HINT, number, said)
 
 
 def _check(data: Mapping[str, Any]) -> None:

@@ -1,11 +1,16 @@
 """`PostgresDatabase`: a cost database that a team shares on a PostgreSQL server, through psycopg, which is an extra.
 
-A server that is offline, slow or full raises `DatabaseTrouble` within seconds; nothing waits without a limit.
+A server that is offline, slow or full raises `DatabaseTrouble`: connecting, waiting for another process and each statement have a limit,
+also where the server has stopped and answers nothing, or a byte now and then.
 """
 
 from __future__ import annotations
 
 import math
+import time
+from collections.abc import Generator
+from functools import cache
+from typing import Any
 
 from sqlalchemy import create_engine, event, make_url, text
 from sqlalchemy.engine import URL, Connection, Engine
@@ -21,6 +26,8 @@ _SETUP_LOCK = 0x636F7374
 """Key of the advisory lock under which one process at a time makes the tables."""
 _SECRETS = ("password", "sslpassword")
 _LONGEST_REASON = 300
+STATEMENT_S = 60.0
+"""Longest that a statement may take, its answer included; the largest database of a team answers each in a few seconds."""
 _HINTS = {
     "password authentication failed": "put the right name and password in the URL: postgresql://NAME:PASSWORD@HOST/DATABASE",
     "no password supplied": "put the password in the URL, postgresql://NAME:PASSWORD@HOST/DATABASE, or in ~/.pgpass",
@@ -91,11 +98,13 @@ class PostgresDatabase:
                 install_command("postgres"),
                 "no_driver",
             ) from error
+        event.listen(engine, "do_connect", lambda *given: _bounded_connection().connect(*given[2], **given[3]))
         event.listen(engine, "begin", self._begin)
         return engine.execution_options(postgresql_readonly=True) if self._read_only else engine
 
     def _begin(self, connection: Connection) -> None:
         connection.exec_driver_sql(f"SET LOCAL lock_timeout = {math.ceil(self._busy_s * 1000)}")
+        connection.exec_driver_sql(f"SET LOCAL statement_timeout = {math.ceil(STATEMENT_S * 1000)}")
 
     def _check(self, engine: Engine) -> None:
         with engine.begin() as connection:
@@ -113,6 +122,48 @@ class PostgresDatabase:
                     "let someone who may write it bring it forward: `collage costs import` does, and so does a run that measures",
                     "older_database",
                 )
+
+
+@cache
+def _bounded_connection() -> Any:
+    """Return the class of psycopg's connections whose every wait has a limit; psycopg is an extra, so it is imported here.
+
+    The server's own limits do not help where the server has stopped. psycopg asks it to cancel the statement, and waits for that, where a
+    wait is interrupted; here the connection is closed, so Ctrl-C ends it.
+    """
+    import psycopg
+    from psycopg import waiting
+
+    class BoundedConnection(psycopg.Connection[Any]):
+        def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
+            seconds = STATEMENT_S if timeout is None else min(timeout, STATEMENT_S)
+            try:
+                return waiting.wait(_bounded(gen, seconds), self.pgconn.socket, interval=interval)
+            except TimeoutError as error:
+                self.pgconn.finish()
+                raise psycopg.OperationalError(f"timeout: the server did not answer within {seconds:g} s") from error
+            except (KeyboardInterrupt, SystemExit):
+                self.pgconn.finish()
+                raise
+
+    return BoundedConnection
+
+
+def _bounded(steps: Generator[Any, Any, Any], seconds: float) -> Generator[Any, Any, Any]:
+    """Yield what `steps` yields, and return what it returns.
+
+    Raises:
+        TimeoutError: it takes longer than `seconds`, whatever arrives meanwhile.
+    """
+    end, ready = time.monotonic() + seconds, None
+    while True:
+        try:
+            state = steps.send(ready)
+        except StopIteration as stopped:
+            return stopped.value
+        ready = yield state
+        if time.monotonic() > end:
+            raise TimeoutError
 
 
 def _read_url(rest: str) -> URL:

@@ -161,3 +161,9 @@ def test_a_mistake_knows_its_line(text: str, line: int) -> None:
         parse_description(text, "it")
     assert caught.value.line == line
     assert caught.value.message in (f"it, line {line}: {caught.value.reason}", f"'it' {caught.value.reason.removeprefix('it ')}")
+
+
+def test_a_description_that_is_too_large_is_refused_unread() -> None:
+    with pytest.raises(DescriptionError) as caught:
+        parse_description("#" * 300_000, "hook.toml")
+    assert caught.value.message == "'hook.toml' is too large: it has 300000 characters, at most 262144 are read"

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import re
+import signal
+import socketserver
 import sqlite3
+import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import psutil
 import psycopg
 import pytest
 
+from collage_core.cost.database import postgres
 from collage_core.cost.database.database import CostDatabase, open_database
 from collage_core.cost.database.location import DatabaseTrouble
 from collage_core.cost.database.maintenance import Merged, Selection, groups, merge, records, remove, selected_transitions
@@ -319,6 +325,53 @@ def test_nobody_answers() -> None:
     words, hint = trouble("postgresql://no.such.host.invalid/costs")
     assert words.startswith("failed to resolve host 'no.such.host.invalid'")
     assert hint == "see to it that the host's name is right"
+
+
+@pytest.fixture(params=["stalls", "trickles"])
+def stalled(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The URL of a server that lets everybody in, and then answers nothing, or a byte now and then."""
+    is_over = threading.Event()
+
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            while self.request.recv(4096)[:8] in (b"\0\0\0\x08\x04\xd2\x16\x2f", b"\0\0\0\x08\x04\xd2\x16\x30"):
+                self.request.sendall(b"N")  # no TLS, no GSS
+            self.request.sendall(b"R\0\0\0\x08\0\0\0\0" + b"Z\0\0\0\x05I")
+            with suppress(OSError):
+                self.request.sendall(b"N\0\xff\xff\xff")  # a notice whose end never comes
+                while not is_over.wait(0.02):
+                    if request.param == "trickles":
+                        self.request.sendall(b"a")
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"postgresql://collage@127.0.0.1:{server.server_address[1]}/costs"
+        is_over.set()
+        server.shutdown()
+
+
+def test_a_server_that_stalls_after_connecting_is_given_up(stalled: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgres, "STATEMENT_S", 0.3)
+    words, hint = trouble(stalled)
+    assert words == "timeout: the server did not answer within 0.3 s"
+    assert hint == "see to it that the server runs and can be reached from here, and that no other program holds its tables"
+
+
+def test_ctrl_c_does_not_wait_for_a_server_that_stalls(stalled: str) -> None:
+    program = f"from collage_core.cost.database.database import open_database\nprint(flush=True)\nopen_database({stalled!r})"
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        while not has_connection(process.pid):
+            pass
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=20)
+    assert "KeyboardInterrupt" in err
+
+
+def has_connection(number: int) -> bool:
+    return any(one.status == psutil.CONN_ESTABLISHED for one in psutil.Process(number).net_connections("tcp"))
 
 
 def test_without_the_driver_the_command_to_install_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
