@@ -6,8 +6,9 @@ writes down what came back.
 
 from __future__ import annotations
 
+import errno
 import math
-import os
+import secrets
 import shutil
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -38,7 +39,7 @@ from ...rewrite.partition_models import PartitionModel, run_order
 from ...rewrite.plan import PlacedPartition, Plan
 from ...rewrite.runtime.artifact import Profile
 from ...rewrite.runtime.artifact_calls import MODULE_IMPORTS, RUNS_ONLY, bind_artifact, profile_artifact, run_artifact, run_loader
-from ...rewrite.runtime.manifest import MODULE, WEIGHTS
+from ...rewrite.runtime.manifest import MODULE, NAME, WEIGHTS
 from ...toolchains.base import ToolchainError
 from ...toolchains.built_packages import BuiltPackages
 from ...toolchains.native_files import LOADER
@@ -321,9 +322,40 @@ def _bring_weights(out: Path, emit: Emit) -> None:
 
 
 def _move(folder: Path, out: Path) -> None:
-    """Move what is in `folder` into `out`, over what an earlier run left there."""
-    for entry in sorted(folder.iterdir()):
-        target = out / entry.name
-        if target.is_dir():
-            shutil.rmtree(target)
-        shutil.move(os.fspath(entry), target)
+    """Move what is in `folder` into `out`, over what an earlier run left there.
+
+    All of it is brought to the disk of `out` before anything there is replaced, and the manifest comes last: where there is no room, what
+    was there stays, and no half of an artifact looks like one.
+
+    Raises:
+        CollageError: `out` cannot be written, or has no room.
+    """
+    beside = out / f".{secrets.token_hex(6)}"
+    try:
+        _bring(folder, beside)
+        (out / NAME).unlink(missing_ok=True)
+        for entry in sorted(beside.iterdir(), key=lambda entry: entry.name == NAME):
+            target = out / entry.name
+            if target.is_dir():
+                shutil.rmtree(target)
+            entry.replace(target)
+    except OSError as error:
+        said = f"cannot write the artifact {str(out)!r}: {error.strerror or error}"
+        raise CollageError(said, "make room there, or give another folder with --out; what was measured is known", "unwritable") from error
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def _bring(source: Path, target: Path) -> None:
+    """Rename `source` to `target`, or copy it where that is on another disk."""
+    try:
+        source.rename(target)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        if not source.is_dir():
+            shutil.copy2(source, target)
+            return
+        target.mkdir()
+        for entry in source.iterdir():
+            _bring(entry, target / entry.name)
