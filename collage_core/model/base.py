@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from ..graph.dataflow_graph import DataflowGraph, Tensor
 from ..graph.index_set import IndexSet
-from .reference.row_sets import RowSet
+
+if TYPE_CHECKING:
+    from .reference.row_sets import RowSet
 
 Arrays = Mapping[str, Any]
 """Tensor name → values: an array, a list of them for a sequence, None for an optional that holds nothing."""
