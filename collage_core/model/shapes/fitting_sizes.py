@@ -19,6 +19,7 @@ from ...base.isolation.errors import WorkerError
 from ...base.isolation.shared import shared_worker
 from ...errors import CollageError
 from ...graph.dataflow_graph import Tensor, TensorType
+from ..files.external_weights import external_tensors
 from ..reference.inputs import INTEGERS, Recipe, draw
 from ..reference.ort_session import OrtSession, RuntimeRefusal
 from ..types.type_names import type_name
@@ -66,18 +67,22 @@ class Fitting:
     ties: tuple[tuple[int, ...], ...] = ()
 
 
+def can_be_run(model: ModelProto) -> bool:
+    """Return whether `model` is small enough to be run for this, and takes tensors alone."""
+    are_tensors = all(value.type.WhichOneof("value") == "tensor_type" for value in model.graph.input)
+    return are_tensors and model.ByteSize() <= MOST_BYTES and not external_tensors(model)
+
+
 def fitting_sizes(
     model: ModelProto, shapes: Mapping[str, Sequence[int]], unknown: Sequence[Unknown], values: Mapping[str, np.ndarray]
 ) -> Fitting | None:
     """Return sizes of the `unknown` dimensions with which `model` runs; None where none were found in `LONGEST_S`.
 
     Args:
-        model: The model before its shapes are fixed.
+        model: The model before its shapes are fixed, which `can_be_run`.
         shapes: Input → its shape; what stands at an unknown dimension does not matter.
         values: Input → the value that it has in every run; others are drawn.
     """
-    if model.ByteSize() > MOST_BYTES or any(value.type.WhichOneof("value") != "tensor_type" for value in model.graph.input):
-        return None
     try:
         with shared_worker("fold", imports=("onnxruntime",)) as worker:
             fitting: Fitting | None = worker.call(

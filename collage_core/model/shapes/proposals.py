@@ -14,7 +14,7 @@ from ...base.open_inputs import OpenInput, OpenShapes
 from ...errors import CollageError
 from ..forms.values import Value, fix_values, implied_shapes
 from ..reference.settings import compared_values
-from .fitting_sizes import Fitting, Unknown, fitting_sizes
+from .fitting_sizes import Fitting, Unknown, can_be_run, fitting_sizes
 from .shapes import LENGTH, input_dimensions, set_shape, shapes_hint
 
 Dimension = tuple[str, int]
@@ -32,8 +32,8 @@ def with_proposals(error: OpenShapes, model: ModelProto, said: Mapping[str, Sequ
     asked = [replace(one, value=compared.get(one.name, "") if one.takes_value else "") for one in error.inputs if one.name not in values]
     proposed = OpenShapes(error.message, error.hint, error.code, inputs=asked)
     unknown = unknown_sizes(asked)
-    if any(one.dimensions is None for one in asked):
-        return proposed  # Not even the number of its dimensions is known.
+    if any(one.dimensions is None for one in asked) or not can_be_run(model):
+        return proposed
     try:
         for value in model.graph.input:
             if value.name in values and value.name in (implied := implied_shapes(model, values)):
@@ -63,8 +63,8 @@ def fitting_shapes(model: ModelProto, shapes: Mapping[str, Sequence[int]]) -> di
     """
     dimensions = input_dimensions(model)
     given = {name: tuple(shape) for name, shape in shapes.items()}
-    if not given.keys() <= dimensions.keys():
-        return given  # Not even the number of the dimensions of one is known.
+    if not given.keys() <= dimensions.keys() or not can_be_run(model):
+        return given
     inputs = [OpenInput(name, "", tuple(dimensions[name]), shape, True) for name, shape in given.items()]
     unknown = unknown_sizes(inputs)
     whole = {name: given.get(name) or tuple(map(int, labels)) for name, labels in dimensions.items()}

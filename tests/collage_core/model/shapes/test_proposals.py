@@ -58,6 +58,14 @@ def test_a_value_that_the_model_knows_is_proposed_with_a_length_that_fits_it(tmp
     assert caught.value.hint == "say its shape, such as --shape x=1,4"
 
 
+def test_a_model_that_takes_sequences_keeps_the_first_guess(tmp_path: Path) -> None:
+    text = "g (seq(float[3]) s, int64 i, float[N,t] x) => (float[N,m] y) { r = SequenceAt(s, i) y = Add(x, r) }"
+    with pytest.raises(OpenShapes) as caught:
+        load_model(write(tmp_path, model_of(text)))
+    assert caught.value.hint == "say its shape, such as --shape x=1,128"
+    assert [one.name for one in caught.value.inputs] == ["i", "x"]
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("form", "inputs", "lstms"),
