@@ -25,6 +25,7 @@ from onnx import TensorProto, helper, numpy_helper
 from tests.helpers.detectors import detector
 from tests.helpers.live import Live, put_model
 from tests.helpers.models import rated_model, write
+from tests.helpers.speech_models import speech_model
 
 WEIGHTS = "tiny.weights"
 
@@ -599,3 +600,17 @@ def test_an_upload_is_opened_again_with_other_shapes_and_outlives_the_first(app:
     left = models[other["id"]]
     assert left["stale"] is False
     assert left["opened"].startswith("20")
+
+
+def test_sizes_that_must_be_said_are_asked_for_with_the_values_that_can_be(app: Flask, tmp_path: Path) -> None:
+    content = write(tmp_path, speech_model()).read_bytes()
+    answer = upload(app, [("speech.onnx", content)])
+    assert (answer.status_code, answer.json["error"]["code"]) == (400, "open_shape")
+    asked = {"name": "x", "dtype": "float32", "dimensions": ["batch", "length"], "sizes": [1, 8]}
+    assert answer.json["inputs"] == [
+        {**asked, "is_asked": True, "takes_value": False, "value": ""},
+        {"name": "rate", "dtype": "int64", "dimensions": [], "sizes": [], "is_asked": False, "takes_value": True, "value": "16000"},
+    ]
+    given = {"file": [(io.BytesIO(content), "speech.onnx")], "shapes": '{"x": [1, 8]}', "values": '{"rate": "16000"}'}
+    opened = app.test_client().post("/api/v1/models", data=given, content_type="multipart/form-data")
+    assert (opened.status_code, opened.json["values"]) == (201, {"rate": "16000"})
