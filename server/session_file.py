@@ -10,7 +10,7 @@ import secrets
 from contextlib import closing
 from pathlib import Path
 
-from collage_core.base.home import expanded
+from collage_core.base.home import expanded, writable_home
 from collage_core.errors import CollageError
 
 from .base.json_files import is_id
@@ -34,7 +34,7 @@ def save_session(named: str, out: Path, *, with_model: bool = True, run_model: s
         CollageError: there is no such thing, or the file cannot be written.
     """
     config = ServerConfig()
-    with closing(make(config)) as services:
+    with writable_home(), closing(make(config)) as services:
         contents = _named(services, config, named, with_model, run_model)
         beside = out.with_name(f".{out.name}.{secrets.token_hex(4)}")
         try:

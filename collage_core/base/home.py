@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from ..errors import CollageError
 
+_IN_MEMORY = "/dev/shm"
+"""A folder that even containers can write whose disks are read-only."""
+
+
+def home_path() -> Path:
+    """Return the folder ``$COLLAGE_HOME``, else one in the user's data folder, for those who only read: it may be missing, or read-only."""
+    named = os.environ.get("COLLAGE_HOME")
+    data = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
+    return Path(named) if named else expanded(data) / "collage-explorer"
+
 
 def home() -> Path:
-    """Return the folder ``$COLLAGE_HOME``, else one in the user's data folder, and create it where it does not exist.
+    """Return the folder of `home_path`, and create it where it does not exist.
 
     Raises:
         CollageError: the folder cannot be created or written.
     """
-    named = os.environ.get("COLLAGE_HOME")
-    data = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
-    folder = Path(named) if named else expanded(data) / "collage-explorer"
+    folder = home_path()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -24,6 +36,55 @@ def home() -> Path:
     if not os.access(folder, os.W_OK):
         raise _unwritable(folder, "it is not writable")
     return folder
+
+
+def why_nothing_is_kept() -> str:
+    """Return why nothing can be kept in `home`; empty where it can."""
+    try:
+        home()
+    except CollageError as error:
+        return error.message
+    return ""
+
+
+def temporary_folder() -> Path:
+    """Create a folder that is not in `home`; its caller removes it.
+
+    Raises:
+        OSError: it cannot be created.
+    """
+    try:
+        tempfile.gettempdir()
+    except FileNotFoundError:
+        return Path(tempfile.mkdtemp(prefix="collage-", dir=_IN_MEMORY))
+    return Path(tempfile.mkdtemp(prefix="collage-"))
+
+
+@contextmanager
+def writable_home() -> Iterator[None]:
+    """Let `home` be a folder for a while where it cannot be written: what is kept there is seen, and what is added goes afterwards."""
+    try:
+        home()
+    except CollageError:
+        folder = temporary_folder()
+    else:
+        yield
+        return
+    kept, named = home_path(), os.environ.get("COLLAGE_HOME")
+    for name in ("models", "runs"):
+        if (kept / name).is_dir():
+            (folder / name).mkdir()
+            for entry in (kept / name).iterdir():
+                (folder / name / entry.name).symlink_to(entry.absolute())
+    os.environ["COLLAGE_HOME"] = str(folder)
+    try:
+        yield
+    finally:
+        if named is None:
+            del os.environ["COLLAGE_HOME"]
+        else:
+            os.environ["COLLAGE_HOME"] = named
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def expanded(text: str) -> Path:

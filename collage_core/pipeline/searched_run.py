@@ -14,6 +14,7 @@ from typing import Any
 
 from ..base.cores import usable_cores
 from ..base.garbage import no_collector
+from ..base.home import why_nothing_is_kept
 from ..base.isolation.worker import Pool
 from ..cost.database.records import now
 from ..cost.estimator import CostEstimator, Known, LazyEstimator, TuningEstimator
@@ -112,6 +113,8 @@ class SearchedRun:
         self._should_stop, self._stopped_in = should_stop, ""
         self._load = OtherLoad()
         self.phases = Phases(emit)
+        if body is None and (reason := why_nothing_is_kept()):
+            emit(Note(f"{reason}: nothing of this run is kept there, and no later run knows what it measures"))
         self.first_plan_s: float | None = None
         self._function, self._body = function, body
         self.bodies: dict[int, PlannedNode] = {}

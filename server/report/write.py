@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from collage_core.base.home import expanded
+from collage_core.base.home import expanded, writable_home
 from collage_core.base.whole_file import write_whole
 from collage_core.errors import CollageError
 
@@ -45,12 +45,13 @@ def write_report(
         raise CollageError(
             f"cannot write {str(target)!r}: there is no folder {str(target.parent)!r}", "give another file with -o", "unwritable"
         )
-    app, _ = create_app(ServerConfig())
-    services: Services = app.extensions["collage"]
-    try:
-        text = report_of(app, _known(services, run, with_model, run_model), tell)
-    finally:
-        services.close()
+    with writable_home():
+        app, _ = create_app(ServerConfig())
+        services: Services = app.extensions["collage"]
+        try:
+            text = report_of(app, _known(services, run, with_model, run_model), tell)
+        finally:
+            services.close()
     try:
         write_whole(target, text.encode())
     except OSError as error:

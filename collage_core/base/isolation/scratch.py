@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import tempfile
@@ -14,7 +15,7 @@ from pathlib import Path
 import psutil
 
 from ...errors import CollageError
-from ..home import home
+from ..home import home, temporary_folder
 
 _lock = threading.Lock()
 _made: set[Path] = set()
@@ -24,10 +25,15 @@ _made: set[Path] = set()
 def scratch_folder() -> Path:
     """Create a folder that is named after this process, after removing those of processes that are gone.
 
+    Where nothing can be kept in `home`, it is a temporary folder of the system, or one in memory, that goes with this process.
+
     Raises:
         CollageError: the folder cannot be created.
     """
-    scratch = home() / "scratch"
+    try:
+        scratch = home() / "scratch"
+    except CollageError as error:
+        return _temporary_folder(error)
     try:
         scratch.mkdir(exist_ok=True)
         with _lock:
@@ -40,6 +46,17 @@ def scratch_folder() -> Path:
     except OSError as error:
         hint = "make room on the disk, or set COLLAGE_HOME to another folder"
         raise CollageError(f"cannot keep files in {str(scratch)!r}: {error.strerror or error}", hint, "unwritable") from error
+
+
+def _temporary_folder(unwritable: CollageError) -> Path:
+    try:
+        made = temporary_folder()
+    except OSError:
+        raise unwritable from None
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    with _lock:
+        _made.add(made)
+    return made
 
 
 class ScratchFolder:

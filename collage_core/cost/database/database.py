@@ -23,7 +23,7 @@ from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
 from ...base.counted import counted
-from ...base.home import home
+from ...base.home import home_path
 from ...errors import CollageError
 from .find_location import find_location
 from .json_lines import write_lines
@@ -302,7 +302,7 @@ class CostDatabase:
             self._unsaved_tunings.clear()
 
     def _leave_file(self) -> None:
-        path = self._left = self._left or home() / f"costs-not-saved-{datetime.now(UTC):%Y-%m-%d-%H%M%S-%f}-{os.getpid()}.jsonl"
+        path = self._left = self._left or home_path() / f"costs-not-saved-{datetime.now(UTC):%Y-%m-%d-%H%M%S-%f}-{os.getpid()}.jsonl"
         try:
             path.write_text("".join(write_lines(self._unsaved.items(), self._unsaved_transitions.items(), self._unsaved_tunings.items())))
         except OSError as error:

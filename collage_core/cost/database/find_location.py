@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
-from ...base.home import expanded, home
+from ...base.home import expanded, home, home_path
 from ...errors import CollageError
 from .location import BUSY_S, URL, DatabaseLocation
 from .postgres import PostgresDatabase
@@ -29,7 +30,10 @@ def find_location(where: str | Path | None, busy_s: float = BUSY_S, *, read_only
     text = str(where if where is not None else os.environ.get(VARIABLE, ""))
     url = URL.match(text)
     if url is None:
-        return SqliteFile(expanded(text) if text else home() / FILE_NAME, busy_s, read_only=read_only)
+        if not text and not read_only:
+            with suppress(CollageError):  # the database itself says that it cannot be written
+                home()
+        return SqliteFile(expanded(text) if text else home_path() / FILE_NAME, busy_s, read_only=read_only)
     if url[1].lower() not in ("postgresql", "postgres", "postgresql+psycopg"):
         raise CollageError(
             f"costs cannot be kept in a database of the kind {url[1]!r}",

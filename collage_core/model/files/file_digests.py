@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ...base.cores import usable_cores
-from ...base.home import home
+from ...base.home import home_path
 from ...base.user_file import open_file, read_text
 from ...base.whole_file import write_whole
 from ...errors import CollageError
@@ -84,7 +84,7 @@ def _digest_of_zeros(length: int) -> bytes:
 
 def _kept() -> dict[str, Any]:
     with suppress(OSError, ValueError, RecursionError):
-        data = json.loads(read_text(home() / KEPT))
+        data = json.loads(read_text(home_path() / KEPT))
         if isinstance(data, dict):
             return data
     return {}
@@ -95,4 +95,4 @@ def _keep(name: str, entry: Mapping[str, Any]) -> None:
     kept = {other: value for other, value in _kept().items() if other != name}
     newest = dict(list(kept.items())[1 - _MOST_KEPT :]) | {name: dict(entry)}
     with suppress(OSError):
-        write_whole(home() / KEPT, json.dumps(newest, indent=1).encode())
+        write_whole(home_path() / KEPT, json.dumps(newest, indent=1).encode())

@@ -13,7 +13,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...base.home import home
+from ...base.home import home, home_path
+from ...base.isolation.scratch import scratch_folder
 from ...errors import CollageError
 
 if TYPE_CHECKING:
@@ -130,10 +131,15 @@ def resolve(source: str) -> Path:
 
 
 def _built(sample: Sample) -> Path:
-    folder = home() / "samples" / f"v{sample.version}"
+    folder = home_path() / "samples" / f"v{sample.version}"
     path = folder / f"{sample.name}.onnx"
     if path.is_file():
         return path
+    try:
+        home()
+    except CollageError:
+        folder = scratch_folder()
+        path = folder / path.name
     data = sample.build().SerializeToString(deterministic=True)
     try:
         folder.mkdir(parents=True, exist_ok=True)
