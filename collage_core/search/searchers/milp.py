@@ -11,8 +11,9 @@ between sums are coarser than that, the proof is exact. With measured costs in f
 False, and the gap (some billionths) is what was not proven. Nor is it exact when a measure that had to be scaled down is held
 while the next is minimised, because HiGHS may lose plans at such a limit.
 
-SciPy offers no way to interrupt HiGHS. For a run that may be stopped it is solved in slices of growing time, each from the start,
-and `should_stop` is asked in between: the search ends after at most about twice the time allowed.
+SciPy offers no way to interrupt HiGHS, and HiGHS looks at its own time limit rarely. A run that may be stopped solves the program in slices
+of growing time, each from the start and in a child process, which is killed once `should_stop` says so: the best plan of the slices before
+it counts.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,6 +30,7 @@ import numpy as np
 from ..plan_properties import cycle, plan_total, plan_transitions
 from ..problem import SearchProblem
 from ..searcher import QUIET, SearchResult, SearchRun, never
+from .call_in_child import call_in_child
 from .linear_program import CoverProgram, Measure, partitions_measure, priority_measure, time_measure, unknown_measures
 
 LARGEST = 1e6
@@ -153,8 +156,8 @@ class Program:
             return Solution(known, 0, 0, True)
         while True:
             answer, is_over = self._solve(measure, limits)
-            if answer.x is None:
-                return Solution((), 0, 0, is_over or answer.status == _INFEASIBLE)
+            if answer is None or answer.x is None:
+                return Solution((), 0, 0, is_over)
             chosen = self._cover.chosen(answer.x)
             looped = cycle(self._problem, chosen)
             if looped is None:
@@ -164,7 +167,7 @@ class Program:
             self._cover.forbid(looped)
 
     def _solve(self, measure: int, limits: Mapping[int, int]) -> tuple[Any, bool]:
-        """Return HiGHS's answer, and whether it came to its end."""
+        """Return HiGHS's answer, None where there was no time for one, and whether it came to its end."""
         # SciPy takes most of a second to import, and only this searcher needs it.
         from scipy.optimize import Bounds, LinearConstraint, milp
 
@@ -176,14 +179,21 @@ class Program:
             "bounds": Bounds(0, 1),
             "constraints": rows,
         }
-        slice_s = None if self._run.should_stop is never else FIRST_SLICE_S
+        if self._run.should_stop is never:
+            answer = milp(**given, options={"mip_rel_gap": 0.0})
+            self.relaxations += answer.mip_node_count or 0
+            return answer, answer.status in (0, _INFEASIBLE)
+        slice_s, best = FIRST_SLICE_S, None
         while True:
-            options = {"mip_rel_gap": 0.0} if slice_s is None else {"mip_rel_gap": 0.0, "time_limit": slice_s}
-            answer = milp(**given, options=options)
+            options = {"mip_rel_gap": 0.0, "time_limit": slice_s}
+            answer = call_in_child(partial(milp, **given, options=options), self._run.should_stop)
+            if answer is None:
+                return best, False
             self.relaxations += answer.mip_node_count or 0
             is_over = answer.status in (0, _INFEASIBLE)
-            if is_over or slice_s is None or self._run.should_stop():
+            if is_over or self._run.should_stop():
                 return answer, is_over
+            best = answer
             slice_s *= 2
 
     def _matrix(self, limits: Mapping[int, int]) -> tuple[Any, np.ndarray, np.ndarray]:

@@ -30,6 +30,12 @@ from tests.helpers.tiny_problems import (
 )
 
 
+@pytest.fixture(autouse=True)
+def solved_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """HiGHS is called in this process, where stand-ins count their calls; `test_call_in_child.py` has the child."""
+    monkeypatch.setattr(module, "call_in_child", lambda function, _: function())
+
+
 def everything(problem: SearchProblem) -> list[int]:
     return allowed_indices(problem, ())
 
