@@ -73,9 +73,9 @@ def create_app(config: ServerConfig | None = None) -> tuple[Flask, SocketIO]:
     )
     services.on_close.append(sockets.register(socketio, services).close)
     app.wsgi_app = bounds.bound_sockets(socketio)(app.wsgi_app)  # type: ignore[method-assign]
+    sign_in = app.jinja_env.get_template("sign_in.html").render
+    app.wsgi_app = access.AccessGate(app.wsgi_app, config.token, sign_in)  # type: ignore[method-assign]
     if config.token is not None:
-        sign_in = app.jinja_env.get_template("sign_in.html").render
-        app.wsgi_app = access.AccessGate(app.wsgi_app, config.token, sign_in)  # type: ignore[method-assign]
         app.test_client_class = _own_client(config.token)
     app.wsgi_app = security.Gatekeeper(app.wsgi_app, config)  # type: ignore[method-assign]
     if hops := config.behind_proxy:

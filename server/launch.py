@@ -16,7 +16,7 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from werkzeug.serving import BaseWSGIServer, ThreadedWSGIServer, WSGIRequestHandler
@@ -30,16 +30,21 @@ from collage_core.model.samples import registry as samples
 from .app import create_app
 from .base.session_manifest import SUFFIX
 from .config import DEFAULT_PORT, ServerConfig
-from .http.access import TOKEN
+from .http.access import ADMIT, TOKEN
 from .models.store import FixedInputs, ModelStore
 from .sessions.from_folder import is_run, open_run
 from .sessions.open import open_session
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIEnvironment
 
 PORTS_TRIED = 100
 BACKLOG = 128
 MOST_CONNECTIONS = 256
 IDLE_S = 60.0
 """Longest that a connection may send nothing while something is expected: the next request, or the rest of one."""
+EVICTION_S = 1.0
+"""Longest wait for the end of a connection that is ended to make room. Its thread waits for nothing else."""
 
 
 def serve(
@@ -247,33 +252,69 @@ def _no_port(host: str, port: int, error: OSError, family: socket.AddressFamily,
 
 
 class _BoundedServer(ThreadedWSGIServer):
-    """A thread for each connection, of which there are at most `MOST_CONNECTIONS`; the next one is closed at once."""
+    """A thread for each connection, of which there are at most `MOST_CONNECTIONS`.
+
+    Beyond these, the oldest connection on which nobody has brought the token yet gives way to the next one; where there is none, the
+    next one is closed at once. So whoever lacks the token keeps nobody out, however many connections they hold.
+    """
 
     def __init__(self, *args: Any, **options: Any):
         super().__init__(*args, **options)
         self._room = threading.BoundedSemaphore(MOST_CONNECTIONS)
+        self._strangers: dict[socket.socket, None] = {}
+        """Connections without the token, the oldest first."""
+        self._lock = threading.Lock()
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        if not self._room.acquire(blocking=False):
+        if not self._room.acquire(blocking=False) and not self._take_room():
             self.shutdown_request(request)
             return
+        with self._lock:
+            self._strangers[request] = None
         try:
             super().process_request(request, client_address)
         except BaseException:
-            self._room.release()
+            self._leave(request)
             raise
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         try:
             super().process_request_thread(request, client_address)
         finally:
-            self._room.release()
+            self._leave(request)
+
+    def admit(self, request: Any) -> None:
+        """Keep the connection `request`, on which the token has come, for as long as it lasts."""
+        with self._lock:
+            self._strangers.pop(request, None)
+
+    def _leave(self, request: Any) -> None:
+        self.admit(request)
+        self._room.release()
+
+    def _take_room(self) -> bool:
+        """End the oldest stranger, and return whether its room is free."""
+        with self._lock:
+            oldest = next(iter(self._strangers), None)
+            if oldest is None:
+                return False
+            del self._strangers[oldest]
+            with suppress(OSError):
+                oldest.shutdown(socket.SHUT_RDWR)
+        return self._room.acquire(timeout=EVICTION_S)
 
 
 class _QuietHandler(WSGIRequestHandler):
     """Logs errors, and no requests; ends a connection on which nothing comes for `IDLE_S`, be it half a request or none."""
 
     timeout = IDLE_S
+
+    def make_environ(self) -> WSGIEnvironment:
+        return {**super().make_environ(), ADMIT: lambda: self.server.admit(self.connection)}  # type: ignore[attr-defined]
+
+    def run_wsgi(self) -> None:
+        super().run_wsgi()
+        self.close_connection = True  # what is left of a web socket is no request
 
     def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
         return None

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 TOKEN = "token"
 """The name of the token in an address."""
 
+ADMIT = "collage.admit"
+"""Key in the environment of a request → what the server wants called once the token has come, if it wants to know."""
+
 _NONE = ApiError(
     "no_token", "this explorer asks for a token", "open the address that it printed, or send the header Authorization: Bearer TOKEN"
 )
@@ -36,25 +39,29 @@ class AccessGate:
     """WSGI middleware in front of Flask and Socket.IO, behind the check of ``Host`` and ``Origin``.
 
     Args:
+        token: None lets everybody in.
         sign_in: Renders the page for browsers that bring no token, or a wrong one (``is_wrong``), with the ``fields`` that its form keeps.
     """
 
-    def __init__(self, app: WSGIApplication, token: str, sign_in: Callable[..., str]):
+    def __init__(self, app: WSGIApplication, token: str | None, sign_in: Callable[..., str]):
         self._app = app
         self._token = token
         self._sign_in = sign_in
         # Whoever gets hold of the cookie does not learn the token; and after a restart with the same token, the cookie is good again.
-        self._cookie = hmac.new(token.encode(), b"cookie", "sha256").hexdigest()
+        self._cookie = hmac.new((token or "").encode(), b"cookie", "sha256").hexdigest()
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        answer = self._answer(environ)
-        if answer is None:
+        if _is_static(environ):
             return self._app(environ, start_response)
-        return set_headers(answer)(environ, start_response)
+        answer = self._answer(environ)
+        if answer is not None:
+            return set_headers(answer)(environ, start_response)
+        environ.get(ADMIT, lambda: None)()
+        return self._app(environ, start_response)
 
     def _answer(self, environ: WSGIEnvironment) -> Response | None:
         """Return the answer to who may not go on, or should go on elsewhere; None lets the request through."""
-        if environ.get("PATH_INFO", "").startswith("/static/"):
+        if self._token is None:
             return None
         in_address = parse_qs(environ.get("QUERY_STRING", "")).get(TOKEN, [None])[0]
         in_header = bearer(environ.get("HTTP_AUTHORIZATION"))
@@ -85,6 +92,10 @@ def cookie_name(environ: WSGIEnvironment) -> str:
     """Return the name of the cookie: browsers send cookies to every port of a host, so it holds the port that the browser asked."""
     port = environ.get("HTTP_HOST", "").rpartition(":")[2]
     return f"collage-{port if port.isdecimal() else environ.get('wsgi.url_scheme')}"
+
+
+def _is_static(environ: WSGIEnvironment) -> bool:
+    return environ.get("PATH_INFO", "").startswith("/static/")
 
 
 def _is_page(environ: WSGIEnvironment) -> bool:

@@ -26,12 +26,13 @@ from collage_server import launch
 from collage_server.config import ServerConfig
 from collage_server.launch import address_of, listen
 from collage_server.models.store import FixedInputs, ModelStore
+from collage_server.streaming import bounds
 from fake_engine import FakeEngine
 from flask import Flask
 
 from collage_core.base.module_regions import RegionSummary, several_regions
 from collage_core.errors import CollageError
-from tests.helpers.live import DEADLINE_S, bearer, serve, until
+from tests.helpers.live import DEADLINE_S, Live, bearer, serve, until
 
 SERVE = "from collage_server.launch import serve; serve(port=None, model='mini_mnist', open_browser=False)"
 
@@ -202,53 +203,93 @@ def test_serve_until_it_is_ended(home: Path, number: signal.Signals) -> None:
 
 
 @pytest.fixture
-def port(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
-    """A server on which waiting is soon over, and which has room for two."""
+def narrow(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Iterator[Live]:
+    """A server which has room for two."""
     monkeypatch.setattr(launch, "MOST_CONNECTIONS", 2)
-    monkeypatch.setattr(launch._QuietHandler, "timeout", 0.2)
     with contextmanager(serve)(app) as live:
-        yield int(live.address.rstrip("/").rpartition(":")[2])
+        yield live
+
+
+def connect(live: Live, sent: str = "") -> socket.socket:
+    """A connection on which so much of a request has been sent; ``{token}`` stands for the header with the token."""
+    connection = socket.create_connection(("127.0.0.1", int(live.address.rstrip("/").rpartition(":")[2])), timeout=DEADLINE_S)
+    connection.sendall(sent.format(token=f"Host: localhost\r\nAuthorization: {live.headers['Authorization']}\r\n").encode())
+    return connection
 
 
 def until_closed(connection: socket.socket) -> bytes:
     """All that comes until the other side ends the connection."""
-    connection.settimeout(DEADLINE_S)
     got = b""
-    with suppress(ConnectionResetError):
+    with connection, suppress(ConnectionResetError):
         while part := connection.recv(4096):
             got += part
     return got
 
 
+HALF_A_BODY = "Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{{"
+
+
 @pytest.mark.parametrize(
     "sent",
     [
-        b"",
-        b"GET /api/v1/models HTTP/1.1\r\nHost: localhost\r\nX-Ha",
-        b"POST /api/v1/runs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
-        b"POST /api/v1/runs HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nContent-Type: application/json\r\n"
-        b"Content-Length: 100\r\n\r\n{",
+        "",
+        "GET /api/v1/models HTTP/1.1\r\n{token}X-Ha",
+        "POST /api/v1/runs HTTP/1.1\r\n{token}" + HALF_A_BODY,
+        "POST /api/v1/runs HTTP/1.1\r\n{token}Upgrade: websocket\r\n" + HALF_A_BODY,
     ],
 )
-def test_half_requests_and_idle_connections_end(port: int, sent: bytes) -> None:
-    with socket.create_connection(("127.0.0.1", port)) as connection:
-        connection.sendall(sent)
-        answer = until_closed(connection)
-    assert b" 500 " not in answer
+def test_half_requests_and_idle_connections_end(narrow: Live, monkeypatch: pytest.MonkeyPatch, sent: str) -> None:
+    """Whatever their headers."""
+    monkeypatch.setattr(launch._QuietHandler, "timeout", 0.2)
+    assert b" 500 " not in until_closed(connect(narrow, sent))
 
 
-def test_there_is_room_for_so_many_connections(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(launch._QuietHandler, "timeout", DEADLINE_S)
-    with socket.create_connection(("127.0.0.1", port)) as one, socket.create_connection(("127.0.0.1", port)) as two:
-        with socket.create_connection(("127.0.0.1", port)) as three:
-            assert until_closed(three) == b""
-        one.close()
-        two.sendall(b"GET /static/favicon.svg HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        assert two.recv(12) == b"HTTP/1.1 200"
+def answers(live: Live) -> bool:
+    """Return whether the server has room for one more who has the token."""
+    with suppress(requests.ConnectionError):
+        return live.http.get(f"{live.address}api/v1/samples", timeout=DEADLINE_S).ok
+    return False
 
-    def is_answered() -> bool:
-        with suppress(requests.ConnectionError):  # as long as the server has not seen the ends of both connections
-            return requests.get(f"http://127.0.0.1:{port}/static/favicon.svg", timeout=DEADLINE_S).ok
-        return False
 
-    until(is_answered, "room again")
+@pytest.mark.parametrize("sent", ["", "GET / HTTP/1.1\r\n", "POST /api/v1/runs HTTP/1.1\r\nHost: localhost\r\n" + HALF_A_BODY])
+def test_who_lacks_the_token_keeps_nobody_out(narrow: Live, sent: str) -> None:
+    """The oldest of such connections gives way, whatever has been sent on it."""
+    strangers = [connect(narrow, sent) for _ in range(4)]
+    assert answers(narrow)
+    for stranger in strangers[:-2]:
+        until_closed(stranger)
+    for stranger in strangers:
+        stranger.close()
+
+
+def test_who_has_the_token_is_not_ended_for_others(narrow: Live) -> None:
+    """While both connections are used, the next one is closed at once; when one of them ends there is room again."""
+    listeners = [narrow.listen() for _ in range(2)]
+    assert until_closed(connect(narrow)) == b""
+    assert not answers(narrow)
+    assert all(listener.client.connected for listener in listeners)
+    listeners.pop().client.disconnect()
+    until(lambda: answers(narrow), "room again")
+    assert listeners[0].client.connected
+
+
+def test_what_follows_a_web_socket_is_no_request(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It came together with the request for the web socket, so the server has read it already."""
+    asked, make = list[str](), launch._QuietHandler.make_environ
+
+    def noted(self: Any) -> Any:
+        environ = make(self)
+        asked.append(environ["PATH_INFO"])
+        return environ
+
+    monkeypatch.setattr(launch._QuietHandler, "make_environ", noted)
+    monkeypatch.setattr(bounds, "SILENCE_S", 0.2)
+    upgrade = (
+        "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+    )
+    sent = "GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\n{token}" + upgrade + "GET /api/v1/samples HTTP/1.1\r\n{token}\r\n"
+    assert until_closed(connect(live, sent)).count(b"HTTP/1.1 ") == 1
+    threads = [thread for thread in threading.enumerate() if "process_request_thread" in thread.name]
+    for thread in threads:
+        thread.join(DEADLINE_S)
+    assert asked == ["/socket.io/"]
