@@ -57,7 +57,7 @@ def ranges_of(graph: DataflowGraph) -> ValueRanges:
 
 
 def type_range(dtype: str) -> Range:
-    """Return the range of all values of a dtype; no bounds for what is no integer and no boolean."""
+    """Return the range of all values of a dtype; without bounds unless it is an integer or boolean type."""
     if dtype == "bool":
         return 0, 1
     if "int" in dtype and "(" not in dtype:

@@ -63,7 +63,7 @@ def test_regret_is_the_cost_of_insisting(problem: SearchProblem) -> None:
 @given(problem=problems(most_nodes=5, unknown=True))
 @examples(300, deadline=None)
 def test_an_unknown_cost_is_no_regret(problem: SearchProblem) -> None:
-    """Of plans with a candidate the one of fewest unknown nodes is the best; where it has some, only what is proven is told."""
+    """The best plan with a candidate is the one of fewest unknown nodes; if it has any, the regret is only bounded from below."""
     plans = [(order_of(problem, plan), plan) for plan in every_plan(problem)]
     if not plans:
         return

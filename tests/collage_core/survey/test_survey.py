@@ -26,7 +26,7 @@ OPTIONS = Options(("a",))
 
 
 class Runs:
-    """Stands in for runs: keeps which models were asked for, and fails as it is told."""
+    """Stands in for runs: records which models were asked for, and fails on request."""
 
     def __init__(self, **failures: Exception):
         self.asked: list[str] = []
