@@ -37,8 +37,13 @@ def json_data(value: Any) -> Any:
 
 def write_json(path: Path, value: Any) -> None:
     """Write `value`; a reader sees the old file or the new one. A name that ends in ``.gz`` is compressed."""
+    write_whole(path, file_content(path, value))
+
+
+def file_content(path: Path, value: Any) -> bytes:
+    """Return what `write_json` writes into the file `path`."""
     text = json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
-    write_whole(path, gzip.compress(text, 6, mtime=0) if path.suffix == ".gz" else text)
+    return gzip.compress(text, 6, mtime=0) if path.suffix == ".gz" else text
 
 
 def read_json(path: Path) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from dataclasses import asdict
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any, TypeVar
 
 from flask import Response, request
 
-from ..base.json_files import json_data, read_json
+from ..base.json_files import json_data
 from ..services import services
 from .errors import Problem
 from .validation import read
@@ -76,8 +77,9 @@ def compressed_json(data: bytes) -> Response:
     return response
 
 
-def json_file(file: Path) -> Response:
-    """Answer with a file that `write_json` compressed, as the client can take it."""
-    response = compressed_json(file.read_bytes()) if accepts_gzip() else answer(read_json(file))
+def json_file(made: Path | bytes) -> Response:
+    """Answer with a file that `write_json` compressed, or with the content of one, as the client can take it."""
+    content = made if isinstance(made, bytes) else made.read_bytes()
+    response = compressed_json(content) if accepts_gzip() else answer(json.loads(gzip.decompress(content)))
     response.vary.add("Accept-Encoding")
     return response

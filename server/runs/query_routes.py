@@ -61,7 +61,7 @@ Arguments = TypeVarTuple("Arguments")
 def get_candidates(run: str) -> Response:
     node = request.args.get("node")
     if node is None:
-        return json_file(Path(_ask(queries.write_candidates, run, run)))
+        return json_file(_path_or_content(_ask(queries.write_candidates, run, run)))
     if not (node.isascii() and node.isdecimal() and len(node) < 10):
         raise Problem(400, "invalid", f"'node' must be the number of a node, and is {node[:40]!r}", "ask with ?node=0")
     return answer(_ask(queries.node_candidates, run, int(node)))
@@ -69,7 +69,7 @@ def get_candidates(run: str) -> Response:
 
 @blueprint.get("/runs/<run>/estimates")
 def get_estimates(run: str) -> Response:
-    return json_file(Path(_ask(queries.write_estimates, run, run)))
+    return json_file(_path_or_content(_ask(queries.write_estimates, run, run)))
 
 
 @blueprint.get("/runs/<run>/node-times")
@@ -192,6 +192,10 @@ def measure_inside(run: str) -> Response:
 def _only(found: dict[str, Any], kind: type[Any]) -> dict[str, Any]:
     """Return those of `found` that are fields of `kind`."""
     return {name: value for name, value in found.items() if name in kind.__dataclass_fields__}
+
+
+def _path_or_content(made: str | bytes) -> Path | bytes:
+    return made if isinstance(made, bytes) else Path(made)
 
 
 def _ask(query: Callable[[Engine[Any], str, *Arguments], T], run: str, *args: *Arguments) -> T:

@@ -89,7 +89,7 @@ class RunService:
     def all(self) -> list[RunSummary]:
         """List every run, newest first."""
         for run in self._recorded.ids():
-            with suppress(CollageError, WorkerError):
+            with suppress(CollageError, WorkerError, OSError):  # the others are listed also where the disk is full
                 self._recorded.unpack(run)
         return sorted(run_store.summaries(), key=lambda summary: summary.created, reverse=True)
 

@@ -12,10 +12,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from collage_core.base.whole_file import write_whole
 from collage_core.errors import CollageError
 from collage_core.what_if.terms import Terms
 
-from ..base.json_files import json_data, write_json
+from ..base.json_files import file_content, json_data
 from ..base.run_files import ARTIFACT, CANDIDATES, ESTIMATES, record_file
 from .engine import Engine, Json, Outcome, R
 from .records import keep_record, load_record, own_record
@@ -132,21 +133,26 @@ def why_not_forms(engine: Engine[R], folder: str) -> dict[str, str]:
     return engine.why_not_forms(load_record(engine, Path(folder)))
 
 
-def write_candidates(engine: Engine[R], folder: str, run: str) -> str:
-    """Write `PackedCandidates` of the run into a file, unless it is there; returns its path."""
+def write_candidates(engine: Engine[R], folder: str, run: str) -> str | bytes:
+    """Write `PackedCandidates` of the run into a file, unless it is there; returns its path, or its content where it cannot be written."""
     return _kept(Path(folder) / CANDIDATES, lambda: {"run": run, **engine.candidate_table(load_record(engine, Path(folder)))})
 
 
-def write_estimates(engine: Engine[R], folder: str, run: str) -> str:
-    """Write `RunEstimates` of the run into a file, unless it is there; returns its path."""
+def write_estimates(engine: Engine[R], folder: str, run: str) -> str | bytes:
+    """Write `RunEstimates` of the run into a file, unless it is there; returns its path, or its content where it cannot be written."""
     return _kept(Path(folder) / ESTIMATES, lambda: {"run": run, **engine.estimates(load_record(engine, Path(folder)))})
 
 
-def _kept(file: Path, make: Callable[[], Json]) -> str:
+def _kept(file: Path, make: Callable[[], Json]) -> str | bytes:
     """Write what `make` gives into the file, where the file is missing or older than the run's record."""
     record = record_file(file.parent)
-    if record is None or not file.exists() or file.stat().st_mtime_ns < record.stat().st_mtime_ns:
-        write_json(file, json_data(make()))
+    if record is not None and file.exists() and file.stat().st_mtime_ns >= record.stat().st_mtime_ns:
+        return str(file)
+    content = file_content(file, json_data(make()))
+    try:
+        write_whole(file, content)
+    except OSError:  # a disk that is full or read-only: the answer needs none
+        return content
     return str(file)
 
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import errno
+import gzip
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from collage_server.base.json_files import write_json
-from collage_server.runs import live_run, task
+from collage_server.http.answers import json_file
+from collage_server.runs import live_run, recorded, task
 from collage_server.runs import store as run_store
 from collage_server.runs.journal import EVENTS, Journal
 from collage_server.runs.store import OWNER
+from collage_server.worker import queries
+from flask import Flask
 
 from collage_core.base.isolation.errors import WorkerFailed
 from collage_core.base.whole_file import write_whole
@@ -83,3 +88,23 @@ def test_no_half_of_a_file_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
             attempt()
     assert list(tmp_path.iterdir()) == [tmp_path / name]
     assert (tmp_path / name).read_bytes() == before
+
+
+def test_what_is_kept_is_listed_and_read(live: Live, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = live.ended(live.start(model, "fast")["id"])["id"]
+    monkeypatch.setattr(recorded.Recorded, "unpack", fail)
+    assert run in [one["id"] for one in live.get("runs")["runs"]]
+
+
+def test_a_table_that_cannot_be_written_is_answered_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "candidates.json.gz"
+    monkeypatch.setattr(queries, "write_whole", fail)
+    content = queries._kept(file, lambda: {"rows": [1, 2]})
+    assert isinstance(content, bytes)
+    assert not file.exists()
+    for accepted, encoding in (("gzip", "gzip"), ("identity", None)):
+        with Flask("x").test_request_context(headers={"Accept-Encoding": accepted}):
+            response = json_file(content)
+        assert response.headers.get("Content-Encoding") == encoding
+        data = response.get_data()
+        assert json.loads(gzip.decompress(data) if encoding else data) == {"rows": [1, 2]}
