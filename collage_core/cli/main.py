@@ -20,6 +20,7 @@ from ..base.access_token import ENVIRONMENT
 from ..base.whole_file import FULL
 from ..errors import CollageError
 from ..version import __version__
+from .interrupt import STOPPED, end_after_interrupt
 from .run_options import RUN_MODEL_HELP, SHAPE_HELP, VALUE_HELP, ShapesCommand, plain_shapes, value
 from .say import say
 from .trust import asks_trust
@@ -45,6 +46,8 @@ MODULES = {
     "worker": "worker",
 }
 """Command → the module of this room that has it."""
+LISTENING = {"serve", "worker"}
+"""Commands that end in an order of their own after Ctrl-C."""
 
 
 class Commands(UserDict[str, click.Command]):
@@ -69,8 +72,12 @@ class Commands(UserDict[str, click.Command]):
 
 @click.group(commands=Commands(), context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="collage")
-def collage() -> None:
+@click.pass_context
+def collage(context: click.Context) -> None:
     """Find, show and explain the fastest way to run a neural network over several toolchains at once."""
+    name = context.invoked_subcommand
+    if context.obj == OWN_PROCESS and name in MODULES.keys() - LISTENING and not hasattr(collage.commands[name].callback, "is_watched"):
+        end_after_interrupt()
 
 
 @collage.command(cls=ShapesCommand)
@@ -150,7 +157,7 @@ def main(arguments: list[str] | None = None) -> None:
         _complain(error.format_message(), f"`{where} --help` shows what there is")
         status = 2
     except (KeyboardInterrupt, click.Abort):
-        say("stopped; what was measured is kept", err=True)
+        say(STOPPED, err=True)
         status = 130
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 import click
 
 from ..errors import CollageError
+from .interrupt import end_after_interrupt
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -47,6 +48,7 @@ def watched(command: F) -> F:
         except MemoryError as error:
             raise _too_large(model) from error
 
+    run.is_watched = True  # type: ignore[attr-defined]
     return run  # type: ignore[return-value]
 
 
@@ -61,6 +63,7 @@ def _fork(model: str) -> None:
         if os.getppid() != parent:
             os._exit(1)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        end_after_interrupt()
         return
     status, is_too_large, interrupts = _wait(child)
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
