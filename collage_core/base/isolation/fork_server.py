@@ -12,9 +12,12 @@ import signal
 import socket
 import subprocess
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
+
+import psutil
 
 from .environment import READ_BY_IMPORTS
 from .errors import ending
@@ -22,6 +25,8 @@ from .fork_server_process import MESSAGE_BYTES
 from .spawn import spawn
 
 START_TIMEOUT_S = 60.0
+_LOOK_S = 0.5
+"""How often a wait for an answer looks whether the server is stopped."""
 
 
 class ForkedProcess:
@@ -30,16 +35,16 @@ class ForkedProcess:
     The server reaps it when `wait` asks for this: until then no other process has its id.
     """
 
-    def __init__(self, pid: int, control: socket.socket):
+    def __init__(self, pid: int, control: socket.socket, server: _ForkServer):
         self.pid = pid
         self.returncode: int | None = None
-        self._control = control
+        self._control, self._server = control, server
 
     def wait(self) -> int:
         """Wait until it has ended, and return its exit status (negative for a signal)."""
         if self.returncode is None:
             with self._control:
-                answer = _asked(self._control, None, b"reap")
+                answer = self._server.asked(self._control, None, b"reap")
             self.returncode = answer["status"] if answer else -signal.SIGKILL  # a server that ended took its workers along
         return self.returncode
 
@@ -59,13 +64,39 @@ class _ForkServer:
         control, theirs = _packet_sockets()
         with theirs, suppress(ConnectionError):
             socket.send_fds(self._requests, [json.dumps(environment).encode()], [*descriptors, theirs.fileno()])
-        answer = _asked(control, START_TIMEOUT_S)
+        answer = self.asked(control, START_TIMEOUT_S)
         if answer and "pid" in answer:
-            return ForkedProcess(answer["pid"], control)
+            return ForkedProcess(answer["pid"], control, self)
         control.close()
         if answer:
             raise OSError(answer["error"])
         return None
+
+    def asked(self, control: socket.socket, timeout_s: float | None, request: bytes = b"") -> dict[str, Any] | None:
+        """Send `request`, if there is one, and return the next answer; None where the server has ended, or gives none in time.
+
+        A server that somebody has stopped (SIGSTOP) is ended: it would answer when it is continued, and a cancel waits for it until then.
+        """
+        end = None if timeout_s is None else time.monotonic() + timeout_s
+        control.settimeout(_LOOK_S)
+        try:
+            if request:
+                control.send(request)
+            while True:
+                with suppress(TimeoutError):
+                    answer = control.recv(MESSAGE_BYTES)
+                    return json.loads(answer) if answer else None
+                if self._is_stopped():
+                    self._process.kill()
+                if end is not None and time.monotonic() > end:
+                    return None
+        except (ConnectionError, TimeoutError):
+            return None
+
+    def _is_stopped(self) -> bool:
+        with suppress(psutil.Error):
+            return bool(psutil.Process(self._process.pid).status() == psutil.STATUS_STOPPED)
+        return False
 
     def end(self) -> int:
         """End the process, with its workers, and return its exit status."""
@@ -114,15 +145,3 @@ def fork_worker(channel: int, output: int, environment: Mapping[str, str], impor
 
 def _packet_sockets() -> tuple[socket.socket, socket.socket]:
     return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-
-
-def _asked(control: socket.socket, timeout_s: float | None, request: bytes = b"") -> dict[str, Any] | None:
-    """Send `request`, if there is one, and return the next answer; None where the server has ended, or gives none in time."""
-    control.settimeout(timeout_s)
-    try:
-        if request:
-            control.send(request)
-        answer = control.recv(MESSAGE_BYTES)
-    except (ConnectionError, TimeoutError):
-        return None
-    return json.loads(answer) if answer else None

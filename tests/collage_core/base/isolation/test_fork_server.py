@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -19,6 +20,7 @@ from collage_core.base.isolation.errors import WorkerDied
 from collage_core.base.isolation.shared import shared_worker
 from collage_core.base.isolation.spawn import spawn
 from collage_core.base.isolation.worker import Pool, Worker
+from collage_core.errors import Cancelled
 
 from .test_worker import LONG_S, is_gone, wait_until
 
@@ -140,7 +142,8 @@ def test_a_fork_that_the_system_refuses_is_told(monkeypatch: pytest.MonkeyPatch)
     with requests, theirs, control, answers:
         socket.send_fds(requests, [b"{}"], [*given, answers.fileno()])
         assert fork_server_process._Server(theirs)._serve()
-        assert fork_server._asked(control, 1.0) == {"error": "Resource temporarily unavailable"}
+        control.settimeout(LONG_S)
+        assert json.loads(control.recv(fork_server_process.MESSAGE_BYTES)) == {"error": "Resource temporarily unavailable"}
     for descriptor in given:
         os.close(descriptor)
 
@@ -153,3 +156,33 @@ def test_the_status_of_one_that_ended_by_itself_is_kept_until_it_is_asked_for() 
         with pytest.raises(WorkerDied, match="crashed with SIGSEGV"):
             worker.call(functions.pid, timeout_s=LONG_S)
         assert not psutil.pid_exists(pid)
+
+
+@pytest.mark.parametrize("stopped", [("worker",), ("server",), ("worker", "server")], ids=" and ".join)
+def test_workers_that_are_stopped_end_and_others_start(stopped: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody's SIGSTOP: a cancel, and the next call, wait for nobody to continue them."""
+    monkeypatch.setattr(fork_server, "_LOOK_S", 0.02)
+    with Worker() as worker:
+        server = server_of(worker)
+        assert worker.pid is not None
+        old = psutil.Process(worker.pid)
+        for name in stopped:
+            (server if name == "server" else old).suspend()
+        if "worker" in stopped:
+            with pytest.raises(Cancelled):
+                worker.call(functions.pid, timeout_s=LONG_S, should_stop=lambda: True)
+        else:
+            worker.close()
+        wait_until(lambda: is_gone(old.pid))
+        assert worker.call(functions.pid, timeout_s=LONG_S) not in (old.pid, None)
+        assert server.is_running() == ("server" not in stopped)
+
+
+def test_a_server_that_is_stopped_starts_no_worker_and_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fork_server, "_LOOK_S", 0.02)
+    with Worker() as one:
+        server = server_of(one)
+        server.suspend()
+        with Worker() as other:
+            assert server_of(other) != server
+        wait_until(lambda: is_gone(server.pid))
