@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import html
+import io
 import os
 import signal
 import socket
@@ -43,6 +44,8 @@ BACKLOG = 128
 MOST_CONNECTIONS = 256
 IDLE_S = 60.0
 """Longest that a connection may send nothing while something is expected: the next request, or the rest of one."""
+HEAD_BYTES = 128 << 10
+READ_BYTES = 256 << 10
 EVICTION_S = 1.0
 """Longest wait for the end of a connection that is ended to make room. Its thread waits for nothing else."""
 
@@ -304,10 +307,43 @@ class _BoundedServer(ThreadedWSGIServer):
         return self._room.acquire(timeout=EVICTION_S)
 
 
+class _BoundedReader(io.BufferedReader):
+    """The bytes of a connection: a head of at most `HEAD_BYTES`, and of the body at most `READ_BYTES` at a time.
+
+    Werkzeug reads what an answer left of a body ten megabytes at a time, and Python a hundred lines of 64 KiB as a head: of everybody.
+    """
+
+    def __init__(self, raw: io.RawIOBase):
+        super().__init__(raw)
+        self.head_left: int | None = HEAD_BYTES
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        line = super().readline(size)
+        if self.head_left is not None:
+            self.head_left -= len(line)
+            if self.head_left < 0:
+                raise ConnectionError(f"the head of the request has more than {HEAD_BYTES} bytes")
+        return line
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        return super().read(size if size is None or size < 0 else min(size, READ_BYTES))
+
+
 class _QuietHandler(WSGIRequestHandler):
     """Logs errors, and no requests; ends a connection on which nothing comes for `IDLE_S`, be it half a request or none."""
 
     timeout = IDLE_S
+    rfile: _BoundedReader
+
+    def setup(self) -> None:
+        super().setup()
+        self.rfile.close()
+        self.rfile = _BoundedReader(self.connection.makefile("rb", 0))
+
+    def parse_request(self) -> bool:
+        is_whole: bool = super().parse_request()
+        self.rfile.head_left = None
+        return is_whole
 
     def make_environ(self) -> WSGIEnvironment:
         return {**super().make_environ(), ADMIT: lambda: self.server.admit(self.connection)}  # type: ignore[attr-defined]

@@ -40,7 +40,8 @@ class AccessGate:
 
     Args:
         token: None lets everybody in.
-        sign_in: Renders the page for browsers that bring no token, or a wrong one (``is_wrong``), with the ``fields`` that its form keeps.
+        sign_in: Renders the page for browsers that bring no token, or a wrong one (``is_wrong``). Its form asks for the address ``page``,
+            and keeps ``fields``.
     """
 
     def __init__(self, app: WSGIApplication, token: str | None, sign_in: Callable[..., str]):
@@ -71,10 +72,11 @@ class AccessGate:
         if is_same(in_header, self._token) or is_same(cookies.get(cookie_name(environ)), self._cookie):
             return None
         error = _NONE if in_address is None and in_header is None else _WRONG
-        if not (_is_page(environ) and "text/html" in environ.get("HTTP_ACCEPT", "")):
-            response = error_response(401, error)
+        if "text/html" in environ.get("HTTP_ACCEPT", "") and "/api/" not in environ.get("PATH_INFO", ""):
+            fields = _other_fields(environ) if _is_page(environ) else []
+            response = Response(self._sign_in(page=_way_to_page(environ), fields=fields, is_wrong=error is _WRONG), 401)
         else:
-            response = Response(self._sign_in(fields=_other_fields(environ), is_wrong=error is _WRONG), 401)
+            response = error_response(401, error)
         response.headers["WWW-Authenticate"] = 'Bearer realm="Collage Explorer"'
         return response
 
@@ -100,6 +102,11 @@ def _is_static(environ: WSGIEnvironment) -> bool:
 
 def _is_page(environ: WSGIEnvironment) -> bool:
     return environ.get("PATH_INFO") == "/" and environ.get("REQUEST_METHOD") in READS
+
+
+def _way_to_page(environ: WSGIEnvironment) -> str:
+    """Return the address of the page, relative to the one that was asked for."""
+    return "../" * (environ.get("PATH_INFO", "").count("/") - 1) or "./"
 
 
 def _other_fields(environ: WSGIEnvironment) -> list[tuple[str, str]]:

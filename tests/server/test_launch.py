@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import signal
@@ -293,3 +294,20 @@ def test_what_follows_a_web_socket_is_no_request(live: Live, monkeypatch: pytest
     for thread in threads:
         thread.join(DEADLINE_S)
     assert asked == ["/socket.io/"]
+
+
+def test_nobody_has_much_read_of_a_body_or_a_head(live: Live) -> None:
+    """The rest of a body that an answer leaves is read a little at a time."""
+
+    class Endless(io.RawIOBase):
+        def readable(self) -> bool:
+            return True
+
+        def readinto(self, buffer: Any) -> int:
+            buffer[:] = b"x" * len(buffer)
+            return len(buffer)
+
+    assert len(launch._BoundedReader(Endless()).read(10_000_000)) == launch.READ_BYTES
+    line = "X-Long: " + "x" * 60_000 + "\r\n"
+    assert until_closed(connect(live, "GET /static/favicon.svg HTTP/1.1\r\n{token}" + line * 2 + "\r\n")).startswith(b"HTTP/1.1 200")
+    assert until_closed(connect(live, "GET /static/favicon.svg HTTP/1.1\r\n{token}" + line * 3 + "\r\n")) == b""

@@ -123,6 +123,11 @@ def test_a_browser_without_the_token_is_told_how_to_get_in(stranger: FlaskClient
     assert "is not that of this explorer" not in page.text
     assert "script-src 'self'" in page.headers["Content-Security-Policy"]
     assert "is not that of this explorer" in stranger.get("/?token=wrong", headers=BROWSER).text
+    for path, way in (("/", "./"), ("/netron/?x=y", "../"), ("/nothing", "./"), ("/a/b/c", "../../")):
+        elsewhere = stranger.get(path, headers=BROWSER)
+        assert (elsewhere.status_code, elsewhere.mimetype) == (401, "text/html")
+        assert f'<form action="{way}" method="get">' in elsewhere.text
+        assert "hidden" not in elsewhere.text
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
