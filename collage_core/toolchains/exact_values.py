@@ -6,8 +6,10 @@ A table, a graph and a node enter; a reason in words leaves, empty where the cal
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from ..graph.dataflow_graph import HOST, DataflowGraph, Node, TensorType
 from ..graph.value_ranges import is_index, ranges_of
@@ -17,7 +19,7 @@ Limit = int | str
 """How a toolchain computes a call: `EXACT`, exactly for integers of so many bits beside the sign, exactly unless the result wraps around
 (`SATURATES`), or never exactly; then the limit is the phrase that says how, such as ``in float32``."""
 
-EXACT, SATURATES = "exact", "with saturation, where ONNX wraps around"
+EXACT, SATURATES, ABSENT = "exact", "with saturation, where ONNX wraps around", "not at all"
 
 
 def types(dtypes: str, limit: Limit) -> dict[str, Limit]:
@@ -30,6 +32,12 @@ def rows(*table: tuple[str, Mapping[str, Limit]]) -> dict[str, Mapping[str, Limi
     return {op: limits for ops, limits in table for op in ops.split()}
 
 
+def measured_rows(table: Path, stated: Mapping[str, Mapping[str, Limit]] | None = None) -> dict[str, Mapping[str, Limit]]:
+    """Return operator → limits of a table that `make value-contract` wrote, with what is `stated` in place of what was measured."""
+    read: dict[str, Mapping[str, Limit]] = json.loads(table.read_text())["calls"]
+    return read | {op: {**read.get(op, {}), **limits} for op, limits in (stated or {}).items()}
+
+
 @dataclass(frozen=True)
 class Contract:
     """A table of the calls that a toolchain computes exactly.
@@ -38,7 +46,7 @@ class Contract:
         name: The toolchain's, as it stands in reasons.
         calls: Operator → dtype → limit. A Cast has a row for each type that it makes, such as ``Cast:bool``.
         others: Dtype → limit of what `calls` lacks; a dtype that is in neither table is exact.
-        in_bits: Limit in bits → how the toolchain computes larger integers, for reasons.
+        in_bits: Limit in bits → how the toolchain computes, for reasons, where more than the limit is known.
         reads_inputs: Rows of `calls` that are exact where they read an input of the model.
     """
 
@@ -57,7 +65,8 @@ class Contract:
             is_input = row in self.reads_inputs and graph.producer.get(name) == HOST
             if limit != EXACT and not is_input and not _holds(limit, graph, node, name):
                 if isinstance(limit, int):
-                    return f"{self.name} computes {node.op} of {kind.dtype} {self.in_bits[limit]}, and {name!r} may hold more"
+                    way = self.in_bits.get(limit, f"exactly to 2^{limit}")
+                    return f"{self.name} computes {node.op} of {kind.dtype} {way}, and {name!r} may hold more"
                 return f"{self.name} computes {node.op} of {kind.dtype} {limit}"
         return ""
 

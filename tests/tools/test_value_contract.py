@@ -1,0 +1,101 @@
+"""The tables of what toolchains compute exactly: that draws show the faults that there are, and that the tables hold."""
+
+from __future__ import annotations
+
+import json
+from importlib import metadata
+
+import numpy as np
+import pytest
+import value_contract
+from value_contract import TABLES, Case, asked_of, badness, cases, is_right, measured
+
+from collage_core.toolchains.exact_values import EXACT, SATURATES, Limit
+from collage_core.toolchains.registry import get
+
+SAMPLE_OF = {"openvino": 151, "tvm": 301}
+"""Toolchain → it is held to its table by each N-th call; `make slow` takes all."""
+
+
+def case(row: str, dtype: str) -> Case:
+    return next(each for each in cases(row.partition(":")[0]) if (each.row, each.dtype) == (row, dtype))
+
+
+def through(dtype: str, operands: list[np.ndarray]) -> list[np.ndarray]:
+    return [array.astype(dtype) for array in operands]
+
+
+FAULTS = {
+    "64 bits in 32": ("Transpose", "int64", lambda x: [x.astype(np.int32).astype(np.int64).transpose(2, 0, 1)]),
+    "the sign of 32 bits": ("Max", "uint32", lambda x, y: [np.maximum(*through("int32", [x, y])).astype(np.uint32)]),
+    "sums in float32": ("ReduceSum", "int32", lambda x: [x.astype(np.float32).sum(2, keepdims=True).astype(np.int32)]),
+    "comparisons in float32": ("Equal", "int32", lambda x, y: [np.equal(*through("float32", [x, y]))]),
+    "saturated sums": ("Add", "uint8", lambda x, y: [np.clip(np.add(*through("int32", [x, y])), 0, 255).astype(np.uint8)]),
+    "saturated products": ("Mul", "int8", lambda x, y: [np.clip(np.multiply(*through("int32", [x, y])), -128, 127).astype(np.int8)]),
+    "doubles in float32": ("Identity", "float64", lambda x: [x.astype(np.float32).astype(np.float64)]),
+    "rounding in float32": ("Ceil", "float64", lambda x: [np.ceil(x.astype(np.float32)).astype(np.float64)]),
+    "low bits alone": ("Cast:bool", "int64", lambda x: [(x & 0x7FFFFFFF) != 0]),
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("fault", FAULTS)
+def test_numbers_of_the_whole_type_show_a_planted_fault(fault: str) -> None:
+    row, dtype, wrong = FAULTS[fault]
+    asked = case(row, dtype)
+    inputs, want = asked.draw(EXACT)
+    assert not is_right(wrong(*inputs), want, EXACT)
+
+
+@pytest.mark.parametrize(
+    ("row", "dtype", "limit"), [("Add", "int64", 31), ("Mul", "int64", 24), ("Sub", "uint32", 24), ("MatMul", "int32", 24)]
+)
+def test_a_limit_holds_for_what_is_read_and_made(row: str, dtype: str, limit: Limit) -> None:
+    inputs, want = case(row, dtype).draw(limit)
+    assert isinstance(limit, int)
+    largest = max(int(np.abs(array.astype(np.int64)).max()) for array in (*inputs, *want))
+    assert 2 ** (limit - 4) < largest < 2**limit
+
+
+def test_numbers_that_do_not_wrap_around_are_those_of_saturation() -> None:
+    inputs, want = case("Mul", "uint8").draw(SATURATES)
+    np.testing.assert_array_equal(want[0], inputs[0].astype(int) * inputs[1])
+
+
+def test_a_toolchain_that_runs_nothing_has_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(value_contract, "run_models", lambda *_: iter(["crash: the process ended with 1"]))
+    with pytest.raises(RuntimeError, match=r"^tvm does not compute a product of floats here: crash: the process ended with 1$"):
+        measured(get("tvm"), [])
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_the_table_is_of_the_installed_version(name: str) -> None:
+    path, package = TABLES[name]
+    written = json.loads(path.read_text())
+    found = metadata.version(package)
+    assert (written["package"], written["version"]) == (package, found), "run `make value-contract`, and read what changes"
+
+
+def held(name: str, every: int) -> list[str]:
+    """Return the calls, each N-th, whose limit is worse than in the table."""
+    if not get(name).availability().usable:
+        pytest.skip(get(name).availability().reason)
+    table = json.loads(TABLES[name][0].read_text())["calls"]
+    found = measured(get(name), asked_of(name, every))
+    return [
+        f"{row} of {dtype} is {limit}, not {table[row][dtype]}"
+        for row, limits in found.items()
+        for dtype, limit in limits.items()
+        if badness(dtype, limit) > badness(dtype, table[row][dtype])
+    ]
+
+
+@pytest.mark.parametrize("name", ["openvino", pytest.param("tvm", marks=pytest.mark.long)])
+def test_a_sample_of_calls_is_as_exact_as_the_table_says(name: str) -> None:
+    assert held(name, SAMPLE_OF[name]) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TABLES)
+def test_every_call_is_as_exact_as_the_table_says(name: str) -> None:
+    assert held(name, 1) == []
