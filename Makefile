@@ -135,7 +135,7 @@ COMPILE = $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3
           --fork-strategy fewest --no-emit-index-url $(NOT_NEEDED) --custom-compile-command "make lock"
 
 lock: setup ## the newest versions that pyproject.toml and package.json admit
-	$(COMPILE) pyproject.toml --extra graphviz --extra ncnn --extra onednn --extra openvino --extra plotly --extra postgres --extra tvm --group dev -o locks/python.txt
+	$(COMPILE) pyproject.toml --extra fleet --extra graphviz --extra ncnn --extra onednn --extra openvino --extra plotly --extra postgres --extra tvm --group dev -o locks/python.txt
 	$(COMPILE) --group docs --constraints locks/python.txt -o locks/docs.txt
 	$(COMPILE) --no-deps --group models -o locks/models.txt
 	$(COMPILE) --no-deps --group node -o locks/node.txt

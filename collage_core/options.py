@@ -46,9 +46,9 @@ class Options:
         measure_all: Measure every distinct candidate, not only those that can matter.
         percentile: Percentile of the measured samples that is the cost.
         costs_db: The cost database: a file or a URL; None for the user's own.
-        tracker: ``HOST:PORT`` of the tracker whose workers measure; None to measure here.
-        key: Label under which the workers of the fleet registered.
-        machine: Kind of machine of the fleet to measure on; None for the most frequent one.
+        fleet: Address of the scheduler whose workers measure, or ``local:N`` for N on this machine; None to measure here.
+        fleet_keys: Folder of the fleet's keys; None for the user's own (`cost.fleet.connection`).
+        machine: Kind of machine of the fleet to measure on, or a pattern of it; None for the most frequent one.
         threads: Threads of every kernel; None for the number of usable cores.
         accuracy: Largest relative error that is accepted; None for the model's default.
         budget_s: Seconds that measuring may take in all; None for what the size of the model suggests, and for a run with an end.
@@ -79,8 +79,8 @@ class Options:
     measure_all: bool = False
     percentile: float = 50.0
     costs_db: str | None = None
-    tracker: str | None = None
-    key: str = "collage"
+    fleet: str | None = None
+    fleet_keys: Path | None = None
     machine: str | None = None
     threads: int | None = None
     accuracy: float | None = None
@@ -134,8 +134,9 @@ class Options:
             raise CollageError(f"--threads is {self.threads}, it must be at most {MOST_THREADS}", "", "bad_option")
         if not 0 < self.percentile < 100:
             raise CollageError(f"--percentile is {self.percentile:g}, it must be between 0 and 100", "50 is the median", "bad_option")
-        if self.machine is not None and self.tracker is None:
-            raise CollageError("--machine names a machine of a fleet, and there is none", "name its tracker with --tracker", "bad_option")
+        if self.fleet is None and (self.machine is not None or self.fleet_keys is not None):
+            option, what = ("--machine", "a machine") if self.machine is not None else ("--keys", "the keys")
+            raise CollageError(f"{option} names {what} of a fleet, and there is none", "name its scheduler with --fleet", "bad_option")
         limits = {"--accuracy": self.accuracy, "--budget": self.budget_s, "--tune": self.tune_s, "--time-limit": self.time_limit_s}
         for option, limit in limits.items():
             if limit is not None and not 0 < limit < float("inf"):

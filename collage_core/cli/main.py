@@ -43,7 +43,8 @@ MODULES = {
     "check": "check",
     "costs": "costs",
     "report": "report",
-    "worker": "worker",
+    "worker": "fleet",
+    "fleet": "fleet",
 }
 """Command → the module of this room that has it."""
 LISTENING = {"serve", "worker"}

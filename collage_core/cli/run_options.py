@@ -50,6 +50,10 @@ REGION_HELP = "Plan one region of a Relax module: main.0 is the first of its fun
 OBJECTIVE_HELP = "time, bytes, partitions, memory: one after another (bytes,time) or as a sum (time+2e-10*bytes)."
 
 
+FLEET_HELP = "Measure on the workers of this scheduler (`collage worker`), or local:N for N workers on this machine."
+KEYS_HELP = "Folder of the fleet's keys (`collage fleet keys`); fleet-keys in your data folder unless given."
+
+
 def run_options(command: F) -> F:
     """Add the options that `partition` and `candidates` share to `command`."""
     options = [
@@ -79,12 +83,24 @@ def run_options(command: F) -> F:
     return command
 
 
+def tracker_option(instead: str) -> Callable[[F], F]:
+    """Return a decorator that refuses ``--tracker``, which versions before had, and names the option `instead`."""
+
+    def refuse(context: click.Context, parameter: click.Parameter, given: str | None) -> None:
+        if given is not None:
+            said = f"there is no --tracker {given!r} any more: workers and runs meet at a scheduler of Dask"
+            raise CollageError(said, f"start one with `collage fleet scheduler`, and name it with {instead} ADDRESS", "bad_option")
+
+    return click.option("--tracker", hidden=True, expose_value=False, callback=refuse)
+
+
 def fleet_options(command: F) -> F:
     """Add the options that say who measures."""
     options = [
-        click.option("--tracker", metavar="HOST:PORT", help="Measure on the workers of this tracker (`collage worker`)."),
-        click.option("--key", default="collage", show_default=True, help="Label under which the workers registered."),
-        click.option("--machine", help="Kind of machine to measure on, of those of the workers; the most frequent one unless given."),
+        click.option("--fleet", metavar="ADDRESS", help=FLEET_HELP),
+        click.option("--keys", type=click.Path(path_type=Path), metavar="DIR", help=KEYS_HELP),
+        tracker_option("--fleet"),
+        click.option("--machine", help="Kind of machine to measure on, or a pattern of it: *EPYC*; that of most workers unless given."),
     ]
     for option in reversed(options):
         command = option(command)
@@ -113,8 +129,8 @@ def options_of(given: dict[str, Any]) -> Options:
         measure_all=given.get("measure_all", False),
         percentile=given.get("percentile", 50.0),
         costs_db=given.get("costs_db"),
-        tracker=given.get("tracker"),
-        key=given.get("key", "collage"),
+        fleet=given.get("fleet"),
+        fleet_keys=given.get("keys"),
         machine=given.get("machine"),
         threads=given["threads"],
         accuracy=given.get("accuracy"),

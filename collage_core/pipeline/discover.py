@@ -100,7 +100,7 @@ class CandidateSet:
         self.options = options
         described = _described(options)
         self.toolchains: dict[str, Toolchain] = {name: described.get(name) or get(name) for name in options.targets}
-        if options.is_measured and options.tracker is None:
+        if options.is_measured and options.fleet is None:
             check_usable(found for found in self.toolchains.values() if not (isinstance(found, DescribedToolchain) and found.cost))
         self.model: OnnxModel
         self.given: Mapping[str, np.ndarray] | None

@@ -99,7 +99,7 @@ def dry_run(source: str | Path, options: Options, emit: Emit = ignore) -> dict[s
     document = {"schema": 1, "dry_run": True, "model": model_document(found.model), "targets": [target.to_json() for target in targets]}
     if not options.is_measured:
         return {**document, **_no_work(options.costs)}
-    busy = "" if options.tracker else busy_text(load.cores(), usable_cores(), options.used_threads)
+    busy = "" if options.fleet else busy_text(load.cores(), usable_cores(), options.used_threads)
     return {**document, "busy": busy, **_work(found, targets, machine)}
 
 

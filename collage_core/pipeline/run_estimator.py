@@ -69,16 +69,15 @@ def _measuring(found: CandidateSet, options: Options, emit: Emit, should_stop: C
 
 def _backend(found: CandidateSet, options: Options, emit: Emit, should_stop: Callable[[], bool]) -> TrialBackend | None:
     """The fleet that measures; None where this machine does."""
-    if options.tracker is None:
+    if options.fleet is None:
         return None
     from ..cost.fleet.runner import FleetRunner
-    from ..cost.fleet.tracker import parse_address
     from ..cost.measuring.trial import TrialLimits
     from ..cost.measuring.trial_backend import flushed_bytes
 
     limits = TrialLimits.from_environment().of_percentile(options.percentile)
     real = [name for name, toolchain in found.toolchains.items() if not toolchain.has_costs]
     return FleetRunner(
-        parse_address(options.tracker), options.key, found.accuracy(), limits, options.used_threads,
+        options.fleet, found.accuracy(), limits, options.used_threads, keys=options.fleet_keys,
         targets=real, should_stop=should_stop, flushed_bytes=flushed_bytes(found.graph), machine=options.machine, emit=emit,
     )  # fmt: skip

@@ -147,7 +147,7 @@ class SearchedRun:
     @property
     def packages(self) -> BuiltPackages | None:
         """The packages that were built while costs were measured; None where nobody measured them here."""
-        return BuiltPackages(self._workers.folder) if self._workers is not None and self.options.tracker is None else None
+        return BuiltPackages(self._workers.folder) if self._workers is not None and self.options.fleet is None else None
 
     def emit(self, event: Event) -> None:
         """Tell an event, and note when the first plan was known."""
@@ -242,7 +242,7 @@ class SearchedRun:
 
     def _tell_busy(self) -> None:
         """Say that the machine is busy, as it was while candidates were found, where costs are measured on it."""
-        if self.options.is_measured and self.options.tracker is None:
+        if self.options.is_measured and self.options.fleet is None:
             busy = busy_text(self._load.cores(), usable_cores(), self.options.used_threads)
             if busy:
                 self.emit(Note(f"{busy}: what is measured now may be too high, and unsteady"))

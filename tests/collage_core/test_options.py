@@ -2,9 +2,26 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from collage_core.errors import CollageError
 from collage_core.options import Options
 
 
 def test_costs_are_medians_of_measured_latencies_unless_told() -> None:
     assert (Options(("tvm",)).costs, Options(("tvm",)).percentile) == ("measure", 50.0)
     assert Options(("tvm",), percentile=90.0).to_json()["percentile"] == 90.0
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [({"machine": "*EPYC*"}, "--machine names a machine of a fleet"), ({"fleet_keys": Path("keys")}, "--keys names the keys of a fleet")],
+)
+def test_what_says_something_of_a_fleet_needs_one(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(CollageError, match=f"{said}, and there is none") as caught:
+        Options(("tvm",), **given)
+    assert caught.value.hint == "name its scheduler with --fleet"
+    assert Options(("tvm",), fleet="local:2", **given).fleet == "local:2"

@@ -26,7 +26,7 @@ from collage_core.cost.database.database import CostDatabase
 from collage_core.cost.database.json_lines import read_lines
 from collage_core.cost.database.record_validation import InvalidRecord, cost_row, transition_row
 from collage_core.cost.estimators.replay import ReplayEstimator
-from collage_core.cost.fleet import protocol
+from collage_core.cost.fleet import plain_pickles, protocol
 from collage_core.errors import CollageError
 from collage_core.model.forms.normalising import normalise
 from collage_core.model.onnx_model import load_model
@@ -130,6 +130,7 @@ def row(data: bytes, folder: Path) -> None:
 
 def messages(data: bytes, folder: Path) -> None:
     """Read what a page, a program or a fleet's worker sends."""
+    plain_pickles.loads(data)
     with contextlib.suppress(protocol.InvalidAnswer):
         answer = protocol.parse(data)
         for understand in (protocol.description_from_json, lambda item: protocol.record_from_json(item, 1.0), protocol.error_from_json):

@@ -1,21 +1,24 @@
-"""A fleet on loopback for tests: TVM's tracker, `collage worker` processes, and trials for them."""
+"""A fleet on loopback for tests: a scheduler in a thread of the test, `collage worker` processes, and trials for them."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import psutil
 
-from collage_core.cost.fleet.tracker import Registered, TrackerConnection, TrackerLost
+from collage_core.cost.fleet.connection import Connection, set_up_dask
 from collage_core.cost.measuring.timing import TimingLimits
 from collage_core.cost.measuring.trial import TrialLimits, TrialTask
 from collage_core.cost.measuring.trial_worker import ArrayFile
@@ -24,7 +27,7 @@ from tests.helpers.paths import PLUGINS, ROOT
 
 LIMITS = TrialLimits(timing=TimingLimits(warm_up_s=0.001, total_s=0.02, longest_s=1.0))
 TOOLCHAINS = "collage_test_toolchains:Numpy,failing_toolchains:SegfaultsAtBuild,collage_test_toolchains:Slow"
-TOOLCHAINS += ",fleet_functions:Waits,fleet_functions:EndsItsSession,tuning_toolchains:Tunes"
+TOOLCHAINS += ",fleet_functions:Waits,fleet_functions:EndsItsWorker,tuning_toolchains:Tunes"
 PATIENCE_S = 60.0
 
 
@@ -72,24 +75,73 @@ class Process:
                     process.kill()
 
 
-class Fleet:
-    """Trackers and workers that a test starts; `close` ends all of them."""
+class SchedulerThread:
+    """A scheduler in a thread of this process, so that tests see what it knows.
 
-    def __init__(self, folder: Path):
+    Args:
+        silent_s: As `nodes.SILENT_S`.
+        keys: Folder of keys; without, it goes without TLS.
+    """
+
+    def __init__(self, port: int, silent_s: float = 30.0, keys: Path | None = None):
+        set_up_dask()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        at = Connection("tcp" if keys is None else "tls", "127.0.0.1", port, keys)
+        self.scheduler: Any = self._do(self._start(at, silent_s))
+
+    async def _start(self, at: Connection, silent_s: float) -> Any:
+        from distributed import Scheduler
+
+        return await Scheduler(
+            host=at.host, port=at.port, protocol=at.scheme, security=at.security("scheduler"), dashboard=False,
+            dashboard_address="127.0.0.1:0", worker_ttl=silent_s,
+        )  # fmt: skip
+
+    @property
+    def names(self) -> set[str]:
+        return {str(worker.name) for worker in list(self.scheduler.workers.values())}
+
+    @property
+    def is_idle(self) -> bool:
+        return not any(worker.processing for worker in list(self.scheduler.workers.values()))
+
+    def close(self) -> None:
+        self._do(self.scheduler.close())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+
+    def _do(self, work: Coroutine[Any, Any, Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(PATIENCE_S)
+
+
+class Fleet:
+    """A scheduler and the workers that a test starts; `close` ends all of them."""
+
+    def __init__(self, folder: Path, *, silent_s: float = 30.0, keys: Path | None = None):
         self.folder = folder
         self.port = free_port()
-        self.address = ("127.0.0.1", self.port)
+        self.keys = keys
+        self.address = f"{'tcp' if keys is None else 'tls'}://127.0.0.1:{self.port}"
         self.started: list[Process] = []
+        self._silent_s = silent_s
+        self.meeting: SchedulerThread | None = None
 
-    def start_tracker(self) -> Process:
-        command = [sys.executable, "-m", "tvm.exec.rpc_tracker", "--host", "127.0.0.1", "--port", str(self.port)]
-        tracker = self.start([*command, "--port-end", str(self.port + 1)], "tracker")
-        until(self.has_tracker, "the tracker")
-        return tracker
+    def start_scheduler(self) -> None:
+        self.meeting = SchedulerThread(self.port, self._silent_s, self.keys)
 
-    def start_worker(self, key: str, name: str, toolchains: str = TOOLCHAINS, **environment: str) -> Process:
-        command = [sys.executable, "-c", "from collage_core.cli.main import main; main()", "worker"]
-        command += ["--tracker", f"127.0.0.1:{self.port}", "--key", key, "--name", name]
+    def stop_scheduler(self) -> None:
+        if self.meeting is not None:
+            self.meeting.close()
+            self.meeting = None
+
+    def start_worker(
+        self, name: str, toolchains: str = TOOLCHAINS, before: str = "pass", more: Sequence[str] = (), **environment: str
+    ) -> Process:
+        """Start a `collage worker`; `before` is what its process does first."""
+        command = [sys.executable, "-c", f"from collage_core.cli.main import main; {before}; main()", "worker"]
+        command += ["--scheduler", self.address, "--name", name, *(() if self.keys is None else ("--keys", str(self.keys))), *more]
         return self.start(command, name, COLLAGE_TOOLCHAINS=toolchains, COLLAGE_TEST_FOLDER=str(self.folder), **environment)
 
     def start(self, command: list[str], name: str, **environment: str) -> Process:
@@ -97,26 +149,20 @@ class Fleet:
         self.started.append(process)
         return process
 
-    def has_tracker(self) -> bool:
-        try:
-            TrackerConnection(self.address).close()
-        except TrackerLost:
-            return False
-        return True
+    def scheduler(self) -> Any:
+        assert self.meeting is not None
+        return self.meeting.scheduler
 
-    def registered(self, key: str) -> Registered:
-        connection = TrackerConnection(self.address)
-        try:
-            return connection.summary(key)
-        finally:
-            connection.close()
-
-    def await_free(self, key: str, count: int) -> None:
-        until(lambda: self.registered(key).free == count, f"{count} free workers under {key}")
+    def await_workers(self, *names: str) -> None:
+        """Wait until these workers have joined, no others are there, and none has anything to do."""
+        meeting = self.meeting
+        assert meeting is not None
+        until(lambda: meeting.names == set(names) and meeting.is_idle, f"the workers {', '.join(names)}")
 
     def close(self) -> None:
         for process in self.started:
             process.clear()
+        self.stop_scheduler()
 
 
 class SampleTasks:

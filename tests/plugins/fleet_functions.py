@@ -1,6 +1,6 @@
 """Toolchains and functions for workers in tests: they wait for the test, end their worker, or pass for another machine.
 
-`main` is a false worker: an RPC server of TVM's own that registers with a tracker and gives invalid answers.
+`lie` makes a worker of this process that gives invalid answers.
 """
 
 from __future__ import annotations
@@ -8,25 +8,22 @@ from __future__ import annotations
 import json
 import os
 import pickle
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import psutil
 from collage_test_toolchains import Numpy
 
 from collage_core.base import processor
 from collage_core.cost.database import records
-from collage_core.cost.fleet.protocol import ASK, PUT
-from collage_core.cost.fleet.request_handler import describe
+from collage_core.cost.fleet import request_handler
 
 FOLDER = "COLLAGE_TEST_FOLDER"
 """Environment variable with the folder through which workers and the test exchange files."""
-ANSWER = "COLLAGE_TEST_ANSWER"
-"""Environment variable that names one of `INVALID_ANSWERS`."""
 
 
 class Waits(Numpy):
@@ -41,22 +38,22 @@ class Waits(Numpy):
             time.sleep(0.01)
 
 
-class EndsItsSession(Numpy):
-    """Kills the session, which is above the process that its own is forked from."""
+class EndsItsWorker(Numpy):
+    """Kills the worker, which is above the process that its own is forked from."""
 
-    name = "ends_its_session"
+    name = "ends_its_worker"
 
     def spoil_build(self) -> None:
         psutil.Process().parents()[1].kill()
 
 
 class OtherMachine(Numpy):
-    """A worker that knows this toolchain passes for another machine."""
+    """The children of a worker that knows this toolchain pass for another machine."""
 
     name = "other_machine"
 
     def __init__(self) -> None:
-        processor.name = lambda: "Another CPU"
+        pass_for_another_machine()
 
 
 def give_text(words: str) -> str:
@@ -91,36 +88,24 @@ INVALID_ANSWERS = {
 }
 
 
-def answer_invalidly() -> None:
-    """Register functions under the names of a worker's, in TVM's own RPC server."""
-    import tvm_ffi
+class Bomb:
+    """Its pickle leaves a file where it is opened."""
 
-    answer = INVALID_ANSWERS[os.environ[ANSWER]]
-
-    def ask(request: bytes) -> str:
-        wanted, *arguments = pickle.loads(request)
-        if wanted == "need":
-            return json.dumps({"missing": []})
-        if wanted == "start" and arguments[0] == "describe":
-            return json.dumps({"description": describe("liar")})
-        return json.dumps({"state": "idle"}) if wanted != "start" else answer
-
-    tvm_ffi.register_global_func(ASK, ask, override=True)
-    tvm_ffi.register_global_func(PUT, lambda data: "{}", override=True)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.mkdir, (os.path.join(os.environ[FOLDER], "opened"),)
 
 
-def main() -> None:
-    """``TRACKER_PORT KEY [ANSWER]``: without the last, the RPC server has none of a worker's functions."""
-    from tvm import rpc
+def lie(name: str) -> None:
+    """Have this process give the answer of `INVALID_ANSWERS` called `name`, or a pickle that does something, to each trial."""
+    honest = request_handler.answer
 
-    port, key, *answer = sys.argv[1:]
-    if answer:
-        os.environ[ANSWER] = answer[0]
-    server = rpc.Server(
-        "127.0.0.1", key=key, tracker_addr=("127.0.0.1", int(port)), server_init_callback=answer_invalidly if answer else None
-    )
-    server.proc.join()
+    def answer(request: bytes, files: Any) -> Any:
+        if pickle.loads(request)[0] == "describe":
+            return honest(request, files)
+        return Bomb() if name == "bomb" else INVALID_ANSWERS[name].encode()
+
+    request_handler.answer = answer
 
 
-if __name__ == "__main__":
-    main()
+def pass_for_another_machine() -> None:
+    processor.name = lambda: "Another CPU"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
 from ...errors import CollageError
 from ...toolchains.base import Availability
@@ -54,13 +55,13 @@ def choose_kind(workers: Sequence[Description], targets: Sequence[str], threads:
     """Return the kind that most of `workers` are of; of two that are equally common, the one that has more of the targets.
 
     Args:
-        machine: Only this machine, as `machine_id` gives it.
+        machine: Only machines of this id, as `machine_id` gives it, or of this pattern, such as ``*EPYC*``.
 
     Raises:
         CollageError: none of them can take the run.
     """
     able = [worker for worker in workers if worker.version == __version__ and worker.cores >= threads]
-    able = [worker for worker in able if machine is None or worker.machine == machine]
+    able = [worker for worker in able if machine is None or _is_named(worker, machine)]
     if not able:
         raise _none_can(workers, threads, machine)
     votes = Counter(_signature(worker, targets) for worker in able)
@@ -82,6 +83,10 @@ def shared_computers(workers: Sequence[Description]) -> str:
     return f"the workers {', '.join(shared)} share a computer: unless each has cores of its own, they disturb each other's timings"
 
 
+def _is_named(worker: Description, machine: str) -> bool:
+    return worker.machine == machine or fnmatchcase(worker.machine, machine)
+
+
 def _signature(worker: Description, targets: Sequence[str]) -> tuple[object, ...]:
     found = [worker.toolchains.get(target, _UNKNOWN) for target in targets]
     return worker.machine, *((item.usable, item.version, item.device, item.precision) for item in found)
@@ -97,8 +102,8 @@ def _shown(available: Availability) -> str:
 
 def _none_can(workers: Sequence[Description], threads: int, machine: str | None) -> CollageError:
     machines = ", ".join(sorted({repr(worker.machine) for worker in workers}))
-    if machine is not None and all(worker.machine != machine for worker in workers):
-        return CollageError(f"no free worker of the fleet is a {machine!r}", f"these are there: {machines}", "no_worker")
+    if machine is not None and not any(_is_named(worker, machine) for worker in workers):
+        return CollageError(f"no worker of the fleet is a {machine!r}", f"these are there: {machines}", "no_worker")
     others = sorted({worker.version for worker in workers} - {__version__})
     if others:
         hint = f"install {__version__} on the workers too"

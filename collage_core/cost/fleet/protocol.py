@@ -1,6 +1,6 @@
 """Define what travels between a run and its workers: small pickles one way, validated JSON the other.
 
-TVM's RPC runs whatever a worker is sent, so pickles on that way give nothing away. A worker's answers are plain JSON, and each value
+Dask runs whatever a worker is sent, so pickles on that way give nothing away. A worker's answers are plain JSON, and each value
 in them is validated here before anything else sees it; `InvalidAnswer` says what is wrong.
 """
 
@@ -22,11 +22,6 @@ from ..database.record_validation import InvalidRecord, record_of
 from ..database.records import Record, now
 from ..measuring.trial import TrialLimits
 from ..measuring.trial_worker import GetToolchain
-
-ASK, PUT = "collage.fleet.ask", "collage.fleet.put"
-"""Names under which a worker's functions are found in its RPC session."""
-CHUNK_BYTES = 64 << 10
-"""Bytes of a file in one call: TVM's RPC is fastest there (33 MB/s on loopback; 15 MB/s with 1 MiB)."""
 
 _STAGES = ("", "import", "build", "run", "numerics", "device")
 _LONGEST_TEXT = 16_000

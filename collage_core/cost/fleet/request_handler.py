@@ -1,25 +1,25 @@
-"""`RequestHandler`: serves the requests of one run to a worker: takes files, and does one job at a time in the background.
+"""The worker's side of a run: `answer` is the one function that runs submit to Dask's workers.
 
-Requests are pickles (whoever may send them may run anything here anyway), answers are JSON. A request is answered at once, or
-within the seconds that it asks for; so both sides notice early when the other is gone. Nothing that a toolchain does ends
-this process: trials and calls run in isolated children. No request raises: an error here is answered as a fault.
+A request is the pickle of plain objects (whoever may submit may run anything there anyway), an answer is JSON. Trials and calls run in
+isolated children, so nothing that a toolchain does ends the worker. No request raises: an error here is answered as a fault.
 """
 
 from __future__ import annotations
 
 import os
 import pickle
-import struct
+import shutil
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from ...base.cores import usable_cores
 from ...base.isolation.errors import WorkerError, by_name
+from ...base.isolation.scratch import scratch_folder
 from ...base.isolation.worker import Worker
 from ...errors import Cancelled, CollageError
 from ...toolchains import registry
@@ -27,133 +27,162 @@ from ...toolchains.reasons import one_line
 from ...version import __version__
 from ..database.records import machine_id
 from ..measuring.trial import TrialRunner, TrialTask
-from ..measuring.trial_worker import ArrayFile
-from .file_store import FileStore
 from .protocol import Description, Settings, dump, error_to_json
 
-PIECE = struct.Struct("!32sQQ")
-"""Header before the bytes of a piece: the file's SHA-256, the offset of the piece, and the size of the file."""
+TRIAL = "collage"
+"""Resource of which a trial takes all that a worker has: one."""
 _DESCRIBE_S = 60.0
-_LONGEST_WAIT_S = 5.0
+_IDLE_S = 60.0
+"""Children of a run that asks for nothing so long are ended."""
+
+Stop = Callable[[], bool]
 
 
-@dataclass
-class _Job:
-    """A job that is running, and its answer once it has one."""
+def resources() -> dict[str, float]:
+    """Return what a worker announces to the scheduler: that it takes one trial at a time, and its kind of machine."""
+    return {TRIAL: 1, machine_resource(machine_id()): 1}
 
-    stop: threading.Event = field(default_factory=threading.Event)
-    done: threading.Event = field(default_factory=threading.Event)
-    answer: dict[str, Any] = field(default_factory=dict)
+
+def machine_resource(machine: str) -> str:
+    """Return the resource that workers of this kind have."""
+    return f"machine: {machine}"
+
+
+def answer(request: bytes, files: Mapping[str, bytes]) -> bytes:
+    """Answer a request of a run, as a task in a thread of a worker.
+
+    Args:
+        request: The pickle of its name, the run's id, and arguments.
+        files: Path on the machine of the run → content.
+    """
+    from distributed import get_worker
+
+    worker = get_worker()
+    key = worker.get_current_task()
+
+    def is_stopped() -> bool:
+        """Return whether the run takes the request back, or is gone: Dask then cancels the task."""
+        task = worker.state.tasks.get(key)
+        return task is None or task.state == "cancelled"
+
+    return HANDLER.answer(request, files, str(worker.name), is_stopped).encode()
+
+
+class _Run:
+    """A run that this worker measures for, and its children."""
+
+    def __init__(self) -> None:
+        self.worker = Worker()
+        self.settings: Settings | None = None
+        self.trials: TrialRunner | None = None
+        self.is_stopped: Stop = lambda: False
+        self.last_request = time.monotonic()
+
+    def runner(self, settings: Settings) -> TrialRunner:
+        if self.settings != settings or self.trials is None:
+            self.close()
+            get_toolchain, threads, accuracy, limits = settings.get_toolchain, settings.threads, settings.accuracy, settings.limits
+            self.trials = TrialRunner(get_toolchain, threads, accuracy, limits, lambda: self.is_stopped(), settings.flushed_bytes)
+            self.settings = settings
+        return self.trials
+
+    def close(self) -> None:
+        self.worker.close()
+        if self.trials is not None:
+            self.trials.close()
+            self.trials = None
 
 
 class RequestHandler:
-    """Serves one run; `close` ends whatever is going on.
+    """Serves any number of runs; Dask's resources see to it that one trial or call runs at a time."""
 
-    Attributes:
-        last_request: `time.monotonic` of the last request.
-    """
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._runs: dict[str, _Run] = {}
+        self._timer: threading.Timer | None = None
+        self._busy: _Run | None = None
+        self._is_closed = False
 
-    def __init__(self, name: str):
-        self._name = name
-        self._store = FileStore()
-        self._worker = Worker()
-        self._runner: tuple[Settings, TrialRunner] | None = None
-        self._job: _Job | None = None
-        self.last_request = time.monotonic()
-
-    def ask(self, request: bytes) -> str:
-        """Answer a pickled tuple of the name of a request and its arguments."""
-        self.last_request = time.monotonic()
+    def answer(self, request: bytes, files: Mapping[str, bytes], name: str, is_stopped: Stop) -> str:
+        """Answer one request, for the worker called `name`."""
         try:
-            name, *arguments = pickle.loads(request)
-            requests: dict[str, Callable[..., dict[str, Any]]] = {
-                "need": self._need,
-                "start": self._start,
-                "poll": self._poll,
-                "cancel": self._cancel,
-            }
-            return dump(requests[name](*arguments))
-        except Exception as error:  # noqa: BLE001 - the border: the other side gets the reason
-            return dump(_fault(error))
+            wanted, run_id, *arguments = pickle.loads(request)
+            run = self._run(run_id)
 
-    def put(self, data: bytes) -> str:
-        """Store a piece of a file: `PIECE`, then its bytes."""
-        self.last_request = time.monotonic()
-        try:
-            digest, offset, size = PIECE.unpack(data[: PIECE.size])
-            self._store.put(digest.hex(), offset, size, data[PIECE.size :])
+            def is_over() -> bool:
+                return is_stopped() or self._is_closed
+
+            if wanted == "describe":
+                found = run.worker.call(describe, name, timeout_s=_DESCRIBE_S, should_stop=is_over)
+                return dump({"description": found})
+            self._busy, run.is_stopped = run, is_over
+            try:
+                return dump(_ANSWERS[wanted](run, files, *arguments))
+            finally:
+                run.last_request, self._busy = time.monotonic(), None
+        except Cancelled:
+            return dump({"state": "stopped"})
+        except (CollageError, WorkerError) as error:
+            return dump({"error": error_to_json(error)})
         except Exception as error:  # noqa: BLE001 - the border: the other side gets the reason
-            return dump(_fault(error))
-        return dump({})
+            return dump({"fault": one_line(f"{type(error).__name__}: {error}")})
 
     def close(self) -> None:
-        """End the job and the children, and remove the files."""
-        job = self._job
-        if job is not None:
-            job.stop.set()
-            job.done.wait(_LONGEST_WAIT_S)
-        if self._runner is not None:
-            self._runner[1].close()
-        self._worker.close()
-        self._store.close()
+        """End all children."""
+        with self._lock:
+            self._is_closed = True
+            if self._timer is not None:
+                self._timer.cancel()
+            while self._runs:
+                self._runs.popitem()[1].close()
 
-    def _need(self, names: list[str]) -> dict[str, Any]:
-        return {"missing": self._store.missing(names)}
+    def _run(self, run_id: str) -> _Run:
+        with self._lock:
+            if self._is_closed:
+                raise RuntimeError("this worker ends")
+            run = self._runs.setdefault(run_id, _Run())
+            run.last_request = time.monotonic()
+            if self._timer is None:
+                self._look_later()
+            return run
 
-    def _start(self, kind: str, *arguments: Any) -> dict[str, Any]:
-        if self._job is not None:
-            raise RuntimeError("it was given a job while it has one")
-        jobs: dict[str, Callable[..., dict[str, Any]]] = {"describe": self._describe, "trial": self._trial, "call": self._call}
-        function = jobs[kind]
-        self._job = job = _Job()
-        threading.Thread(target=_run_job, args=(job, function, arguments), daemon=True).start()
-        return {"state": "running"}
+    def _look_later(self) -> None:
+        self._timer = threading.Timer(_IDLE_S, self._end_idle)
+        self._timer.daemon = True
+        self._timer.start()
 
-    def _poll(self, wait_s: float) -> dict[str, Any]:
-        """Return the answer of the job, which is then forgotten, or the state after at most `wait_s` seconds."""
-        job = self._job
-        if job is None:
-            return {"state": "idle"}
-        if not job.done.wait(min(wait_s, _LONGEST_WAIT_S)):
-            return {"state": "running"}
-        self._job = None
-        return job.answer
+    def _end_idle(self) -> None:
+        with self._lock:
+            for run_id, run in list(self._runs.items()):
+                if run is not self._busy and time.monotonic() - run.last_request >= _IDLE_S:
+                    self._runs.pop(run_id).close()
+            self._timer = None
+            if self._runs and not self._is_closed:
+                self._look_later()
 
-    def _cancel(self) -> dict[str, Any]:
-        if self._job is not None:
-            self._job.stop.set()
-        return {"state": "stopping"}
 
-    def _describe(self, stop: Callable[[], bool]) -> dict[str, Any]:
-        found = self._worker.call(describe, self._name, timeout_s=_DESCRIBE_S, should_stop=stop)
-        return {"description": found}
+HANDLER = RequestHandler()
+"""The one of this process."""
 
-    def _trial(self, stop: Callable[[], bool], settings: Settings, task_name: str) -> dict[str, Any]:
-        task: TrialTask = pickle.loads(self._store.path(task_name).read_bytes())
-        self._store.remove(task_name)
-        given, wanted = ([self._here(file) for file in files] for files in (task.given, task.wanted))
-        record = self._runner_for(settings).run(replace(task, given=given, wanted=wanted))
-        return {"record": asdict(record)}
 
-    def _here(self, file: ArrayFile) -> ArrayFile:
-        """Return `file`, whose path is its SHA-256, with its path here."""
-        return replace(file, path=self._store.path(file.path.name))
+def _trial(run: _Run, files: Mapping[str, bytes], settings: Settings, task: TrialTask) -> dict[str, Any]:
+    """Run a trial whose arrays are in `files`."""
+    folder = scratch_folder()
+    try:
+        here = {name: folder / f"{index}.npy" for index, name in enumerate(files)}
+        for name, path in here.items():
+            path.write_bytes(files[name])
+        given, wanted = ([replace(one, path=here[str(one.path)]) for one in arrays] for arrays in (task.given, task.wanted))
+        return {"record": asdict(run.runner(settings).run(replace(task, given=given, wanted=wanted)))}
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
-    def _runner_for(self, settings: Settings) -> TrialRunner:
-        if self._runner is None or self._runner[0] != settings:
-            if self._runner is not None:
-                self._runner[1].close()
-            runner = TrialRunner(
-                settings.get_toolchain, settings.threads, settings.accuracy, settings.limits, self._is_stopped, settings.flushed_bytes
-            )
-            self._runner = settings, runner
-        return self._runner[1]
 
-    def _is_stopped(self) -> bool:
-        return self._job is not None and self._job.stop.is_set()
+def _call(run: _Run, files: object, module: str, name: str, arguments: tuple[Any, ...], timeout_s: float) -> dict[str, Any]:
+    return {"value": run.worker.call(by_name(module, name), *arguments, timeout_s=timeout_s, should_stop=run.is_stopped)}
 
-    def _call(self, stop: Callable[[], bool], module: str, name: str, arguments: tuple[Any, ...], timeout_s: float) -> dict[str, Any]:
-        return {"value": self._worker.call(by_name(module, name), *arguments, timeout_s=timeout_s, should_stop=stop)}
+
+_ANSWERS: Mapping[str, Callable[..., dict[str, Any]]] = {"trial": _trial, "call": _call}
 
 
 def describe(name: str) -> dict[str, Any]:
@@ -167,21 +196,3 @@ def _host() -> str:
     with suppress(OSError):
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     return os.uname().nodename
-
-
-def _run_job(job: _Job, function: Callable[..., dict[str, Any]], arguments: tuple[Any, ...]) -> None:
-    try:
-        answer = function(job.stop.is_set, *arguments)
-        dump(answer)
-    except Cancelled:
-        answer = {"state": "stopped"}
-    except (CollageError, WorkerError) as error:
-        answer = {"error": error_to_json(error)}
-    except Exception as error:  # noqa: BLE001 - the border: the other side gets the reason
-        answer = _fault(error)
-    job.answer = answer
-    job.done.set()
-
-
-def _fault(error: Exception) -> dict[str, Any]:
-    return {"fault": one_line(f"{type(error).__name__}: {error}")}

@@ -238,7 +238,7 @@ def test_a_busy_machine_is_told_where_costs_are_measured_on_it(chain: Path, monk
     monkeypatch.setattr("collage_core.pipeline.dry_run.OtherLoad", Load)
     monkeypatch.setattr("collage_core.pipeline.dry_run.usable_cores", lambda: 2)
     assert told(chain, "numpy")["busy"] == "other processes keep 1.8 of the 2 cores busy"
-    assert told(chain, "numpy", tracker="somewhere:9190")["busy"] == "", "the workers' cores count"
+    assert told(chain, "numpy", fleet="rack-7:8786")["busy"] == "", "the workers' cores count"
     assert told(chain, "numpy", costs="roofline")["busy"] == ""
     monkeypatch.setattr(Load, "cores", lambda self: 0.25)
     assert told(chain, "numpy")["busy"] == ""

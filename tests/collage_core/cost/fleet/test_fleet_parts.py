@@ -1,32 +1,33 @@
-"""The parts of a fleet one by one: which answers of a worker are valid, which machines fit together, the store, the command."""
+"""The parts of a fleet one by one: which answers of a worker are valid, which machines fit together, addresses, keys, the commands."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
+import os
 import pickle
-import socket
-import struct
-import threading
-import time
 from contextlib import closing
 from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import psutil
 import pytest
 from fleet_functions import INVALID_ANSWERS, RECORD
 from hypothesis import given
 from hypothesis import strategies as st
 
 from collage_core import __version__
+from collage_core.base.extras import install_command
 from collage_core.base.isolation.errors import WorkerDied, WorkerError
+from collage_core.base.isolation.worker import Worker
 from collage_core.cli.main import main
 from collage_core.cost.database.records import Record, now
-from collage_core.cost.fleet import session, tracker
-from collage_core.cost.fleet.file_store import FileStore
+from collage_core.cost.fleet import plain_pickles, request_handler
+from collage_core.cost.fleet.connection import connection, local_count, own_keys
+from collage_core.cost.fleet.keys import make_keys
+from collage_core.cost.fleet.local import _shares
 from collage_core.cost.fleet.machine_kinds import choose_kind, shared_computers
 from collage_core.cost.fleet.protocol import (
     Description,
@@ -38,16 +39,15 @@ from collage_core.cost.fleet.protocol import (
     parse,
     record_from_json,
 )
-from collage_core.cost.fleet.remote_worker import RemoteWorker
 from collage_core.cost.fleet.request_handler import RequestHandler
-from collage_core.cost.fleet.tracker import Offer, TrackerConnection, TrackerLost, parse_address
-from collage_core.cost.fleet.worker_server import RPC_MAGIC, RPC_MISMATCH, _advertised_host
-from collage_core.cost.measuring.trial import TrialTask
+from collage_core.cost.fleet.runner import trial_job
+from collage_core.cost.measuring.trial import TrialLimits, TrialTask
 from collage_core.errors import CollageError
 from collage_core.graph.index_set import IndexSet
 from collage_core.model.files import external_weights
 from collage_core.model.onnx_model import load_model
 from collage_core.toolchains.base import Availability, ToolchainError
+from tests.helpers.fleets import until
 from tests.helpers.large_models import Sizes, write_transformer
 
 WELL = Record(samples=(1e-3, 2e-3), error=1e-7, reference_s=1e-4, slowed_by=0.01, seconds_spent=0.5, created=now())
@@ -203,7 +203,7 @@ def test_who_is_left_out_is_told_why():
     [
         (described(version="0.0"), None, f"the fleet's workers run Collage Explorer 0.0, this is {__version__}"),
         (described(cores=1), None, "the run wants 2 threads, the fleet's workers have 1 cores"),
-        (described(), "B, 8 cores", "no free worker of the fleet is a 'B, 8 cores'"),
+        (described(), "B, 8 cores", "no worker of the fleet is a 'B, 8 cores'"),
     ],
 )
 def test_where_no_worker_fits_one_line_says_why(worker: Description, machine: str | None, message: str):
@@ -219,178 +219,185 @@ def test_workers_on_one_computer_are_named():
     assert shared_computers([one, two, three]).startswith("the workers a, c share a computer")
 
 
-def named(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
-
-
-def test_a_file_is_there_when_all_of_it_came():
-    content = b"0123456789"
-    store = FileStore()
-    try:
-        name = named(content)
-        assert store.missing([name, name]) == [name]
-        store.put(name, 0, 10, content[:4])
-        assert store.missing([name]) == [name]
-        with pytest.raises(ValueError, match="does not follow the 4 bytes"):
-            store.put(name, 5, 10, content[5:])
-        store.put(name, 4, 10, content[4:])
-        assert store.missing([name]) == []
-        assert store.path(name).read_bytes() == content
-        folder = store.path(name).parent
-    finally:
-        store.close()
-    assert not folder.exists()
-
-
-def test_a_file_is_what_its_name_says():
-    store = FileStore()
-    try:
-        with pytest.raises(ValueError, match="is that of"):
-            store.put(named(b"right"), 0, 5, b"wrong")
-        with pytest.raises(KeyError):
-            store.path(named(b"right"))
-        for name in ("../../etc/passwd", "", "A" * 64):
-            with pytest.raises(ValueError, match="is no SHA-256"):
-                store.put(name, 0, 1, b"x")
-    finally:
-        store.close()
-
-
-def test_the_store_is_bounded_and_keeps_what_is_wanted():
-    contents = [bytes([number]) * 100 for number in range(5)]
-    names = [named(content) for content in contents]
-    store = FileStore(most_bytes=250)
-    try:
-        for name, content in zip(names[:3], contents[:3], strict=True):
-            store.missing([name])
-            store.put(name, 0, 100, content)
-        assert store.missing(names[:3]) == [names[0]], "the oldest went"
-        store.missing([names[1], names[3]])
-        store.put(names[3], 0, 100, contents[3])
-        assert store.missing(names) == [names[0], names[2], names[4]], "what is wanted stays, though it is older"
-        assert len(list(store.path(names[1]).parent.iterdir())) == 2
-    finally:
-        store.close()
-
-
-@pytest.mark.parametrize("is_silent", [True, False])
-def test_a_session_ends_with_its_parent_and_with_a_run_that_says_nothing(is_silent: bool, monkeypatch: pytest.MonkeyPatch):
-    ended: list[object] = []
-    monkeypatch.setattr(session, "_end", ended.append)
-    ours, theirs = socket.socketpair()
-    handler = SimpleNamespace(last_request=time.monotonic() - (session.SILENCE_S if is_silent else 0))
-    if not is_silent:
-        theirs.close()
-    session._end_with_parent(ours, handler)  # type: ignore[arg-type]
-    assert ended == [handler]
-    ours.close()
-    theirs.close()
-
-
-def test_the_protocols_are_those_of_tvm():
-    base = pytest.importorskip("tvm.rpc.base")
-    assert tracker.TRACKER_MAGIC == base.RPC_TRACKER_MAGIC
-    assert (RPC_MAGIC, RPC_MAGIC, RPC_MISMATCH) == (base.RPC_MAGIC, base.RPC_CODE_SUCCESS, base.RPC_CODE_MISMATCH)
-    codes = base.TrackerCode
-    assert (tracker.SUCCESS, tracker.PUT, tracker.REQUEST) == (codes.SUCCESS, codes.PUT, codes.REQUEST)
-    assert (tracker.UPDATE_INFO, tracker.SUMMARY) == (codes.UPDATE_INFO, codes.SUMMARY)
-    assert tracker.GET_PENDING_MATCHKEYS == codes.GET_PENDING_MATCHKEYS
-
-
-class FakeTracker:
-    """Accepts one connection, sends the magic number and one answer, and closes when it was asked something."""
-
-    def __init__(self, answer: bytes, magic: int = tracker.TRACKER_MAGIC):
-        self.server = socket.create_server(("127.0.0.1", 0))
-        self.address = ("127.0.0.1", int(self.server.getsockname()[1]))
-        self.thread = threading.Thread(target=self.serve, args=(struct.pack("<i", magic) + answer,), daemon=True)
-        self.thread.start()
-
-    def serve(self, data: bytes) -> None:
-        connection, _ = self.server.accept()
-        with connection, self.server:
-            connection.sendall(data)
-            heard = b""
-            # The magic number and the question may come in any number of pieces, or not at all.
-            while len(heard) < 9 and (piece := connection.recv(1000)):
-                heard += piece
-
-
-def framed(answer: Any) -> bytes:
-    data = json.dumps(answer).encode()
-    return struct.pack("<i", len(data)) + data
+@pytest.fixture
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of data in which no keys lie."""
+    monkeypatch.setenv("COLLAGE_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
 
 
 @pytest.mark.parametrize(
-    ("answer", "reason"),
+    ("text", "keys", "shown"),
     [
-        (framed([0, ["host", 70_000, "key"]]), "makes no sense"),
-        (framed([0, ["", 1, "key"]]), "makes no sense"),
-        (framed("lunch"), "makes no sense"),
-        (struct.pack("<i", -5), "announced an answer of -5 bytes"),
-        (struct.pack("<i", 3) + b"{[}", "Expecting"),
-        (b"", "it closed the connection"),
+        ("tls://rack-7:8786", False, "tls://rack-7:8786"),
+        ("rack-7", False, "tls://rack-7:8786"),
+        ("127.0.0.1:80", False, "tcp://127.0.0.1:80"),
+        ("localhost:80", False, "tcp://localhost:80"),
+        ("[::1]:80", False, "tcp://[::1]:80"),
+        ("[2001:db8::7]:80", False, "tls://[2001:db8::7]:80"),
+        ("127.0.0.1:80", True, "tls://127.0.0.1:80"),
+        ("tcp://127.0.0.1:80", True, "tcp://127.0.0.1:80"),
     ],
 )
-def test_a_tracker_that_gives_invalid_answers_is_lost(answer: bytes, reason: str):
-    connection = TrackerConnection(FakeTracker(answer).address)
-    with pytest.raises(TrackerLost, match=reason):
-        connection.request("collage")
-    connection.close()
+def test_an_address_is_read_and_only_loopback_goes_without_tls(text: str, keys: bool, shown: str, own_home: Path):
+    if keys:
+        make_keys(own_keys())
+    to = connection(text, "--fleet")
+    assert str(to) == shown
+    assert to.keys == (own_keys() if keys and shown.startswith("tls") else None)
 
 
-def test_what_is_no_tracker_is_told_apart():
-    with pytest.raises(TrackerLost, match="what answers there is no RPC tracker"):
-        TrackerConnection(FakeTracker(b"", magic=12).address)
+@pytest.mark.parametrize("text", ["", ":9190", "host:", "host:65536", "host:-1", "host:x", "host:²", "http://a:1", "a b:1", "a:1/x"])
+def test_what_is_no_address_is_refused(text: str, own_home: Path):
+    with pytest.raises(CollageError, match="it must be an address"):
+        connection(text, "--fleet")
 
 
-def test_an_offer_is_read():
-    connection = TrackerConnection(FakeTracker(framed([0, ["10.0.0.1", 9090, "collage:0.5"]])).address)
-    assert connection.request("collage") == Offer("10.0.0.1", 9090, "collage:0.5")
-    connection.close()
+@pytest.mark.parametrize("text", ["tcp://10.0.0.7:8786", "tcp://rack-7:8786", "tcp://0.0.0.0:8786", "tcp://localhost.example:1"])
+def test_whatever_leaves_this_machine_without_tls_is_refused(text: str, own_home: Path):
+    with pytest.raises(CollageError, match="without TLS, whoever reaches it could run anything on every worker") as caught:
+        connection(text, "--fleet")
+    assert "collage fleet keys" in caught.value.hint
 
 
-@pytest.mark.parametrize(("text", "address"), [("localhost:9190", ("localhost", 9190)), ("[::1]:80", ("::1", 80))])
-def test_an_address_is_read(text: str, address: tuple[str, int]):
-    assert parse_address(text) == address
+def test_tls_without_keys_says_how_to_make_them(own_home: Path):
+    pytest.importorskip("distributed")
+    with pytest.raises(CollageError, match="tls://rack-7:8786 needs keys, and there are none") as caught:
+        connection("rack-7", "--fleet").security("client")
+    assert "`collage fleet keys` makes them" in caught.value.hint
 
 
-@pytest.mark.parametrize("text", ["", "9190", ":9190", "host:", "host:0", "host:65536", "host:-1", "host:x", "host:²"])
-def test_what_is_no_address_is_refused(text: str):
-    with pytest.raises(CollageError, match="it must be HOST:PORT"):
-        parse_address(text)
+@pytest.mark.parametrize("spoil", ["absent", "garbage"])
+def test_keys_that_are_absent_or_damaged_are_named(tmp_path: Path, spoil: str):
+    pytest.importorskip("distributed")
+    make_keys(tmp_path / "keys")
+    path = tmp_path / "keys" / "client.pem"
+    path.unlink() if spoil == "absent" else path.write_text("garbage")
+    to = connection("rack-7", "--fleet", tmp_path / "keys")
+    assert to.security("worker")
+    with pytest.raises(CollageError, match=r"the keys of a client in '.*keys' cannot be used"):
+        to.security("client")
+    with pytest.raises(CollageError, match=r"there is no ca\.pem in"):
+        connection("rack-7", "--fleet", tmp_path)
 
 
-def test_the_tracker_is_told_the_host_only_where_it_cannot_see_it():
-    told = {host: _advertised_host(host) for host in ("127.0.0.1", "::1", "localhost", "0.0.0.0", "::", "10.0.0.7", "rack-7")}
-    assert {host for host, said in told.items() if said} == {"10.0.0.7", "rack-7"}
+def test_keys_are_for_this_user_alone_and_are_never_overwritten(tmp_path: Path):
+    folder = tmp_path / "some" / "keys"
+    make_keys(folder)
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert {path.name: path.stat().st_mode & 0o777 for path in folder.iterdir()} == dict.fromkeys(
+        ("ca.pem", "scheduler.pem", "worker.pem", "client.pem"), 0o600
+    )
+    with pytest.raises(CollageError, match=r"there are keys in '.*keys' already"):
+        make_keys(folder)
+    with pytest.raises(CollageError, match="cannot write keys into"):
+        make_keys(folder / "ca.pem" / "keys")
+
+
+@pytest.mark.parametrize(("text", "count"), [("local:1", 1), ("local:64", 64), ("127.0.0.1:1", None)])
+def test_an_embedded_fleet_says_how_many_workers(text: str, count: int | None):
+    assert local_count(text) == count
+
+
+@pytest.mark.parametrize("text", ["local:", "local:0", "local:65", "local:-1", "local:two", "local:²"])
+def test_an_embedded_fleet_of_no_number_is_refused(text: str):
+    with pytest.raises(CollageError, match="it must be local:N for 1 to 64 workers"):
+        local_count(text)
+
+
+def test_workers_of_an_embedded_fleet_have_cores_of_their_own_where_there_are_enough(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("os.sched_getaffinity", lambda process: {0, 1, 2, 3, 4})
+    assert _shares(2) == [{0, 1}, {2, 3}]
+    assert _shares(6) == [None] * 6
+
+
+class Harm:
+    """Its pickle makes a folder where it is opened."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.mkdir, (str(self.folder),)
+
+
+def test_a_stranger_s_pickle_gives_plain_data_or_nothing(tmp_path: Path):
+    for data in (b"plain", [1, {"a": 2.5}], bytearray(b"x"), None):
+        assert plain_pickles.loads(pickle.dumps(data)) == data
+    mine = tmp_path / "made"
+    for harm in (Harm(mine), [Harm(mine)], {"a": Harm(mine)}, os.system, ValueError("x"), Path("x"), Record()):
+        held = plain_pickles.loads(pickle.dumps(harm))
+        (inner,) = held if isinstance(held, list) else held.values() if isinstance(held, dict) else [held]
+        assert plain_pickles.Refused in (inner, type(inner))
+    assert type(plain_pickles.loads(b"no pickle")) is plain_pickles.Refused
+    assert not mine.exists()
+
+
+def test_dask_unpickles_plain_data_alone_once_it_is_restricted(tmp_path: Path):
+    """In a process of its own, since it cannot be taken back: what Dask's messages hold, and what its client opens by itself."""
+    pytest.importorskip("distributed")
+    with Worker() as worker:
+        assert worker.call(open_messages, pickle.dumps(Harm(tmp_path / "made")), timeout_s=60) == [True] * 4
+    assert not (tmp_path / "made").exists()
+
+
+def open_messages(harm: bytes) -> list[bool]:
+    import distributed.client
+    from distributed.protocol import deserialize, loads, to_serialize
+    from distributed.protocol import pickle as dask_pickle
+    from distributed.protocol.core import dumps
+
+    plain_pickles.restrict()
+    refused = [
+        deserialize({"serializer": "pickle", "writeable": ()}, [harm]),
+        loads(dumps({"x": to_serialize(Path("x"))}))["x"],
+        dask_pickle.loads(harm),
+        distributed.client.pickle.loads(harm),
+    ]
+    return [isinstance(one, plain_pickles.Refused) for one in refused]
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "Missing option '--tracker'"),
-        (["--tracker", "nowhere"], "--tracker is 'nowhere', it must be HOST:PORT"),
-        (["--tracker", "a:1", "--key", "two words"], "--key is 'two words', it must be a word"),
-        (["--tracker", "a:1", "--name", "x" * 61], "it must be at most 60 characters"),
-        (["--tracker", "a:1", "--host", "192.0.2.1"], "cannot listen at 192.0.2.1:0: Cannot assign requested address"),
-        (["--tracker", "a:1", "--port", "70000"], "70000 is not in the range"),
+        (["worker"], "Missing option '--scheduler'"),
+        (["worker", "--scheduler", "no where"], "--scheduler is 'no where', it must be an address"),
+        (["worker", "--tracker", "a:1"], "name it with --scheduler ADDRESS"),
+        (["partition", "x.onnx", "--targets", "tvm", "--tracker", "a:1"], "name it with --fleet ADDRESS"),
+        (["worker", "--scheduler", "localhost:1", "--name", "x" * 61], "it must be at most 60 characters"),
+        (["worker", "--scheduler", "localhost:1", "--host", "0.0.0.0"], "--host is '0.0.0.0': without TLS, whoever reaches it"),
+        (["worker", "--scheduler", "localhost:1", "--port", "70000"], "70000 is not in the range"),
+        (["worker", "--scheduler", "rack-7"], "tls://rack-7:8786 needs keys, and there are none"),
+        (["fleet", "scheduler", "--host", "0.0.0.0"], "tls://0.0.0.0:8786 needs keys, and there are none"),
+        (["fleet", "scheduler", "--dashboard", "127.0.0.1:1"], "the dashboard needs bokeh, which is not installed"),
+        (["fleet", "keys", "/proc/keys-of-a-fleet"], "cannot write keys into '/proc/keys-of-a-fleet'"),
     ],
 )
-def test_mistakes_at_the_command_line(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]):
+def test_mistakes_at_the_command_line(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str], own_home: Path):
     with pytest.raises(SystemExit) as ended:
-        main(["worker", *arguments])
+        main(arguments)
     assert ended.value.code == 2
     err = capsys.readouterr().err
     assert said in err
     assert len(err.splitlines()) <= 3
 
 
-def test_the_files_of_a_store_lie_in_the_one_folder(collage_home: Path):
-    store = FileStore()
-    store.put(named(b"x"), 0, 1, b"x")
-    assert store.path(named(b"x")).is_relative_to(collage_home / "scratch")
-    store.close()
+def test_without_the_extra_one_line_says_what_installs_it(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(SystemExit):
+        main(["worker", "--scheduler", "localhost:1"])
+    assert capsys.readouterr().err.splitlines() == [
+        "error: a fleet needs Dask and cryptography, which are not installed",
+        f"hint: {install_command('fleet')}",
+    ]
+
+
+def test_keys_are_made_in_the_folder_of_the_user(own_home: Path, capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit) as ended:
+        main(["fleet", "keys"])
+    assert not ended.value.code
+    assert (own_home / "fleet-keys" / "ca.pem").exists()
+    assert "copy the folder to each of its machines, over ssh" in capsys.readouterr().out
 
 
 def test_weights_in_files_are_read_in_before_a_trial_is_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -398,31 +405,26 @@ def test_weights_in_files_are_read_in_before_a_trial_is_sent(tmp_path: Path, mon
     monkeypatch.setattr(external_weights, "FROM_BYTES", 0)
     model = load_model(write_transformer(tmp_path, Sizes(layers=1)))
     task = TrialTask("onnxruntime", model.cut(IndexSet(range(len(model.graph)))), [], [], None)
-    sent: list[TrialTask] = []
-
-    class Stopped(Exception):
-        pass
-
-    class Stub(RemoteWorker):
-        def __init__(self) -> None:
-            pass
-
-        def _send_task(self, task: TrialTask) -> str:
-            sent.append(task)
-            raise Stopped
-
-    asked: tuple[Any, Any] = None, lambda: False
-    with pytest.raises(Stopped):
-        Stub().trial(asked[0], task, asked[1])
-    assert len(sent[0].model.onnx) > Sizes(layers=1).weight_bytes
+    settings: Any = SimpleNamespace(limits=TrialLimits())
+    _, _, sent = trial_job(settings, task).words
+    assert len(sent.model.onnx) > Sizes(layers=1).weight_bytes
     monkeypatch.setattr(external_weights, "MOST_BYTES", 1000)
-    record = Stub().trial(asked[0], task, asked[1])
-    assert (record.stage, len(sent)) == ("import", 1)
-    assert "more than one ONNX message can" in record.reason
+    job = trial_job(settings, task)
+    assert job.is_done
+    assert job.result.stage == "import"
+    assert "more than one ONNX message can" in job.result.reason
 
 
-def test_a_job_of_an_unknown_kind_is_refused_and_the_worker_stays_idle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLLAGE_HOME", str(tmp_path))
-    with closing(RequestHandler("one")) as handler:
-        assert json.loads(handler.ask(pickle.dumps(("start", "nonsense")))) == {"fault": "KeyError: 'nonsense'"}
-        assert json.loads(handler.ask(pickle.dumps(("poll", 0.0)))) == {"state": "idle"}
+def test_a_request_of_an_unknown_kind_is_a_fault(own_home: Path) -> None:
+    with closing(RequestHandler()) as handler:
+        answer = json.loads(handler.answer(pickle.dumps(("nonsense", "run")), {}, "one", lambda: False))
+    assert answer == {"fault": "KeyError: 'nonsense'"}
+
+
+def test_the_children_of_a_run_that_asks_for_nothing_are_ended(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(request_handler, "_IDLE_S", 0.01)
+    with closing(RequestHandler()) as handler:
+        request = pickle.dumps(("call", "run", "os", "getpid", (), 30.0))
+        child = psutil.Process(json.loads(handler.answer(request, {}, "one", lambda: False))["value"])
+        until(lambda: not child.is_running(), "the child to end")
+        assert not handler._runs
