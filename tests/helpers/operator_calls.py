@@ -157,7 +157,7 @@ def model_of(op: str, described: Call | None = None) -> SubModel:
             weights[name] = given
         elif given is not None:
             dtype, shape = given if given and isinstance(given[0], str) else ("float32", given)
-            inputs.append(tensor(name, shape, dtype))  # type: ignore[arg-type]
+            inputs.append(tensor(name, shape, dtype))
     domain, _, plain = op.rpartition(".")
     made_types = described.outputs if isinstance(described.outputs, tuple) else ()
     outputs = [f"y{index}" for index in range(len(made_types) or described.outputs)]  # type: ignore[arg-type]

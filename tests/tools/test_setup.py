@@ -267,7 +267,7 @@ def test_the_wheel_takes_no_name_but_its_own(wheel: Path):
     assert {name for name in top if not name.endswith(".dist-info")} == {"collage_core", "collage_server"}
 
 
-EXTRAS = {"graphviz", "ncnn", "onednn", "openvino", "plotly", "postgres", "tensorrt-rtx", "tflite", "tvm"}
+EXTRAS = {"fleet", "graphviz", "ncnn", "onednn", "openvino", "plotly", "postgres", "tensorrt-rtx", "tflite", "tvm"}
 
 
 def test_the_wheel_names_its_extras(wheel: Path):

@@ -1,4 +1,4 @@
-"""What a solver in a child process answers, and that it ends when it must."""
+"""The answer of a solver in a child process, and that the process ends when it must."""
 
 from __future__ import annotations
 
