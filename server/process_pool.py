@@ -103,6 +103,7 @@ class ProcessPool:
         on_events: Callable[[Events], None],
         should_stop: Callable[[], bool],
         is_reusable: bool,
+        ends_itself: Callable[[], bool] = lambda: False,
     ) -> T:
         """Call a function of `server.worker` that may take as long as it likes.
 
@@ -110,6 +111,7 @@ class ProcessPool:
             on_events: Gets every list of events that the function reports.
             should_stop: Asked about every 50 ms; the process and all that it started are ended soon after it says so.
             is_reusable: The process can be used again afterwards.
+            ends_itself: Whether the process was asked to end by itself; one that somebody has stopped (SIGSTOP) is ended then.
 
         Raises:
             CollageError: as the function raised it.
@@ -117,7 +119,7 @@ class ProcessPool:
             WorkerError: it died, or met a fault of ours.
         """
         with self._borrowed() if is_reusable else self._owned() as worker:
-            stop = _Stop(worker, lambda: self._closed.is_set() or should_stop())
+            stop = _Stop(worker, lambda: self._closed.is_set() or should_stop() or (ends_itself() and _is_stopped(worker)))
             try:
                 result: T = worker.call(function, *args, timeout_s=RUN_TIMEOUT_S, on_progress=on_events, should_stop=stop.is_wanted)
                 return result
@@ -227,6 +229,12 @@ class ProcessPool:
         with self._lock:
             if not self._closed.is_set():
                 self._background.submit(function)
+
+
+def _is_stopped(worker: Worker) -> bool:
+    with suppress(psutil.Error):
+        return bool(psutil.Process(worker.pid).status() == psutil.STATUS_STOPPED)
+    return False
 
 
 class _Stop:

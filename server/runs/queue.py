@@ -143,7 +143,14 @@ class RunQueue:
         run = task.run
         run.change("running", artifact=task.had_artifact)
         try:
-            outcome = self._pool.run(task.function, *task.args, on_events=run.add, should_stop=run.must_end, is_reusable=task.is_search)
+            outcome = self._pool.run(
+                task.function,
+                *task.args,
+                on_events=run.add,
+                should_stop=run.must_end,
+                is_reusable=task.is_search,
+                ends_itself=run.cancel.is_set,
+            )
         except Cancelled:
             self._stopped(task)
         except (CollageError, WorkerError) as error:

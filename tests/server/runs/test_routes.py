@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import threading
 import time
@@ -203,6 +204,18 @@ def test_a_run_that_does_not_end_by_itself_is_ended(live: Live, model: str, monk
     run = live.start(model, "deaf")["id"]
     until(lambda: live.get(f"runs/{run}")["plan"] is not None, "a plan")
     assert live.post(f"runs/{run}/cancel")["state"] == "cancelled"
+
+
+def test_a_run_whose_process_is_stopped_is_cancelled_at_once(live: Live, model: str) -> None:
+    run = live.start(model, "deaf")["id"]
+    until(lambda: live.get(f"runs/{run}")["plan"] is not None, "a plan")
+    stopped = [process for worker in live.services.pool._all if worker.pid for process in (psutil.Process(worker.pid),)]
+    stopped += [server for process in stopped if (server := process.parent()) is not None and server.pid != os.getpid()]
+    for process in stopped:
+        process.suspend()
+    assert live.post(f"runs/{run}/cancel")["state"] == "cancelled", "it does not wait for half a minute"
+    again = live.start(model, "fast")["id"]
+    assert live.ended(again)["state"] == "done"
 
 
 def test_one_measures_at_a_time_and_searches_do_not_wait(live: Live, model: str, done: dict[str, Any]) -> None:
