@@ -1,4 +1,4 @@
-"""The answer of a solver in a child process, and that the process ends when it must."""
+"""A solver in a child process answers, and ends when it must."""
 
 from __future__ import annotations
 
