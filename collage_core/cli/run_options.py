@@ -111,6 +111,10 @@ def options_of(given: dict[str, Any]) -> Options:
     """Return `Options` from the values that click parsed."""
     from ..options import Options
 
+    if given.get("fleet") is not None:  # The run finds it out, too, but only once the candidates are there.
+        from ..cost.fleet.connection import check_fleet
+
+        check_fleet(given["fleet"], given["keys"])
     return Options(
         targets=tuple(filter(None, (name.strip() for name in given["targets"].split(",")))),
         costs=given["costs"],

@@ -107,6 +107,13 @@ def local_count(text: str) -> int | None:
     return int(count)
 
 
+def check_fleet(text: str, keys: Path | None) -> None:
+    """Raise CollageError where no run could use the fleet that `text`, the value of ``--fleet``, names."""
+    check_installed()
+    if local_count(text) is None:
+        connection(text, "--fleet", keys).security("client")
+
+
 def own_keys() -> Path:
     """Return the folder of keys that is used unless another one is named."""
     return home() / "fleet-keys"
