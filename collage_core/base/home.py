@@ -23,14 +23,14 @@ def home_path() -> Path:
 
 
 def home() -> Path:
-    """Return the folder of `home_path`, and create it where it does not exist.
+    """Return the folder of `home_path`, and create it where it does not exist, for its owner alone: other accounts may not read models.
 
     Raises:
         CollageError: the folder cannot be created or written.
     """
     folder = home_path()
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise _unwritable(folder, error.strerror or str(error)) from error
     if not os.access(folder, os.W_OK):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from collage_core.base import home as home_module
-from collage_core.base.home import home_path, temporary_folder, why_nothing_is_kept, writable_home
+from collage_core.base.home import home, home_path, temporary_folder, why_nothing_is_kept, writable_home
 from collage_core.cost.database.database import CostDatabase
 from collage_core.cost.database.find_location import FILE_NAME
 from collage_core.rewrite.assemble import assemble
@@ -101,3 +102,11 @@ def test_a_container_whose_disks_are_read_only_works_in_memory(monkeypatch: pyte
     monkeypatch.setattr(home_module.tempfile, "gettempdir", none)
     monkeypatch.setattr(home_module, "_IN_MEMORY", str(tmp_path))
     assert temporary_folder().parent == tmp_path
+
+
+def test_the_folder_is_for_its_owner_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other accounts of the machine read no models; a folder that is there already, perhaps shared, stays as it is."""
+    monkeypatch.setenv("COLLAGE_HOME", str(tmp_path / "new"))
+    assert stat.S_IMODE(home().stat().st_mode) == 0o700
+    home().chmod(0o755)
+    assert stat.S_IMODE(home().stat().st_mode) == 0o755
