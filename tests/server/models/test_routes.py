@@ -499,6 +499,15 @@ def test_loopback_is_no_user(untrusting: Callable[..., Flask], tmp_path: Path) -
     assert not ran.exists()
 
 
+def test_without_a_token_who_asks_from_this_machine_is_trusted_if_its_user_says_so(untrusting: Callable[..., Flask]) -> None:
+    client = untrusting(token=None, trust_local=True).test_client()
+    program = {"file": (io.BytesIO(SCRIPT), "x.py")}
+    assert client.post("/api/v1/models", data=program).json["error"]["code"] == "asks_trust"
+    assert client.post("/api/v1/models", json={"path": "/nothing/there.onnx"}).json["error"]["code"] == "no_file"
+    for remote in REMOTE:
+        assert client.post("/api/v1/models", json={"path": "/nothing/there.onnx"}, **remote).json["error"]["code"] == "local_paths_off"
+
+
 def test_a_program_is_not_read_again_either(untrusting: Callable[..., Flask], tmp_path: Path) -> None:
     """The file at its path may have changed since its owner opened it."""
     client, program = untrusting(token=None).test_client(), put_model(tmp_path / "x.py", b"its owner's")
