@@ -57,7 +57,7 @@ def copy_sources(stage: Path) -> None:
     source = ROOT / "collage_core"
     chosen = [source / name for name in FRONT_DOOR]
     for room in folders():
-        chosen += [path for path in (source / room).iterdir() if path.suffix in (".py", ".c", ".h")]
+        chosen += [path for path in (source / room).iterdir() if path.suffix in (".py", ".c", ".h", ".json")]
     for path in chosen:
         copied = stage / path.relative_to(ROOT)
         copied.parent.mkdir(parents=True, exist_ok=True)
@@ -96,7 +96,8 @@ def project_text(whole: Mapping[str, dict]) -> str:
         f"packages = {json.dumps(packages)}",
         "[tool.setuptools.package-data]",
         '"collage_core.toolchains.libraries" = ["*.c"]',
-        '"collage_core.toolchains.tvm" = ["*.h"]',
+        '"collage_core.toolchains.openvino" = ["*.json"]',
+        '"collage_core.toolchains.tvm" = ["*.h", "*.json"]',
         "[tool.setuptools.dynamic]",
         'version = { attr = "collage_core.version.__version__" }',
     ]
