@@ -63,7 +63,7 @@ class Contract:
         for name, kind in _values(graph, node):
             limit = limits.get(kind.dtype, EXACT)
             is_input = row in self.reads_inputs and graph.producer.get(name) == HOST
-            if limit != EXACT and not is_input and not _holds(limit, graph, node, name):
+            if limit != EXACT and not is_input and not _holds(limit, graph, node, name) and not _is_ordered(limit, graph, node):
                 if isinstance(limit, int):
                     way = self.in_bits.get(limit, f"exactly to 2^{limit}")
                     return f"{self.name} computes {node.op} of {kind.dtype} {way}, and {name!r} may hold more"
@@ -75,6 +75,21 @@ def _values(graph: DataflowGraph, node: Node) -> list[tuple[str, TensorType]]:
     """Return the tensors that a call computes with or makes; indices and shapes that it reads are none of these."""
     read = [(name, type_of(graph, name)) for slot, name in enumerate(node.inputs) if name and not is_index(node, slot)]
     return [(name, kind) for name, kind in read if kind is not None] + [(tensor.name, tensor.type) for tensor in node.outputs]
+
+
+_COMPARISONS = frozenset({"Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"})
+
+
+def _is_ordered(limit: Limit, graph: DataflowGraph, node: Node) -> bool:
+    """Return whether a comparison is right although one operand is over the limit: rounding keeps the order to one that is below it.
+
+    Both must be integers of 32 bits with a sign.
+    """
+    if node.op not in _COMPARISONS or not isinstance(limit, int):
+        return False
+    held = [graph.derive(ranges_of).held[name] for name in node.inputs]
+    is_below = any(-(2**limit) < low and high < 2**limit for low, high in held)
+    return is_below and all(low >= -(2**31) and high < 2**31 for low, high in held)
 
 
 def _holds(limit: Limit, graph: DataflowGraph, node: Node, name: str) -> bool:

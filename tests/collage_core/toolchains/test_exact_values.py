@@ -47,6 +47,9 @@ REFUSED: dict[tuple[str, str, str, str], tuple[Constants, str]] = {
         {}, f"OpenVINO computes Cast of int64 {_32.replace('x', 't')}",
     ),
     ("openvino", "int64[4] x", "bool[4] y", "y = Equal(x, c)"): ({"c": np.array(0)}, f"OpenVINO computes Equal of int64 {_24}"),
+    ("openvino", "int32[4] x", "bool[4] y", "y = Equal(x, c)"): (
+        {"c": np.int32(-(2**24))}, f"OpenVINO computes Equal of int32 {_24}",
+    ),
     ("openvino", "float[4] x", "int64[4] y", "y = Cast<to = 7>(x)"): ({}, f"OpenVINO computes Cast of int64 {_32.replace('x', 'y')}"),
     ("openvino", "uint64[2,2] x", "uint64[2,2] y", "y = Transpose(x)"): ({}, f"OpenVINO computes Transpose of uint64 {_32}"),
     ("openvino", "uint32[4] x", "uint32[4] y", "y = Max(x, c)"): ({"c": np.uint32(0)}, f"OpenVINO computes Max of uint32 {_32}"),
@@ -112,6 +115,10 @@ TAKEN: dict[str, tuple[str, str, str, Constants, tuple[np.ndarray, ...]]] = {
     "a mask of large numbers": ("int64[12] m", "bool[12] y", "y = Cast<to = 9>(m)", {}, (EDGES,)),
     "floats of large numbers": (
         "int64[12] m", "float[12] y, bool[12] z", "y = Cast<to = 1>(m)  z = Cast<to = 9>(m)", {}, (EDGES,),
+    ),
+    "bytes that are compared": (
+        "int32[8] a", "bool[8] y, bool[8] z", "y = Equal(a, c)  z = Greater(c, a)", {"c": np.int32(2**24 - 1)},
+        (np.int32([0, 255, 2**24 - 1, 2**24, 2**24 + 1, -(2**24) - 1, 2**31 - 1, -(2**31)]),),
     ),
     "a mask of int32": ("int32[5] m", "bool[5] y", "n = BitwiseNot(m)  y = Cast<to = 9>(n)", {}, (np.int32([-1, 0, 2**31 - 1, 255, 511]),)),
     "int32 that wraps around": ("int32[2] a", "int32[2] y", "b = Add(a, a)  y = Mul(b, a)", {}, (np.int32([2**30 + 7, -(2**31)]),)),
