@@ -23,11 +23,15 @@ from ..files.external_weights import external_tensors
 from ..reference.inputs import INTEGERS, Recipe, draw
 from ..reference.ort_session import OrtSession, RuntimeRefusal
 from ..types.type_names import type_name
+from .shapes import CLASSIFIER_SIDE, DETECTOR_SIDE
 
 LONGEST_S = 15.0
 """Seconds after which the first guess is kept."""
 LENGTHS = (256, 512, 1024, 2048, 4096, 8192, 16000, 64, 32, 16, 8, 4)
 """Sizes that are tried in place of the likely one, where that fits nothing."""
+SIDES = (48, 32, 64)
+"""Sides of pictures that are tried where the likely one does not fit: models that read a line of text take low ones."""
+_LIKELY_SIDES = (CLASSIFIER_SIDE, DETECTOR_SIDE)
 MOST_TRIED = 64
 """Most combinations that are tried for one length."""
 MOST_BYTES = 1 << 28
@@ -144,7 +148,7 @@ def _tried(shapes: Mapping[str, Sequence[int]], unknown: Sequence[Unknown]) -> I
     lengths = LENGTHS if any(one.is_length for one in unknown) else ()
     for length in (None, *lengths):
         guesses = [length if length and one.is_length else one.guess for one in unknown]
-        options = [tuple(dict.fromkeys((guess, *known, 1))) for guess in guesses]
+        options = [tuple(dict.fromkeys((guess, *(SIDES if guess in _LIKELY_SIDES else ()), *known, 1))) for guess in guesses]
         yield from islice(sorted(islice(product(*options), MOST_TRIED * 8), key=lambda sizes: _changes(sizes, guesses)), MOST_TRIED)
 
 

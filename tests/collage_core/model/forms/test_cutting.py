@@ -79,7 +79,7 @@ def test_a_dynamic_dimension_of_a_real_model_is_named():
     with pytest.raises(CollageError) as caught:
         load_model(path)
     assert caught.value.message == "input 'x' [p2o.DynamicDimension.0, 3, ?, p2o.DynamicDimension.1] has the dynamic dimension 2"
-    assert caught.value.hint == "say its shape, such as --shape x=1,3,224,224"
+    assert caught.value.hint == "say its shape, such as --shape x=1,3,48,224", "it takes no picture that is 224 high"
 
 
 @pytest.mark.parametrize(("folder", "step"), [("simple", 2), ("pytorch-converted", 9), ("pytorch-operator", 6)])
