@@ -195,7 +195,14 @@ class ProcessPool:
             if self._closed.is_set():
                 raise Cancelled
             self._lent += lent
-            worker = self._idle.pop() if self._idle else self._worker()
+            while self._idle:
+                worker = self._idle.pop()
+                if not _is_stopped(worker):
+                    return worker
+                # Somebody has stopped or killed it, or the process that forked it and takes it along: it would answer nothing.
+                self._all.discard(worker)
+                self._background.submit(worker.close)
+            worker = self._worker()
             self._all.add(worker)
             return worker
 
@@ -232,9 +239,15 @@ class ProcessPool:
 
 
 def _is_stopped(worker: Worker) -> bool:
-    with suppress(psutil.Error):
-        return bool(psutil.Process(worker.pid).status() == psutil.STATUS_STOPPED)
-    return False
+    """Return whether the process of `worker`, or the one that forked it, is stopped or gone; False where there is no process yet."""
+    if worker.pid is None:
+        return False
+    try:
+        process = psutil.Process(worker.pid)
+        states = {one.status() for one in (process, process.parent()) if one is not None}
+    except psutil.Error:
+        return True
+    return not states.isdisjoint((psutil.STATUS_STOPPED, psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD))
 
 
 class _Stop:

@@ -24,7 +24,7 @@ from .connection import CONNECT_S, Connection, connection, set_up_dask
 from .request_handler import HANDLER, resources
 
 if TYPE_CHECKING:
-    from distributed import Worker
+    from distributed import Security, Worker
 
 Say = Callable[[str], None]
 
@@ -50,20 +50,20 @@ def run_worker(scheduler: Connection, name: str, host: str | None, port: int, sa
         CollageError: the keys cannot be used, it cannot listen there, or another worker has its name.
     """
     set_up_dask()
+    security = scheduler.security("worker")
     folder = scratch_folder()
     try:
-        asyncio.run(_keep_joined(scheduler, name, host, port, say, folder))
+        asyncio.run(_keep_joined(scheduler, security, name, host, port, say, folder))
     finally:
         HANDLER.close()
         shutil.rmtree(folder, ignore_errors=True)
 
 
-async def _keep_joined(scheduler: Connection, name: str, host: str | None, port: int, say: Say, folder: Path) -> None:
+async def _keep_joined(scheduler: Connection, security: Security, name: str, host: str | None, port: int, say: Say, folder: Path) -> None:
     """Join the scheduler, and again with a growing pause whenever it is gone."""
     from distributed import Worker
     from distributed.comm import connect
 
-    security = scheduler.security("worker")
     pause_s = SHORTEST_PAUSE_S
     while True:
         try:
@@ -116,15 +116,15 @@ def run_scheduler(at: Connection, dashboard: str | None, on_start: Callable[[str
         CollageError: the keys cannot be used, or it cannot listen there.
     """
     set_up_dask()
-    asyncio.run(_schedule(at, dashboard, on_start))
+    asyncio.run(_schedule(at, at.security("scheduler"), dashboard, on_start))
 
 
-async def _schedule(at: Connection, dashboard: str | None, on_start: Callable[[str], None]) -> None:
+async def _schedule(at: Connection, security: Security, dashboard: str | None, on_start: Callable[[str], None]) -> None:
     from distributed import Scheduler
 
     try:
         scheduler = Scheduler(
-            host=at.host, port=at.port, protocol=at.scheme, security=at.security("scheduler"), dashboard=dashboard is not None,
+            host=at.host, port=at.port, protocol=at.scheme, security=security, dashboard=dashboard is not None,
             dashboard_address=dashboard or "127.0.0.1:0", worker_ttl=SILENT_S,
         )  # fmt: skip
         async with scheduler:

@@ -11,9 +11,9 @@ between sums are coarser than that, the proof is exact. With measured costs in f
 False, and the gap (some billionths) is what was not proven. Nor is it exact when a measure that had to be scaled down is held
 while the next is minimised, because HiGHS may lose plans at such a limit.
 
-SciPy offers no way to interrupt HiGHS, and HiGHS looks at its own time limit rarely. A run that may be stopped solves the program in slices
-of growing time, each from the start and in a child process, which is killed once `should_stop` says so: the best plan of the slices before
-it counts.
+SciPy offers no way to interrupt HiGHS. A run that may be stopped solves the program in slices of growing time, each from the start, and
+asks `should_stop` in between. In a large program HiGHS looks at its own time limit rarely, so that is solved in a child process, which is
+killed once `should_stop` says so: the best plan of the slices before it counts.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ from ..searcher import QUIET, SearchResult, SearchRun, never
 from .call_in_child import call_in_child
 from .linear_program import CoverProgram, Measure, partitions_measure, priority_measure, time_measure, unknown_measures
 
+SMALL_PROGRAM = 20_000
+"""Coefficients up to which HiGHS looks at its time limit often enough to be called in this process."""
 LARGEST = 1e6
 """Largest factor that is handed to HiGHS, whose tolerances are absolute."""
 FIRST_SLICE_S = 1.0
@@ -186,7 +188,9 @@ class Program:
         slice_s, best = FIRST_SLICE_S, None
         while True:
             options = {"mip_rel_gap": 0.0, "time_limit": slice_s}
-            answer = call_in_child(partial(milp, **given, options=options), self._run.should_stop)
+            solve = partial(milp, **given, options=options)
+            is_small = rows.A.nnz <= SMALL_PROGRAM
+            answer = solve() if is_small else call_in_child(solve, self._run.should_stop)
             if answer is None:
                 return best, False
             self.relaxations += answer.mip_node_count or 0

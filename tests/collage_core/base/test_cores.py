@@ -67,6 +67,7 @@ def test_threads_follow_from_it_everywhere(monkeypatch: pytest.MonkeyPatch) -> N
     assert found == {
         "collage_core/base/cores.py",
         "collage_core/cost/database/records.py",
+        "collage_core/cost/fleet/local.py",
         "collage_core/cost/measuring/core_latency.py",
         "collage_core/cost/measuring/other_load.py",
     }

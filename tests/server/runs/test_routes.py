@@ -215,7 +215,8 @@ def test_a_run_whose_process_is_stopped_is_cancelled_at_once(live: Live, model: 
         process.suspend()
     assert live.post(f"runs/{run}/cancel")["state"] == "cancelled", "it does not wait for half a minute"
     again = live.start(model, "fast")["id"]
-    assert live.ended(again)["state"] == "done"
+    ended = live.ended(again)
+    assert ended["state"] == "done", ended["error"]
 
 
 def test_one_measures_at_a_time_and_searches_do_not_wait(live: Live, model: str, done: dict[str, Any]) -> None:

@@ -51,6 +51,7 @@ def test_a_child_that_dies_is_one_line() -> None:
 def test_the_time_of_a_search_bounds_a_solver_that_does_not_look_at_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     import scipy.optimize
 
+    monkeypatch.setattr(milp_module, "SMALL_PROGRAM", 0)
     monkeypatch.setattr(scipy.optimize, "milp", lambda **_: endless())
     edges = [[-1, 0, 4], [0, 1, 4]]
     candidates = [{"nodes": [node], "target": target, "cost_s": 1.0} for node in (0, 1) for target in ("a", "b")]

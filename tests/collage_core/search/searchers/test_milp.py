@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -28,12 +29,6 @@ from tests.helpers.tiny_problems import (
     tiny_problems,
     worth,
 )
-
-
-@pytest.fixture(autouse=True)
-def solved_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """HiGHS is called in this process, where stand-ins count their calls; `test_call_in_child.py` has the child."""
-    monkeypatch.setattr(module, "call_in_child", lambda function, _: function())
 
 
 def everything(problem: SearchProblem) -> list[int]:
@@ -236,3 +231,20 @@ def test_a_common_factor_of_all_costs_changes_nothing_but_the_total(problem: Sea
     once, scaled = milp(problem, everything(problem)), replace(problem, candidates=candidates, transitions=transitions)
     found = milp(scaled, everything(scaled))
     assert (found.total, found.lower_bound, found.optimal) == (once.total * factor, once.lower_bound * factor, once.optimal)
+
+
+def test_a_large_program_is_solved_in_a_child_process_that_can_be_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = CROSSED
+    asked: list[bool] = []
+
+    def child(function: Callable[[], Any], should_stop: Callable[[], bool]) -> Any:
+        asked.append(should_stop())
+        return function()
+
+    monkeypatch.setattr(module, "call_in_child", child)
+    limited = SearchRun(should_stop=lambda: False)
+    assert milp(problem, everything(problem), limited).optimal
+    assert asked == [], "a small one needs none"
+    monkeypatch.setattr(module, "SMALL_PROGRAM", 0)
+    assert milp(problem, everything(problem), limited).chosen == milp(problem, everything(problem)).chosen
+    assert asked
