@@ -113,8 +113,10 @@ def test_the_plan_is_the_fastest_measured_whole(tmp_path: Path, monkeypatch: pyt
     assert (told.decided_by, told.measured_s, len(told.alternatives)) == ("whole", 1e-3, len(found["alternatives"]))
     assert any(isinstance(event, Note) and event.text.startswith("measuring the whole decided") for event in events)
     again = search_again(kept, Terms())
-    assert (again.document["decided_by"], again.document["alternatives"]) == ("sum", [])
-    assert {part.id for part in again.plan.partitions} == {part["id"] for part in searched["partitions"]}
+    assert (again.document["decided_by"], again.document["alternatives"]) == ("whole", found["alternatives"]), "terms that it holds keep it"
+    assert {part.id for part in again.plan.partitions} == ids
+    other = search_again(kept, Terms([{"kind": "veto", "candidate": sorted(ids)[0]}]))
+    assert (other.document["decided_by"], other.document["alternatives"]) == ("sum", [])
 
 
 @pytest.mark.long
