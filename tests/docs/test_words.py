@@ -9,14 +9,7 @@ import pytest
 from tests.helpers.paths import ROOT
 from tests.helpers.words import SKIPPED, Exceptions, Line, Replaced, all_lines, code_of, counts, glossary, left, lines_of, without_replaced
 
-OLD_COLUMNS = "databases of earlier versions have it"
 ALLOWED: Exceptions = {
-    ("collage_core/cost/database/schema.py", "sitting"): OLD_COLUMNS,
-    ("collage_core/cost/database/schema.py", "echo"): OLD_COLUMNS,
-    ("collage_core/cost/database/schema.py", "swept"): OLD_COLUMNS,
-    ("tests/collage_core/cost/database/test_migrations.py", "sitting"): OLD_COLUMNS,
-    ("tests/collage_core/cost/database/test_migrations.py", "echo"): OLD_COLUMNS,
-    ("tests/collage_core/cost/database/test_migrations.py", "swept"): OLD_COLUMNS,
     ("tools/find_python.sh", "echo"): "the shell's command",
     ("tests/plugins/worker_functions.py", "echo"): "a function that gives back what it is given",
     ("tests/collage_core/base/isolation/test_worker.py", "echo"): "that function",

@@ -58,7 +58,7 @@ def open_database(where: str | Path | None = None) -> CostDatabase:
         where: A path or ``postgresql://…``; None for what `COLLAGE_COSTS` names, or else the file in the user's data folder.
 
     Raises:
-        CollageError: it is no cost database, was written by a newer version, or the URL cannot be read.
+        CollageError: it is no cost database, or one of another schema; or the URL cannot be read.
     """
     return CostDatabase(where, may_be_unavailable=True)
 
@@ -77,7 +77,7 @@ class CostDatabase:
         notes: News for the user: a file that was set aside, records that are not saved.
 
     Raises:
-        CollageError: it cannot be opened, is no cost database, or was written by a newer version.
+        CollageError: it cannot be opened, is no cost database, or is one of another schema.
     """
 
     def __init__(

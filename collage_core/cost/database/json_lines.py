@@ -27,13 +27,9 @@ from .records import (
     fields_of,
     utc,
 )
-from .schema import RENAMED, RENAMED_IN_OPTIONS
 
 FORMAT = "collage-costs"
-VERSION = 5
-_SINCE: Mapping[str, tuple[int, Any]] = {"repetitions": (2, []), "core_latency_s": (3, None)}
-"""Fields that older versions lack: the first version that has them, and their value before. Version 4 renamed some (`RENAMED`),
-version 5 brought tuned kernels."""
+VERSION = 1
 _KINDS: Mapping[str, tuple[Callable[[Mapping[str, Any]], Any], frozenset[str]]] = {
     "cost": (cost_row, frozenset((*CostKey.__slots__, *Record.__slots__))),
     "transition": (transition_row, frozenset((*TransitionKey.__slots__, *MeasuredTransition.__slots__))),
@@ -99,22 +95,12 @@ def _parse_int(digits: str) -> float:
     return int(digits) if len(digits) < 10 else float(digits)
 
 
-def _with_current_names(data: dict[str, Any]) -> dict[str, Any]:
-    """Return a cost of an older version with the names that its fields have since version 4."""
-    names = {old: new for new, old in RENAMED.items()}
-    data = {names.get(name, name): value for name, value in data.items()}
-    if isinstance(data.get("options"), str):
-        data["options"] = data["options"].replace(*RENAMED_IN_OPTIONS)
-    return data
-
-
 class _Reader:
     def __init__(self, stream: Stream, title: str):
         self._stream = stream
         self._title = title
         self._number = 0
         self._bytes = 0
-        self._version: Any = VERSION
         self._latest = (datetime.now(UTC) + _CLOCKS_DIFFER).isoformat(timespec="seconds")
 
     def read(self) -> Costs:
@@ -127,7 +113,7 @@ class _Reader:
                 costs.records.append(self._row(kind, data))
             elif kind == "transition":
                 costs.transitions.append(self._row(kind, data))
-            elif kind == "tuning" and self._version >= 5:
+            elif kind == "tuning":
                 costs.tunings.append(self._row(kind, data))
             elif kind == "end":
                 self._check_end(data, costs)
@@ -156,14 +142,11 @@ class _Reader:
     def _check_header(self, data: dict[str, Any]) -> None:
         if data.get("format") != FORMAT:
             self._fail(f"format is {shown(data.get('format'))}, it must be {FORMAT!r}")
-        self._version = data.get("version")
-        if self._version not in range(1, VERSION + 1):
-            self._fail(f"version is {shown(self._version)}, this collage-explorer reads 1 to {VERSION}")
+        if data.get("version") != VERSION:
+            self._fail(f"version is {shown(data.get('version'))}, this collage-explorer reads {VERSION}")
 
     def _check_end(self, data: dict[str, Any], costs: Costs) -> None:
-        found = {"costs": len(costs.records), "transitions": len(costs.transitions)}
-        if self._version >= 5:
-            found["tunings"] = len(costs.tunings)
+        found = {"costs": len(costs.records), "transitions": len(costs.transitions), "tunings": len(costs.tunings)}
         for name, count in found.items():
             if data.get(name) != count:
                 self._fail(f"{name} is {shown(data.get(name))}, but {count} were found: the file is not as it was written")
@@ -173,11 +156,6 @@ class _Reader:
 
     def _row(self, kind: str, data: dict[str, Any]) -> Any:
         make_row, names = _KINDS[kind]
-        if self._version < 4:
-            data = _with_current_names(data)
-        for name, (version, value) in _SINCE.items():
-            if self._version < version and name in names:
-                data.setdefault(name, value)
         for name in sorted(names ^ data.keys()):
             self._fail(f"{name} is missing" if name in names else f"{shown(name)} is no field of a {kind}")
         data["created"] = self._time(data["created"])

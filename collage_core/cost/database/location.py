@@ -43,11 +43,11 @@ class DatabaseLocation(Protocol):
     notes: list[str]
 
     def open(self) -> Engine:
-        """Connect, make missing tables, and migrate older ones. Transactions that write have the option ``writes``.
+        """Connect, and make the tables in an empty database. Transactions that write have the option ``writes``.
 
         Raises:
             DatabaseTrouble: it is unavailable just now.
-            CollageError: it is no cost database, or was written by a newer version.
+            CollageError: it is no cost database, or one of another schema.
         """
         ...
 

@@ -19,8 +19,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 from ...base.extras import install_command
 from ...errors import CollageError
 from .location import DatabaseTrouble
-from .migrations import found_schema, migrate
-from .schema import SCHEMA
+from .schema import has_tables, make_tables
 
 _SETUP_LOCK = 0x636F7374
 """Key of the advisory lock under which one process at a time makes the tables."""
@@ -110,18 +109,12 @@ class PostgresDatabase:
         with engine.begin() as connection:
             if not self._read_only:
                 connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _SETUP_LOCK})
-            found = found_schema(connection, self.name)
-            if not self._read_only:
-                migrate(connection, found)
-            elif found is None:
+            if has_tables(connection, self.name):
+                return
+            if self._read_only:
                 hint = "check the URL; the first run that measures makes one"
                 raise CollageError(f"there is no cost database in {self.name!r}", hint, "no_database")
-            elif found < SCHEMA:
-                raise CollageError(
-                    f"the cost database {self.name!r} is of an older version (schema {found}, this one reads {SCHEMA})",
-                    "let someone who may write it bring it forward: `collage costs import` does, and so does a run that measures",
-                    "older_database",
-                )
+            make_tables(connection)
 
 
 @cache

@@ -17,21 +17,9 @@ from sqlalchemy import Table
 
 from .record_validation import InvalidRecord, cost_row, transition_row, tuning_row
 from .records import CostRow, TransitionRow, TuningRow
-from .schema import RENAMED, measurements, transitions, tunings
+from .schema import measurements, transitions, tunings
 
 T = TypeVar("T")
-_OLDER = {old: new for new, old in RENAMED.items()}
-_DEFAULTS: Mapping[str, Any] = {
-    "weights": "",
-    "dtype": "",
-    "note": "",
-    "worker": "",
-    "repetitions": "[]",
-    "slowed_by": 0.0,
-    "seconds_spent": 0.0,
-    "core_latency_s": None,
-}
-"""Of columns that older files lack."""
 _LISTS = ("samples", "repetitions")
 _FLAGS = ("stopped_early", "crashed")
 
@@ -46,14 +34,14 @@ def _rows(path: Path, table: Table, make_row: Callable[[Mapping[str, Any]], tupl
     for order in ("ASC", "DESC"):
         for values in _read(path, table, order):
             with suppress(InvalidRecord, ValueError, TypeError, RecursionError):
-                key, row = make_row({**_DEFAULTS, **_decoded(values)})
+                key, row = make_row(_decoded(values))
                 found.setdefault(key, row)
     return list(found.items())
 
 
 def _read(path: Path, table: Table, order: str) -> Iterator[dict[str, Any]]:
-    """Yield the rows of `table`, as far as they can be read, with the names that their columns have now."""
-    keys = ", ".join(f'"{column.name}" {order}' for column in table.primary_key if column.name not in _DEFAULTS)
+    """Yield the rows of `table` as far as they can be read."""
+    keys = ", ".join(f'"{column.name}" {order}' for column in table.primary_key)
     # Python cannot always decode what SQLite says of a damaged schema: that is a ValueError.
     with (
         suppress(sqlite3.Error, ValueError, OverflowError),
@@ -61,7 +49,7 @@ def _read(path: Path, table: Table, order: str) -> Iterator[dict[str, Any]]:
     ):
         connection.text_factory = lambda text: text.decode("utf-8", "replace")
         rows = connection.execute(f'SELECT * FROM "{table.name}" ORDER BY {keys}')
-        names = [_OLDER.get(name, name) for name, *_ in rows.description]
+        names = [name for name, *_ in rows.description]
         for row in rows:
             yield dict(zip(names, row, strict=True))
 

@@ -1,9 +1,7 @@
-"""The tables of the cost database, schema 6: one row per cost, one per transition, one per tuned kernel; and how rows are written.
+"""The tables of the cost database, schema 1: one row per cost, one per transition, one per tuned kernel; and how rows are written.
 
-Schema 1 had no `weights`, `slowed_by`, `worker` and `seconds_spent`, no `dtype` of a transition, and at first no `note`; schema 2
-had no `repetitions`, schema 3 no `core_latency_s`. Before schema 5 some columns had other names (`RENAMED`), and before schema 6
-there were no `tunings`. A column that was added later has its server default in older rows (`migrations`). Rows that are
-read may hold anything: `record_validation` decides.
+A database is ours when it says this schema and its tables have exactly these columns. Rows that are read may hold anything:
+`record_validation` decides.
 """
 
 from __future__ import annotations
@@ -13,17 +11,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any
 
-from sqlalchemy import Boolean, Column, Float, Insert, Integer, MetaData, Select, String, Table, Text, TypeDecorator
+from sqlalchemy import Boolean, Column, Float, Insert, Integer, MetaData, Select, String, Table, Text, TypeDecorator, inspect, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection, Dialect
 
+from ...errors import CollageError
 from .records import Row, fields_of
 
-SCHEMA = 6
-RENAMED = {"repetitions": "sittings", "core_latency_s": "echo_s", "slowed_by": "unsteady"}
-"""Columns of `measurements` that had another name before schema 5, and fields of exported lines before version 4."""
-RENAMED_IN_OPTIONS = (" MiB swept", " MiB flushed")
-"""Words of `CostKey.options` before schema 5, and since."""
+SCHEMA = 1
 
 
 class _Numbers(TypeDecorator[Any]):
@@ -52,7 +47,7 @@ measurements = Table(
     Column("threads", Integer, primary_key=True),
     Column("machine", String, primary_key=True),
     Column("options", String, primary_key=True),
-    Column("weights", String, primary_key=True, server_default=""),
+    Column("weights", String, primary_key=True),
     Column("samples", _Numbers, nullable=False),
     Column("stage", String, nullable=False),
     Column("reason", String, nullable=False),
@@ -62,10 +57,10 @@ measurements = Table(
     Column("limit_s", Float),
     Column("reference_s", Float),
     Column("created", String, nullable=False),
-    Column("slowed_by", Float, nullable=False, server_default="0"),
-    Column("worker", String, nullable=False, server_default=""),
-    Column("seconds_spent", Float, nullable=False, server_default="0"),
-    Column("repetitions", _Numbers, nullable=False, server_default="[]"),
+    Column("slowed_by", Float, nullable=False),
+    Column("worker", String, nullable=False),
+    Column("seconds_spent", Float, nullable=False),
+    Column("repetitions", _Numbers, nullable=False),
     Column("core_latency_s", Float),
     sqlite_with_rowid=False,
 )
@@ -78,10 +73,10 @@ transitions = Table(
     Column("reader_version", String, primary_key=True),
     Column("threads", Integer, primary_key=True),
     Column("machine", String, primary_key=True),
-    Column("dtype", String, primary_key=True, server_default=""),
+    Column("dtype", String, primary_key=True),
     Column("fixed_s", Float, nullable=False),
     Column("per_byte_s", Float, nullable=False),
-    Column("note", String, nullable=False, server_default=""),
+    Column("note", String, nullable=False),
     Column("created", String, nullable=False),
     sqlite_with_rowid=False,
 )
@@ -102,6 +97,54 @@ tunings = Table(
     Column("created", String, nullable=False),
     sqlite_with_rowid=False,
 )
+
+
+def has_tables(connection: Connection, name: str) -> bool:
+    """Return whether the database has the tables; an empty one has none.
+
+    Args:
+        name: Its name in messages.
+
+    Raises:
+        CollageError: it holds something else, or is of another schema.
+    """
+    inspector = inspect(connection)
+    names = set(inspector.get_table_names())
+    if connection.dialect.name != "sqlite":  # a server's database may hold much else
+        names &= set(metadata.tables)
+    if not names:
+        return False
+    reflected = inspector.get_multi_columns(filter_names=list(metadata.tables))
+    columns = {table_name: {item["name"] for item in items} for (_, table_name), items in reflected.items()}
+    if columns.get(meta.name) != set(meta.columns.keys()) or measurements.name not in names:
+        raise not_ours(name)
+    schema = connection.execute(select(meta.c.value).where(meta.c.key == "schema")).scalar()
+    if not str(schema).isdecimal():
+        raise not_ours(name)
+    if str(schema) != str(SCHEMA):
+        raise _other_schema(f"the cost database {name!r} has schema {schema}, and this collage-explorer reads schema {SCHEMA} alone")
+    for table in metadata.sorted_tables:
+        different = columns.get(table.name, set()) ^ set(table.columns.keys())
+        if different:
+            what = f"column {min(different)!r} of table {table.name!r}"
+            raise _other_schema(f"the cost database {name!r} does not have the tables of schema {SCHEMA}: they differ in {what}")
+    return True
+
+
+def make_tables(connection: Connection) -> None:
+    """Make the tables in an empty database. The caller's transaction makes all of them or none."""
+    metadata.create_all(connection)
+    connection.execute(meta.insert().values(key="schema", value=str(SCHEMA)))
+
+
+def not_ours(name: str) -> CollageError:
+    """Return the error for a database that holds something else."""
+    return CollageError(f"{name!r} holds tables, but is no cost database of ours", "name another file or database", "no_database")
+
+
+def _other_schema(message: str) -> CollageError:
+    hint = "use the collage-explorer that wrote it; or name another with COLLAGE_COSTS, or delete it: the next run measures again"
+    return CollageError(message, hint, "other_schema")
 
 
 def read_rows(connection: Connection, query: Select[Any]) -> Iterator[dict[str, Any]]:

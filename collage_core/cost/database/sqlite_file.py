@@ -1,7 +1,6 @@
 """`SqliteFile`: a cost database in one file that several processes of one machine share.
 
-Committed data is on disk. A damaged file is renamed, never overwritten. Reading leaves nothing beside the file; one of an older
-schema that is only read is migrated in memory.
+Committed data is on disk. A damaged file is renamed, never overwritten. Reading leaves nothing beside the file.
 """
 
 from __future__ import annotations
@@ -14,16 +13,15 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sqlalchemy import QueuePool, StaticPool, create_engine, event, text
+from sqlalchemy import QueuePool, create_engine, event, text
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
 from ...base.user_file import check_regular
 from ...errors import CollageError
 from .location import DatabaseTrouble
-from .migrations import found_schema, migrate, not_ours
 from .salvage import salvage
-from .schema import SCHEMA, measurements, put_rows, transitions, tunings
+from .schema import has_tables, make_tables, measurements, not_ours, put_rows, transitions, tunings
 
 _WORDS = {
     sqlite3.SQLITE_BUSY: "it is locked by another program",
@@ -108,14 +106,14 @@ class SqliteFile:
         return engine
 
     def _checked(self, engine: Engine) -> Engine:
-        """Return `engine`, or one of a copy, once the file is intact and ours, with current tables. Raises `_Damaged`."""
+        """Return `engine` once the file is intact and ours, with its tables. Raises `_Damaged`."""
         try:
             with engine.connect().execution_options(writes=not self._read_only) as connection, connection.begin():
                 if connection.execute(text("PRAGMA quick_check(1)")).scalar_one() != "ok":
                     raise _Damaged
-                found = found_schema(connection, self.name)
-                if not self._read_only:
-                    migrate(connection, found)
+                is_ready = has_tables(connection, self.name)
+                if not is_ready and not self._read_only:
+                    make_tables(connection)
         except DBAPIError as error:
             if _code(error) in _DAMAGED and not self._read_only:
                 raise _Damaged from error
@@ -124,9 +122,9 @@ class SqliteFile:
             if self._read_only:
                 raise DatabaseTrouble(self.name, "opened", _WORDS[sqlite3.SQLITE_CORRUPT], _WAY_OUT) from damage
             raise _Damaged from damage
-        if found is None and self._read_only:
+        if not is_ready and self._read_only:
             raise not_ours(self.name)
-        return engine if found == SCHEMA or not self._read_only else _migrated_in_memory(engine, found)
+        return engine
 
     @contextmanager
     def _setup_lock(self) -> Iterator[None]:
@@ -177,25 +175,6 @@ def _set_up_connection(connection: sqlite3.Connection, _record: object) -> None:
 def _begin(connection: Connection) -> None:
     """Begin a transaction. One that writes waits at its start: upgrading from reading to writing can fail without waiting."""
     connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get("writes") else "BEGIN")
-
-
-def _migrated_in_memory(engine: Engine, found: int | None) -> Engine:
-    """Return an engine of a migrated copy, which cannot be written."""
-    copy = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
-    with engine.connect() as connection:
-        file = connection.connection.driver_connection
-        if not isinstance(file, sqlite3.Connection):
-            raise TypeError(f"{file!r} is no SQLite connection")
-        file.rollback()  # a copy cannot be made inside of a transaction
-        file.backup(copy)
-    engine.dispose()
-    memory = create_engine("sqlite://", poolclass=StaticPool, creator=lambda: copy)
-    event.listen(memory, "begin", _begin)
-    with memory.begin() as connection:
-        migrate(connection, found)
-    with memory.connect() as connection:
-        connection.exec_driver_sql("PRAGMA query_only=ON")
-    return memory
 
 
 def _read_only_options(path: Path) -> str:

@@ -26,7 +26,7 @@ from collage_core.cost.database.json_lines import read_lines, write_lines
 from collage_core.cost.database.maintenance import Group, Merged, Selection, merge, records, selected_transitions, selected_tunings
 from collage_core.cost.database.records import CostKey, MeasuredTransition, Record, TransitionKey, machine_id
 from collage_core.errors import CollageError
-from tests.helpers.cost_records import FAILED, KERNEL, KEY, PAIR, RECORD, SCHEMA_1, TUNED
+from tests.helpers.cost_records import FAILED, KERNEL, KEY, PAIR, RECORD, TUNED
 
 ELSEWHERE = replace(KEY, machine="a shed, 8 cores", toolchain="openvino")
 NEWER = replace(RECORD, samples=(5.0,), created="2026-03-01T00:00:00+00:00")
@@ -114,13 +114,12 @@ def test_a_tuned_kernel_that_cannot_be_true_is_refused(costs: Costs, tmp_path: P
 
 
 def test_another_database_is_imported_as_it_is(costs: Costs, path: Path, home: Path, tmp_path: Path) -> None:
-    old = tmp_path / "old"
-    connection = sqlite3.connect(old)
-    connection.executescript(SCHEMA_1)
-    connection.close()
+    other = tmp_path / "other"
+    with CostDatabase(other) as database:
+        database.put(replace(KEY, computation="d"), RECORD)
     assert "4 new" in costs("import", path)
-    assert "16 new" in costs("import", old)
-    assert len(all_of(home / FILE_NAME)[0]) == 17
+    assert "1 new" in costs("import", other)
+    assert len(all_of(home / FILE_NAME)[0]) == 4
 
 
 def test_newer_takes_the_place_of_older_and_nothing_else_does(costs: Costs, path: Path, tmp_path: Path) -> None:
@@ -265,7 +264,7 @@ def line_of(**changes: Any) -> str:
 
 
 HEADER = '{"format": "collage-costs", "version": 1}'
-END = '{"kind": "end", "costs": 1, "transitions": 0}'
+END = '{"kind": "end", "costs": 1, "transitions": 0, "tunings": 0}'
 SECONDS = "it must be seconds: a number, not negative and at most 1e6"
 PAIR_LINE = json.dumps({"kind": "transition", **asdict(PAIR), **asdict(MEASURED), "fixed_s": -1})
 
@@ -313,7 +312,7 @@ BAD_FILES = {
     "cut off within a line": (f"{HEADER}\n{line_of()[:50]}".encode(), "line 2: it is no JSON"),
     "a line is gone": (f"{HEADER}\n{END}\n".encode(), "line 2: costs is 1, but 0 were found: the file is not as it was written"),
     "more behind": (f"{HEADER}\n{line_of()}\n{END}\nx".encode(), "line 4: there is more behind the end"),
-    "other schema": (b'{"format": "collage-costs", "version": 6}\n', "line 1: version is 6, this collage-explorer reads 1 to 5"),
+    "other schema": (b'{"format": "collage-costs", "version": 6}\n', "line 1: version is 6, this collage-explorer reads 1"),
     "other format": (b'{"costs": []}\n', "line 1: format is None, it must be 'collage-costs'"),
     "no text": (bytes(range(128, 256)), "line 1: it is no JSON"),
 }

@@ -321,18 +321,6 @@ def test_damaged_files_of_one_day_do_not_overwrite_each_other(path: Path) -> Non
     assert sorted(aside.read_bytes()[:6] for aside in path.parent.glob(f"{FILE_NAME}.damaged-*")) == [b"first ", b"second"]
 
 
-def test_newer_schema_is_refused_and_left_as_it_is(path: Path) -> None:
-    CostDatabase(path).close()
-    with sqlite3.connect(path) as connection:
-        connection.execute("UPDATE meta SET value = '7' WHERE key = 'schema'")
-    connection.close()
-    before = path.read_bytes()
-    with pytest.raises(CollageError, match=r"was written by a newer version \(schema 7, this one knows 6\)") as caught:
-        CostDatabase(path)
-    assert caught.value.hint == "update collage-explorer, or name another with COLLAGE_COSTS"
-    assert path.read_bytes() == before
-
-
 def test_database_of_someone_else_is_refused_and_left_as_it_is(path: Path) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE songs (name TEXT)")

@@ -1,17 +1,16 @@
-"""A team's cost database on a real PostgreSQL: kept, shared, migrated; killed writers, and servers that are offline."""
+"""A team's cost database on a real PostgreSQL: kept and shared; killed writers, and servers that are offline."""
 
 from __future__ import annotations
 
 import re
 import signal
 import socketserver
-import sqlite3
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,21 +23,19 @@ from collage_core.cost.database import postgres
 from collage_core.cost.database.database import CostDatabase, open_database
 from collage_core.cost.database.location import DatabaseTrouble
 from collage_core.cost.database.maintenance import Merged, Selection, groups, merge, records, remove, selected_transitions
-from collage_core.cost.database.records import CostKey, MeasuredTransition, Record, TransitionKey
+from collage_core.cost.database.records import CostKey, MeasuredTransition, Record
 from collage_core.cost.estimators.replay import ReplayEstimator
 from collage_core.errors import CollageError
 from tests.collage_core.cost.database.conftest import PostgresServer
 from tests.helpers.cost_records import (
-    COSTS_OF_SCHEMA_1,
     FAILED,
     KEY,
     PAIR,
     RECORD,
-    SCHEMA_1,
     all_at_once,
     assert_nothing_lost,
     kill_writers,
-    kills_during_migration,
+    kills_while_tables_are_made,
     put_many,
 )
 
@@ -124,60 +121,24 @@ def test_empty_database_has_nothing_to_read(postgres_url: str) -> None:
         CostDatabase(postgres_url, read_only=True)
 
 
-def test_newer_schema_is_refused_and_left_as_it_is(postgres_url: str) -> None:
+def test_another_schema_is_refused_and_left_as_it_is(postgres_url: str) -> None:
     put_many(postgres_url, "a", 1)
     with psycopg.connect(postgres_url) as connection:
+        connection.execute("ALTER TABLE tunings ADD COLUMN colour TEXT")
+    with pytest.raises(CollageError, match="does not have the tables of schema 1: they differ in column 'colour' of table 'tunings'"):
+        open_database(postgres_url)
+    with psycopg.connect(postgres_url) as connection:
         connection.execute("UPDATE meta SET value = '7'")
-    with pytest.raises(CollageError, match=r"was written by a newer version \(schema 7, this one knows 6\)"):
+    with pytest.raises(CollageError, match="has schema 7, and this collage-explorer reads schema 1 alone"):
         open_database(postgres_url)
     assert rows_of(postgres_url, "SELECT * FROM meta") == [("schema", "7")]
 
 
-def of_schema_1(url: str) -> None:
-    """The same rows as in the file, in the types that a server has."""
-    with closing(sqlite3.connect(":memory:")) as file, psycopg.connect(url) as connection:
-        file.executescript(SCHEMA_1)
-        for name, create in file.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall():
-            connection.execute(create.replace("WITHOUT ROWID", "").encode())
-            flags = {"stopped_early", "crashed"}
-            cursor = file.execute(f"SELECT * FROM {name}")
-            columns = [item[0] for item in cursor.description]
-            for row in cursor:
-                values = [bool(value) if column in flags else value for column, value in zip(columns, row, strict=True)]
-                connection.execute(f"INSERT INTO {name} VALUES ({', '.join(['%s'] * len(values))})".encode(), values)
-
-
-def check_costs_of_schema_1(database: CostDatabase) -> None:
-    machine, tvm = "Intel(R) Xeon(R) Processor, 2 cores", "0.27.0.post1+collage.3"
-    key = CostKey("0" * 32, "tvm", tvm, 1, machine, "float32, 64 MiB flushed")
-    expected = Record((1 / 3e3, 1.1e-3, 1e-3), error=3e-7, reference_s=1e-5 / 3, created="2026-01-01T12:00:00+00:00")
-    assert database.get([key]) == {key: expected}
-    pair = TransitionKey("tvm", "onnxruntime", tvm, "1.31.0", 1, machine)
-    assert database.get_transition(pair) == MeasuredTransition(1e-6 / 3, 2e-12)
-    assert (database.count(), database.notes) == (COSTS_OF_SCHEMA_1, [])
-
-
-def test_first_schema_is_migrated(postgres_url: str) -> None:
-    of_schema_1(postgres_url)
-    with pytest.raises(CollageError, match=r"is of an older version \(schema 1, this one reads 6\)") as caught:
-        CostDatabase(postgres_url, read_only=True)
-    assert "`collage costs import` does" in caught.value.hint
-    for _ in range(2):
-        with CostDatabase(postgres_url) as database:
-            check_costs_of_schema_1(database)
-    with CostDatabase(postgres_url) as database:
-        database.put(replace(KEY, weights="d1ce"), RECORD)
-        assert database.count() == COSTS_OF_SCHEMA_1 + 1
+def test_the_tables_are_made_whole_whenever_the_process_is_killed(postgres_url: str) -> None:
+    assert kills_while_tables_are_made(postgres_url) > 5
     tables = rows_of(postgres_url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1")
     assert tables == [("measurements",), ("meta",), ("transitions",), ("tunings",)]
-
-
-@pytest.mark.long
-def test_a_kill_during_migration_loses_nothing(postgres_url: str) -> None:
-    of_schema_1(postgres_url)
-    assert kills_during_migration(postgres_url) > 10
-    with CostDatabase(postgres_url) as database:
-        check_costs_of_schema_1(database)
+    assert rows_of(postgres_url, "SELECT * FROM meta") == [("schema", "1")]
 
 
 @pytest.mark.long
@@ -187,7 +148,7 @@ def test_killed_writers_lose_nothing_that_they_reported(postgres_url: str) -> No
 
 def test_several_make_its_tables_at_once(postgres_url: str) -> None:
     all_at_once(8, lambda number: CostDatabase(postgres_url).close())
-    assert rows_of(postgres_url, "SELECT value FROM meta") == [("6",)]
+    assert rows_of(postgres_url, "SELECT value FROM meta") == [("1",)]
 
 
 def test_those_who_write_the_same_never_wait_for_each_other_in_turn(postgres_url: str) -> None:
