@@ -18,6 +18,7 @@ from onnx import ModelProto
 from ...base.cores import usable_cores
 from ...errors import CollageError
 from ..files.external_weights import with_relative_paths
+from ..forms.exact_integers import with_exact_integers
 from ..forms.unsigned_weights import with_unsigned_weights
 from .ort_values import ValueRunner
 
@@ -59,9 +60,11 @@ class OrtSession:
         options.add_session_config_entry("session.disable_aot_function_inlining", "1")
         ort.set_default_logger_severity(_FATAL_ONLY)
         if saved_to is not None:
+            # What is saved is the model itself; a call of constants alone is gone from it, and has to be evaluated right.
             options.optimized_model_filepath = str(saved_to)
-        else:  # What is saved is the model itself.
-            model = with_unsigned_weights(model)
+            model = with_exact_integers(model, constants_only=True)
+        else:
+            model = with_unsigned_weights(with_exact_integers(model))
         data, folder = with_relative_paths(model)
         if folder:
             options.add_session_config_entry("session.model_external_initializers_file_folder_path", folder)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from importlib import metadata, util
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...base import processor
+from ...errors import CollageError
 from ...graph.dataflow_graph import Tensor
 from ...model.base import SubModel, may_name_files
 from ..base import Availability, Kernel, Toolchain, ToolchainError, unbound_outputs
@@ -32,8 +34,8 @@ if TYPE_CHECKING:
     from ..profiling import NodeTime
 
 DEFAULT_DEPTH = 3
-PRODUCTS_VERSION = "+collage.2"
-"""Version of what `_exact_session` does to quantised models, which the version of every toolchain here ends with. Count up when it makes
+PRODUCTS_VERSION = "+collage.3"
+"""Version of what `_exact_session` does to models, which the version of every toolchain here ends with. Count up when it makes
 other models, so that their costs are measured again."""
 REWRITE_VERSION = ".int8.1"
 """Version of `dynamic_int8`, which the int8 toolchain's version ends with; counted up as the other."""
@@ -350,11 +352,13 @@ _FLOAT_BY_4_BITS = {"session.qdq_matmulnbits_accuracy_level": "1"}
 
 
 def _exact_session(model: bytes, options: Any) -> tuple[Any, bytes, dict[str, str]]:
-    """Return a session whose products of quantised weights are right on this processor too, its model, and the entries that it added.
+    """Return a session that computes large integers, and products of quantised weights on this processor too, right.
+
+    Its model, and the entries that it added, are returned as well.
 
     ONNX Runtime can make weights uint8 that it quantises with (``QDQS8ToU8Transformer``), but fails where nodes share them.
     """
-    model, entries = _with_integer_products(model), {}
+    model, entries = _with_integer_products(_with_exact_integers(model)), {}
     if b"DequantizeLinear" in model:
         entries = _FLOAT_BY_4_BITS
         for name, value in entries.items():
@@ -372,6 +376,25 @@ def _exact_session(model: bytes, options: Any) -> tuple[Any, bytes, dict[str, st
     except Exception:  # noqa: BLE001 - whatever it is, it is raised below where the option is not the reason
         options.add_session_config_entry(_EXACT, "0")
         return _session(exact, options), exact, {**entries, _EXACT: "0"}
+
+
+def _with_exact_integers(model: bytes) -> bytes:
+    """Return `model` with calls in place of those that ONNX Runtime may compute wrong; one whose ranges show small values stays."""
+    from ...model.forms.exact_integers import may_hold, with_exact_integers
+
+    if not may_hold(model):
+        return model
+    from onnx import load_model_from_string
+
+    from ...graph.value_ranges import ranges_of
+    from ...model.proto_graph import proto_graph
+
+    proto = load_model_from_string(model)
+    if with_exact_integers(proto) is proto:
+        return model
+    with suppress(CollageError):  # where a shape is not known nothing is shown small
+        return with_exact_integers(proto, ranges_of(proto_graph(proto))).SerializeToString()
+    return with_exact_integers(proto).SerializeToString()
 
 
 def _with_integer_products(model: bytes) -> bytes:

@@ -53,6 +53,24 @@ def test_weights_of_four_bits_are_multiplied_in_float():
     assert [one.op_type for one in package.graph.node] == ["MatMulNBits"]
 
 
+def test_large_integers_are_compared_right():
+    """Its own Max of int64 is wrong beyond 2^31, in a package as in the files of a native artifact; what is small stays a Max."""
+    inputs, outputs = [tensor("x", (2, 4), "int64"), tensor("z", (4,), "int64")], [tensor("y", (2, 4), "int64")]
+    model = sub_model([node("Max", "x z", "y")], inputs, outputs)
+    given = [np.array([[2**31, -5, 2**33 + 2**31, 0], [7, 2**31 + 1, -(2**31), 1]]), np.array([2**31 - 1, 2**40, 2**33, -(2**31) - 1])]
+
+    toolchain, made = get("onnxruntime"), buffers(model)
+    kernel = make(toolchain, model)
+    kernel.bind(given, made)
+    kernel.run()
+    np.testing.assert_array_equal(made[0], np.maximum(*given))
+    native = onnx.load_model_from_string(toolchain.native_files(model, 1, True).files["model.onnx"])
+    assert [each.op_type for each in native.graph.node] == ["Greater", "Where"]
+
+    of_bits = sub_model([node("Cast", "b", "x", to=7), node("Max", "x z", "y")], [tensor("b", (4,), "bool")], outputs, {"z": np.arange(4)})
+    assert b"Where" not in toolchain.build(of_bits, 1)
+
+
 def test_a_missing_kernel_is_a_matter_of_the_build():
     model = sub_model([node("Relu", "x", "y")], [tensor("x", (2,), "bfloat16")], [tensor("y", (2,), "bfloat16")])
     with pytest.raises(ToolchainError) as caught:
