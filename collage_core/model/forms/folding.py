@@ -1,4 +1,4 @@
-"""Folds a model: evaluates constants and shape arithmetic, drops identities, and folds batch norms and scales into weights.
+"""Folds a model: evaluates constants and shape arithmetic, drops identities and zero states, and folds batch norms and scales into weights.
 
 The user's normalised model enters (see `normalising`); a model that computes the same with fewer nodes leaves. ONNX Runtime's basic
 optimisation level does the folding. Its changes for its own kernels are undone here: wherever possible a node is the user's. Which
@@ -20,6 +20,7 @@ from ..files.external_weights import external_tensors, make_paths_absolute, with
 from ..naming import CAST_MARK, domain_of, opset_versions
 from ..reference.ort_session import RUN_LIMIT_S, OrtSession, RuntimeRefusal
 from ..scopes import all_nodes, captured, has_inner_graph, holds_graphs, inner_graphs, read_by
+from .zero_states import drop_zero_states
 
 _LEFT_OUT = (
     # These rearrange the graph for ONNX Runtime's own kernels, under generated tensor names.
@@ -45,6 +46,7 @@ def fold(model: ModelProto) -> ModelProto:
     nodes, as_saved = _with_users_nodes(model, folded)
     del folded.graph.node[:]
     folded.graph.node.extend(nodes)
+    drop_zero_states(folded)
     _tidy(model, folded)
     if as_saved:
         return folded
