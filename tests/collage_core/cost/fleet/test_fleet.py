@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import shutil
 import signal
@@ -39,9 +41,11 @@ from collage_core.errors import Cancelled, CollageError
 from collage_core.events import Event, Note
 from collage_core.model.probe import relu_model
 from collage_core.options import Options
+from collage_core.pipeline.record.record import FILE_NAME, read_record
 from collage_core.pipeline.run import partition
 from collage_core.survey.row import PLANNED
-from collage_core.survey.survey import models_of, survey
+from collage_core.survey.survey import ROW, models_of, survey
+from collage_core.survey.tables import survey_csv, survey_page
 from collage_core.toolchains import registry
 from collage_core.toolchains.base import ToolchainError
 from collage_core.toolchains.tuning import decoded
@@ -560,27 +564,41 @@ def test_the_commands_make_keys_a_scheduler_and_a_worker(tmp_path: Path, work: S
 
 @pytest.mark.long
 def test_a_survey_over_three_workers_of_which_one_is_killed_is_complete(fleet: Fleet, tmp_path: Path):
+    """Six samples on two toolchains; the worker is killed in the third of them, while it runs a trial."""
+    samples = ["mini_mnist", "mnist", "squeezenet", "lstm", "quantised", "crnn"]
     names = ("one", "two", "three")
     workers = [fleet.start_worker(name) for name in names]
     fleet.await_workers(*names)
-    database = tmp_path / "costs.sqlite3"
-    options = Options(("onnxruntime",), costs_db=str(database), threads=1, budget_s=20.0, fleet=fleet.address)
+    database, out = tmp_path / "costs.sqlite3", tmp_path / "out"
+    options = Options(("onnxruntime", "openvino"), costs_db=str(database), threads=1, budget_s=3.0, fleet=fleet.address)
+    events: list[Event] = []
 
-    def kill_when_it_measures() -> None:
-        until(lambda: any(one.name == "three" and one.processing for one in list(fleet.scheduler().workers.values())), "its trial")
-        workers[2].end()
+    def is_in_trial() -> bool:
+        (worker,) = [one for one in list(fleet.scheduler().workers.values()) if one.name == "three"]
+        return any(task.resource_restrictions for task in list(worker.processing))
 
-    killing = threading.Thread(target=kill_when_it_measures, daemon=True)
+    def kill_while_it_measures() -> None:
+        until(lambda: (out / "mnist" / ROW).exists(), "the second model")
+        until(is_in_trial, "a trial on the worker")
+        workers[2].end(signal.SIGKILL)
+
+    killing = threading.Thread(target=kill_while_it_measures, daemon=True)
     killing.start()
-    steps = list(survey(models_of(["mini_mnist", "mnist"]), options, tmp_path / "out"))
+    rows = [step.row for step in survey(models_of(samples), options, out, events.append) if step.row is not None]
     killing.join()
-    rows = {step.row.model: step.row for step in steps if step.row is not None}
-    assert {name: row.status for name, row in rows.items()} == {"mini_mnist": PLANNED, "mnist": PLANNED}
+    assert workers[2].popen.poll() == -signal.SIGKILL
+    assert "the worker three is let go: it vanished; 2 are left" in [event.text for event in events if isinstance(event, Note)]
+    assert [(row.model, row.status, row.reason) for row in rows] == [(sample, PLANNED, "") for sample in samples]
+    assert all(row.plan is not None and row.plan.measured_s and row.gain is not None for row in rows)
+    table = list(csv.DictReader(io.StringIO(survey_csv(rows))))
+    assert [line["model"] for line in table] == samples
+    assert all(float(line["plan_s"]) > 0 and float(line["gain"]) > 0 for line in table)
+    assert [f">{sample}</td>" in survey_page(rows, "") for sample in samples] == [True] * 6
     with CostDatabase(database) as opened:
         measured = list(records(opened, Selection()))
-    assert {record.worker for _, record in measured} <= set(names)
-    assert all(record.worker for _, record in measured)
+    assert {record.worker for _, record in measured} == set(names)
     assert {key.machine for key, _ in measured} == {machine_id()}
+    assert all(read_record(out / sample / FILE_NAME).machine == machine_id() for sample in samples)
 
 
 @pytest.mark.long
