@@ -1,11 +1,13 @@
 """`bound_sockets`: bounds the messages, sessions and silence of Socket.IO's clients.
 
 A `SocketIO` enters; WSGI middleware leaves, which refuses requests beyond the bounds before Socket.IO sees them. Without this a web socket
-reads a message however long it gets, reads on while earlier ones wait to be handled, and may be silent for ever.
+reads a message however long it gets, reads on while earlier ones wait to be handled, and may be silent for ever; what is no message prints
+a traceback, and leaves a thread behind; and a message may have any number of attachments, which are kept until the last one comes.
 """
 
 from __future__ import annotations
 
+import io
 import socket
 import threading
 from collections.abc import Callable, Iterable
@@ -15,6 +17,7 @@ from urllib.parse import parse_qs
 
 import simple_websocket
 from flask_socketio import SocketIO
+from socketio import packet as packets
 from wsproto.utilities import RemoteProtocolError
 
 from ..http.errors import error_response
@@ -35,6 +38,15 @@ MOST_UNREAD = 1_000
 
 MOST_SESSIONS = 256
 """Most clients at once. Each costs a thread, and one that does not answer is forgotten within a minute."""
+
+_PACKETS = tuple("0123456")
+"""First characters of the packets of Engine.IO."""
+_MESSAGE = "4"
+"""That of a packet with a message of Socket.IO."""
+_SEPARATOR = "\x1e"
+"""Between the packets in the body of a request."""
+_OWN_EVENTS = ("connect", "disconnect")
+"""Events of Socket.IO itself, which no client sends."""
 
 SILENCE_S = 60.0
 """A web socket from which no message comes for so long is closed: Socket.IO's clients answer a ping of the server every 25 s."""
@@ -68,7 +80,38 @@ class SocketBounds:
         client = self._engine.sockets.get(sid[0]) if sid else None
         if environ.get("REQUEST_METHOD") == "POST" and client is not None and client.queue.qsize() > MOST_UNREAD:
             return 429, ApiError("too_many", f"more than {MOST_UNREAD} messages were not read", "read them first")
+        if environ.get("REQUEST_METHOD") == "POST":
+            body = environ["wsgi.input"].read(int(length))
+            environ["wsgi.input"] = io.BytesIO(body)
+            if not all(map(_is_packet, body.decode("utf-8", "replace").split(_SEPARATOR))):
+                return 400, ApiError("invalid", "the body is no packets of Socket.IO with text", "use a client of Socket.IO")
         return None
+
+
+def _is_packet(packet: object) -> bool:
+    """Return whether a client may send this: a packet of Engine.IO whose message, if it has one, python-socketio handles without a fault.
+
+    Attachments are none of ours, and a message that announces some would be kept with all that come.
+    """
+    if not isinstance(packet, str) or not packet.startswith(_PACKETS):
+        return False
+    if packet[0] != _MESSAGE:
+        return True
+    try:
+        message = packets.Packet(encoded_packet=packet[1:]) if packet[1:2].isdecimal() else None
+    except (ValueError, RecursionError):
+        return False
+    if message is None:
+        return False
+    is_list = isinstance(message.data, list)
+    match message.packet_type:
+        case packets.CONNECT | packets.DISCONNECT:
+            return message.data is None or isinstance(message.data, dict)
+        case packets.EVENT:
+            return is_list and len(message.data) in (1, 2) and isinstance(message.data[0], str) and message.data[0] not in _OWN_EVENTS
+        case packets.ACK:
+            return is_list and message.id is not None
+    return False
 
 
 class _BoundedWebSocket(simple_websocket.Server):
@@ -151,7 +194,7 @@ class _WebSocketTransport:
         if message is None:
             # Whoever is silent may not read either, and the thread that writes must not wait for that.
             self._socket.end()
-        return message
+        return message if _is_packet(message) else None
 
 
 def bound_sockets(socketio: SocketIO) -> Callable[[WSGIApplication], SocketBounds]:

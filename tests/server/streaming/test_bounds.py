@@ -146,3 +146,51 @@ def test_who_reads_no_answers_is_not_listened_to(live: Live, monkeypatch: pytest
     assert asked == [200, 200, 200, 429, 429, 429]
     unread: Any = SimpleNamespace(__self__=SimpleNamespace(queue=SimpleNamespace(qsize=lambda: 4)))
     assert bounds._WebSocketTransport(unread, None).wait() is None
+
+
+NO_PACKETS = [
+    "",
+    "x",
+    "²",
+    "bAAAA",
+    "4",
+    "4x",
+    '4["subscribe",{}]',
+    "42",
+    "42{}",
+    "42[]",
+    "42[1]",
+    '42["connect",{}]',
+    '42["subscribe",{},{}]',
+    "42" + "[" * 30_000,
+    "43[]",
+    "44{}",
+    '451-["subscribe",{"_placeholder":true,"num":0}]',
+    "461-1[]",
+    "47",
+]
+
+
+@pytest.mark.parametrize("packet", NO_PACKETS, ids=lambda packet: packet[:20] or "empty")
+def test_what_is_no_packet_ends_the_connection_and_leaves_nothing(
+    live: Live, app: Flask, packet: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """No thread that waits to write, no attachments that wait for more, and no traceback in the log."""
+    sessions = app.extensions["socketio"].server.eio.sockets
+    before = set(sessions)
+    client = connected(live)
+    (mine,) = [sessions[sid] for sid in set(sessions) - before]
+    client.send(packet)
+    assert list(iter(lambda: next_frame(client), None)) in ([], [websocket.ABNF.OPCODE_CLOSE])
+    until(lambda: mine.closed, "the end of what writes to the socket")
+    sid = session(live)
+    answer = post(live, sid, f"3\x1e{packet}")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "invalid")
+    assert post(live, sid, "1").text == "OK"
+    assert not [record for record in caplog.records if record.exc_info]
+
+
+def test_a_binary_message_ends_the_connection(live: Live) -> None:
+    client = connected(live)
+    client.send_binary(b"4")
+    assert list(iter(lambda: next_frame(client), None)) in ([], [websocket.ABNF.OPCODE_CLOSE])
