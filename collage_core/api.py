@@ -27,7 +27,8 @@ def partition(
             returns seconds, or None where it does not know the cost, and raises where the target cannot take the candidate. It is
             called once for each distinct computation of a target. Transitions are then free.
         emit: Called with every event of the run.
-        options: The other fields of `Options`, such as ``shapes``, ``constraints`` or ``out``.
+        options: The other fields of `Options`, such as ``shapes``, ``constraints`` or ``out``. As on the command line, ``values`` may also
+            be the value policy, ``finite`` or ``any``.
 
     Returns:
         The run, which a notebook shows: ``plan``, ``document`` (as ``--json`` prints it), ``why(node)``, ``compare(other)``,
@@ -40,6 +41,8 @@ def partition(
     if not isinstance(costs, str) and not callable(costs):
         hint = "give measure, roofline, mock:FILE, replay:DB, or a function of a candidate"
         raise CollageError(f"costs is {costs!r}, neither a word nor a function", hint, "bad_option")
+    if isinstance(options.get("values"), str):
+        options["value_policy"] = options.pop("values")
     function = None if isinstance(costs, str) else costs
     named = costs if isinstance(costs, str) else f"{KIND}{function_name(costs)}"
     if not isinstance(model, str | Path):

@@ -10,6 +10,7 @@ from typing import Any
 from .base.cores import usable_cores
 from .base.sizes import ShapeOf, is_fixed, shape_from, shape_text
 from .errors import CollageError
+from .graph.value_policy import FINITE, VALUE_POLICIES
 from .rules.base import RuleOptions
 from .rules.trees import FUSION_STYLES
 from .search.objectives import parse_objective
@@ -51,6 +52,7 @@ class Options:
         machine: Kind of machine of the fleet to measure on, or a pattern of it; None for the most frequent one.
         threads: Threads of every kernel; None for the number of usable cores.
         accuracy: Largest relative error that is accepted; None for the model's default.
+        value_policy: What must be right of NaN and infinities: one of `VALUE_POLICIES`.
         budget_s: Seconds that measuring may take in all; None for what the size of the model suggests, and for a run with an end.
         tune_s: Seconds that tuning kernels may take, on top of that; None for no tuning.
         time_limit_s: Seconds after which a search returns its best plan so far; None for no limit.
@@ -84,6 +86,7 @@ class Options:
     machine: str | None = None
     threads: int | None = None
     accuracy: float | None = None
+    value_policy: str = FINITE
     budget_s: float | None = None
     tune_s: float | None = None
     time_limit_s: float | None = None
@@ -107,6 +110,9 @@ class Options:
         searcher_of(self.search)
         if self.ir not in (None, *IRS):
             raise CollageError(f"unknown kind of model {self.ir!r}", f"choose one of {', '.join(IRS)}", "bad_option")
+        if self.value_policy not in VALUE_POLICIES:
+            said = f"unknown value policy {self.value_policy!r}"
+            raise CollageError(said, f"choose one of {', '.join(VALUE_POLICIES)}", "bad_option")
         parse_objective(self.objective)
         for target, style in self.fusion.items():
             if style not in FUSION_STYLES:
@@ -193,7 +199,7 @@ class Options:
         """Return the options for the rules of `target`."""
         depth = self.max_depth.get(target, self.max_depth.get(""))
         exits = self.max_exits.get(target, self.max_exits.get("", 1))
-        return RuleOptions(depth, exits, not self.taps.isdisjoint({"", target}), self.fusion.get(target))
+        return RuleOptions(depth, exits, not self.taps.isdisjoint({"", target}), self.fusion.get(target), self.value_policy)
 
     def to_json(self) -> dict[str, Any]:
         """Return the options as `Plan.options` keeps them."""
@@ -208,6 +214,7 @@ class Options:
             "fusion": dict(self.fusion),
             "percentile": self.percentile,
             "threads": self.used_threads,
+            "value_policy": self.value_policy,
             "fold": self.fold,
             **({"ir": self.ir} if self.ir else {}),
             **({"region": self.region} if self.region else {}),

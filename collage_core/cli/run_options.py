@@ -49,9 +49,20 @@ VALUE_HELP = "Fix a small input's value (a sample rate): it becomes a constant a
 REGION_HELP = "Plan one region of a Relax module: main.0 is the first of its function main. Unless given, each has a run of its own."
 OBJECTIVE_HELP = "time, bytes, partitions, memory: one after another (bytes,time) or as a sum (time+2e-10*bytes)."
 
+VALUES_HELP = (
+    "finite: what is finite in the reference must be right. any: NaN and infinities must be where the reference has them, too, and no "
+    "toolchain gets calls that change them."
+)
+
 
 FLEET_HELP = "Measure on the workers of this scheduler (`collage worker`), or local:N for N workers on this machine."
 KEYS_HELP = "Folder of the fleet's keys (`collage fleet keys`); fleet-keys in your data folder unless given."
+
+
+def values_option(command: F) -> F:
+    """Add the option that says what must be right of NaN and infinities."""
+    choice = click.Choice(["finite", "any"])
+    return click.option("--values", "value_policy", type=choice, default="finite", show_default=True, help=VALUES_HELP)(command)
 
 
 def run_options(command: F) -> F:
@@ -64,6 +75,7 @@ def run_options(command: F) -> F:
         ),
         click.option("--shape", "shapes", multiple=True, metavar="INPUT=1,3,224,224", help=SHAPE_HELP),
         click.option("--value", "values", multiple=True, metavar="INPUT=16000", help=VALUE_HELP),
+        values_option,
         click.option("--inputs", type=click.Path(path_type=Path), help="An .npz with your own inputs."),
         click.option("--max-depth", "depths", multiple=True, metavar="[TARGET=]N", help="Bound on the depth of every candidate."),
         click.option(
@@ -138,6 +150,7 @@ def options_of(given: dict[str, Any]) -> Options:
         machine=given.get("machine"),
         threads=given["threads"],
         accuracy=given.get("accuracy"),
+        value_policy=given.get("value_policy", "finite"),
         budget_s=None if given.get("budget") is None else seconds(given["budget"], "--budget"),
         tune_s=None if given.get("tune") is None else seconds(given["tune"], "--tune"),
         time_limit_s=given.get("time_limit"),

@@ -13,7 +13,7 @@ from ..base.durations import duration
 from ..base.whole_file import write_whole
 from ..errors import CollageError
 from .json_output import print_json, prints_to_stderr
-from .run_options import BUDGET_HELP, COSTS_HELP, TUNE_HELP, fleet_options, options_of
+from .run_options import BUDGET_HELP, COSTS_HELP, TUNE_HELP, fleet_options, options_of, values_option
 from .say import say
 from .trust import asks_trust
 
@@ -38,6 +38,7 @@ FILE_WIDTH = 200
 @fleet_options
 @click.option("--threads", type=int, help="Threads of every kernel; the usable cores unless given.")
 @click.option("--accuracy", type=float, help="Largest relative error; unless given it follows from each model's types.")
+@values_option
 @click.option("--budget", metavar="TIME", help=BUDGET_HELP)
 @click.option("--tune", metavar="TIME", help=TUNE_HELP)
 @click.option("--time-limit", type=float, help="Seconds after which a search returns its best plan.")

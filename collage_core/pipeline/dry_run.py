@@ -90,7 +90,7 @@ def dry_run(source: str | Path, options: Options, emit: Emit = ignore) -> dict[s
         accuracy=found.accuracy(),
         toolchains=found.toolchains,
         emit=emit,
-        measuring=Measuring(options.percentile, options.costs_db),
+        measuring=Measuring(options.percentile, options.costs_db, value_policy=options.value_policy),
     )
     try:
         targets, machine = _targets(found, estimator), estimator.machine

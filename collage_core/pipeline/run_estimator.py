@@ -64,7 +64,8 @@ def _measuring(found: CandidateSet, options: Options, emit: Emit, should_stop: C
         return Measuring(options.percentile, answers_s=options.budget_s)
     from ..rewrite.call_trial import call_rounds
 
-    return Measuring(options.percentile, options.costs_db, _backend(found, options, emit, should_stop), call_rounds)
+    backend = _backend(found, options, emit, should_stop)
+    return Measuring(options.percentile, options.costs_db, backend, call_rounds, value_policy=options.value_policy)
 
 
 def _backend(found: CandidateSet, options: Options, emit: Emit, should_stop: Callable[[], bool]) -> TrialBackend | None:

@@ -61,8 +61,9 @@ def _tree(target: str, record: RunRecord) -> dict[str, Any] | None:
     depth, exits = _by_target(given.get("max_depth")), _by_target(given.get("max_exits"))
     taps = frozenset(given.get("taps", [""] if given.get("allow_taps") else []))
     try:
-        options = Options(names, max_depth=depth, max_exits=exits, taps=taps, fusion=given.get("fusion", {})).rule_options(target)
-        return get(target).rule(options).to_json()
+        policy, fusion = record.plan.value_policy, given.get("fusion", {})
+        options = Options(names, max_depth=depth, max_exits=exits, taps=taps, fusion=fusion, value_policy=policy)
+        return get(target).rule(options.rule_options(target)).to_json()
     except CollageError:
         return None
 

@@ -415,7 +415,7 @@ class SearchedRun:
             "alternatives": [],
             "bodies": bodies_document(self.found.graph, self.bodies, self.plan),
             "baselines": self.baselines,
-            "verify": not_verified(self.plan.accuracy, self.estimated_error if self.plans.budget.lowered else None),
+            "verify": not_verified(self.plan.accuracy, self.plan.value_policy, self.estimated_error if self.plans.budget.lowered else None),
         }
         return {**document, "cancelled": self.cancelled_document(document)}
 

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from ..base.user_file import read_text
 from ..base.whole_file import write_whole
 from ..errors import CollageError
+from ..graph.value_policy import ANY
 from ..rules.spec import HOST_TARGET
 
 SCHEMA = 1
@@ -111,7 +112,7 @@ class Plan(_PlanPart):
         tuning: Digest → schedules as `SubModel.tuning` has them, of every candidate that was tuned.
         bodies: Name of a node → attribute → plan of that body, of every node whose bodies were planned. The host runs them where the node
             is its own; another plan of the same costs may hold any of them.
-        options: Options of the run: costs, search, depths, threads, folding, shapes.
+        options: Options of the run: costs, search, depths, threads, folding, shapes, value policy.
         by_shape: Where several shapes were planned for, the plan of each; this one is then that of one of them.
         ranges: Sizes between those of `by_shape` that are served by the model built for any size.
         other_shapes: What the artifact does with a shape that is not among them (`Options.other_shapes`).
@@ -139,6 +140,11 @@ class Plan(_PlanPart):
     version: str = ""
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+
+    @property
+    def value_policy(self) -> str:
+        """Return the value policy of the run (docs/values.md); plans of versions without a choice were compared strictly."""
+        return str(self.options.get("value_policy", ANY))
 
     @property
     def used_targets(self) -> list[str]:

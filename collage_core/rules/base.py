@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from ..graph.dataflow_graph import DataflowGraph, Node
 from ..graph.index_set import IndexSet
 from ..graph.sub_graph import SubGraph, SubGraphConfig, Violation
+from ..graph.value_policy import FINITE
 from .candidate import Rejection, RejectionLog
 from .where import Condition
 
@@ -26,12 +27,14 @@ class RuleOptions:
         max_exits: Most exits of a combined candidate.
         allow_taps: Whether a combined candidate may have taps.
         fusion: ``none``, ``tvm``, ``arbitrary``, or None for the toolchain's own style.
+        value_policy: What must be right of a call for the toolchain to take it: one of `VALUE_POLICIES`.
     """
 
     max_depth: int | None = None
     max_exits: int = 1
     allow_taps: bool = False
     fusion: str | None = None
+    value_policy: str = FINITE
 
 
 @dataclass(slots=True)

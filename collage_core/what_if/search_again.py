@@ -45,7 +45,7 @@ def _new(found: WhatIfResult) -> dict[str, Any]:
         "decided_by": "sum",
         "alternatives": [],
         "bodies": bodies_under(found.record.document.get("bodies") or [], found.plan),
-        "verify": not_verified(found.plan.accuracy),
+        "verify": not_verified(found.plan.accuracy, found.plan.value_policy),
         "cancelled": None,
     }
 

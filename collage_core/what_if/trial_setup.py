@@ -59,7 +59,8 @@ def measuring(
     from ..rewrite.call_trial import call_rounds
 
     options = record.plan.options
-    settings = Measuring(options.get("percentile", 50.0), call_rounds=call_rounds, is_afresh=is_afresh)
+    policy = record.plan.value_policy
+    settings = Measuring(options.get("percentile", 50.0), call_rounds=call_rounds, is_afresh=is_afresh, value_policy=policy)
     estimator = make_estimator(
         "measure",
         model=model,

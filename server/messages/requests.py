@@ -14,6 +14,7 @@ class RunOptions:
 
     Attributes:
         accuracy: Largest relative error; None for the default of the model, or that of the base.
+        value_policy: What must be right of NaN and infinities: ``finite`` or ``any``; None for ``finite``.
         budget_s: For measuring; None for what the size of the model suggests.
         tune_s: For tuning kernels, on top of that; None for no tuning.
         time_limit_s: Of each search; None for none.
@@ -29,6 +30,7 @@ class RunOptions:
     """
 
     accuracy: float | None = None
+    value_policy: str | None = None
     budget_s: float | None = None
     tune_s: float | None = None
     time_limit_s: float | None = None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...errors import CollageError
 from ...events import CandidateBuilding, Emit
+from ...graph.value_policy import FINITE
 from ...model.base import Arrays, Model
 from ...rules.candidate import CandidatePartition
 from ...toolchains.base import Toolchain
@@ -38,6 +39,7 @@ class Measuring:
         is_afresh: Measure what the database knows already, too; the new figure takes the place of the old one.
         workers: Workers for trials on this machine that others use before and after; None for workers of its own.
         answers_s: Longest that all answers of a cost server together may take; None for no limit.
+        value_policy: How NaN and infinities of the reference are compared.
     """
 
     percentile: float = 50.0
@@ -47,6 +49,7 @@ class Measuring:
     is_afresh: bool = False
     workers: Pool | None = None
     answers_s: float | None = None
+    value_policy: str = FINITE
 
 
 def make_estimator(
@@ -153,5 +156,5 @@ def _measure(
     return MeasureEstimator(
         model, inputs, threads, database, accuracy,
         percentile=measuring.percentile, emit=emit, on_trial=tell, should_stop=should_stop, call_rounds=measuring.call_rounds,
-        backend=measuring.backend, is_afresh=measuring.is_afresh, workers=measuring.workers,
+        backend=measuring.backend, is_afresh=measuring.is_afresh, workers=measuring.workers, value_policy=measuring.value_policy,
     )  # fmt: skip

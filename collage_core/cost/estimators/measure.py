@@ -23,6 +23,7 @@ from ...graph.computation import Computations
 from ...graph.dataflow_graph import DataflowGraph
 from ...graph.index_set import IndexSet
 from ...graph.sub_graph import SubGraph
+from ...graph.value_policy import FINITE
 from ...model.base import Arrays, Model
 from ...rules.candidate import CandidatePartition
 from ...rules.spec import HOST_TARGET
@@ -77,9 +78,10 @@ class _Computation:
         return self.candidates[0].inside
 
 
-def _options(precision: str, flushed: int) -> str:
-    """`CostKey.options`: costs of a part that meets cold weights are not those of one that does not."""
-    return f"{precision}, {flushed >> 20} MiB flushed" if flushed else precision
+def _options(precision: str, flushed: int, value_policy: str) -> str:
+    """`CostKey.options`: costs of a part that meets cold weights are not those of one that does not, nor are those of a stricter check."""
+    cold = f"{precision}, {flushed >> 20} MiB flushed" if flushed else precision
+    return cold if value_policy == FINITE else f"{cold}, NaN and infinities compared"
 
 
 class MeasureEstimator:
@@ -103,6 +105,7 @@ class MeasureEstimator:
         backend: Runs trials; worker processes of this machine unless given. It is closed with this.
         is_afresh: `estimate` measures what the database knows, too.
         workers: As `TrialRunner` takes them.
+        value_policy: How NaN and infinities of the reference are compared.
     """
 
     name = "measure"
@@ -126,11 +129,13 @@ class MeasureEstimator:
         backend: TrialBackend | None = None,
         is_afresh: bool = False,
         workers: Pool | None = None,
+        value_policy: str = FINITE,
     ):
         self._model = model
         self._threads = threads
         self._database = database
         self._accuracy = accuracy
+        self._value_policy = value_policy
         self._percentile = percentile
         self._get_toolchain = get_toolchain
         self._emit = emit
@@ -280,7 +285,7 @@ class MeasureEstimator:
             target, available = toolchain.plain, self._backend.availability(toolchain.plain)
         weights = self._weights(candidate.inside) if toolchain.reads_weights else ""
         computation = self._computation(candidate.inside)
-        options = _options(available.precision, self._flushed_bytes)
+        options = _options(available.precision, self._flushed_bytes, self._value_policy)
         return CostKey(computation, target, available.version, self._threads, self.machine, options, weights)
 
     def lowest_core_latency_s(self) -> float:
@@ -426,7 +431,7 @@ class MeasureEstimator:
         given = [self._activations.file(tensor.name) for tensor in model.inputs]
         wanted = [self._activations.file(tensor.name) for tensor in model.outputs]
         enough_s = None if best_s is None else best_s * TOO_LITTLE
-        return TrialTask(computation.target, model, given, wanted, budget_s, enough_s)
+        return TrialTask(computation.target, model, given, wanted, budget_s, enough_s, self._value_policy)
 
     def _known(self, computation: _Computation, record: Record, *, from_cache: bool) -> Iterator[Known]:
         cost = self._cost(computation, record)

@@ -20,6 +20,7 @@ from ...base.durations import milliseconds
 from ...base.isolation.errors import WorkerDied, WorkerError, WorkerTimeout
 from ...base.isolation.worker import Pool, Worker
 from ...errors import Cancelled, CollageError
+from ...graph.value_policy import FINITE
 from ...model.base import SubModel
 from ...toolchains.base import ToolchainError
 from ...toolchains.built_packages import BuiltPackages
@@ -82,6 +83,7 @@ class TrialTask:
     Attributes:
         budget_s: A sub-model that surely costs more is not timed further. None for no such bound.
         enough_s: A sub-model that surely costs less is not timed further either. None where every cost must be known well.
+        value_policy: How NaN and infinities of `wanted` are compared.
     """
 
     target: str
@@ -90,6 +92,7 @@ class TrialTask:
     wanted: Sequence[ArrayFile]
     budget_s: float | None
     enough_s: float | None = None
+    value_policy: str = FINITE
 
 
 class Hangs:
@@ -229,7 +232,7 @@ class TrialRunner:
     def _first_run(self, worker: Worker, task: TrialTask) -> Check:
         limit = self.limits.first_run_s(task.budget_s)
         try:
-            return self._call(worker, "run", limit, trial_worker.check, task.given, task.wanted, self._accuracy)
+            return self._call(worker, "run", limit, trial_worker.check, task.given, task.wanted, self._accuracy, task.value_policy)
         except _Failed as failed:
             if task.budget_s is None or limit >= self.limits.run_s or not isinstance(failed.cause, WorkerTimeout):
                 raise

@@ -15,6 +15,7 @@ from typing import Any, cast
 import numpy as np
 
 from ...graph.dataflow_graph import Tensor
+from ...graph.value_policy import FINITE
 from ...model.base import SubModel
 from ...model.reference.accuracy import has_other_type, is_float, output_errors, relative_error, worst_element
 from ...model.reference.row_sets import RowSet
@@ -94,6 +95,7 @@ class _Trial:
     inputs: list[Any] = field(default_factory=list)
     outputs: list[np.ndarray | None] = field(default_factory=list)
     accuracy: float = 0.0
+    value_policy: str = FINITE
 
     def run_checked(self) -> Check:
         """Run once, into buffers that hold other values before: so an element that the kernel does not write is found."""
@@ -111,9 +113,10 @@ class _Trial:
             file.tensor.name: to_plain(array) if self.holds_blocked(file) else array for file, array in zip(self.wanted, made, strict=True)
         }
         wanted = {file.tensor.name: file.read() for file in self.wanted}
-        errors = output_errors(got, wanted, {file.tensor.name: file.rows for file in self.wanted if file.rows is not None})
+        rows = {file.tensor.name: file.rows for file in self.wanted if file.rows is not None}
+        errors = output_errors(got, wanted, rows, self.value_policy)
         worst = max(errors, key=errors.__getitem__, default="")
-        element = worst_element(got[worst], wanted[worst]) if errors.get(worst, 0.0) > self.accuracy else ""
+        element = worst_element(got[worst], wanted[worst], self.value_policy) if errors.get(worst, 0.0) > self.accuracy else ""
         changed = (
             file.tensor.name for file, array in zip(self.given, self.inputs, strict=True) if not _same_bytes(array, self.given_values(file))
         )
@@ -156,10 +159,10 @@ def build(get_toolchain: GetToolchain, target: str, model: SubModel, threads: in
     _trial = _Trial(kernel, threads, toolchain.layout)
 
 
-def check(given: Sequence[ArrayFile], wanted: Sequence[ArrayFile], accuracy: float) -> Check:
+def check(given: Sequence[ArrayFile], wanted: Sequence[ArrayFile], accuracy: float, value_policy: str = FINITE) -> Check:
     """Run once on the activations that really arrive, and compare; `accuracy` is a largest relative error (`output_errors`)."""
     trial = _current()
-    trial.given, trial.wanted, trial.accuracy = list(given), list(wanted), accuracy
+    trial.given, trial.wanted, trial.accuracy, trial.value_policy = list(given), list(wanted), accuracy, value_policy
     trial.inputs = [_aligned(file.tensor, trial.given_values(file)) for file in given]
     trial.outputs = [aligned_empty(file.tensor.type) if file.tensor.type.has_buffer else None for file in wanted]
     cast(AllocatingKernel, trial.kernel).bind(list(trial.inputs), list(trial.outputs))

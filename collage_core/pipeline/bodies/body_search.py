@@ -88,7 +88,9 @@ class BodySearch:
         with tempfile.TemporaryDirectory(prefix="collage-bodies-") as folder, Pool(should_stop=self._should_stop) as pool:
             call = partial(in_worker, pool, "bodies", what="running its bodies")
             accuracy, flushed = self._found.accuracy(), flushed_bytes(model.graph)
-            meter = NodeMeter(model, self._inputs, options.used_threads, accuracy, options.percentile, flushed, call, Path(folder))
+            meter = NodeMeter(
+                model, self._inputs, options.used_threads, accuracy, options.percentile, flushed, call, Path(folder), options.value_policy
+            )
             is_measured = options.is_measured and options.fleet is None
             self._tell_gone()
             return plan_bodies(model, self._found.body_runs, self._search, partial(self._measured, meter) if is_measured else None, times)

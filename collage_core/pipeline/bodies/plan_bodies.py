@@ -17,6 +17,7 @@ import numpy as np
 from ...cost.cost import Cost
 from ...errors import CollageError
 from ...graph.index_set import IndexSet
+from ...graph.value_policy import FINITE
 from ...model.bodies.body_runs import BodyRuns, NodeRuns
 from ...model.onnx_model import OnnxModel
 from ...model.reference.accuracy import largest_error
@@ -126,6 +127,7 @@ class NodeMeter:
         inputs: The model's inputs.
         call: Calls a function in a worker process; takes ``timeout_s``.
         folder: Folder for the artifacts.
+        value_policy: How NaN and infinities of the reference are compared.
     """
 
     model: OnnxModel
@@ -136,6 +138,7 @@ class NodeMeter:
     flushed_bytes: int
     call: Callable[..., Any]
     folder: Path
+    value_policy: str = FINITE
 
     def __call__(self, index: int, planned: Mapping[str, PlannedBody]) -> Cost:
         """Build the node by the plans of its bodies, compare it with the reference, and time it."""
@@ -157,7 +160,7 @@ class NodeMeter:
             made, seconds = self.call(time_node, out, given, self.flushed_bytes, limits, timeout_s=limits.start_s + limits.run_s)
         except CollageError as failed:
             return Cost.invalid("build", f"the host cannot run it: {failed.message}")
-        return self._cost(seconds, largest_error(made, {key: values[key] for key in ends[1]}))
+        return self._cost(seconds, largest_error(made, {key: values[key] for key in ends[1]}, self.value_policy))
 
     def _cost(self, seconds: tuple[float, ...], error: float) -> Cost:
         from ...cost.measuring.intervals import half_interval

@@ -121,14 +121,14 @@ def result_document(result: SearchResult) -> dict[str, Any]:
     }
 
 
-def not_verified(accuracy: float, estimated_error: float | None = None) -> dict[str, Any]:
+def not_verified(accuracy: float, value_policy: str, estimated_error: float | None = None) -> dict[str, Any]:
     """The `verify` part of the `partition` document where nothing was built.
 
     Args:
         estimated_error: What the errors of the partitions add up to; None where none count, since no target lowers the precision.
     """
     nothing = dict.fromkeys(("measured_s", "additive_error_s", "max_rel_error", "reference"))
-    return {**nothing, "estimated_error": estimated_error, "accuracy": accuracy, "reason": ""}
+    return {**nothing, "estimated_error": estimated_error, "accuracy": accuracy, "value_policy": value_policy, "reason": ""}
 
 
 def budget_document(budget: Budget, tuned_s: float, first_plan_s: float | None, undecided: Sequence[Rival]) -> dict[str, Any]:

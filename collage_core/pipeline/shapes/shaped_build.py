@@ -76,7 +76,8 @@ def build_shaped(source: str | Path, plan: Plan, out: Path) -> Shaped:
                     for left in (out / RANGES).glob(f"{number:03d}_*"):
                         left.unlink()
             fallback = builder.build(FALL_BACK, FALLBACK, [own]) if plan.other_shapes == FALL_BACK else None
-            about = {"model": {"name": own.name, "fixed": own.fixed, "assumed": own.assumed}, "accuracy": plan.accuracy}
+            known = {"name": own.name, "fixed": own.fixed, "assumed": own.assumed}
+            about = {"model": known, "accuracy": plan.accuracy, "value_policy": plan.value_policy}
             one_build = builder.build_once() if plan.one_build else []
             dynamic = [*(part for one in ranges for part in one.parts), *([fallback] if fallback else [])]
             is_changed = builder.share_weights(dynamic)
@@ -152,7 +153,7 @@ class _Builder:
         for model in models:
             inputs = model.seeded_inputs()
             got = self._worker.call(run_dynamic, str(self._out), built, self.threads, inputs, timeout_s=RUN_TIMEOUT_S)
-            check_accuracy({"max_rel_error": largest_error(got, model.reference(inputs))}, self._plan.accuracy)
+            check_accuracy({"max_rel_error": largest_error(got, model.reference(inputs), self._plan.value_policy)}, self._plan.accuracy)
 
     def build_once(self) -> list[OneBuild]:
         """Let shapes of one plan have one build of each partition whose toolchain takes any shape."""
@@ -216,7 +217,7 @@ class _Builder:
         inputs = self._seeded(folder)
         got = self._worker.call(run_artifact, folder, inputs, timeout_s=RUN_TIMEOUT_S)
         want = load_as_planned(plan, self._source, inputs).reference(inputs)
-        check_accuracy({"max_rel_error": largest_error(got, want)}, plan.accuracy)
+        check_accuracy({"max_rel_error": largest_error(got, want, plan.value_policy)}, plan.accuracy)
 
 
 def _shapes_of(model: OnnxModel) -> dict[str, tuple[int, ...]]:

@@ -29,9 +29,10 @@ from ...cost.measuring.other_load import OtherLoad
 from ...errors import CollageError
 from ...events import Emit, Note, Verified
 from ...graph.index_set import IndexSet
+from ...graph.value_policy import FINITE
 from ...model.base import SubModel
 from ...model.onnx_model import OnnxModel
-from ...model.reference.accuracy import output_errors
+from ...model.reference.accuracy import output_errors, without_finite
 from ...model.reference.row_sets import RowSet
 from ...rewrite.artifact_weights import bring_weights
 from ...rewrite.assemble import assemble
@@ -137,6 +138,9 @@ def build_and_verify(
             built.verify = verify_document(plan, errors, statistics.median(seconds), built.precision, built.moves)
             if built.moves:
                 emit(Note(_moves_text(built.moves)))
+            unproven = without_finite(built.reference)
+            if unproven:
+                emit(Note(_unproven_text(unproven)))
             emit(_verified(built))
         built.took_s = sum(phases.seconds[name] or 0.0 for name in ("rewrite", "verify"))
         yield built
@@ -175,6 +179,12 @@ def planned_model(model: OnnxModel, plan: Plan, partition: PlacedPartition) -> S
     return replace(model.cut(IndexSet(partition.nodes)), tuning=plan.tuning_of(partition))
 
 
+def about_artifact(model: OnnxModel, plan: Plan) -> dict[str, Any]:
+    """Return what the manifest of an artifact says of its model, and of how the artifact was compared with it."""
+    known = {"name": model.name, "hash": model.hash, "fixed": model.fixed, "assumed": model.assumed}
+    return {"model": known, "accuracy": plan.accuracy, "value_policy": plan.value_policy}
+
+
 def assemble_plan(
     built: Built, plan: Plan, folder: Path, timeout_s: float = BUILD_TIMEOUT_S, worker: str = "assemble", form: str = MODULE
 ) -> None:
@@ -184,10 +194,9 @@ def assemble_plan(
         CollageError: it cannot be built in `timeout_s`.
     """
     model, graph = built.model, built.model.graph
-    about = {"model": {"name": model.name, "hash": model.hash, "fixed": model.fixed, "assumed": model.assumed}, "accuracy": plan.accuracy}
     threads = int(plan.options.get("threads", 1))
     constants = {name: model.constant(name) for name in graph.outputs if name in graph.constants}
-    what = pieces_of(model, plan), graph.inputs, graph.outputs, folder, threads, about, constants, dict(built.inputs)
+    what = pieces_of(model, plan), graph.inputs, graph.outputs, folder, threads, about_artifact(model, plan), constants, dict(built.inputs)
     given = *what, form, built.packages
     in_worker(built.pool, worker, assemble, *given, timeout_s=timeout_s, what="assembling the plan", imports=MODULE_IMPORTS)
 
@@ -200,7 +209,7 @@ def errors_of(built: Built, name: str, folder: Path, timeout_s: float = RUN_TIME
     """
     given = folder, dict(built.inputs)
     runs = [run_in_worker(built.pool, name, run_artifact, *given, timeout_s=timeout_s) for _ in range(2)]
-    first, second = (output_errors(got, built.reference, built.row_sets) for got in runs)
+    first, second = (output_errors(got, built.reference, built.row_sets, built.plan.value_policy) for got in runs)
     return {output: max(error, second[output]) for output, error in first.items()}
 
 
@@ -212,7 +221,7 @@ def errors_with_loader(built: Built, errors: Mapping[str, float]) -> dict[str, f
     """
     given = built.folder / LOADER, dict(built.inputs)
     got = in_worker(built.pool, "loader", run_loader, *given, timeout_s=RUN_TIMEOUT_S, what=f"running {LOADER}")
-    own = output_errors(got, built.reference, built.row_sets)
+    own = output_errors(got, built.reference, built.row_sets, built.plan.value_policy)
     return {output: max(error, own[output]) for output, error in errors.items()}
 
 
@@ -225,13 +234,15 @@ def verify_document(
         precision: That of the reference, where it is not the model's own.
         moves: As `Built.moves`; `errors` are what goes beyond it.
     """
-    said = ["optimisation off", *([f"computed in {precision}"] if precision else []), *_fixed_texts(plan)]
+    compared = "its finite values" if plan.value_policy == FINITE else "NaN and infinities too"
+    said = ["optimisation off", *([f"computed in {precision}"] if precision else []), compared, *_fixed_texts(plan)]
     return {
         "measured_s": measured_s,
         "additive_error_s": additive_error_s(plan, measured_s),
         "max_rel_error": max(errors.values(), default=0.0),
         "errors": dict(errors),
         **({"moves": dict(moves)} if moves else {}),
+        "value_policy": plan.value_policy,
         "reference": ", ".join([f"onnxruntime {metadata.version('onnxruntime')}", *said]),
     }
 
@@ -239,6 +250,14 @@ def verify_document(
 def _moves_text(moves: Mapping[str, float]) -> str:
     names = ", ".join(map(repr, moves))
     return f"rounding alone moves {names} of the model itself by {max(moves.values()):.2g}: only what goes beyond that is an error"
+
+
+def _unproven_text(outputs: Sequence[str]) -> str:
+    names = ", ".join(map(repr, outputs))
+    return (
+        f"the reference holds no finite value in {names}, so its NaN and infinities were compared: that proves nothing of finite values; "
+        "give other inputs with --inputs"
+    )
 
 
 def _fixed_texts(plan: Plan) -> list[str]:

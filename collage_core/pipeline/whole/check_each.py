@@ -19,7 +19,7 @@ from ...rewrite.assemble import assemble
 from ...rewrite.partition_models import PartitionModel
 from ...rewrite.runtime.artifact_calls import run_artifact
 from ...rules.spec import HOST_TARGET
-from .assemble_and_verify import BUILD_TIMEOUT_S, Built, in_worker, pieces_of, run_in_worker
+from .assemble_and_verify import BUILD_TIMEOUT_S, Built, about_artifact, in_worker, pieces_of, run_in_worker
 
 FOLDER = "each"
 """Name of the folder of the plan that returns every boundary."""
@@ -71,7 +71,7 @@ def check_each(built: Built) -> dict[str, Any]:
     boundaries = _boundaries(built, pieces)
     got = _run(built, pieces, boundaries)
     wanted = built.model.activations(built.inputs, boundaries)
-    errors = {name: relative_error(got[name], wanted[name]) if name in got else math.inf for name in boundaries}
+    errors = {name: relative_error(got[name], wanted[name], built.plan.value_policy) if name in got else math.inf for name in boundaries}
     rows = _rows(pieces, errors)
     accuracy = built.plan.accuracy
     begins = next((row for row in rows if row.input_error <= accuracy and not row.output_error <= accuracy), None)
@@ -103,12 +103,8 @@ def _is_rename(piece: PartitionModel) -> bool:
 def _run(built: Built, pieces: Sequence[PartitionModel], boundaries: Sequence[str]) -> dict[str, np.ndarray]:
     """Return what the partitions make in a run of the whole."""
     model, folder = built.model, built.scratch / FOLDER
-    about = {
-        "model": {"name": model.name, "hash": model.hash, "fixed": model.fixed, "assumed": model.assumed},
-        "accuracy": built.plan.accuracy,
-    }
     threads = int(built.plan.options.get("threads", 1))
-    arguments = (pieces, model.graph.inputs, tuple(boundaries), folder, threads, about)
+    arguments = (pieces, model.graph.inputs, tuple(boundaries), folder, threads, about_artifact(model, built.plan))
     in_worker(built.pool, ASSEMBLES, assemble, *arguments, timeout_s=BUILD_TIMEOUT_S, what="assembling the plan with its boundaries")
     what = "running the plan with its boundaries"
     made: dict[str, np.ndarray] = run_in_worker(built.pool, RUNS, run_artifact, folder, dict(built.inputs), what=what)

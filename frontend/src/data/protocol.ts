@@ -566,6 +566,7 @@ export interface DotRequest {
  *
  * Attributes:
  *     accuracy: Largest relative error; None for the default of the model, or that of the base.
+ *     value_policy: What must be right of NaN and infinities: `finite` or `any`; None for `finite`.
  *     budget_s: For measuring; None for what the size of the model suggests.
  *     tune_s: For tuning kernels, on top of that; None for no tuning.
  *     time_limit_s: Of each search; None for none.
@@ -581,6 +582,7 @@ export interface DotRequest {
  */
 export interface RunOptions {
   accuracy?: number | null;
+  value_policy?: string | null;
   budget_s?: number | null;
   tune_s?: number | null;
   time_limit_s?: number | null;
@@ -598,6 +600,7 @@ export interface RunOptions {
 /** Body of `POST /api/v1/options`; answered with `OptionProblems`. */
 export interface CheckOptions {
   accuracy?: number | null;
+  value_policy?: string | null;
   budget_s?: number | null;
   tune_s?: number | null;
   time_limit_s?: number | null;
@@ -658,6 +661,7 @@ export interface AgainstRequest {
  */
 export interface RunRequest {
   accuracy?: number | null;
+  value_policy?: string | null;
   budget_s?: number | null;
   tune_s?: number | null;
   time_limit_s?: number | null;

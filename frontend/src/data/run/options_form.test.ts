@@ -10,6 +10,7 @@ const FULL: Form = {
   timeLimit: "1e2",
   objective: "bytes,time",
   search: "milp",
+  valuePolicy: "any",
   measureAll: true,
 };
 
@@ -28,6 +29,7 @@ test("typed texts become options; empty ones are left to the engine", () => {
     time_limit_s: 100,
     objective: "bytes,time",
     search: "milp",
+    value_policy: "any",
     measure_all: true,
   });
   expect(readForm(DEFAULTS, ["tvm"]).options).toMatchObject({ max_depth: {}, taps: [], threads: null, search: null, measure_all: false });
@@ -65,6 +67,7 @@ test("options in words", () => {
     "fusion none for tvm",
     "threads 2",
     "accuracy 0.01",
+    "values any",
     "percentile 90.5",
     "budget (s) 90",
     "tune (s) 60",

@@ -23,11 +23,13 @@ export interface Form {
   objective: string;
   /** Empty for the default searcher. */
   search: string;
+  /** "any" where NaN and infinities count, too; empty for the default, finite values alone. */
+  valuePolicy: string;
   measureAll: boolean;
 }
 
 export const NOTHING_SAID: TargetTexts = { depth: "", exits: "", fusion: "", hasTaps: false };
-export const DEFAULTS: Form = { targets: {}, threads: "", percentile: "", budget: "", tune: "", timeLimit: "", objective: "", search: "", measureAll: false };
+export const DEFAULTS: Form = { targets: {}, threads: "", percentile: "", budget: "", tune: "", timeLimit: "", objective: "", search: "", valuePolicy: "", measureAll: false };
 
 export const ALL = "";
 export const FUSION = ["none", "tvm", "arbitrary"] as const;
@@ -75,6 +77,7 @@ export function readForm(form: Form, targets: readonly string[]): Read {
       time_limit_s: number(form.timeLimit, "time_limit_s", false),
       objective: form.objective.trim() || null,
       search: form.search || null,
+      value_policy: form.valuePolicy || null,
       measure_all: form.measureAll,
     },
   };
@@ -104,6 +107,7 @@ export function formOf(options: RunOptions): Form {
     timeLimit: text(options.time_limit_s),
     objective: options.objective ?? "",
     search: options.search ?? "",
+    valuePolicy: options.value_policy ?? "",
     measureAll: options.measure_all ?? false,
   };
 }
@@ -124,6 +128,7 @@ export function optionsInText(options: RunOptions): string[] {
     ...each("fusion", options.fusion),
     ...one("threads", options.threads),
     ...one("accuracy", options.accuracy),
+    ...one("values", options.value_policy),
     ...one("percentile", options.percentile),
     ...one("budget (s)", options.budget_s),
     ...one("tune (s)", options.tune_s),

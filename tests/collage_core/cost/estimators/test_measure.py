@@ -132,6 +132,15 @@ def test_equal_computations_share_one_trial(bench: Bench) -> None:
     assert bench.saved() == 2
 
 
+def test_a_cost_that_was_checked_on_finite_values_is_none_where_all_values_count(bench: Bench) -> None:
+    keys = []
+    for policy in ("finite", "any"):
+        estimator = bench.estimator(value_policy=policy)
+        keys.append(estimator.computation_key(bench.candidates("numpy", (RELU1,))[0]))
+        estimator.close()
+    assert [key.options for key in keys] == ["float32", "float32, NaN and infinities compared"]
+
+
 def test_host_partitions_cost_nothing(bench: Bench) -> None:
     assert bench.costs(bench.candidates(HOST_TARGET, (RELU1,)))[HOST_TARGET, (RELU1,)] == Cost(0.0, "host")
 

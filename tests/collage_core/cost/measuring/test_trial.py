@@ -54,6 +54,18 @@ def test_record_tells_the_reference_and_the_seconds_spent(runner: TrialRunner, t
     assert record.slowed_by >= 0
 
 
+@pytest.mark.parametrize(("policy", "stage"), [("finite", ""), ("any", "numerics")])
+def test_a_number_for_a_nan_of_the_reference_is_wrong_where_all_values_count(
+    runner: TrialRunner, task: TrialTask, policy: str, stage: str
+) -> None:
+    wanted = np.load(task.wanted[0].path)
+    wanted[0, 3] = np.nan
+    np.save(task.wanted[0].path, wanted)
+    record = runner.run(replace(task, value_policy=policy))
+    assert record.stage == stage
+    assert ("[0, 3] is 0, not nan" in record.reason) == bool(stage)
+
+
 def test_timing_is_told_what_bounds_it(runner: TrialRunner, task: TrialTask, monkeypatch: pytest.MonkeyPatch) -> None:
     """The effect of the bounds on timing is tested on a clock of its own: a disturbed machine takes all samples under any bound."""
     asked: list[tuple[object, ...]] = []

@@ -108,6 +108,9 @@ function General(): JSX.Element {
           problem={accuracyIsWrong ? "a number between 0 and 1, such as 1e-3" : undefined}
         />
       </Labelled>
+      <Labelled words="values" hint="finite: NaN and infinities may become something else; any: they must be where the model has them">
+        <Select label="values that must be right" value={now.valuePolicy} first="finite" options={["any"]} set={(valuePolicy) => changeForm({ valuePolicy })} />
+      </Labelled>
       <Labelled words="percentile" hint="the percentile of the measured samples that counts as the cost">
         <Field label="percentile" field="percentile" value={now.percentile} placeholder="50" set={(percentile) => changeForm({ percentile })} />
       </Labelled>
