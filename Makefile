@@ -9,6 +9,7 @@ BENCH ?=
 NAMES ?=
 FUZZ ?=
 SUITE ?=
+CASES ?=
 
 # Python and pytest keep what they compile, or each of some thousand processes compiles it again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -19,7 +20,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST_SPREAD = $(BIN)/pytest --dist worksteal --durations 20 --durations-min 1
 
 .PHONY: help setup run test test-long test-durations lint lint-python lint-page format page-test page-and-lint python-test chromium postgres torch docs-generator docs \
-        slow acceptance bench onnx-suite bench-calls bench-costs bench-e2e bench-operators bench-page bench-size bench-tvm protocol pictures record sizes lock value-contract wheel runtime-wheel versions clean
+        slow acceptance bench onnx-suite bench-calls bench-costs bench-e2e bench-operators bench-page bench-size bench-tvm protocol pictures record sizes lock value-cases value-contract wheel runtime-wheel versions clean
 
 help: ## what can be made
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -100,6 +101,9 @@ onnx-suite: setup ## ONNX's own operator tests, each partitioned, built and run 
 
 value-contract: setup ## which calls each toolchain computes exactly, measured: the tables of their rules (TOOLCHAINS=openvino for one); minutes
 	@$(BIN)/python tools/value_contract.py $(TOOLCHAINS)
+
+value-cases: setup ## small models on unusual values, with each toolchain alone and all together (CASES="--only int64" for some); an hour
+	@$(BIN)/python tools/value_cases.py $(CASES)
 
 bench-calls: setup ## what calling an artifact costs beyond its kernels, and what idle threads cost (BENCH="--only pools" for one part)
 	@$(BIN)/python tools/bench_calls.py $(BENCH)
