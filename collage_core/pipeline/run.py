@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..base.counted import counted
 from ..cost.cost import Cost
 from ..cost.estimators.function import CostFunction
-from ..errors import Cancelled, InfeasibleError, PartitionBuildError
+from ..errors import Cancelled, CollageError, InfeasibleError, PartitionBuildError
 from ..events import BaselineMeasured, Emit, Note, PlanDecided, ignore
 from ..options import Options
 from ..rewrite.plan import Plan
@@ -34,6 +35,7 @@ from .record.record import CostedCandidate, RunRecord
 from .searched_run import SearchedRun
 from .whole.choose_finalists import another_plan, carried_over, finalists
 from .whole.finalists import BARRED, SEARCHED, Finalist, WholeTime, alternatives, barred, decision_text, measured_plans
+from .whole.trials_alone import TrialsAlone
 
 if TYPE_CHECKING:
     from .whole.assemble_and_verify import Built
@@ -43,6 +45,8 @@ MOST_EXCLUSIONS = 8
 """Partitions that are excluded, one after another, where the whole plan errs too much."""
 MOST_UNBUILDABLE = 30
 """Computations that are excluded, one after another, since nobody had built them before and their target cannot."""
+_FAILED_AT = {"numerics": "wrong", "run": "not run", "device": "not usable"}
+"""Stage at which a partition failed → the beginning of what is said of it; at the others it was not built."""
 TOO_LATE_TO_COMPARE = "no time was left to measure these plans whole: {} (--budget gives a run more)"
 
 
@@ -127,9 +131,9 @@ def _built(run: Run, record: RunRecord) -> RunRecord:
 
 
 def _of_what_can_be_built(run: Run, record: RunRecord) -> tuple[RunRecord, bool]:
-    """Build the plan, and where a target cannot build one of its partitions, a plan without that computation.
+    """Build the plan, and where one of its partitions cannot be built, or does not run, a plan without that computation.
 
-    A cost that is an estimate, or that no time was left to measure, says nothing of whether the toolchain builds it.
+    A cost that is no measurement, or that no time was left to measure, says nothing of whether the toolchain takes it.
 
     Returns:
         The record of the plan that was built, and what `Run.build` says of it.
@@ -137,8 +141,8 @@ def _of_what_can_be_built(run: Run, record: RunRecord) -> tuple[RunRecord, bool]
     for _ in range(MOST_UNBUILDABLE):
         try:
             return record, run.build(record)
-        except PartitionBuildError as error:
-            if run.is_late() or not run.exclude_unbuildable(error):
+        except CollageError as error:
+            if error.code != "toolchain" or run.is_late() or not run.exclude_failing(error):
                 raise
             record = run.record()
     return record, run.build(record)
@@ -172,25 +176,67 @@ class Run(SearchedRun):
 
         Return False where none errs, or there is no plan without it.
         """
+        if not self.options.is_measured:
+            return self._exclude_wrong(error)
         costed = self.planned.costed
         index = max(self.planned.indices, key=lambda index: costed[index].cost.error or 0.0)
         worst = costed[index]
         if not worst.cost.error:
             return False
-        own = f"of its partitions this one erred most: {worst.cost.error:.3g}"
-        reason = f"the whole plan erred by {error:.3g}, {self.plan.accuracy:g} is allowed; {own}"
-        wrong = replace(Cost.invalid("numerics", reason), error=worst.cost.error)
-        said = f"{reason} ({self._where(worst)}): the search goes on without it"
+        wrong = self._erring_most(error, worst.cost.error)
+        said = f"{wrong.reason} ({self._where(worst)}): the search goes on without it"
         return self._goes_on(lambda: self.loop.with_costs(self.planned, {index: wrong}), said)
 
-    def exclude_unbuildable(self, error: PartitionBuildError) -> bool:
-        """Search again without the computation that `error` is about. Return False where there is no plan without it."""
-        unbuildable = next(item for item in self.planned.partitions if item.id == error.partition_id)
-        candidate = unbuildable.held
-        assert isinstance(candidate, CandidatePartition)
-        self.loop.table.learn({candidate: Cost.invalid("build", error.reason)})
-        said = f"not built ({self._where(unbuildable)}): {error.reason}; the search goes on without it"
-        return self._goes_on(lambda: self.loop.again(self.planned), said)
+    def _erring_most(self, error: float, own: float) -> Cost:
+        """Return the cost of a partition that errs by `own`, the most of all in a plan that errs by `error`."""
+        reason = f"the whole plan erred by {error:.3g}, {self.plan.accuracy:g} is allowed; of its partitions this one erred most: {own:.3g}"
+        return replace(Cost.invalid("numerics", reason), error=own)
+
+    def _exclude_wrong(self, error: float) -> bool:
+        """Search again without the partitions that are wrong alone, in a run whose costs say nothing of that; else without the worst."""
+        costs = self._alone.costs(self._placed())
+        failed = {candidate: cost for candidate, cost in costs.items() if cost.is_invalid}
+        if not failed:
+            worst = max(costs, key=lambda candidate: costs[candidate].error or 0.0, default=None)
+            if worst is None or not costs[worst].error:
+                return False
+            failed = {worst: self._erring_most(error, costs[worst].error or 0.0)}
+        return self._goes_without(failed)
+
+    def exclude_failing(self, error: CollageError) -> bool:
+        """Search again without the partition that `error` is about, or those that fail alone. Return False where there is no such plan."""
+        if isinstance(error, PartitionBuildError):
+            broken = [candidate for candidate in self._placed() if candidate.id == error.partition_id]
+            return self._goes_without({candidate: Cost.invalid("build", error.reason) for candidate in broken})
+        if self.options.is_measured:
+            return False
+        return self._goes_without({candidate: cost for candidate, cost in self._alone.costs(self._placed()).items() if cost.is_invalid})
+
+    def _placed(self) -> list[CandidatePartition]:
+        """Return the candidates of the plan."""
+        return [item.held for item in self.planned.partitions if isinstance(item.held, CandidatePartition)]
+
+    def _goes_without(self, failed: Mapping[CandidatePartition, Cost]) -> bool:
+        """Search again without the computations that failed, and without what holds a node that fails alone where nobody measured that."""
+        if not failed:
+            return False
+        table, told = self.loop.table, []
+        for candidate, cost in failed.items():
+            told.append(f"{_FAILED_AT.get(cost.stage, 'not built')} ({self._where(candidate)}): {cost.reason}")
+            table.fail(candidate, cost)
+            if not self.options.is_measured and len(candidate.inside) > 1:
+                for nodes, alone in self._alone.failing_nodes(candidate, table.candidates):
+                    name = self.found.graph.nodes[nodes.first()].name
+                    table.fail_nodes(
+                        candidate.target,
+                        nodes,
+                        replace(alone, reason=f"it holds a node that fails alone, as {name!r} does: {alone.reason}"),
+                    )
+        return self._goes_on(lambda: self.loop.again(self.planned), f"{'; '.join(told)}; the search goes on without it")
+
+    @cached_property
+    def _alone(self) -> TrialsAlone:
+        return TrialsAlone(self.found, self.inputs, self.options, lambda: self.is_stopped() or self.is_late())
 
     def _goes_on(self, search: Callable[[], Planned], said: str) -> bool:
         """Make what `search` finds the plan, and say why; return False where it finds none."""
@@ -204,7 +250,7 @@ class Run(SearchedRun):
         self.undecided = self.loop.undecided(self.planned)
         return True
 
-    def _where(self, item: CostedCandidate) -> str:
+    def _where(self, item: CostedCandidate | CandidatePartition) -> str:
         return f"{item.target}, {counted(len(item.inside), 'node')} from {self.found.graph.nodes[item.inside.base].name!r}"
 
     def fall_back(self, error: float) -> bool:

@@ -75,13 +75,15 @@ class CostTable:
         self._rough: set[Hashable] = set()
         self._own: dict[CandidatePartition, Cost] = {}
         self._whole: dict[CandidatePartition, Cost] = {}
+        self._failed: dict[tuple[str, int], Cost] = {}
+        self._failing_nodes: dict[str, list[tuple[IndexSet, Cost]]] = {}
         self._predictor = Predictor(graph)
         self._learn({candidate: _host_cost(candidate) for candidate in candidates if candidate.target == HOST_TARGET})
 
     @property
     def best_s(self) -> float | None:
         """Seconds of the cheapest candidate that is the whole model; None while none is known."""
-        costs = [self._own.get(candidate, cost).seconds for candidate, cost in self._whole.items()]
+        costs = [self._own.get(candidate, cost).seconds for candidate, cost in self._whole.items() if not self._failure(candidate)]
         return min((seconds for seconds in costs if seconds is not None), default=None)
 
     def key(self, candidate: CandidatePartition) -> Hashable:
@@ -104,8 +106,23 @@ class CostTable:
         if self._rough:
             self._rough -= {self.key(candidate) for candidate in costs}
 
+    def fail(self, candidate: CandidatePartition, cost: Cost) -> None:
+        """Let no candidate of this computation be used on its target any more, whatever its cost was; merging makes such ones anew."""
+        self.learn({candidate: cost})
+        self._failed[candidate.target, candidate.computation] = cost
+
+    def fail_nodes(self, target: str, nodes: IndexSet, cost: Cost) -> None:
+        """Let no candidate of `target` be used any more that holds one of these nodes."""
+        self._failing_nodes.setdefault(target, []).append((nodes, cost))
+
+    def _failure(self, candidate: CandidatePartition) -> Cost | None:
+        if not self._failed and not self._failing_nodes:  # of a large model each computation takes time to find out
+            return None
+        failing = (cost for nodes, cost in self._failing_nodes.get(candidate.target, ()) if not nodes.isdisjoint(candidate.inside))
+        return self._failed.get((candidate.target, candidate.computation)) or next(failing, None)
+
     def is_known(self, candidate: CandidatePartition) -> bool:
-        return self.key(candidate) in self._costs
+        return self._failure(candidate) is not None or self.key(candidate) in self._costs
 
     def is_open(self, candidate: CandidatePartition) -> bool:
         """Return whether a plan that holds `candidate` calls for measuring it."""
@@ -220,7 +237,7 @@ class CostTable:
 
     def _cost(self, candidate: CandidatePartition) -> Cost:
         key = self.key(candidate)
-        return self._own.get(candidate) or self._costs.get(key) or self._bounds.get(key) or TOO_LATE
+        return self._failure(candidate) or self._own.get(candidate) or self._costs.get(key) or self._bounds.get(key) or TOO_LATE
 
     def _learn(self, costs: Mapping[CandidatePartition, Cost]) -> None:
         for candidate, cost in costs.items():

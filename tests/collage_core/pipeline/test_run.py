@@ -322,6 +322,49 @@ def test_what_a_target_turns_out_not_to_build_is_left_out_of_the_plan(tmp_path: 
     assert [(cost.is_invalid, cost.reason) for cost in whole] == [(True, "no converter for Relu")]
 
 
+@pytest.mark.parametrize(
+    ("plug_in", "stages", "told"),
+    [
+        ("failing_toolchains:RefusesRelu", {"build", "import"}, "not built (refuses_relu, 3 nodes from 'sigmoid0'): no converter for Relu"),
+        ("erring_toolchains:WrongNumbers", {"numerics"}, "wrong (wrong_numbers, 3 nodes from 'sigmoid0'): its output 't3' errs by 0.01 of"),
+        pytest.param(
+            "failing_toolchains:SegfaultsAtRun",
+            {"run"},
+            "not run (segfaults_at_run, 3 nodes from 'sigmoid0'): crashed with SIGSEGV while running",
+            marks=pytest.mark.long,
+        ),
+    ],
+    ids=["cannot build", "is wrong", "crashes"],
+)
+def test_mock_costs_give_a_right_plan_without_what_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plug_in: str, stages: set[str], told: str
+) -> None:
+    """The first plan is the whole model on a target that fails with every Relu; the Sigmoids stay on it, since they work alone."""
+    name = told.partition("(")[2].partition(",")[0]
+    monkeypatch.setenv("COLLAGE_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("COLLAGE_TOOLCHAINS", f"{plug_in},collage_test_toolchains:Numpy")
+    (tmp_path / "mock.json").write_text(json.dumps({"targets": {name: {"op_s": 1, "decay": 0.5}, "numpy": {"op_s": 3}}}))
+    events: list[Event] = []
+    options = Options((name, "numpy"), costs=f"mock:{tmp_path / 'mock.json'}", threads=1, out=tmp_path / "out")
+    record = partition(sigmoids_and_a_relu(tmp_path / "model.onnx"), options, events.append)
+
+    assert [(part.target, part.ops) for part in record.plan.partitions] == [
+        (name, ("Sigmoid",)),
+        ("numpy", ("Relu",)),
+        (name, ("Sigmoid",)),
+    ]
+    assert record.document["verify"]["max_rel_error"] < 1e-5
+    assert (tmp_path / "out" / "artifact.json").is_file()
+    notes = [event.text for event in events if isinstance(event, Note)]
+    assert len(notes) == 1
+    assert notes[0].startswith(told)
+    assert notes[0].endswith("; the search goes on without it")
+    costs = {item.inside.bits: item.cost for item in record.candidates if item.target == name}
+    assert all(cost.is_invalid == bool(bits & 0b010) for bits, cost in costs.items())
+    assert {cost.stage for cost in costs.values() if cost.is_invalid} == stages
+    assert costs[0b011].reason.startswith("it holds a node that fails alone, as 'relu1' does: ")
+
+
 @pytest.mark.long
 def test_where_no_plan_is_left_the_toolchains_words_are_the_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLLAGE_HOME", str(tmp_path / "home"))

@@ -141,3 +141,29 @@ def test_another_layout_is_bounded_by_what_is_measured_on_the_plain_target() -> 
     bounds = [costs(table)[other["ncnn@nchw16c"][0]].seconds or 0.0 for table in (told, untold)]
     assert bounds[0] > bounds[1]
     assert (list(told.by_target), list(untold.by_target)) == (["ncnn"], list(other))
+
+
+def test_a_computation_that_failed_stays_failed_whatever_its_cost_is_said_to_be() -> None:
+    """An estimator without computations of its own knows each candidate by itself, and merging makes new ones of the same nodes."""
+    table = CostTable(CHAIN, [FIRST, SECOND, THIRD, WHOLE, HOST], None)
+    table.learn(dict.fromkeys([FIRST, SECOND, THIRD, WHOLE], MEASURED))
+    failed = Cost.invalid("build", "no converter")
+    table.fail(FIRST, failed)
+    made_anew = on("tvm", 0)
+    table.add_merged([made_anew])
+    table.learn({made_anew: MEASURED, FIRST: MEASURED})
+
+    assert costs(table) == {FIRST: failed, SECOND: MEASURED, THIRD: failed, WHOLE: MEASURED, HOST: Cost(0.0, "host"), made_anew: failed}
+    assert table.is_known(made_anew)
+    assert table.seconds(THIRD) is None
+    table.fail(WHOLE, failed)
+    assert table.best_s is None
+
+
+def test_what_holds_a_failing_node_fails_with_it() -> None:
+    table = CostTable(CHAIN, [FIRST, SECOND, WHOLE, on("ncnn", 0, 1)], None)
+    failed = Cost.invalid("numerics", "it is wrong")
+    table.fail_nodes("tvm", IndexSet([0, 2]), failed)
+    assert [item.cost == failed for item in table.costed()] == [True, False, True, False]
+    table.add_merged([on("tvm", 1, 2)])
+    assert table.costed()[-1].cost == failed
