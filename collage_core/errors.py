@@ -7,6 +7,8 @@ such a fault keeps its traceback.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 _LONGEST_WORD, _LONGEST_TEXT = 300, 4000
 _LONG_WORD = re.compile(rf"\S{{{_LONGEST_WORD + 1},}}")
@@ -91,12 +93,19 @@ class InfeasibleError(CollageError):
 
 
 class AccuracyError(CollageError):
-    """The outputs of the assembled plan differ from the reference by more than the accuracy asked for (exit status 3)."""
+    """The outputs of the assembled plan differ from the reference by more than the accuracy asked for (exit status 3).
+
+    Attributes:
+        nearest: Where a run found no plan that is right, the toolchain that alone comes nearest (`verify.nearest` of the document).
+        document: The document of that run; None where the plan was given.
+    """
 
     exit_status = 3
 
-    def __init__(self, message: str, hint: str = ""):
+    def __init__(self, message: str, hint: str = "", *, nearest: Mapping[str, Any] | None = None):
         super().__init__(message, hint, "over_accuracy")
+        self.nearest = nearest
+        self.document: Mapping[str, Any] | None = None
 
 
 class Cancelled(Exception):

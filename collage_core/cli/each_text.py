@@ -1,7 +1,8 @@
-"""The errors of each partition of a plan, for `collage apply --check-each`, also where the plan is wrong and nothing is exported."""
+"""What is printed of a plan that is wrong: the document of its run, and for `collage apply --check-each` the errors of each partition."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -24,6 +25,23 @@ def each_told(*, as_json: bool) -> Iterator[None]:
         elif each is not None:
             show_each(each)
         raise
+
+
+@contextmanager
+def wrong_told(*, as_json: bool) -> Iterator[None]:
+    """Print the document of a run that found no right plan, before the error ends the command. Errors that are no numbers are null."""
+    try:
+        yield
+    except AccuracyError as error:
+        if as_json and error.document is not None:
+            verify = error.document["verify"]
+            errors = {name: _number(one) for name, one in verify["errors"].items()}
+            print_json({**error.document, "verify": {**verify, "max_rel_error": _number(verify["max_rel_error"]), "errors": errors}})
+        raise
+
+
+def _number(error: float) -> float | None:
+    return error if math.isfinite(error) else None
 
 
 def show_each(each: Mapping[str, Any]) -> None:

@@ -13,6 +13,7 @@ from ..base.durations import duration
 from ..errors import CollageError
 from ..events import Emit, Event, Note
 from .constraints_file import mistakes_located
+from .each_text import wrong_told
 from .json_output import print_json, prints_to_stderr, write_json
 from .run_options import (
     BUDGET_HELP,
@@ -73,7 +74,8 @@ def partition(model: str, as_json: bool, save_problem: Path | None, dry_run: boo
     if dry_run:
         _dry_run(model, as_json, given)
         return
-    with Progress(quiet=as_json and not sys.stderr.isatty()) as progress, mistakes_located(given["constraints_file"]), prints_to_stderr():
+    progress_shown = Progress(quiet=as_json and not sys.stderr.isatty())
+    with wrong_told(as_json=as_json), progress_shown as progress, mistakes_located(given["constraints_file"]), prints_to_stderr():
         record = partition_regions(model, options_of(given), progress)
         verified = {} if form == "module" else _build_in_form(record, model, form, given, progress)
     if save_problem is not None:

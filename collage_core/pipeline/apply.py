@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -88,14 +89,18 @@ def _checked_each(built: Built) -> dict[str, Any]:
     return {"each": each}
 
 
-def check_accuracy(verify: dict[str, Any], accuracy: float) -> None:
-    """Raise AccuracyError when the verified error is over `accuracy`."""
+def check_accuracy(verify: Mapping[str, Any], accuracy: float) -> None:
+    """Raise AccuracyError when the verified error is over `accuracy`; it says which toolchain alone comes nearest, where that is known."""
     error = verify["max_rel_error"]
-    if error is not None and not error <= accuracy:
-        raise AccuracyError(
-            f"the partitioned model is wrong: its largest relative error is {error:.3g}, {accuracy:g} is allowed; nothing was exported",
-            "allow more with --accuracy, or veto the target whose partition errs",
-        )
+    if error is None or error <= accuracy:
+        return
+    said = f"the partitioned model is wrong: its largest relative error is {error:.3g}, {accuracy:g} is allowed; nothing was exported"
+    nearest = verify.get("nearest")
+    if nearest is None:
+        raise AccuracyError(said, "allow more with --accuracy, or veto the target whose partition errs")
+    from .whole.nearest import nearest_hint, nearest_text
+
+    raise AccuracyError(f"{said}; {nearest_text(nearest)}", nearest_hint(nearest), nearest=nearest)
 
 
 def make_folder(folder: Path) -> None:

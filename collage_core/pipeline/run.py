@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, Any
 from ..base.counted import counted
 from ..cost.cost import Cost
 from ..cost.estimators.function import CostFunction
-from ..errors import Cancelled, CollageError, InfeasibleError, PartitionBuildError
+from ..errors import AccuracyError, Cancelled, CollageError, InfeasibleError, PartitionBuildError
 from ..events import BaselineMeasured, Emit, Note, PlanDecided, ignore
 from ..options import Options
+from ..rewrite.partition_models import PartitionModel
 from ..rewrite.plan import Plan
 from ..rules.candidate import CandidatePartition
 from ..rules.spec import HOST_TARGET
+from ..search.constraints.constraints import allowed_indices
 from ..search.searcher import never
 from .apply import check_accuracy, make_folder
 from .cancelled import NOT_BUILT, NOT_TIMED
@@ -28,9 +30,9 @@ from .inside.additive_error import additive_error_s, costs_inside
 from .inside.timing_gap import Surroundings, timing_gap
 from .loop.certainty import stability
 from .loop.cost_table import is_settled
-from .loop.deadline import LEAST_COMPARING_S, ComparingDeadlines, comparing_deadlines
+from .loop.deadline import LEAST_COMPARING_S, ComparingDeadlines, Deadline, comparing_deadlines
 from .loop.error_budget import BudgetCorrection
-from .loop.search_and_merge import Planned, known_total_s, regret_seconds
+from .loop.search_and_merge import Planned, known_total_s, refused_by_constraints, regret_seconds
 from .record.record import CostedCandidate, RunRecord
 from .searched_run import SearchedRun
 from .whole.choose_finalists import another_plan, carried_over, finalists
@@ -40,11 +42,14 @@ from .whole.trials_alone import TrialsAlone
 if TYPE_CHECKING:
     from .whole.assemble_and_verify import Built
     from .whole.compare_whole import Comparison
+    from .whole.nearest import Nearest
 
 MOST_EXCLUSIONS = 8
 """Partitions that are excluded, one after another, where the whole plan errs too much."""
 MOST_UNBUILDABLE = 30
 """Computations that are excluded, one after another, since nobody had built them before and their target cannot."""
+NEAREST_S = 60.0
+"""So long the nearest toolchain may be looked for, however little of the run's time is left: it is the answer where no plan is right."""
 _FAILED_AT = {"numerics": "wrong", "run": "not run", "device": "not usable"}
 """Stage at which a partition failed → the beginning of what is said of it; at the others it was not built."""
 TOO_LATE_TO_COMPARE = "no time was left to measure these plans whole: {} (--budget gives a run more)"
@@ -77,10 +82,10 @@ def partition(
     try:
         run.cost()
         run.search()
-    except InfeasibleError:
+    except InfeasibleError as error:
         if run.is_stopped():
             raise Cancelled from None
-        raise
+        raise run.with_nearest(error) from error
     finally:
         run.close()
     return finish(run)
@@ -103,10 +108,23 @@ def finish(run: Run) -> RunRecord:
             run.close()  # comparing whole plans may have measured more
             run.remove_packages()
         record.document["cancelled"] = run.cancelled_document(record.document)
+        verify = record.document["verify"]
+        if verify["max_rel_error"] is not None and not verify["max_rel_error"] <= record.plan.accuracy:
+            nearest = run.nearest()
+            verify["nearest"] = None if nearest is None else nearest.to_json()
         if options.out is not None:
             record.save(options.out)
-        check_accuracy(record.document["verify"], record.plan.accuracy)
+        try:
+            check_accuracy(verify, record.plan.accuracy)
+        except AccuracyError as error:
+            error.document = record.document
+            raise
     return record
+
+
+def _is_taken(cost: Cost) -> bool:
+    """Return whether a candidate of this cost can be built and run; it may be wrong."""
+    return not cost.is_invalid or cost.stage == "numerics"
 
 
 def _built(run: Run, record: RunRecord) -> RunRecord:
@@ -267,6 +285,47 @@ class Run(SearchedRun):
             self.emit(Note(f"the plan is out, {reason}: {next(iter(left[0].names))} is tried in its place"))
             self._take(left[0].chosen)
         return bool(left)
+
+    def with_nearest(self, error: InfeasibleError) -> InfeasibleError:
+        """Return `error` with the target that alone comes nearest, where nodes are left since all that takes them errs too much."""
+        from .whole.nearest import nearest_hint, nearest_text
+
+        wrong = [item for item in self.loop.table.costed() if item.cost.stage == "numerics"]
+        if not any(index in item.inside for item in wrong for index in error.uncovered):
+            return error
+        nearest = self.nearest()
+        if nearest is None:
+            return error
+        found = nearest.to_json()
+        return InfeasibleError(f"{error.message}; {nearest_text(found)}", nearest_hint(found), uncovered=error.uncovered)
+
+    def nearest(self) -> Nearest | None:
+        """Return the target that alone comes nearest to the reference; None where none can have the whole model, or was tried in time."""
+        from .whole.nearest import nearest_alone
+
+        alone = {name: pieces for name in self.options.targets if (pieces := self._pieces_alone(name))}
+        deadline = Deadline(max(self.deadline.left_s, NEAREST_S))
+        given = self.inputs, self.found.accuracy(), self.options.used_threads
+        return nearest_alone(self.found.model, alone, *given, lambda: self.is_stopped() or deadline.is_over())
+
+    def _pieces_alone(self, target: str) -> list[PartitionModel]:
+        """Return the partitions by which `target` has the whole model, though they err: one if it can; none where it cannot."""
+        from .whole.assemble_and_verify import pieces_of
+
+        graph, model = self.found.graph, self.found.model
+        if not self.found.toolchains[target].availability().usable:
+            return []
+        whole = [item for item in self.loop.table.costed() if item.target == target and len(item.inside) == len(graph)]
+        held = [item.held for item in whole if isinstance(item.held, CandidatePartition) and _is_taken(item.cost)]
+        constraints = self.options.constraints
+        if held and not refused_by_constraints(graph, held[:1], self.found.toolchains, constraints):
+            return [PartitionModel(target, tuple(node.name for node in graph.nodes), model.cut(held[0].inside), held[0].id)]
+        chosen = self.baseline_plans.get(target)
+        if chosen is None or not set(allowed_indices(self.searched.problem, self.plans.constraints(self.searched.problem))).issuperset(
+            chosen
+        ):
+            return []
+        return pieces_of(model, self._plan_of(another_plan(self.searched, chosen)))
 
     def decide_over_shapes(self, found: Planned, chosen: tuple[int, ...], others: Mapping[str, tuple[int, ...]]) -> None:
         """Make `chosen` the plan, which is the best over several shapes.

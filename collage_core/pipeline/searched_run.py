@@ -89,6 +89,7 @@ class SearchedRun:
         workers: Of the run that searches the body: toolchains start once for a model and its bodies.
 
     Attributes:
+        baseline_plans: Name of a baseline → its plan, once one was decided.
         bodies: Index of each node whose bodies were planned → their plans, and its cost on the host.
         budget: The time for measuring.
         deadline: When the run should be over.
@@ -118,6 +119,7 @@ class SearchedRun:
         self.first_plan_s: float | None = None
         self._function, self._body = function, body
         self.bodies: dict[int, PlannedNode] = {}
+        self.baseline_plans: dict[str, tuple[int, ...]] = {}
         self.found = CandidateSet(source, options, self.phases, emit, body, counts_runs=True)
         self.options = options = self.found.options
         self.found.check_constraints()  # before any is measured
@@ -424,7 +426,7 @@ class SearchedRun:
 
         Times are filled in when they are measured.
         """
-        self.baseline_plans: dict[str, tuple[int, ...]] = {}
+        self.baseline_plans = {}
         alone, rest = [], []
         for name in self.options.targets:
             result = self._baseline_plan(name)

@@ -16,7 +16,7 @@ import pytest
 from brief_runs import shorten
 from onnx import TensorProto, helper
 
-from collage_core.errors import AccuracyError, CollageError
+from collage_core.errors import AccuracyError, CollageError, InfeasibleError
 from collage_core.events import CandidateCosted, Event, Note, PlanDecided, ignore
 from collage_core.graph.index_set import IndexSet
 from collage_core.options import Options
@@ -363,6 +363,39 @@ def test_mock_costs_give_a_right_plan_without_what_fails(
     assert all(cost.is_invalid == bool(bits & 0b010) for bits, cost in costs.items())
     assert {cost.stage for cost in costs.values() if cost.is_invalid} == stages
     assert costs[0b011].reason.startswith("it holds a node that fails alone, as 'relu1' does: ")
+
+
+def test_where_no_plan_is_right_the_nearest_toolchain_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of the two multiplies what it makes where there is a Relu: by 1.01, and by 1 + 6e-4, and 1e-4 is allowed."""
+    monkeypatch.setenv("COLLAGE_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("COLLAGE_TOOLCHAINS", "erring_toolchains:WrongNumbers,erring_toolchains:Drifts")
+    (tmp_path / "mock.json").write_text(json.dumps({"targets": {"wrong_numbers": {"op_s": 1}, "drifts": {"op_s": 3}}}))
+    options = Options(("wrong_numbers", "drifts"), costs=f"mock:{tmp_path / 'mock.json'}", threads=1, out=tmp_path / "out", accuracy=1e-4)
+    with pytest.raises(AccuracyError) as caught:
+        partition(sigmoids_and_a_relu(tmp_path / "model.onnx"), options, ignore)
+
+    nearest = caught.value.nearest
+    assert nearest is not None
+    assert (nearest["target"], nearest["accuracy"]) == ("drifts", 6.1e-4)
+    assert nearest["errors"] == {"wrong_numbers": pytest.approx(0.01, rel=1e-3), "drifts": pytest.approx(6e-4, rel=1e-3)}
+    assert (nearest["begins"]["tensor"], nearest["begins"]["node"], nearest["begins"]["input_error"]) == ("t1", "sigmoid0", 0.0)
+    assert "; of the toolchains alone drifts comes nearest, off by 0.0006; it parts from the reference at 't1'" in caught.value.message
+    assert caught.value.hint == "--accuracy 0.00061 takes drifts alone; or name other targets with --targets"
+    kept = RunRecord.load(tmp_path / "out")
+    assert kept.document["verify"]["nearest"] == nearest
+    assert caught.value.document == kept.document
+    assert not (tmp_path / "out" / "artifact.json").exists()
+
+
+@pytest.mark.long
+def test_where_all_that_takes_a_node_is_wrong_the_nearest_toolchain_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLLAGE_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("COLLAGE_TOOLCHAINS", "erring_toolchains:WrongNumbers")
+    with pytest.raises(InfeasibleError) as caught:
+        partition(sigmoids_and_a_relu(tmp_path / "model.onnx"), Options(("wrong_numbers",), threads=1), ignore)
+    assert caught.value.message.startswith("no target can take relu1; ")
+    assert "; of the toolchains alone wrong_numbers comes nearest, off by 0.01; " in caught.value.message
+    assert caught.value.hint == "--accuracy 0.011 takes wrong_numbers alone; or name other targets with --targets"
 
 
 @pytest.mark.long

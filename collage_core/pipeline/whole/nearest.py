@@ -1,0 +1,216 @@
+"""`nearest_alone`: of the toolchains that take the whole model, the one that comes nearest to the reference, where no plan is right.
+
+The partitions of each target alone enter; the least error leaves, with the tensor at which it begins and the accuracy that would take it.
+They are built and run in worker processes, those of the nearest one once more with every tensor as an output; no artifact stays.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from decimal import ROUND_CEILING, Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+
+from ...base.isolation.worker import Pool
+from ...errors import Cancelled, CollageError
+from ...graph.dataflow_graph import DataflowGraph
+from ...model.base import SubModel
+from ...model.onnx_model import OnnxModel
+from ...model.reference.accuracy import output_errors
+from ...model.types.inference import value_info
+from ...rewrite.assemble import assemble
+from ...rewrite.partition_models import PartitionModel
+from ...rewrite.runtime.artifact_calls import MODULE_IMPORTS, run_artifact
+from ...rules.spec import HOST_TARGET
+from .assemble_and_verify import BUILD_TIMEOUT_S, in_worker, run_in_worker
+
+MOST_BYTES = 1 << 30
+"""Tensors of more than this in all are not looked at one by one."""
+
+
+@dataclass(frozen=True)
+class Parting:
+    """The first tensor that is not what it is in the reference.
+
+    Attributes:
+        node: Name of the node that makes the tensor.
+        input_error, error: Largest relative error of what the node reads, and of the tensor; None where it is no number.
+    """
+
+    tensor: str
+    node: str
+    op: str
+    input_error: float
+    error: float | None
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """The target that alone comes nearest to the reference.
+
+    Attributes:
+        error: Its largest relative error; None where it is no number.
+        accuracy: The accuracy that would take it; None where none would.
+        begins: Where it parts from the reference; None where that is not known.
+        errors: Target → error of all that were tried, as `error`.
+    """
+
+    target: str
+    error: float | None
+    accuracy: float | None
+    begins: Parting | None
+    errors: Mapping[str, float | None]
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def nearest_alone(
+    model: OnnxModel,
+    alone: Mapping[str, Sequence[PartitionModel]],
+    inputs: Mapping[str, np.ndarray],
+    accuracy: float,
+    threads: int,
+    should_stop: Callable[[], bool],
+) -> Nearest | None:
+    """Return the nearest target; None where none could be built and run.
+
+    Args:
+        alone: Target → the partitions on it that are the whole model.
+        should_stop: No further target is tried once it says so, and a worker that is busy ends.
+    """
+    with tempfile.TemporaryDirectory(prefix="collage-nearest-") as folder, Pool(should_stop=should_stop) as pool:
+        runs = {
+            name: _Runs(model, pieces, inputs, threads, Path(folder) / f"{index}", pool)
+            for index, (name, pieces) in enumerate(alone.items())
+        }
+        errors: dict[str, float] = {}
+        begins = None
+        with suppress(Cancelled):
+            for name, run in runs.items():
+                with suppress(CollageError):  # It has no error to compare; why it fails was said when the run met it.
+                    errors[name] = max(run.errors(run.pieces, model.graph.outputs).values(), default=0.0)
+            if errors:
+                begins = _parting(runs[_least(errors)], accuracy)
+    if not errors:
+        return None
+    target = _least(errors)
+    error = _number(errors[target])
+    takes = None if error is None else accuracy_for(error)
+    return Nearest(target, error, takes, begins, {name: _number(one) for name, one in errors.items()})
+
+
+def _least(errors: Mapping[str, float]) -> str:
+    return min(errors, key=lambda name: (not math.isfinite(errors[name]), errors[name]))
+
+
+@dataclass(frozen=True)
+class _Runs:
+    """Runs of the model on one target alone."""
+
+    model: OnnxModel
+    pieces: Sequence[PartitionModel]
+    inputs: Mapping[str, np.ndarray]
+    threads: int
+    folder: Path
+    pool: Pool
+
+    def errors(self, pieces: Sequence[PartitionModel], names: Sequence[str]) -> dict[str, float]:
+        """Return the errors of tensors that `pieces` make.
+
+        Raises:
+            CollageError: they cannot be built or run so.
+        """
+        model, folder = self.model, self.folder / str(len(names))
+        about = {"model": {"name": model.name, "hash": model.hash, "fixed": model.fixed, "assumed": model.assumed}}
+        constants = {name: model.constant(name) for name in names if name in model.graph.constants}
+        given = pieces, model.graph.inputs, tuple(names), folder, self.threads, about, constants, dict(self.inputs)
+        in_worker(self.pool, "assemble", assemble, *given, timeout_s=BUILD_TIMEOUT_S, what="assembling it alone", imports=MODULE_IMPORTS)
+        got = run_in_worker(self.pool, str(folder), run_artifact, folder, dict(self.inputs), what="running it alone")
+        whole = list(names) == list(model.graph.outputs)
+        wanted = model.reference(self.inputs) if whole else model.activations(self.inputs, names)
+        return output_errors(got, wanted, model.row_sets(self.inputs))
+
+
+def _number(error: float) -> float | None:
+    return error if math.isfinite(error) else None
+
+
+def accuracy_for(error: float) -> float:
+    """Return an accuracy of two digits that takes `error`."""
+    exact = Decimal(error)
+    return float(exact.quantize(Decimal(1).scaleb(exact.adjusted() - 1), ROUND_CEILING))
+
+
+def nearest_text(nearest: Mapping[str, Any]) -> str:
+    """Say which toolchain alone comes nearest, and where it parts from the reference."""
+    error = (
+        f"off by {nearest['error']:.3g}" if nearest["error"] is not None else "with NaN, infinity or another shape where there are numbers"
+    )
+    said = f"of the toolchains alone {nearest['target']} comes nearest, {error}"
+    begins = nearest["begins"]
+    if begins is None:
+        return said
+    own = f"off by {begins['error']:.2g}" if begins["error"] is not None else "NaN, infinite or of another shape"
+    where = f"at {begins['tensor']!r}, which {begins['op']} {begins['node']!r} makes"
+    return f"{said}; it parts from the reference {where}: its inputs are right within {begins['input_error']:.2g}, it is {own}"
+
+
+def nearest_hint(nearest: Mapping[str, Any]) -> str:
+    """Say what to do about it."""
+    if nearest["accuracy"] is None:
+        return f"no accuracy takes {nearest['target']} alone: name other targets with --targets"
+    return f"--accuracy {nearest['accuracy']:g} takes {nearest['target']} alone; or name other targets with --targets"
+
+
+def _parting(run: _Runs, accuracy: float) -> Parting | None:
+    """Return where a target parts from the reference when it returns every tensor; None where it does not then, or cannot."""
+    graph = run.model.graph
+    made = [tensor for node in graph.nodes for tensor in node.outputs if not tensor.type.is_opaque]
+    if sum(tensor.type.bytes for tensor in made) > MOST_BYTES:
+        return None
+    pieces = [
+        piece if piece.target == HOST_TARGET else replace(piece, model=with_outputs(piece.model, piece.names, graph))
+        for piece in run.pieces
+    ]
+    names = [tensor.name for piece in pieces for tensor in piece.model.outputs if tensor.name not in graph.constants]
+    with suppress(CollageError):  # More is asked for than the model's outputs, which may be more than the toolchain can.
+        return first_parting(graph, run.errors(pieces, list(dict.fromkeys(names))), accuracy)
+    return None
+
+
+def with_outputs(model: SubModel, names: Sequence[str], graph: DataflowGraph) -> SubModel:
+    """Return a sub-model of the nodes `names` of `graph` with everything that they make as outputs."""
+    inside = set(names)
+    made = {tensor.name: tensor for node in graph.nodes if node.name in inside for tensor in node.outputs if not tensor.type.is_opaque}
+    proto = onnx.load_model_from_string(model.onnx)
+    computed = {name for node in proto.graph.node for name in node.output}
+    more = [made[name] for name in made if name in computed and name not in {one.name for one in model.outputs}]
+    proto.graph.output.extend(value_info(tensor.name, tensor.type) for tensor in more)
+    return replace(model, onnx=proto.SerializeToString(), outputs=(*model.outputs, *more))
+
+
+def first_parting(graph: DataflowGraph, errors: Mapping[str, float], accuracy: float) -> Parting | None:
+    """Return the first tensor that errs by more than `accuracy` though its node reads what does not.
+
+    Where there is none such, it is the tensor at which the error grows most; None where none errs.
+    """
+    steps = []
+    for node in graph.nodes:
+        before = max((errors.get(name, 0.0) for name in node.inputs), default=0.0)
+        for tensor in node.outputs:
+            error = errors.get(tensor.name, 0.0)
+            parting = Parting(tensor.name, node.name, node.op, before, _number(error))
+            if before <= accuracy and not error <= accuracy:
+                return parting
+            if math.isfinite(before):
+                steps.append((error - before, parting))
+    growth, steepest = max(steps, key=lambda step: step[0])
+    return steepest if growth > 0 else None
