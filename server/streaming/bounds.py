@@ -39,10 +39,10 @@ MOST_UNREAD = 1_000
 MOST_SESSIONS = 256
 """Most clients at once. Each costs a thread, and one that does not answer is forgotten within a minute."""
 
-_PACKETS = tuple("0123456")
-"""First characters of the packets of Engine.IO."""
-_MESSAGE = "4"
-"""That of a packet with a message of Socket.IO."""
+_PACKETS = tuple("12345")
+"""First characters of the packets of Engine.IO that a client sends."""
+_PING, _MESSAGE = "2", "4"
+"""Those of a ping, which only an upgrade to a web socket begins with, and of a packet with a message of Socket.IO."""
 _SEPARATOR = "\x1e"
 """Between the packets in the body of a request."""
 _OWN_EVENTS = ("connect", "disconnect")
@@ -83,7 +83,8 @@ class SocketBounds:
         if environ.get("REQUEST_METHOD") == "POST":
             body = environ["wsgi.input"].read(int(length))
             environ["wsgi.input"] = io.BytesIO(body)
-            if not all(map(_is_packet, body.decode("utf-8", "replace").split(_SEPARATOR))):
+            sent = body.decode("utf-8", "replace").split(_SEPARATOR)
+            if not all(_is_packet(packet) and packet[0] != _PING for packet in sent):  # a ping would hold up its thread for ever
                 return 400, ApiError("invalid", "the body is no packets of Socket.IO with text", "use a client of Socket.IO")
         return None
 
@@ -158,7 +159,7 @@ class _WebSocketTransport:
 
     def __init__(self, handler: Any, _server: Any):
         self._handler = handler
-        self._queue = handler.__self__.queue
+        self._session = handler.__self__
         self._socket: _BoundedWebSocket
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
@@ -185,7 +186,7 @@ class _WebSocketTransport:
 
     def wait(self) -> Any:
         """Return the next message; None ends the connection."""
-        if self._queue.qsize() > MOST_UNREAD:
+        if self._session.closed or self._session.queue.qsize() > MOST_UNREAD:
             return None
         try:
             message = self._socket.receive(timeout=SILENCE_S)

@@ -144,13 +144,15 @@ def test_who_reads_no_answers_is_not_listened_to(live: Live, monkeypatch: pytest
     assert post(live, sid, "40").ok
     asked = [post(live, sid, '421["subscribe",{}]').status_code for _ in range(6)]
     assert asked == [200, 200, 200, 429, 429, 429]
-    unread: Any = SimpleNamespace(__self__=SimpleNamespace(queue=SimpleNamespace(qsize=lambda: 4)))
+    unread: Any = SimpleNamespace(__self__=SimpleNamespace(closed=False, queue=SimpleNamespace(qsize=lambda: 4)))
     assert bounds._WebSocketTransport(unread, None).wait() is None
 
 
 NO_PACKETS = [
     "",
     "x",
+    "0{}",
+    "6",
     "²",
     "bAAAA",
     "4",
@@ -194,3 +196,19 @@ def test_a_binary_message_ends_the_connection(live: Live) -> None:
     client = connected(live)
     client.send_binary(b"4")
     assert list(iter(lambda: next_frame(client), None)) in ([], [websocket.ABNF.OPCODE_CLOSE])
+
+
+def test_a_ping_in_a_request_is_answered(live: Live) -> None:
+    """Engine.IO would end the session, and wait for the client to read that, for ever."""
+    sid = session(live)
+    answer = post(live, sid, "2probe")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "invalid")
+    assert post(live, sid, "1").text == "OK"
+
+
+def test_after_its_farewell_nothing_of_a_client_is_read(live: Live, caplog: pytest.LogCaptureFixture) -> None:
+    client = connected(live)
+    for packet in ("40", "1", "40"):
+        client.send(packet)
+    assert set(iter(lambda: next_frame(client), None)) <= {websocket.ABNF.OPCODE_TEXT, websocket.ABNF.OPCODE_CLOSE}
+    assert not [record for record in caplog.records if record.exc_info]
