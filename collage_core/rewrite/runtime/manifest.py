@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ...base.user_file import read_text
 from ...errors import CollageError
-from ...graph.dataflow_graph import Tensor
+from ...graph.dataflow_graph import Tensor, TensorType
 from .control_entry import CONSTANTS, ControlEntry
 from .machine import Machine
 
@@ -138,6 +138,13 @@ class Manifest:
         return [entry for entry in self.partitions if entry.symbol]
 
     @property
+    def tensors(self) -> Iterator[Tensor]:
+        """All tensors that it names, some of them several times."""
+        yield from (*self.inputs, *self.outputs, *self.constants)
+        for entry in self.partitions:
+            yield from (*entry.inputs, *entry.outputs)
+
+    @property
     def is_portable(self) -> bool:
         """Return whether all that is loaded, but for bodies, which say so themselves, runs on other processors too."""
         return self.form != MODULE and all(entry.is_portable or entry.control is not None for entry in self.called)
@@ -247,9 +254,15 @@ def read_manifest(folder: Path) -> Manifest:
             f"the artifact {str(folder)!r} has schema {data.get('schema')!r}, this version reads {SCHEMA}", REBUILD, "schema"
         )
     try:
-        return Manifest.from_json(data)
+        manifest = Manifest.from_json(data)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise damaged(folder, f"{NAME!r} lacks or garbles {error}") from error
+    types: dict[str, TensorType] = {}
+    for tensor in manifest.tensors:
+        known = types.setdefault(tensor.name, tensor.type)
+        if known != tensor.type:  # A kernel would read beyond the memory that the other one is given.
+            raise damaged(folder, f"{NAME!r} says that the tensor {tensor.name!r} is {known}, and that it is {tensor.type}")
+    return manifest
 
 
 def damaged(folder: Path, why: str) -> CollageError:

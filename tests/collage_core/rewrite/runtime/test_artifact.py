@@ -396,6 +396,16 @@ DAMAGES += [
 ]
 
 
+DAMAGES.append(
+    (
+        "an input that its partition reads as another",
+        with_tensor({"shape": [1 << 31]}, of_partition=False),
+        f"'artifact.json' says that the tensor 'x' is float32[{1 << 31}], and that it is ",
+        "damaged",
+    )
+)
+
+
 @pytest.mark.parametrize(("damage", "message", "code"), [case[1:] for case in DAMAGES], ids=[case[0] for case in DAMAGES])
 def test_what_is_damaged_or_foreign_is_refused(copy: Path, damage: Callable[[Path], Any], message: str, code: str):
     damage(copy)
@@ -410,7 +420,7 @@ def test_what_is_damaged_or_foreign_is_refused(copy: Path, damage: Callable[[Pat
 def test_a_tensor_that_no_memory_holds_is_named(tmp_path: Path, form: str):
     model = sub_model([node("Relu", "x", "y")], [tensor("x", (2,))], [tensor("y", (2,))])
     assemble([PartitionModel("onnxruntime", ("r",), model, "p")], model.inputs, ["y"], tmp_path / "out", 1, form=form)
-    with_tensor({"shape": [1 << 45]}, of_partition=False)(tmp_path / "out")
+    edit(lambda data: [read["inputs"][0].update(shape=[1 << 45]) for read in (data, data["partitions"][0])])(tmp_path / "out")
     with pytest.raises(CollageError, match="needs more memory than this machine has free: ") as caught:
         Artifact.open(tmp_path / "out")
     assert caught.value.code == "no_memory"
