@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter
+from pydantic import ConfigDict, TypeAdapter, with_config
 
 from ..base.isolation.environment import database_access
 from ..base.isolation.errors import WorkerError
@@ -172,7 +172,7 @@ def _key(source: str, options: Options) -> str:
 def _read_row(path: Path, key: str) -> SurveyRow | None:
     """Return the row in the file `path`; None where there is none for `key`, or it has no plan."""
     try:
-        kept = _KEPT.validate_json(path.read_bytes())
+        kept = _KEPT.validate_json(path.read_bytes(), strict=True)
     except (OSError, ValueError):
         return None
     return kept.row if key and kept.key == key and kept.row.status == PLANNED else None
@@ -183,6 +183,7 @@ def _write_row(folder: Path, key: str, row: SurveyRow) -> None:
     write_whole(folder / ROW, _KEPT.dump_json(_KeptRow(key, row)))
 
 
+@with_config(ConfigDict(allow_inf_nan=False))
 @dataclass(frozen=True)
 class _KeptRow:
     """The content of a row's file; `key` as `_key` returns it."""

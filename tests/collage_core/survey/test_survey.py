@@ -57,6 +57,11 @@ def rows_of(models: dict[str, str], folder: Path, runs: Runs, options: Options =
     return {step.model: step.row for step in steps_of(models, folder, runs, options) if step.row is not None}
 
 
+def spoil(file: Path, old: str, new: str) -> None:
+    assert old in file.read_text()
+    file.write_text(file.read_text().replace(old, new))
+
+
 def test_what_was_planned_is_not_run_again(models: dict[str, str], tmp_path: Path) -> None:
     runs = Runs()
     first = rows_of(models, tmp_path / "out", runs)
@@ -73,6 +78,9 @@ def test_what_was_planned_is_not_run_again(models: dict[str, str], tmp_path: Pat
         (lambda path: (path / "two" / ROW).write_text("{"), ["two"]),
         (lambda path: (path / "two" / ROW).write_text('{"key": "", "row": {}}'), ["two"]),
         (lambda path: (path / "two" / ROW).unlink(), ["two"]),
+        (lambda path: spoil(path / "two" / ROW, '"nodes":3', '"nodes":"3"'), ["two"]),
+        (lambda path: spoil(path / "two" / ROW, '"measured_s":2.0', '"measured_s":Infinity'), ["two"]),
+        (lambda path: spoil(path / "two" / ROW, '"measured_s":2.0', '"measured_s":1e999'), ["two"]),
     ],
 )
 def test_what_changed_is_run_again(models: dict[str, str], tmp_path: Path, change: Callable[[Path], object], asked: list[str]) -> None:
