@@ -168,14 +168,27 @@ def _gain(best: Alone, plan: PlanTimes) -> Gain | None:
 def _why_not(document: Mapping[str, Any], alone: Sequence[Alone], plan: PlanTimes) -> Iterator[str]:
     """Yield why the plan gains no more: the nearest mix where one target takes all, and the targets that were not measured alone."""
     if len(plan.targets) == 1 and plan.measured_s:
-        others = [row for row in document.get("alternatives") or [] if not (row["kind"] == BASELINE and is_alone(row["name"]))]
-        times = [row["measured_s"] for row in others if row["measured_s"] is not None and not row["is_plan"]]
+        (target,) = plan.targets
+        is_whole = is_alone_plan(plan, alone)
+        holds_all = f"{target} alone is the plan" if is_whole else f"{target} has all {plan.partitions} partitions of the plan"
+        others = [row for row in document.get("alternatives") or [] if not row["is_plan"] and _is_mix(row)]
+        times = [row["measured_s"] for row in others if row["measured_s"] is not None]
         if times:
             share = min(times) / plan.measured_s - 1
             behind = f"{abs(share):.1%} {'slower' if share >= 0 else 'faster'}"
-            yield f"{plan.targets[0]} alone is the plan: the nearest mix is {behind}, measured whole"
+            yield f"{holds_all}: the nearest mix is {behind}, measured whole"
         else:
-            yield f"{plan.targets[0]} alone is the plan: no mix was measured whole"
+            yield f"{holds_all}: no mix was measured whole"
     for one in alone:
         if one.measured_s is None and one.reason:
             yield f"{one.target} alone was not measured: {one.reason}"
+
+
+def is_alone_plan(plan: PlanTimes, alone: Sequence[Alone]) -> bool:
+    """Return whether the plan is one target for the whole model, undivided."""
+    return len(plan.targets) == 1 and (plan.partitions == 1 or any(one.is_plan for one in alone if one.target in plan.targets))
+
+
+def _is_mix(alternative: Mapping[str, Any]) -> bool:
+    """Return whether a plan has several targets; the host is one. Greedy and rivals may come to one target for all."""
+    return len({partition["target"] for partition in alternative["partitions"]}) > 1

@@ -12,7 +12,7 @@ from ..base.counted import counted
 from ..base.csv_table import Cell, csv_table
 from ..base.durations import milliseconds
 from ..errors import printable, shortened
-from .row import MEASURED, PLANNED, Alone, SurveyRow
+from .row import MEASURED, PLANNED, Alone, SurveyRow, is_alone_plan
 
 NOT_KNOWN = "–"
 
@@ -66,7 +66,7 @@ def gain_text(row: SurveyRow) -> str:
 
 def is_best_alone(row: SurveyRow) -> bool:
     """Return whether the plan is one target for the whole model, and no other target alone is faster."""
-    return row.plan is not None and row.plan.targets == (row.best_alone,)
+    return row.plan is not None and row.plan.targets == (row.best_alone,) and is_alone_plan(row.plan, row.alone)
 
 
 def sentence(row: SurveyRow) -> str:

@@ -9,6 +9,7 @@ import pytest
 
 from collage_core.pipeline.record.record import read_record
 from collage_core.survey.row import MEASURED, PREDICTED, Gain, planned_row
+from collage_core.survey.tables import gain_text, sentence
 from tests.helpers.paths import RECORDED
 
 
@@ -27,7 +28,8 @@ def document(*parts: str, alternatives: list[dict[str, Any]], **verify: Any) -> 
 
 def other(name: str, measured_s: float | None, interval_s: float | None = None, **more: Any) -> dict[str, Any]:
     known = {"kind": "baseline", "total_s": 4.0, "rounds": 9, "reason": "", "is_plan": False}
-    return {"name": name, "measured_s": measured_s, "interval_s": interval_s, **known, **more}
+    partitions = [{"target": target} for target in name.split("+")]
+    return {"name": name, "measured_s": measured_s, "interval_s": interval_s, "partitions": partitions, **known, **more}
 
 
 def gain_of(found: Mapping[str, Any]) -> Gain | None:
@@ -66,7 +68,8 @@ def test_a_measured_time_is_never_compared_with_a_predicted_one() -> None:
 
 
 def test_where_one_target_takes_all_the_nearest_mix_is_told() -> None:
-    rows = [other("a", 2.0, 0.1, is_plan=True), other("a+host", 2.5), other("search", 2.2, kind="search"), other("b", 2.1)]
+    mix = [{"target": "a"}, {"target": "b"}]
+    rows = [other("a", 2.0, 0.1, is_plan=True), other("a+host", 2.5), other("search", 2.2, kind="search", partitions=mix), other("b", 2.1)]
     alone = planned_row("m", "m", document("a", alternatives=rows, measured_s=2.0), 1.0)
     assert alone.why_not == ("a alone is the plan: the nearest mix is 10.0% slower, measured whole",)
     assert alone.gain == Gain(1.0, 1.0, 1.0, MEASURED)
@@ -83,3 +86,13 @@ def test_a_recorded_run_has_a_row() -> None:
     assert row.gain is not None
     assert row.gain.basis == MEASURED
     assert row.gain.ratio == pytest.approx(min(one.measured_s for one in row.alone if one.measured_s) / row.plan.measured_s)
+
+
+def test_a_target_that_has_every_partition_is_not_called_alone() -> None:
+    """What greedy comes to is the target alone, and no mix."""
+    rows = [other("a", 2.1, 0.3), other("greedy", 2.1, 0.3, partitions=[{"target": "a"}]), other("b", 2.3)]
+    divided = planned_row("m", "m", document("a", "a", alternatives=rows, measured_s=2.0), 1.0)
+    assert divided.why_not == ("a has all 2 partitions of the plan: no mix was measured whole",)
+    assert divided.gain == Gain(1.05, pytest.approx(0.9), pytest.approx(1.2), MEASURED)
+    assert gain_text(divided) == "1.05× (0.90 to 1.20)"
+    assert sentence(divided) == "m: 2000 ms on a, 1.05× (0.90 to 1.20) the speed of a alone: not decided"

@@ -32,7 +32,7 @@ def test_a_sentence_claims_no_more_than_is_known() -> None:
     assert of(Gain(2.0, None, None, PREDICTED)) == "m: 2 ms on a + b, 2.00× predicted the speed of a alone: not decided"
     assert of(None) == "m: 2 ms on a + b; how long a target alone takes is not known"
     assert of(MIXED.gain, PlanTimes(("a",), 1, None, None, 2e-3, None)) == "m: 2 ms predicted on a, which is best alone"
-    assert gain_text(replace(MIXED, plan=replace(PLAN, targets=("a",)))) == "best alone"
+    assert gain_text(replace(MIXED, plan=replace(PLAN, targets=("a",), partitions=1))) == "best alone"
     assert sentence(HOSTILE) == f"{HOSTILE.model}: refused: no target can take <Foo>"
     assert gain_text(HOSTILE) == "–"
 
