@@ -20,13 +20,13 @@ _OTHERWISE = {"whole": "chosen by measuring the whole", "given": "given, not sea
 def proof_text(document: Mapping[str, Any]) -> str:
     """Return what is proven of the plan's total: that no plan has a lower one, or by how much it is above the least and why."""
     search, plan = document["search"], document["plan"]
-    final = search.get("final", search)  # the first search knew neither fused partitions nor ties
+    final = search["final"]  # the first search knew neither fused partitions nor ties
     least_s = final.get("lower_bound_s") or 0.0
     above_s = plan["total_s"] - least_s if least_s > 0 else 0.0
     if final["optimal"] and above_s <= _NOTHING_S:
         has_unknown = any(part["cost_s"] is None for part in plan["partitions"])
         return "optimal for the known costs" if has_unknown else "optimal for these costs"
-    if document.get("decided_by") in _OTHERWISE:
+    if document["decided_by"] in _OTHERWISE:
         return _OTHERWISE[document["decided_by"]]
     if above_s <= _NOTHING_S:
         return "not proven to be the best"

@@ -165,7 +165,7 @@ def _alone(name: str) -> str:
 def show_plan(document: dict[str, Any]) -> None:
     """Print the document of `collage partition` as a table."""
     console = Console(highlight=False, file=sys.stdout)
-    for name, value in document.get("model", {}).get("fixed", {}).items():
+    for name, value in document["model"]["fixed"].items():
         console.print(printable(f"{name} = {value}, a constant: no input any more"), markup=False, soft_wrap=True)
     table = Table("target", "nodes", "operators", "cost", "±", "source", box=None, pad_edge=False)
     for part in map(PlacedPartition.model_validate, document["plan"]["partitions"]):
@@ -196,7 +196,7 @@ def show_plan(document: dict[str, Any]) -> None:
         same = ", the plan itself" if row.get("is_plan") else ""
         line = f"  {row['label']}: predicted {duration(row['total_s'])}, measured {measured}{same}{why}"
         console.print(printable(line), markup=False, soft_wrap=True)
-    for line in bodies_text(document.get("bodies") or []):
+    for line in bodies_text(document["bodies"]):
         console.print(printable(line), markup=False, soft_wrap=True)
     for line in (*stability_lines(plan["partitions"]), *_undecided(document)):
         console.print(printable(line), markup=False, soft_wrap=True)
@@ -215,7 +215,7 @@ def _with_interval(seconds: float | None, interval_s: float | None) -> str:
 
 def _others(document: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the plans beside the plan, each with a label: those that were measured whole, the fastest first, and other baselines."""
-    rows = document.get("alternatives") or []
+    rows = document["alternatives"]
     known = {row["name"] for row in rows}
     rows = [*rows, *(row for row in document["baselines"] if row["name"] not in known)]
     labels = {SEARCHED: "the plan of the least sum", RIVAL: "{}, near in its sum"}
@@ -225,7 +225,7 @@ def _others(document: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _undecided(document: dict[str, Any]) -> list[str]:
     """Say what measuring left undecided, and how to go on; nothing where that is nothing."""
-    budget, plan = document.get("budget"), document["plan"]
+    budget, plan = document["budget"], document["plan"]
     if not budget or not budget["rivals"]:
         return []
     placed = {part["id"]: part for part in plan["partitions"]}

@@ -87,20 +87,21 @@ class TensorType:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> TensorType:
-        """Read what `to_json` made, of this version or of one that wrote data-dependent dimensions as ``open_axes``.
+        """Read what `to_json` made.
 
         Raises:
             KeyError, TypeError, ValueError: no tensor can have such a type; what is read may be anybody's.
         """
-        opened = tuple(data.get("open_axes") or (axis for axis, size in enumerate(data["shape"]) if size is None))
-        measured = tuple(map(operator.index, data.get("measured_shape") or data["shape"]))
+        shape = data["shape"]
+        opened = tuple(axis for axis, size in enumerate(shape) if size is None)
+        measured = tuple(map(operator.index, data.get("measured_shape") or shape))
         largest = tuple(None if size is None else operator.index(size) for size in data.get("largest_shape") or ())
         dtype = data["dtype"]
         if not isinstance(dtype, str):
             raise TypeError(f"the dtype {dtype!r:.80}")
         if not is_addressable(measured, item_bytes(dtype)):
             raise ValueError(f"the shape {list(measured)!s:.80}")
-        if not all(type(axis) is int and 0 <= axis < len(measured) for axis in opened) or len(largest) not in (0, len(measured)):
+        if len(shape) != len(measured) or len(largest) not in (0, len(measured)):
             raise ValueError(f"the data-dependent dimensions of the shape {list(measured)!s:.80}")
         return cls(measured, dtype, opened, largest)
 

@@ -64,7 +64,7 @@ def session_document(record: RunRecord) -> dict[str, Any]:
 
 def _alone(record: RunRecord) -> dict[str, Mapping[str, Any]]:
     """Target → the row of the baseline in which it has the whole model."""
-    return {row["name"]: row for row in record.document.get("baselines") or [] if is_alone(row["name"])}
+    return {row["name"]: row for row in record.document["baselines"] if is_alone(row["name"])}
 
 
 def _notes(record: RunRecord) -> list[str]:

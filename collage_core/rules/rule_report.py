@@ -17,7 +17,7 @@ from .candidate import CandidatePartition, RejectionLog
 
 RuleReport = Mapping[str, Any]
 """``tree``: the rule tree as data; ``paths``: path → [candidates, deferred ones]; ``rejected``: ``rule``, ``stage``, ``check`` and
-``count`` of each group; ``notes``: ``rule`` and ``text``; ``is_sample``: whether some rejections may not be counted."""
+``count`` of each group; ``notes``: ``rule`` and ``text``."""
 
 
 def make_report(target: str, rule: PartitionRule, candidates: Iterable[CandidatePartition], log: RejectionLog) -> RuleReport:
@@ -35,39 +35,15 @@ def make_report(target: str, rule: PartitionRule, candidates: Iterable[Candidate
             if group[0] == target and group not in log.note_groups
         ],
         "notes": [{"rule": note.rule, "text": note.reason} for note in log.notes if note.target == target],
-        "is_sample": False,
     }
-
-
-def report_from_sample(target: str, tree: Mapping[str, Any], paths: Iterable[str], rejected: Iterable[Mapping[str, Any]]) -> RuleReport:
-    """Return the report of a run that kept none, from the paths of its costed candidates and its sample of rejections."""
-    found = Counter(path.removeprefix(f"{target}.") for path in paths)
-    mine = [item for item in rejected if item["target"] == target]
-    groups = Counter((item["rule"], item["stage"], _check_of(item["reason"])) for item in mine if item["nodes"])
-    return {
-        "tree": tree,
-        "paths": {path: [count, 0] for path, count in found.items()},
-        "rejected": [{"rule": rule, "stage": stage, "check": check, "count": count} for (rule, stage, check), count in groups.items()],
-        "notes": [{"rule": item["rule"], "text": item["reason"]} for item in mine if not item["nodes"]],
-        "is_sample": True,
-    }
-
-
-def _check_of(reason: str) -> str:
-    """Return the check that `reason` begins with (``exits: …``); empty where there is none."""
-    check, colon, _ = reason.partition(":")
-    return check if colon and check.isalpha() else ""
 
 
 def specs_with_counts(reports: Mapping[str, RuleReport]) -> list[dict[str, Any]]:
-    """Return an entry for each distinct tree: ``targets`` that share it (a spec of phase 1), ``tree`` with its counts, ``is_sample``."""
+    """Return an entry for each distinct tree: ``targets`` that share it (a spec of phase 1), and ``tree`` with its counts."""
     by_tree: dict[str, list[str]] = {}
     for target, report in reports.items():
         by_tree.setdefault(json.dumps(report["tree"], sort_keys=True), []).append(target)
-    return [
-        {"targets": targets, "tree": tree_with_counts(reports[targets[0]]), "is_sample": reports[targets[0]]["is_sample"]}
-        for targets in by_tree.values()
-    ]
+    return [{"targets": targets, "tree": tree_with_counts(reports[targets[0]])} for targets in by_tree.values()]
 
 
 def tree_with_counts(report: RuleReport) -> dict[str, Any]:
@@ -88,7 +64,7 @@ def tree_with_counts(report: RuleReport) -> dict[str, Any]:
 
 def tree_without_counts(rule: PartitionRule) -> dict[str, Any]:
     """Return the same tree for a rule that has not been run yet: every count is 0."""
-    return tree_with_counts({"tree": rule.to_json(), "paths": {}, "rejected": [], "notes": [], "is_sample": False})
+    return tree_with_counts({"tree": rule.to_json(), "paths": {}, "rejected": [], "notes": []})
 
 
 def _node(data: Mapping[str, Any], above: str, paths: Mapping[str, Sequence[int]], nodes: list[dict[str, Any]]) -> dict[str, Any]:

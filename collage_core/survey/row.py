@@ -122,8 +122,8 @@ def planned_row(model: str, source: str, document: Mapping[str, Any], seconds: f
 
 
 def _plan_times(document: Mapping[str, Any]) -> PlanTimes:
-    plan, verify = document["plan"], document.get("verify") or {}
-    itself: Mapping[str, Any] = next((row for row in document.get("alternatives") or [] if row["is_plan"]), {})
+    plan, verify = document["plan"], document["verify"]
+    itself: Mapping[str, Any] = next((row for row in document["alternatives"] if row["is_plan"]), {})
     measured_s = verify.get("measured_s")
     return PlanTimes(
         targets=tuple(dict.fromkeys(part["target"] for part in plan["partitions"] if part["target"] != "host")),
@@ -137,7 +137,7 @@ def _plan_times(document: Mapping[str, Any]) -> PlanTimes:
 
 def _alone(document: Mapping[str, Any]) -> tuple[Alone, ...]:
     """Return the baselines of one target each; those that were timed beside the plan have their interval in `alternatives`."""
-    timed = {row["name"]: row for row in document.get("alternatives") or [] if row["kind"] == BASELINE}
+    timed = {row["name"]: row for row in document["alternatives"] if row["kind"] == BASELINE}
     rows = [timed.get(row["name"], row) for row in document["baselines"] if is_alone(row["name"])]
     return tuple(
         Alone(row["name"], row["measured_s"], row["total_s"], row.get("interval_s"), row["reason"] or "", row.get("is_plan", False))
@@ -171,7 +171,7 @@ def _why_not(document: Mapping[str, Any], alone: Sequence[Alone], plan: PlanTime
         (target,) = plan.targets
         is_whole = is_alone_plan(plan, alone)
         holds_all = f"{target} alone is the plan" if is_whole else f"{target} has all {plan.partitions} partitions of the plan"
-        others = [row for row in document.get("alternatives") or [] if not row["is_plan"] and _is_mix(row)]
+        others = [row for row in document["alternatives"] if not row["is_plan"] and _is_mix(row)]
         times = [row["measured_s"] for row in others if row["measured_s"] is not None]
         if times:
             share = min(times) / plan.measured_s - 1

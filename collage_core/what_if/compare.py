@@ -160,13 +160,13 @@ def _loaded(path: Path, loaded: dict[Path, RunRecord]) -> RunRecord:
 
 def _of_run(name: str, record: RunRecord) -> Side:
     document = record.document
-    rows = document.get("alternatives") or []
-    own: Mapping[str, Any] = next((row for row in rows if row.get("is_plan")), document.get("verify") or {})
+    rows = document["alternatives"]
+    own: Mapping[str, Any] = next((row for row in rows if row.get("is_plan")), document["verify"])
     return Side(name, record.plan, record, measured_beside(document), own.get("interval_s"))
 
 
 def _of_baseline(name: str, record: RunRecord, baseline: str) -> Side:
-    rows = [*(record.document.get("alternatives") or []), *(record.document.get("baselines") or [])]
+    rows = [*record.document["alternatives"], *record.document["baselines"]]
     known = list(dict.fromkeys(row["name"] for row in rows))
     row = next((row for row in rows if row["name"] == baseline), None)
     if row is None:

@@ -18,7 +18,6 @@ from ..pipeline.described import described_options
 from ..pipeline.discover import Phases
 from ..pipeline.loop.search_and_merge import Planned, SearchSettings, merge_rounds, searched
 from ..pipeline.record.record import DESCRIBED, CostedCandidate, RunRecord, search_candidates
-from ..pipeline.run_specs import rule_reports
 from ..pipeline.whole.baselines import baseline
 from ..pipeline.whole.why_not_alone import why_not_alone
 from ..rewrite.plan import PlannedTarget
@@ -95,7 +94,7 @@ class _DescribedWhatIf:
             for note in log.notes:
                 self.emit(Note(note.reason))
         reports = {name: rule_report.make_report(name, rule, self.found[name], log) for name, rule in rules.items()}
-        before = {name: made for name, made in rule_reports(self.record).items() if name not in self.own}
+        before = {name: made for name, made in self.record.rules.items() if name not in self.own}
         self.reports = {**{name: made for name, made in before.items() if name != HOST_TARGET}, **reports, HOST_TARGET: before[HOST_TARGET]}
         for name, candidates in self.found.items():
             rejected = sum(item["count"] for item in reports[name]["rejected"])

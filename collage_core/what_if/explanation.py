@@ -38,7 +38,7 @@ def explain(record: RunRecord, node: str | None = None, candidate: str | None = 
         "decision": decision_text(record.document),
         "nodes": [explain_node(record, index, candidate) for index in nodes],
         "node_times": [one.to_json() for one in times],
-        "bodies": [row for row in record.document.get("bodies") or [] if not node or row["node"] in nodes],
+        "bodies": [row for row in record.document["bodies"] if not node or row["node"] in nodes],
         "partitionings": differences(record) if not node and candidate is None else [],
     }
 

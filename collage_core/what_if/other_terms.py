@@ -57,7 +57,7 @@ def other_terms(record: RunRecord, terms: Terms, model: str | Path | None = None
         "total_s": record.plan.total_s,
         "difference_s": found.plan.total_s - record.plan.total_s,
         "kept_s": _kept_s(found.record, record.plan),
-        "measured_s": (record.document.get("verify") or {}).get("measured_s") if found.kept is record else None,
+        "measured_s": record.document["verify"]["measured_s"] if found.kept is record else None,
         **what_if_document(found, untimed(known, terms.accuracy), record),
         "accuracy": found.plan.accuracy,
         "constraints": constraints,

@@ -46,8 +46,8 @@ def own_run(record: RunRecord, given: GivenPlan, devices: Mapping[str, str], sou
         "budget": None,
         "decided_by": GIVEN,
         "alternatives": beside.rows,
-        "baselines": [{**row, "measured_s": None} for row in known.get("baselines") or []],
-        "bodies": bodies_under(known.get("bodies") or [], plan),
+        "baselines": [{**row, "measured_s": None} for row in known["baselines"]],
+        "bodies": bodies_under(known["bodies"], plan),
         "verify": beside.verify,
         "cancelled": None,
     }
@@ -57,4 +57,4 @@ def own_run(record: RunRecord, given: GivenPlan, devices: Mapping[str, str], sou
 
 def _not_searched(search: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
     """Return the document of the run's search, at whose end stands a plan that nobody calls the best."""
-    return {**search, "final": {**search.get("final", search), "optimal": False, "total_s": plan.total_s}}
+    return {**search, "final": {**search["final"], "optimal": False, "total_s": plan.total_s}}

@@ -109,7 +109,7 @@ def _candidate(model: OnnxModel, item: CostedCandidate) -> CandidatePartition:
 def baseline_rows(record: RunRecord, problem: SearchProblem, costed: Sequence[CostedCandidate]) -> list[dict[str, Any]]:
     """Return the rows of the baselines with their totals on the new costs; their end-to-end measurements stay."""
     settings = SearchSettings.given(record.plan.options)
-    return [{**row, "total_s": _total_s(problem, costed, row["name"], settings)} for row in record.document.get("baselines") or []]
+    return [{**row, "total_s": _total_s(problem, costed, row["name"], settings)} for row in record.document["baselines"]]
 
 
 def _total_s(problem: SearchProblem, costed: Sequence[CostedCandidate], name: str, settings: SearchSettings) -> float | None:

@@ -77,7 +77,7 @@ def _with_node(record: RunRecord, name: str, held: Mapping[str, tuple[dict[str, 
 
 
 def _rows(record: RunRecord) -> list[dict[str, Any]]:
-    return record.document.get("bodies") or []
+    return record.document["bodies"]
 
 
 def _row(row: Mapping[str, Any], made: Mapping[str, RunRecord], more_s: float) -> dict[str, Any]:

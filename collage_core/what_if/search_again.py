@@ -44,7 +44,7 @@ def _new(found: WhatIfResult) -> dict[str, Any]:
         "budget": None,
         "decided_by": "sum",
         "alternatives": [],
-        "bodies": bodies_under(found.record.document.get("bodies") or [], found.plan),
+        "bodies": bodies_under(found.record.document["bodies"], found.plan),
         "verify": not_verified(found.plan.accuracy, found.plan.value_policy),
         "cancelled": None,
     }
@@ -53,12 +53,12 @@ def _new(found: WhatIfResult) -> dict[str, Any]:
 def _kept(found: WhatIfResult) -> dict[str, Any]:
     """Return the parts of a document that other terms change where the plan stays: rivals that they forbid are none."""
     document = found.record.document
-    verify, budget = document.get("verify"), document.get("budget")
+    verify, budget = document["verify"], document["budget"]
     problem = found.planned.problem
     allowed = {problem.candidates[index].id for index in allowed_indices(problem, found.constraints)}
     rivals = [rival for rival in (budget or {}).get("rivals", []) if allowed.issuperset(part["id"] for part in rival["instead"])]
     undecided = {id for rival in rivals for id in rival["partitions"]}
     return {
-        "verify": verify and {**verify, "accuracy": found.plan.accuracy},
+        "verify": {**verify, "accuracy": found.plan.accuracy},
         "budget": budget and {**budget, "rivals": rivals, "undecided": [id for id in budget["undecided"] if id in undecided]},
     }

@@ -149,7 +149,7 @@ def _kept(record: RunRecord, terms: Terms, costs: RunRecord) -> WhatIfResult | N
     if chosen is None or not is_accurate(record, judged) or not keeps_plan(record, parsed, terms.listed):
         return None
     search = record.document["search"]
-    result = _given(judged.problem, chosen, search.get("final", search)["optimal"])
+    result = _given(judged.problem, chosen, search["final"]["optimal"])
     plan = judged.plan.model_copy(update={**ONE_SHAPE, "constraints": terms.listed})
     return WhatIfResult(judged, Planned(result, result, judged.problem, judged.candidates), parsed, plan, record)
 
@@ -159,7 +159,7 @@ def _with_bodies(record: RunRecord, terms: Terms, times: int = 1) -> RunRecord:
 
     def replan(body: RunRecord, constraints: tuple[dict[str, Any], ...], runs: int) -> RunRecord:
         found = replanned(body, Terms(constraints, terms.accuracy), ignore, runs)
-        rows = bodies_under(found.record.document.get("bodies") or [], found.plan)
+        rows = bodies_under(found.record.document["bodies"], found.plan)
         return replace(found.record, plan=found.plan, document={**found.record.document, "plan": plan_document(found.plan), "bodies": rows})
 
     return with_bodies_replanned(record, terms.listed, replan, times)

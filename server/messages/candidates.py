@@ -283,14 +283,12 @@ class RunSpec:
     """A rule tree of a run, and the targets that share it: its rules ran once for all of them.
 
     Attributes:
-        is_sample: The run is of a version that did not count rejections: these are at least so many.
         merged: Target → further candidates, made of neighbours after a search.
         invalid: Target → stage → how many of its candidates failed there.
     """
 
     targets: list[str]
     tree: RuleTree
-    is_sample: bool
     merged: dict[str, int]
     invalid: dict[str, dict[str, int]]
 

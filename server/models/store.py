@@ -23,7 +23,6 @@ from collage_core.base.isolation.worker import Worker
 from collage_core.base.model_file import is_relax_file
 from collage_core.base.model_folder import folder_given
 from collage_core.errors import CollageError
-from collage_core.graph.dataflow_graph import DataflowGraph
 
 from ..base.from_json import from_json
 from ..base.json_files import is_id, read_json, write_json
@@ -32,7 +31,7 @@ from ..http.errors import Problem, not_found, refused
 from ..messages.models import ModelGroups, ModelInfo, TensorJson
 from ..runs.state import Nodes
 from ..worker import load_model
-from ..worker.load_model import GRAPH, GRAPH_FORM, GROUPS, write_groups
+from ..worker.load_model import GRAPH, GROUPS
 
 META = "meta.json"
 FILES = "files"
@@ -213,24 +212,13 @@ class ModelStore:
         return _info(_meta(_folder(model)))
 
     def graph(self, model: str) -> tuple[Path, str]:
-        """Return the compressed file that holds the `ModelGraph`, and its digest; a graph that an older version wrote is written anew."""
+        """Return the compressed file that holds the `ModelGraph`, and its digest."""
         folder = _folder(model)
-        meta = _meta(folder)
-        if meta.get("graph_form") != GRAPH_FORM:
-            path = None if _is_stale(meta) else Path(meta["files"][0]["path"])
-            digest = self._call(path or folder / GRAPH, load_model.renew_graph, str(folder), str(path) if path else None)
-            meta = {**meta, "graph_form": GRAPH_FORM, "graph_digest": digest}
-            write_json(folder / META, meta)
-        return folder / GRAPH, meta["graph_digest"]
+        return folder / GRAPH, _meta(folder)["graph_digest"]
 
     def groups(self, model: str) -> ModelGroups:
-        """Return what of the model can be shown as one; worked out again for a model that another version opened."""
-        folder = _folder(model)
-        try:
-            kept = read_json(folder / GROUPS)
-        except (OSError, ValueError):
-            kept = write_groups(DataflowGraph.from_json(read_json(folder / GRAPH)["graph"]), folder)
-        return from_json(ModelGroups, {"id": model, **kept})
+        """Return what of the model can be shown as one."""
+        return from_json(ModelGroups, {"id": model, **read_json(_folder(model) / GROUPS)})
 
     def nodes(self, model: str) -> Nodes:
         """Return name and operator of every node."""
@@ -286,7 +274,6 @@ class ModelStore:
         if known is not None and not _is_stale(known):
             if meta["sample"] and not known["sample"]:
                 known["sample"] = meta["sample"]
-            known["dimensions"] = meta["dimensions"]  # an older version did not keep them
             known["shapes"] = meta["shapes"]  # the same shape may now stand for several
             write_json(final / META, known)
             return _info(known), False
@@ -345,7 +332,7 @@ def _meta(folder: Path) -> dict[str, Any]:
 
 
 def _fixed_inputs(meta: Mapping[str, Any]) -> FixedInputs:
-    return FixedInputs(meta["shapes"], meta.get("values", {}), meta.get("region"))
+    return FixedInputs(meta["shapes"], meta["values"], meta.get("region"))
 
 
 def _opened(model: str) -> str:
@@ -375,16 +362,16 @@ def _info(meta: Mapping[str, Any]) -> ModelInfo:
         name=meta["name"],
         nodes=meta["nodes"],
         folded=meta["folded"],
-        inputs=[TensorJson(**tensor) for tensor in load_model.renewed(meta["inputs"])],
-        outputs=[TensorJson(**tensor) for tensor in load_model.renewed(meta["outputs"])],
+        inputs=[TensorJson(**tensor) for tensor in meta["inputs"]],
+        outputs=[TensorJson(**tensor) for tensor in meta["outputs"]],
         size_bytes=meta["size_bytes"],
         quantised=meta["quantised"],
         sample=meta["sample"],
         stale=_is_stale(meta),
         opened=_opened(meta["id"]),
-        values=meta.get("values", {}),
-        dimensions=meta.get("dimensions", {}),
-        accuracy=meta.get("accuracy", 2e-2 if meta["quantised"] else 1e-3),
+        values=meta["values"],
+        dimensions=meta["dimensions"],
+        accuracy=meta["accuracy"],
         region=meta.get("region"),
         is_missing=meta.get("is_missing", False),
     )

@@ -156,7 +156,7 @@ class RunQueue:
         except (CollageError, WorkerError) as error:
             run.change(task.before or "failed", document=self._salvaged(run), artifact=task.had_artifact, **failure(error, run.folder))
         else:
-            was_cancelled = outcome.document.get("cancelled") is not None
+            was_cancelled = outcome.document["cancelled"] is not None
             artifact = task.builds and not (was_cancelled and outcome.document["verify"]["max_rel_error"] is None)
             state = "cancelled" if was_cancelled else task.rest
             run.change(state, document=outcome.document, machine=outcome.machine, artifact=artifact)

@@ -33,8 +33,6 @@ from .store import RECORDED, runs_folder
 
 SUFFIX = ".json.gz"
 SOURCE = "source.json"
-FORM = 4
-"""Another number has the folders made again: what is made of a record has changed."""
 
 
 class Recorded:
@@ -79,7 +77,7 @@ class Recorded:
             return
         file, folder = self._file(run), runs_folder() / run
         status = file.stat()
-        source = {"form": FORM, "path": str(file), "bytes": status.st_size, "changed_ns": status.st_mtime_ns}
+        source = {"path": str(file), "bytes": status.st_size, "changed_ns": status.st_mtime_ns}
         with self._lock:
             if (folder / SOURCE).exists() and (folder / PLAN).exists() and read_json(folder / SOURCE) == source:
                 return

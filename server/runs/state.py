@@ -86,13 +86,13 @@ def finish(snapshot: RunSnapshot, document: Mapping[str, Any]) -> RunSnapshot:
         best_s=plan["total_s"] if plan else snapshot.best_s,
         lower_bound_s=final.get("lower_bound_s", snapshot.lower_bound_s),
         optimal=final.get("optimal"),
-        baselines=[_baseline(baseline) for baseline in document.get("baselines") or []],
-        decided_by=document.get("decided_by") if document.get("alternatives") else None,
-        alternatives=[_alternative({**row, "partitions": len(row["partitions"])}) for row in document.get("alternatives") or []],
+        baselines=[_baseline(baseline) for baseline in document["baselines"]],
+        decided_by=document["decided_by"] if document["alternatives"] else None,
+        alternatives=[_alternative({**row, "partitions": len(row["partitions"])}) for row in document["alternatives"]],
         verify=_document_verify(document.get("verify"), snapshot.verify),
         phases=snapshot.phases or _document_phases(document.get("phases") or {}),
-        budget=_document_budget(document.get("budget")),
-        cancelled=_document_cancelled(document.get("cancelled")),
+        budget=_document_budget(document["budget"]),
+        cancelled=_document_cancelled(document["cancelled"]),
     )
     return replace(known, convergence=_convergence(known)) if known.convergence else known
 
@@ -291,7 +291,7 @@ def plan_info(plan: Mapping[str, Any]) -> PlanInfo:
 
 
 def _plan_partition(partition: Mapping[str, Any]) -> PlanPartition:
-    fields = {name: partition.get(name, _UNSAID.get(name)) for name in _PARTITION_FIELDS}
+    fields = {name: partition[name] for name in _PARTITION_FIELDS}
     return PlanPartition(**{**fields, "tuned": None if fields["tuned"] is None else Tuned(**fields["tuned"])})
 
 
@@ -310,8 +310,6 @@ def _document_cancelled(cancelled: Mapping[str, Any] | None) -> CancelledInfo | 
 
 
 _PARTITION_FIELDS = tuple(PlanPartition.__dataclass_fields__)
-_UNSAID = {"decided_by": "cost"}
-"""The fields of a partition that have a value, and not None, where a document says nothing of them."""
 
 
 def _document_counts(target: Mapping[str, Any], snapshot: RunSnapshot) -> TargetCounts:

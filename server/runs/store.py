@@ -33,8 +33,6 @@ from .state import ACTIVE, AT_REST, apply
 SNAPSHOT = "snapshot.json"
 SUMMARY = "summary.json"
 OWNER = "owner.json"
-SUMMARY_VERSION = 2
-"""Of the summaries on disk; greater by one whenever a summary of the same snapshot would be another one."""
 
 RECORDED = "recorded-"
 """How the ids of recorded runs begin."""
@@ -81,7 +79,7 @@ def save(folder: Path, snapshot: RunSnapshot) -> None:
 
 
 def _write_summary(folder: Path, known: RunSummary) -> None:
-    write_json(folder / SUMMARY, {"version": SUMMARY_VERSION, **json_data(asdict(known))})
+    write_json(folder / SUMMARY, json_data(asdict(known)))
 
 
 def disown(folder: Path) -> None:
@@ -217,9 +215,9 @@ def _by_target(plan: PlanInfo | None) -> dict[str, float]:
 
 
 def _read_summary(folder: Path) -> RunSummary:
-    """Read the summary in `folder`; made anew where the run was under way, or another version wrote it."""
+    """Read the summary in `folder`; made anew where the run was under way."""
     data: dict[str, Any] = read_json(folder / SUMMARY)
-    if data.pop("version", 1) == SUMMARY_VERSION and data["state"] not in ACTIVE:
+    if data["state"] not in ACTIVE:
         return from_json(RunSummary, data)
     snapshot = final_snapshot(data["id"])
     if snapshot is None:

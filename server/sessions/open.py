@@ -41,7 +41,7 @@ from ..runs.state import AT_REST, finish
 from ..runs.task import is_full
 from ..worker import session_files
 from ..worker.engine import Outcome
-from ..worker.load_model import GRAPH, GRAPH_FORM
+from ..worker.load_model import GRAPH
 from .log import write_log
 
 ORIGIN = "session.json"
@@ -164,7 +164,6 @@ class Opening:
             "sample": None,
             "files": [missing],
             "is_missing": True,
-            "graph_form": GRAPH_FORM,
             "graph_digest": hashlib.sha256((self.folder / GRAPH).read_bytes()).hexdigest()[:32],
         }
 

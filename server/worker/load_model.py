@@ -12,7 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..base.json_files import json_data, read_json, write_json
+from ..base.json_files import json_data, write_json
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -20,10 +20,7 @@ if TYPE_CHECKING:
     from collage_core.graph.dataflow_graph import DataflowGraph
 
 GRAPH = "graph.json.gz"
-GRAPH_FORM = 4
-"""Of what is in `GRAPH`; it stands in what is kept of the model, and models that older versions opened have none."""
-GROUPS = "groups-1.json.gz"
-"""Its number rises with what `collage_core.graph` finds."""
+GROUPS = "groups.json.gz"
 
 
 def load(
@@ -65,7 +62,6 @@ def load(
         "quantised": bool(model.is_quantised),
         "accuracy": default_accuracy(model),
         "files": files,
-        "graph_form": GRAPH_FORM,
         "graph_digest": digest,
     }
 
@@ -82,24 +78,6 @@ def _shown_shapes(path: Path, shapes: Mapping[str, Sequence[int] | str]) -> dict
     from collage_core.pipeline.shapes.shapes_to_plan import shapes_to_plan
 
     return dict(shapes_to_plan(path, Options(("onnxruntime",), shapes=said)).shapes[-1].shapes)
-
-
-def renew_graph(folder: str, path: str | None) -> str:
-    """Write the graph that an older version left in `folder` as this one does; returns its digest.
-
-    Without the model's file at `path`, the operators are taken to be those of the newest opset.
-    """
-    kept = read_json(Path(folder) / GRAPH)
-    nodes = [{**node, "outputs": renewed(node["outputs"])} for node in kept["graph"]["nodes"]]
-    graph = {**kept["graph"], "nodes": nodes, "inputs": renewed(kept["graph"]["inputs"])}
-    return write_graph(Path(folder), {**kept, "graph": graph}, _read(Path(path)) if path else None)
-
-
-def renewed(kept: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return tensors as this version writes them, whichever version kept them."""
-    from collage_core.graph.dataflow_graph import Tensor
-
-    return [Tensor.from_json(tensor).to_json() for tensor in kept]
 
 
 def write_graph(folder: Path, graph: Mapping[str, Any], proto: ModelProto | None) -> str:

@@ -46,6 +46,9 @@ PARTITION = {
     "interval_s": 1e-4,
     "samples": 9,
     "source": "measured",
+    "stability": None,
+    "decided_by": "cost",
+    "tuned": None,
 }
 
 
@@ -279,6 +282,9 @@ def _record(run: Run) -> FakeRecord:
         "targets": [{"name": target, **counts} for target in run.options["targets"]],
         "search": {"optimal": True, "lower_bound_s": 0.01},
         "plan": document_plan(0.01),
+        "budget": None,
+        "bodies": [],
+        "cancelled": None,
         "baselines": [{"name": run.target, "total_s": 0.012, "measured_s": 0.013, "reason": ""}],
         "decided_by": "sum",
         "alternatives": [

@@ -19,7 +19,7 @@ def named_nodes(graph: DataflowGraph) -> list[tuple[str, str]]:
 
 def body_rows(record: RunRecord) -> list[dict[str, Any]]:
     """Return the fields of the server's `ControlNode` for each node with bodies."""
-    return [_node_row(record, row) for row in record.document.get("bodies") or []]
+    return [_node_row(record, row) for row in record.document["bodies"]]
 
 
 def _node_row(record: RunRecord, row: Mapping[str, Any]) -> dict[str, Any]:

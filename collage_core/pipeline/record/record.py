@@ -126,7 +126,7 @@ class RunRecord:
             where a cost is unknown.
         created: ISO time.
         machine: The machine that measured the costs.
-        rules: Target → what each of its rules gave and rejected (`rule_report.make_report`); empty in a run of an older version.
+        rules: Target → what each of its rules gave and rejected (`rule_report.make_report`).
         bodies: Name of a node → attribute → the search over that body.
         regions: Name → the run of each other region of the same Relax module; they are saved by themselves.
         has_newer_costs: Costs or candidates are not those that the plan was decided on; a search follows before the record is saved.
@@ -196,7 +196,7 @@ class RunRecord:
     @cached_property
     def _best(self) -> SearchResult:
         """The plan that regrets are told against: the best one whatever its errors, in time."""
-        search = self.document["search"].get("final", self.document["search"])
+        search = self.document["search"]["final"]
         if not search["optimal"] or self.plan.options.get("objective", "time") != "time" or self.problem.counts_errors:
             return solve(self.problem, self._constraints, run=SearchRun(most_states=REGRET_STATES))
         index_of = {candidate.id: index for index, candidate in enumerate(self.problem.candidates)}
@@ -414,19 +414,17 @@ def _from_json(data: dict[str, Any]) -> RunRecord:
     for item in data["candidates"]:
         cost = Cost.from_json(item.pop("cost"))
         candidates.append(CostedCandidate(RecordedCandidate(item), cost))
-    problem = problem_from_json(data["problem"])
     return RunRecord(
         document=data["document"],
         graph=DataflowGraph.from_json(data["graph"]),
         candidates=candidates,
         rejected=data["rejected"],
-        problem=problem,
+        problem=problem_from_json(data["problem"]),
         plan=plan_from_json(data["plan"]),
-        # Earlier versions took an unknown cost for 0 in a regret: without an entry it is computed when asked for.
-        regret_s={} if any(candidate.is_unknown for candidate in problem.candidates) else data["regret_s"],
+        regret_s=data["regret_s"],
         created=data["created"],
         machine=data["machine"],
-        rules=data.get("rules", {}),
+        rules=data["rules"],
         bodies={name: {word: _from_json(body) for word, body in found.items()} for name, found in data.get("bodies", {}).items()},
     )
 

@@ -20,6 +20,17 @@ _SECONDS = ("seconds", "spread_s", "error", "interval_s")
 _TUNED = {"digest": str, "trials": int}
 _BODIES = {"name": str, "op": str, "runs_on": str, "host": dict}
 _BODY = {"attribute": str, "runs": int, "nodes": int, "partitions": list}
+_DOCUMENT = {
+    "search": dict,
+    "decided_by": str,
+    "alternatives": list,
+    "baselines": list,
+    "bodies": list,
+    "verify": dict,
+    "budget": (dict, type(None)),
+    "cancelled": (dict, type(None)),
+}
+_VERIFY = dict.fromkeys(("measured_s", "max_rel_error"), (float, int, type(None)))
 _BASELINE = {"name": str}
 _MORE_OF_BASELINE = {"reason": (str, type(None)), "kind": str, "is_plan": bool}
 
@@ -34,8 +45,7 @@ def check_record(data: Mapping[str, Any]) -> None:
     for index, node in enumerate(nodes):
         _fields(node, _NODE, f"graph.nodes[{index}]")
     count = len(nodes)
-    _fields(data, {"created": str, "machine": str, "document": dict, "regret_s": dict}, "the run")
-    _fields(data, {"rules": dict}, "the run", are_needed=False)
+    _fields(data, {"created": str, "machine": str, "document": dict, "regret_s": dict, "rules": dict}, "the run")
     for index, item in enumerate(_is(data["candidates"], list, "candidates")):
         _check_candidate(item, f"candidates[{index}]", count)
     for index, item in enumerate(_is(data["rejected"], list, "rejected")):
@@ -44,7 +54,7 @@ def check_record(data: Mapping[str, Any]) -> None:
     for name, value in data["regret_s"].items():
         _check_number(value, f"regret_s[{name[:40]!r}]", least=-math.inf)
     _check_document(data["document"])
-    for index, row in enumerate(_is(data["document"].get("bodies") or [], list, "document.bodies")):
+    for index, row in enumerate(data["document"]["bodies"]):
         _check_bodies(row, f"document.bodies[{index}]", count)
     for name, bodies in _is(data.get("bodies") or {}, dict, "bodies").items():
         _is(bodies, dict, f"bodies[{name[:40]!r}]")
@@ -68,9 +78,11 @@ def _check_candidate(item: Any, where: str, count: int) -> None:
 
 
 def _check_document(document: Mapping[str, Any]) -> None:
-    _fields(document, {"decided_by": (str, type(None))}, "document", are_needed=False)
+    _fields(document, _DOCUMENT, "document")
+    _fields(document["search"], {"final": dict}, "document.search")
+    _fields(document["verify"], _VERIFY, "document.verify")
     for name in ("alternatives", "baselines"):
-        for index, row in enumerate(_is(document.get(name) or [], list, f"document.{name}")):
+        for index, row in enumerate(document[name]):
             where = f"document.{name}[{index}]"
             _fields(row, _BASELINE, where)
             _fields(row, _MORE_OF_BASELINE, where, are_needed=False)

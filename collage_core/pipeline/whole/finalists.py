@@ -216,15 +216,15 @@ def measured_plans(rows: Sequence[Mapping[str, Any]]) -> tuple[MeasuredPlan, ...
 
 def measured_beside(document: Mapping[str, Any]) -> float | None:
     """Return what the plan of a run took measured whole beside the others; None where it was not, or by itself alone, at another time."""
-    verify = document.get("verify") or {}
-    if verify.get("measured_s") is not None and not verify.get("apart"):
+    verify = document["verify"]
+    if verify["measured_s"] is not None and not verify.get("apart"):
         return float(verify["measured_s"])
-    return next((row["measured_s"] for row in document.get("alternatives") or [] if row.get("is_plan")), None)
+    return next((row["measured_s"] for row in document["alternatives"] if row.get("is_plan")), None)
 
 
 def decision_text(document: Mapping[str, Any]) -> str:
     """Return what decided which plan is the plan, as one sentence; empty where nothing was measured whole."""
-    rows, plan_s = document.get("alternatives") or [], measured_beside(document)
+    rows, plan_s = document["alternatives"], measured_beside(document)
     if not rows or plan_s is None:
         return ""
     if document.get("decided_for"):

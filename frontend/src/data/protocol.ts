@@ -1378,14 +1378,12 @@ export interface RunNodeTimes {
  * A rule tree of a run, and the targets that share it: its rules ran once for all of them.
  *
  * Attributes:
- *     is_sample: The run is of a version that did not count rejections: these are at least so many.
  *     merged: Target → further candidates, made of neighbours after a search.
  *     invalid: Target → stage → how many of its candidates failed there.
  */
 export interface RunSpec {
   targets: string[];
   tree: RuleTree;
-  is_sample: boolean;
   merged: Record<string, number>;
   invalid: Record<string, Record<string, number>>;
 }

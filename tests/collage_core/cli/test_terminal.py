@@ -63,15 +63,6 @@ def test_what_tuning_brought_is_printed_beside_the_source(capsys: pytest.Capture
     assert capsys.readouterr().out.splitlines()[1].endswith(f"{PART['source']}, tuned 42 s: ×1.50")
 
 
-def test_a_run_of_an_older_version_lists_its_baselines(capsys: pytest.CaptureFixture[str]) -> None:
-    older = document(verify={"measured_s": None, "max_rel_error": None})
-    show_plan({key: value for key, value in older.items() if key not in ("decided_by", "alternatives")})
-    assert capsys.readouterr().out.splitlines()[3:] == [
-        "  tvm alone: predicted 1.03 ms, measured 1 ms",
-        "  ncnn alone: predicted -, measured -  (ncnn cannot take every node)",
-    ]
-
-
 def test_an_interrupt_that_a_library_dropped_counts_at_the_next_event() -> None:
     before = signal.getsignal(signal.SIGINT)
     with Progress(quiet=True) as progress:

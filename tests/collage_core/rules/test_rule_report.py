@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +90,7 @@ def test_patterns_keep_their_own_rejections_and_notes() -> None:
     assert relu["candidates"] == add["candidates"] == softmax["candidates"] == 3, "three of one path: the count is of all"
 
 
-def test_a_run_keeps_its_reports_and_an_older_one_is_told_from_its_sample(tmp_path: Path) -> None:
+def test_a_run_keeps_its_reports(tmp_path: Path) -> None:
     (tmp_path / "mock.json").write_text(json.dumps(MOCK))
     options = Options(("onnxruntime", "tvm"), costs=f"mock:{tmp_path / 'mock.json'}", max_depth={"tvm": 2})
     record = partition("mini_mnist", options)
@@ -104,11 +103,6 @@ def test_a_run_keeps_its_reports_and_an_older_one_is_told_from_its_sample(tmp_pa
     assert by_rule["combine"]["options"]["max_depth"] == "2"
     counted = {row["name"]: row["candidates"] for row in record.document["targets"]}
     assert {spec["targets"][0]: spec["tree"]["candidates"] for spec in specs[:2]} == counted
-    assert not any(spec["is_sample"] for spec in specs)
-    old = run_specs(replace(again, rules={}))
-    assert [(spec["targets"], spec["is_sample"]) for spec in old] == [(spec["targets"], True) for spec in specs]
-    assert [spec["tree"]["candidates"] for spec in old] == [spec["tree"]["candidates"] for spec in specs]
-    assert {node["path"] for node in nodes_of(old[1]["tree"])} == {node["path"] for node in nodes_of(specs[1]["tree"])}
 
 
 def test_rules_that_are_only_shown_have_no_counts() -> None:

@@ -95,11 +95,6 @@ def test_tried_again_it_takes_the_place_of_the_one_before(record: RunRecord) -> 
     assert tried(again).plan.total_s == tried(record).plan.total_s
 
 
-def test_an_old_record_keeps_what_is_known_of_its_rules(record: RunRecord) -> None:
-    specs = run_specs(tried(replace(record, rules={})))
-    assert [(spec["targets"], spec["is_sample"]) for spec in specs[:3]] == [(["onnxruntime"], True), (["tvm"], True), (["hook"], False)]
-
-
 def test_neighbours_are_taken_together(record: RunRecord) -> None:
     text = 'name = "hook"\nfusion = "arbitrary"\n[rule]\nrule = "op_predicate"\n[cost]\nlaunch_s = 1e-9\n'
     single = tried(record, text.replace('fusion = "arbitrary"\n', ""))

@@ -134,30 +134,6 @@ def test_a_fixed_value_makes_another_model_and_is_remembered(app: Flask, tmp_pat
     assert wrong.json["error"]["message"] == "the value 'fast' of input 'sr' is no int64"
 
 
-@pytest.mark.parametrize(("is_there", "names"), [(True, ["input"]), (False, ["input", "min", "max"])])
-def test_a_graph_that_an_older_version_kept_is_written_anew(app: Flask, tmp_path: Path, is_there: bool, names: list[str]) -> None:
-    """With the model's own opset where its file is still there, else with the newest."""
-    path = onnx_file(tmp_path)
-    proto = onnx.load(path)
-    proto.opset_import[0].version = 9
-    proto.graph.node[1].op_type = "Clip"
-    onnx.save(proto, path)
-    client = app.test_client()
-    address = f"/api/v1/models/{client.post('/api/v1/models', json={'path': str(path)}).json['id']}/graph"
-    now = client.get(address).json
-    assert now["formal"]["Clip"] == {"names": ["input"], "rest": None}
-    folder = model_store._models_folder() / now["id"]
-    meta = read_json(folder / model_store.META)
-    write_json(folder / load_model.GRAPH, {key: value for key, value in now.items() if key != "formal"})
-    write_json(folder / model_store.META, {key: value for key, value in meta.items() if key != "graph_form"} | {"graph_digest": "old"})
-    if not is_there:
-        Path(meta["files"][0]["path"]).unlink()
-    again = client.get(address, headers={"If-None-Match": '"old"'})
-    assert again.json == now | {"formal": now["formal"] | {"Clip": {"names": names, "rest": None}}}
-    assert client.get(address, headers={"If-None-Match": again.headers["ETag"]}).status_code == 304
-    assert (read_json(folder / model_store.META) == meta) is is_there
-
-
 def test_a_data_dependent_dimension_is_told_beside_the_shape_of_the_reference_run(app: Flask, tmp_path: Path) -> None:
     client = app.test_client()
     info = client.post("/api/v1/models", json={"path": str(write(tmp_path, detector()))}).json
@@ -167,23 +143,6 @@ def test_a_data_dependent_dimension_is_told_beside_the_shape_of_the_reference_ru
     nodes = client.get(f"/api/v1/models/{info['id']}/graph").json["graph"]["nodes"]
     assert [node["name"] for node in nodes if "measured_shape" in node["outputs"][0]] == ["nms"]
     assert client.get("/api/v1/models").json["models"][0]["outputs"] == info["outputs"]
-
-
-def test_a_graph_of_a_version_that_wrote_dynamic_dimensions_otherwise_is_told_as_this_one_does(app: Flask, tmp_path: Path) -> None:
-    client = app.test_client()
-    info = client.post("/api/v1/models", json={"path": str(write(tmp_path, detector()))}).json
-    address = f"/api/v1/models/{info['id']}/graph"
-    now = client.get(address).json
-    folder = model_store._models_folder() / info["id"]
-    meta = read_json(folder / model_store.META)
-    old = {"name": "selected", "shape": info["outputs"][0]["measured_shape"], "dtype": "int64", "open_axes": [0]}
-    nodes = [node | {"outputs": [old]} if node["name"] == "nms" else node for node in now["graph"]["nodes"]]
-    write_json(folder / load_model.GRAPH, now | {"graph": now["graph"] | {"nodes": nodes}})
-    write_json(folder / model_store.META, meta | {"graph_form": 3, "outputs": [old]})
-    (told,) = client.get(f"/api/v1/models/{info['id']}").json["outputs"]
-    assert told == info["outputs"][0] | {"largest_shape": None}
-    (kept,) = next(node["outputs"] for node in client.get(address).json["graph"]["nodes"] if node["name"] == "nms")
-    assert (kept["shape"], kept["measured_shape"]) == ([None, 3], old["shape"])
 
 
 def test_sample(app: Flask) -> None:

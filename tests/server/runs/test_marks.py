@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 from collage_server.app import create_app
 from collage_server.config import ServerConfig
-from collage_server.messages.requests import RunOptions
 from collage_server.runs import marks as run_marks
 from collage_server.runs import store as run_store
-from collage_server.runs.state import finish
 from fake_engine import FakeEngine
-from flask import Flask
 
 from tests.helpers.live import Live
-
-from .test_state import DOCUMENT, START
 
 
 @pytest.fixture(scope="module")
@@ -80,14 +72,3 @@ def test_a_row_says_who_takes_how_long_and_whether_it_is_right(live: Live, done:
     got = row(live, done)
     assert (got["by_target"], got["moves_s"], got["optimal"], got["recorded"]) == ({"fast": 0.01}, 0.0, True, False)
     assert got["verify"]["max_rel_error"] == 1e-7
-
-
-def test_a_row_of_an_earlier_version_is_made_anew(app: Flask, home: Path) -> None:
-    snapshot = replace(finish(START, DOCUMENT), id="old", state="done", options=RunOptions(threads=2, max_depth={"": 3}))
-    run_store.save(run_store.runs_folder() / "old", snapshot)
-    file = run_store.run_folder("old") / run_store.SUMMARY
-    now = json.loads(file.read_text())
-    assert next(one for one in run_store.summaries() if one.id == "old").options == snapshot.options
-    first_version = ("id", "state", "model", "model_name", "targets", "constraints", "created", "base", "machine", "total_s", "artifact")
-    file.write_text(json.dumps({name: now[name] for name in first_version}))
-    assert next(one for one in run_store.summaries() if one.id == "old") == run_store.summary(snapshot)

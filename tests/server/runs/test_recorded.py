@@ -27,9 +27,17 @@ MODEL = "a" * 64
 
 
 def write_record(file: Path, total_s: float) -> None:
-    document = {"targets": [], "search": {"optimal": True, "lower_bound_s": total_s}, "plan": document_plan(total_s), "baselines": []}
     counts = {"candidates": 4, "invalid": 2, "unique": 3, "measured": 3, "cache_hits": 0}
-    document["targets"] = [{"name": "fast", **counts}]
+    document = {
+        "targets": [{"name": "fast", **counts}],
+        "search": {"optimal": True, "lower_bound_s": total_s},
+        "plan": document_plan(total_s),
+        "baselines": [],
+        "decided_by": "sum",
+        "alternatives": [],
+        "budget": None,
+        "cancelled": None,
+    }
     with gzip.open(file, "wt") as stream:
         candidates = [{"target": "fast", "cost": {"stage": stage}} for stage in ("", "", "numerics", "build")]
         rejected = [{"target": "fast", "nodes": [0]}] * 2

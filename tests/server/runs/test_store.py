@@ -15,7 +15,6 @@ from pathlib import Path
 import psutil
 import pytest
 from collage_server.app import create_app
-from collage_server.base.json_files import read_json
 from collage_server.base.run_files import RECORD
 from collage_server.config import ServerConfig
 from collage_server.http.errors import Problem
@@ -75,17 +74,6 @@ def test_a_plan_that_was_timed_by_itself_is_compared_by_what_it_took_beside_the_
     assert unverified.measured_s is None
     whole = run_store.summary(replace(MEASURED_ALONE, verify=VerifyInfo(1.75, None, 0.0, None, None)))
     assert (whole.measured_s, whole.result) == (1.75, PlanResult(1.75, "a", 2.5, True))
-
-
-def test_a_summary_of_another_version_is_made_anew_once(home: Path) -> None:
-    stored(home, "old", "done", MEASURED_ALONE)
-    file = run_store.run_folder("old") / run_store.SUMMARY
-    kept = read_json(file)
-    for version in ({}, {"version": run_store.SUMMARY_VERSION - 1}):
-        file.write_text(json.dumps({**kept, "version": 1, **version, "result": None, "state": "done"}))
-        shown = next(row for row in run_store.summaries() if row.id == "old")
-        assert shown.result == PlanResult(1.0, "a", 2.0, False)
-        assert read_json(file) == kept
 
 
 def disown(run: str) -> None:

@@ -17,7 +17,7 @@ export type Paint = (name: string) => string;
 export function convergence(points: readonly ConvergencePoint[], paint: Paint): Figure | NoFigure {
   const known = points.filter((point) => point.best_s !== null || point.bound_s !== null || point.estimate_s !== null);
   const last = known[known.length - 1];
-  if (!last) return { why: "No history was kept of this run: it is recorded, or an older version of the program made it." };
+  if (!last) return { why: "No history came with this run: it was not measured here." };
   const unit = unitFor(Math.max(...known.map((point) => Math.max(point.best_s ?? 0, point.bound_s ?? 0, point.estimate_s ?? 0))));
   const end = last.seconds + Math.max(0.02, last.seconds * 0.04);
   const line = (name: string, of: (point: ConvergencePoint) => number | null, look: object): Trace => {

@@ -32,11 +32,6 @@ describe("totalLines", () => {
     const lines = totalLines(runSnapshot({ baselines, verify: { ...VERIFY, apart: true } }));
     expect(lines.map((line) => line.measuredS)).toEqual([null, 2.5e-3]);
   });
-
-  test("a run of an older version has its baselines", () => {
-    const lines = totalLines(runSnapshot({ baselines: [{ name: "tvm", total_s: 3e-3, measured_s: 2.5e-3, reason: "" }] }));
-    expect(lines.map((line) => line.name)).toEqual(["this plan", "tvm"]);
-  });
 });
 
 describe("decisionText", () => {

@@ -281,8 +281,11 @@ def test_the_terminal_says_what_is_undecided(capsys: pytest.CaptureFixture[str])
     placed = PlacedPartition(**part, spread_s=None, interval_s=1e-4, samples=5, source="measured", decided_by="cost", stability=None)
     rival = {"partitions": ["p1"], "instead": [{"target": "ncnn", "nodes": [0]}, {"target": "tvm", "nodes": [1]}], "could_gain_s": 5e-5}
     document = {
+        "model": {"fixed": {}},
         "plan": {"total_s": 1e-3, "total_interval_s": 1e-4, "partitions": [placed.model_dump()]},
-        "search": {"optimal": True},
+        "search": {"final": {"optimal": True}},
+        "bodies": [],
+        "alternatives": [],
         "baselines": [],
         "verify": {"measured_s": None},
         "budget": {"spent_s": 20.2, "rivals": [rival]},

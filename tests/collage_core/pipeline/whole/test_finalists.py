@@ -181,7 +181,6 @@ def test_one_sentence_says_what_decided() -> None:
         "measuring the whole decided for the plan of the least sum: measured whole, the next plan is 20.0% slower"
     ), "over several shapes another one was to take its place"
     assert decision_text(document("sum", 1.0, None, other)) == ""
-    assert decision_text({"verify": {"measured_s": 1.0}}) == "", "a record of an older version"
 
 
 def test_a_faster_one_is_told_by_its_ratios() -> None:

@@ -378,8 +378,7 @@ ODD_TENSORS: list[tuple[dict[str, Any], str]] = [
     ({"dtype": ["float32"]}, "the dtype ['float32']"),
     ({"dtype": "float99"}, "data type 'float99' not understood"),
     ({"name": ["x"]}, "the name ['x'] of a tensor"),
-    ({"open_axes": [4]}, "the data-dependent dimensions of the shape [1, 8, 10, 10]"),
-    ({"open_axes": ["0"]}, "the data-dependent dimensions of the shape [1, 8, 10, 10]"),
+    ({"shape": [None, 8], "measured_shape": [1]}, "the data-dependent dimensions of the shape [1]"),
     ({"largest_shape": [1]}, "the data-dependent dimensions of the shape [1, 8, 10, 10]"),
 ]
 

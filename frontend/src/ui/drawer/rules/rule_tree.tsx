@@ -14,7 +14,6 @@ interface Shown {
   target: string;
   /** True if there is a run with counts. */
   hasCounts: boolean;
-  isSample: boolean;
 }
 
 export function RuleTreeView(shown: Shown): JSX.Element {
@@ -96,7 +95,7 @@ function Line({ line, shown, isCurrent, parent, fold, enter }: LineProps): JSX.E
 }
 
 function Counts({ rule, shown, isCurrent }: { rule: RuleTree; shown: Shown; isCurrent: boolean }): JSX.Element {
-  const { target, isSample } = shown;
+  const { target } = shown;
   const rejected = rejectedBy(rule);
   const isListed = listedRule.value?.rule === rule;
   const tab = isCurrent ? 0 : -1;
@@ -114,7 +113,7 @@ function Counts({ rule, shown, isCurrent }: { rule: RuleTree; shown: Shown; isCu
           title={rule.rejected.map((one) => `${count(one.count)} ${[one.stage, one.check].filter(Boolean).join(", ")}`).join("\n")}
           onClick={() => (listedRule.value = isListed ? null : { target, rule })}
         >
-          {`rejected ${isSample ? "≥ " : ""}${count(rejected)}`}
+          {`rejected ${count(rejected)}`}
         </button>
       )}
     </span>

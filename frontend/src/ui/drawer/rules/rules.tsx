@@ -101,7 +101,7 @@ function Rules(): JSX.Element {
       {state.kind === "failed" && <ErrorCard error={state.error} />}
       {state.kind === "loading" ? <p class="muted">Looking up the rules…</p> : <Heading spec={spec} tree={tree} />}
       {tree && state.kind !== "loading" && (
-        <RuleTreeView key={`${run.value?.id ?? ""} ${shownTarget.value}`} tree={tree} target={shownTarget.value} hasCounts={spec !== null} isSample={spec?.is_sample ?? false} />
+        <RuleTreeView key={`${run.value?.id ?? ""} ${shownTarget.value}`} tree={tree} target={shownTarget.value} hasCounts={spec !== null} />
       )}
     </section>
   );
@@ -122,7 +122,6 @@ function Heading({ spec, tree }: { spec: RunSpec | null; tree: RuleTree | null }
         {[
           tree.deferred > 0 ? `${plural(tree.deferred, "candidate")} ${tree.deferred === 1 ? "is" : "are"} deferred: their costs are measured only where fusing adjacent partitions asks for them.` : "",
           merged > 0 ? `${plural(merged, "more")} came from fusing adjacent partitions.` : "",
-          spec.is_sample ? "This run kept only a sample of its rejections." : "",
         ].join(" ")}
       </span>{" "}
       {invalid.length > 0 && (
