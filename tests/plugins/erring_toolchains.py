@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from collage_test_toolchains import Numpy, NumpyKernel
 
 from collage_core.graph.dataflow_graph import Tensor
 from collage_core.toolchains.base import Kernel
+from collage_core.toolchains.onnxruntime.onnxruntime import OnnxRuntimeToolchain
 
 
 class WrongNumbers(Numpy):
@@ -136,3 +138,44 @@ class RunsOnce:
         if self._kernel is not None:
             self._kernel.run()
         self._kernel = None
+
+
+class ErringRows(OnnxRuntimeToolchain):
+    """ONNX Runtime, with rows of its own making where the number of rows depends on values."""
+
+    def load(self, package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int) -> Kernel:
+        return RowsKernel(super().load(package, inputs, outputs, threads), self)
+
+    load_alone = load
+
+    def spoil(self, rows: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+
+class RowsKernel:
+    """A kernel whose toolchain has its way with every output that it allocates."""
+
+    def __init__(self, kernel: Any, toolchain: ErringRows):
+        self._kernel, self._toolchain = kernel, toolchain
+        self.bind, self.run = kernel.bind, kernel.run
+
+    def allocated(self, index: int) -> np.ndarray:
+        return self._toolchain.spoil(self._kernel.allocated(index))
+
+
+class ShiftsBoxes(ErringRows):
+    """Every box lies a tenth of the largest coordinate further on."""
+
+    name = "shifts_boxes"
+
+    def spoil(self, rows: np.ndarray) -> np.ndarray:
+        return rows + 0.1 * np.abs(rows).max(initial=0) if rows.dtype.kind == "f" and rows.ndim == 2 else rows
+
+
+class DropsRows(ErringRows):
+    """Every third row is missing."""
+
+    name = "drops_rows"
+
+    def spoil(self, rows: np.ndarray) -> np.ndarray:
+        return np.ascontiguousarray(rows[np.arange(len(rows)) % 3 > 0])

@@ -11,27 +11,33 @@ from .builder import Net
 from .symmetric import INPUT_STEP, int8_conv, quantise
 
 _WIDTH, _CLASSES, _KEPT = 256, 80, 1000
-_SIDES = (40, 20, 10, 5, 3)
 
 
-def retinanet() -> ModelProto:
-    """Return RetinaNet (Lin and others, 2017) with a quantised ResNet-18 at 320 × 320: 19,206 boxes of 80 classes, TopK and suppression."""
+def retinanet(side: int = 320, most: int = 10, least: float = 0.791) -> ModelProto:
+    """Return RetinaNet (Lin and others, 2017) with a quantised ResNet-18: at 320 × 320 19,206 boxes of 80 classes, TopK and suppression.
+
+    Args:
+        side: Of the picture, a multiple of 32; at least 96, for fewer boxes than are kept are no model.
+        most: Most boxes for each class.
+        least: Boxes of a lower score are dropped.
+    """
+    sides = [side // 8, side // 16, side // 32, -(-side // 64), -(-side // 128)]
     net = Net("retinanet", 2017)
     # No value of the seeded inputs of this name lies so close to the middle of two steps that toolchains round it to different ones.
-    levels = _pyramid(net, _backbone(net, net.input("pixel_values", [1, 3, 320, 320])))
+    levels = _pyramid(net, _backbone(net, net.input("pixel_values", [1, 3, side, side])))
     logits = _head(net, levels, "classification_head", "cls_logits", _CLASSES, -4.6, 1.0)
     deltas = _head(net, levels, "regression_head", "bbox_reg", 4, 0.0, 0.05)
     scores = net.node("Sigmoid", [logits], "/Sigmoid")
     best = net.node("ReduceMax", [scores], "/ReduceMax", axes=[2], keepdims=0)
     best, found = net.nodes("TopK", [best, net.constant("kept", [_KEPT], "int64")], "/TopK", 2, axis=1)
     found = net.node("Reshape", [found, net.constant("flat", [-1], "int64")], "/Reshape")
-    anchors = np.concatenate([_anchors(side) for side in _SIDES])[None]
+    anchors = np.concatenate([_anchors(each) for each in sides])[None]
     parts = {"scores": scores, "deltas": deltas, "anchors": net.constant("anchors", anchors)}
     kept = {part: net.node("Gather", [x, found], f"/{part}/Gather", axis=1) for part, x in parts.items()}
     boxes = decode(net, kept["deltas"], kept["anchors"], "/decode", (1.0, 1.0))
     boxes = net.node("Clip", [boxes, net.constant("least", 0.0), net.constant("most", 1.0)], "/Clip")
     by_class = net.node("Transpose", [kept["scores"]], "/Transpose", perm=[0, 2, 1])
-    gather_selected(net, boxes, by_class, select(net, boxes, by_class, 10, 0.5, 0.791))
+    gather_selected(net, boxes, by_class, select(net, boxes, by_class, most, 0.5, least))
     return net.model()
 
 
