@@ -1,4 +1,4 @@
-"""What is printed of a plan that is wrong: the document of its run, and for `collage apply --check-each` the errors of each partition."""
+"""Prints what is known of a plan that is wrong: the document of its run, and the errors of each partition for `apply --check-each`."""
 
 from __future__ import annotations
 

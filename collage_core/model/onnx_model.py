@@ -165,9 +165,9 @@ class OnnxModel:
         self.graph = self._graph(provenance)
         self._cutter = Cutter(self._model, self.graph)
 
-    def cut(self, inside: IndexSet) -> SubModel:
-        """Return the sub-graph `inside` as a model of its own."""
-        return self._cutter.cut(inside)
+    def cut(self, inside: IndexSet, *, returns_all: bool = False) -> SubModel:
+        """Return the sub-graph `inside` as a model of its own; with `returns_all` it returns every tensor of plain memory that it makes."""
+        return self._cutter.cut(inside, returns_all=returns_all)
 
     @cached_property
     def controls(self) -> dict[int, ControlFlow]:

@@ -16,15 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
 
 from ...base.isolation.worker import Pool
 from ...errors import Cancelled, CollageError
 from ...graph.dataflow_graph import DataflowGraph
-from ...model.base import SubModel
+from ...graph.index_set import IndexSet
 from ...model.onnx_model import OnnxModel
 from ...model.reference.accuracy import output_errors
-from ...model.types.inference import value_info
 from ...rewrite.assemble import assemble
 from ...rewrite.partition_models import PartitionModel
 from ...rewrite.runtime.artifact_calls import MODULE_IMPORTS, run_artifact
@@ -176,25 +174,17 @@ def _parting(run: _Runs, accuracy: float) -> Parting | None:
     made = [tensor for node in graph.nodes for tensor in node.outputs if not tensor.type.is_opaque]
     if sum(tensor.type.bytes for tensor in made) > MOST_BYTES:
         return None
-    pieces = [
-        piece if piece.target == HOST_TARGET else replace(piece, model=with_outputs(piece.model, piece.names, graph))
-        for piece in run.pieces
-    ]
+    index = {node.name: node.index for node in graph.nodes}
+    pieces = []
+    for piece in run.pieces:
+        if piece.target != HOST_TARGET:
+            exposed = run.model.cut(IndexSet(index[name] for name in piece.names), returns_all=True)
+            piece = replace(piece, model=replace(exposed, tuning=piece.model.tuning))
+        pieces.append(piece)
     names = [tensor.name for piece in pieces for tensor in piece.model.outputs if tensor.name not in graph.constants]
     with suppress(CollageError):  # More is asked for than the model's outputs, which may be more than the toolchain can.
         return first_parting(graph, run.errors(pieces, list(dict.fromkeys(names))), accuracy)
     return None
-
-
-def with_outputs(model: SubModel, names: Sequence[str], graph: DataflowGraph) -> SubModel:
-    """Return a sub-model of the nodes `names` of `graph` with everything that they make as outputs."""
-    inside = set(names)
-    made = {tensor.name: tensor for node in graph.nodes if node.name in inside for tensor in node.outputs if not tensor.type.is_opaque}
-    proto = onnx.load_model_from_string(model.onnx)
-    computed = {name for node in proto.graph.node for name in node.output}
-    more = [made[name] for name in made if name in computed and name not in {one.name for one in model.outputs}]
-    proto.graph.output.extend(value_info(tensor.name, tensor.type) for tensor in more)
-    return replace(model, onnx=proto.SerializeToString(), outputs=(*model.outputs, *more))
 
 
 def first_parting(graph: DataflowGraph, errors: Mapping[str, float], accuracy: float) -> Parting | None:

@@ -63,7 +63,7 @@ def test_a_quantised_detector_of_wrong_boxes_gets_none(tmp_path: Path, target: s
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("side", [256, *DRAWN], ids=lambda side: f"{side} (256, or drawn with seed {SEED})")
+@pytest.mark.parametrize("side", [256, *DRAWN], ids=lambda side: f"side {side}" if side == 256 else f"side {side} of seed {SEED}")
 def test_a_quantised_detector_gets_an_artifact_at_any_size(tmp_path: Path, side: int) -> None:
     """Its boxes are those of the reference but for a few, whichever toolchains share it."""
     source = tmp_path / "retinanet.onnx"

@@ -15,10 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from collage_core.errors import CollageError
+from collage_core.graph.index_set import IndexSet
 from collage_core.model.onnx_model import OnnxModel, load_model
 from collage_core.model.reference.accuracy import largest_error
 from collage_core.model.samples.registry import resolve
-from tests.helpers.models import run_in_parts
+from tests.helpers.models import loaded, run_in_parts
 
 ONNX_MODELS = Path(onnx.backend.test.__file__).parent / "data"
 
@@ -98,3 +99,12 @@ def is_taken(path: Path) -> bool:
     pieces = [[index] for index in range(len(model.graph))]
     assert largest_error(run_in_parts(model, pieces, inputs), model.reference(inputs)) < 1e-4, path
     return True
+
+
+def test_a_part_may_return_all_that_it_makes(tmp_path: Path):
+    model = loaded(tmp_path, "m (float[2, 3] x) => (float[2, 3] y) { a = Relu(x) b = Sigmoid(a) y = Add(a, b) }")
+    cut = model.cut(IndexSet([0, 1]), returns_all=True)
+    whole = model.cut(IndexSet(range(3)), returns_all=True)
+    assert [tensor.name for tensor in cut.outputs] == ["a", "b"]
+    assert [tensor.name for tensor in whole.outputs] == ["y", "a", "b"]
+    assert [value.name for value in onnx.load_model_from_string(whole.onnx).graph.output] == ["y", "a", "b"]

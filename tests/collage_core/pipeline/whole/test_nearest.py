@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-from pathlib import Path
 from typing import Any
 
-import onnx
 import pytest
 
 from collage_core.cli.each_text import wrong_told
 from collage_core.errors import AccuracyError
-from collage_core.graph.index_set import IndexSet
 from collage_core.pipeline.apply import check_accuracy
-from collage_core.pipeline.whole.nearest import accuracy_for, first_parting, nearest_hint, nearest_text, with_outputs
+from collage_core.pipeline.whole.nearest import accuracy_for, first_parting, nearest_hint, nearest_text
 from tests.helpers.graphs import graph
-from tests.helpers.models import loaded
 
 GRAPH = graph(["a: Conv <- x", "b: Relu <- a", "c: MatMul <- b", "d: Add <- c, b"])
 FOUND: dict[str, Any] = {
@@ -75,14 +71,6 @@ def test_what_no_accuracy_takes_is_said() -> None:
     found = {**FOUND, "error": None, "accuracy": None, "begins": None}
     assert nearest_text(found).endswith("openvino comes nearest, with NaN, infinity or another shape where there are numbers")
     assert nearest_hint(found) == "no accuracy takes openvino alone: name other targets with --targets"
-
-
-def test_every_tensor_of_the_nodes_becomes_an_output(tmp_path: Path) -> None:
-    model = loaded(tmp_path, "m (float[2, 3] x) => (float[2, 3] y) { a = Relu(x) b = Sigmoid(a) y = Add(a, b) }")
-    cut = model.cut(IndexSet(range(3)))
-    exposed = with_outputs(cut, [node.name for node in model.graph.nodes], model.graph)
-    assert [tensor.name for tensor in exposed.outputs] == ["y", "a", "b"]
-    assert [value.name for value in onnx.load_model_from_string(exposed.onnx).graph.output] == ["y", "a", "b"]
 
 
 def test_the_command_prints_the_document_of_a_run_that_found_no_right_plan(capsys: pytest.CaptureFixture[str]) -> None:
