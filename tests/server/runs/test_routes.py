@@ -167,6 +167,8 @@ def test_the_traceback_of_a_fault_is_kept(live: Live, model: str) -> None:
 def test_a_wrong_plan_is_shown_as_wrong(live: Live, model: str) -> None:
     end = live.ended(live.start(model, "wrong")["id"])
     assert (end["state"], end["error"]["code"], end["artifact"]) == ("failed", "over_accuracy", False)
+    assert "; of the toolchains alone fast comes nearest, off by 0.25; it parts from the reference at 'x'" in end["error"]["message"]
+    assert end["error"]["hint"] == "--accuracy 0.25 takes fast alone; or name other targets with --targets"
     assert (end["verify"]["max_rel_error"], end["verify"]["errors"]) == (None, {"x": 0.5, "y": None}), "infinity is no JSON"
     assert end["plan"]["partitions"][0]["cost_s"] == 0.01
     assert live.get(f"runs/{end['id']}/candidates?node=0")["candidates"]
