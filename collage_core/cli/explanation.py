@@ -16,6 +16,7 @@ from ..pipeline.inside.node_times import CANDIDATES, COST, PROFILER
 from ..pipeline.record.known_regret import KnownRegret
 from ..pipeline.record.record import RunRecord
 from ..pipeline.whole.differences import region_text
+from ..rewrite.plan import source_label
 from ..what_if.explanation import explain
 from ..what_if.worth import worth
 from .bodies_text import bodies_text
@@ -120,7 +121,7 @@ def show_explanation(document: dict[str, Any]) -> None:
         for row in item["candidates"]:
             mark = "*" if row["chosen"] else " "
             regret = "" if row["regret_at_least_s"] is None else f"  regret {KnownRegret.of_row(row).text(duration)}"
-            label = row["label"] + {"estimate": " (an estimate)", "typed": " (typed in)"}.get(row["cost"]["source"], "")
+            label = row["label"] + source_label(row["cost"]["source"])
             below = f", enters below {duration(row['enters_below_s'])}" if row["enters_below_s"] else ""
             say(f" {mark} {row['target']:<14} {duration(row['cost']['seconds']):>10}  {label}  [{row['id']}]{regret}{below}")
             if tuned := row["cost"].get("tuned"):

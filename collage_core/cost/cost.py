@@ -34,10 +34,12 @@ class Cost:
         seconds: The percentile of the samples that was asked for; None where the cost is unknown or invalid.
         spread_s: Half the distance between the first and the third quartile of the samples; None where there is none.
         samples: Number of timed runs behind it (0 where it was not measured).
-        source: ``measured``, ``recorded`` (replayed from a named measurement), ``mock``, ``estimate``, ``typed`` (by the user, in a
-            what-if), ``host`` (nothing to run), ``invalid`` or ``unknown``.
+        source: ``measured``, ``recorded`` (replayed from a named measurement), ``mock``, ``estimate``, ``bound`` (a heuristic lower bound
+            that stands for a cost that was not measured), ``typed`` (by the user, in a what-if), ``host`` (nothing to run), ``invalid``
+            or ``unknown``.
         stage: Stage at which an invalid one failed: import, build, run, numerics, device or predicate.
         reason: Why it is invalid or unknown, in the toolchain's own words; of a known one, where it was measured if not alone.
+        alone_s: Seconds of its own trial, where `seconds` was corrected to what it takes inside the whole plan.
         stopped_early: The trial was ended because it was sure to lose: the cost is that of the few runs so far.
         error: Largest relative error against the reference while it was measured, if it was compared.
         interval_s: Half of the 95 % interval: by how much `seconds` may be off either way; None where that is not known.
@@ -54,6 +56,12 @@ class Cost:
     error: float | None = None
     interval_s: float | None = None
     tuned: Tuned | None = None
+    alone_s: float | None = None
+
+    @classmethod
+    def bound(cls, seconds: float) -> Cost:
+        """Make the heuristic bound that stands for a cost which was not measured."""
+        return cls(seconds, "bound", reason="not measured: a heuristic bound, and even with it no better plan was found")
 
     @classmethod
     def invalid(cls, stage: str, reason: str) -> Cost:
@@ -68,6 +76,10 @@ class Cost:
     @property
     def is_invalid(self) -> bool:
         return self.source == "invalid"
+
+    @property
+    def is_bound(self) -> bool:
+        return self.source == "bound"
 
     @property
     def is_unknown(self) -> bool:

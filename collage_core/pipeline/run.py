@@ -403,7 +403,7 @@ class Run(SearchedRun):
 
     def _measure_whole(self, built: Built, baselines: Iterable[str], record: RunRecord) -> None:
         """Time the plan beside the other finalists, take the fastest for the plan, and fill in the record."""
-        from .whole.compare_whole import NO_TIME, compare_whole
+        from .whole.compare_whole import compare_whole
 
         others, deadlines = self._finalists(baselines), comparing_deadlines(self.budget.limit_s, self.deadline)
         outcome = compare_whole(built, others, self.emit, self.lowest_core_latency_s, deadlines)
@@ -418,7 +418,7 @@ class Run(SearchedRun):
             self.emit(Note(f"{said}, and the search ran again"))
         if missing or inside:
             others, outcome = self._over_other_costs({**missing, **inside}, built, others, outcome, deadlines)
-        late = [next(iter(one.names)) for one in others if one.reason == NO_TIME]
+        late = [next(iter(one.names)) for one in others if one.is_late]
         if late:
             self.emit(Note(TOO_LATE_TO_COMPARE.format(", ".join(late))))
         rows = alternatives(others, outcome.times, outcome.winner)
@@ -457,7 +457,7 @@ class Run(SearchedRun):
 
         Return the finalists over these costs, and their times.
         """
-        from .whole.compare_whole import NO_TIME, Comparison, compare_whole, needed_s
+        from .whole.compare_whole import Comparison, compare_whole, needed_s
 
         before = self.planned
         with self.budget.counting():
@@ -465,7 +465,7 @@ class Run(SearchedRun):
         carried, ahead = carried_over(others, before.problem, self.searched, self._plan_of), outcome.winner
         times = list(outcome.times)
         if len(carried) > len(others) and needed_s(built, carried[-1:]) > deadlines.last.left_s:
-            carried[-1].reason = NO_TIME
+            carried[-1].leave_for_time()
             times.append(WholeTime())
         elif len(carried) > len(others):
             try:

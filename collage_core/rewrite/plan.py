@@ -23,6 +23,14 @@ SCHEMA = 1
 Number = bool | int | float
 
 
+_LABELS = {"estimate": " (an estimate)", "bound": " (a bound)", "typed": " (typed in)"}
+
+
+def source_label(source: str) -> str:
+    """Return what stands behind a cost that is no measurement, such as " (an estimate)"; empty for the others."""
+    return _LABELS.get(source, "")
+
+
 class _PlanPart(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 

@@ -201,8 +201,9 @@ class DFPattern(PartitionRule):
                 seen.add(inside)
                 refusal = self._refusal(context, inside)
                 if refusal:
-                    reason = f"pattern {self.label or self.match}: {refusal}"
-                    context.log.add(Rejection(context.target, tuple(inside), self.name, "predicate", reason), self.label or self.match)
+                    pattern = self.label or self.match
+                    reason = f"pattern {pattern}: {refusal}"
+                    context.log.add(Rejection(context.target, tuple(inside), self.name, "predicate", reason, pattern=pattern), pattern)
                 else:
                     yield RuleMatch(inside, self.name, composites)
         self._note(context, matcher, found_some=bool(seen))

@@ -129,6 +129,7 @@ class Rejection:
         stage: One of pattern, predicate, validity, device, import, build, run, numerics, veto.
         reason: The toolchain's own message where there is one.
         is_absence: The model has nothing for one of the patterns: of interest to who writes them.
+        pattern: The label of the pattern that matched, or the pattern itself; empty for rules without one.
     """
 
     target: str
@@ -137,9 +138,11 @@ class Rejection:
     stage: str
     reason: str
     is_absence: bool = False
+    pattern: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        return {"target": self.target, "nodes": list(self.nodes), "rule": self.rule, "stage": self.stage, "reason": self.reason}
+        shown = {"target": self.target, "nodes": list(self.nodes), "rule": self.rule, "stage": self.stage, "reason": self.reason}
+        return {**shown, "pattern": self.pattern} if self.pattern else shown
 
 
 @dataclass

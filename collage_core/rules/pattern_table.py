@@ -45,7 +45,8 @@ class PatternTable(PartitionRule):
             stage, check, reason = self._refusal(context, match, inside)
             if reason:
                 said = f"pattern {match.label}: {reason}"
-                context.log.add(Rejection(context.target, tuple(inside), self.name, stage, said), f"{check} {match.label}")
+                rejection = Rejection(context.target, tuple(inside), self.name, stage, said, pattern=match.label)
+                context.log.add(rejection, f"{check} {match.label}")
             else:
                 seen.add(inside)
                 yield RuleMatch(inside, self.name, (match.label,))

@@ -22,6 +22,7 @@ from ..pipeline.discover import Phases
 from ..pipeline.loop.search_and_merge import SearchSettings, known_total_s
 from ..pipeline.record.record import CostedCandidate, RunRecord, search_candidates
 from ..pipeline.whole.baselines import baseline
+from ..rewrite.plan import source_label
 from ..rules.candidate import CandidatePartition
 from ..search.problem import SearchProblem
 from .search_again import search_again
@@ -86,7 +87,7 @@ def _as_tuned(cost: Cost, before: Cost) -> Cost:
 def _cost_text(cost: Cost) -> str:
     if cost.seconds is None:
         return cost.source
-    return f"{duration(cost.seconds)}{' (an estimate)' if cost.source == 'estimate' else ''}"
+    return f"{duration(cost.seconds)}{source_label(cost.source)}"
 
 
 def _same_computation(record: RunRecord, model: OnnxModel, item: CostedCandidate, estimator: LazyEstimator) -> list[CandidatePartition]:

@@ -23,7 +23,6 @@ from ..events import Emit, ignore
 from ..graph.computation import Computations
 from ..graph.index_set import IndexSet
 from ..pipeline.discover import Phases
-from ..pipeline.inside.additive_error import INSIDE
 from ..pipeline.loop.measuring_policy import MeasuringPolicy
 from ..pipeline.loop.rivals import Rival, rivals_of, width_s
 from ..pipeline.loop.search_and_merge import Planned, SearchSettings, searched
@@ -305,9 +304,9 @@ def _repeated(
 
 def _as_inside(before: Cost, cost: Cost) -> Cost:
     """Return a new `cost`; one that the run corrected to what it is inside the whole stays that, since a trial times it alone."""
-    if not before.reason.startswith(INSIDE) or cost.seconds is None:
+    if before.alone_s is None or cost.seconds is None:
         return cost
-    return replace(cost, seconds=before.seconds, reason=before.reason)
+    return replace(cost, seconds=before.seconds, reason=before.reason, alone_s=before.alone_s)
 
 
 def _with_costs(record: RunRecord, costs: Mapping[str, Cost]) -> RunRecord:

@@ -3,7 +3,7 @@
 import type { Cost, CostedRow, NodeJson, RejectedRow, RunCandidates } from "../src/data/protocol";
 
 export function cost(changes: Partial<Cost> = {}): Cost {
-  return { seconds: 1e-3, source: "measured", spread_s: 2e-5, samples: 20, stage: "", reason: "", stopped_early: false, error: null, interval_s: 2e-5, tuned: null, ...changes };
+  return { seconds: 1e-3, source: "measured", spread_s: 2e-5, samples: 20, stage: "", reason: "", stopped_early: false, error: null, interval_s: 2e-5, tuned: null, alone_s: null, ...changes };
 }
 
 export function invalid(stage: string, reason: string): Cost {

@@ -154,6 +154,7 @@ class RejectedRow:
 
     Attributes:
         rule: Names of the rules from the one that rejected it down.
+        pattern: Of a pattern rule, the label of its pattern, or the pattern itself; empty for the others.
     """
 
     target: str
@@ -161,6 +162,7 @@ class RejectedRow:
     rule: str
     stage: str
     reason: str
+    pattern: str
 
 
 @dataclass(frozen=True)

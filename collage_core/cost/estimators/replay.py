@@ -35,7 +35,7 @@ _SQLITE_MAGIC = b"SQLite format 3\x00"
 _GZIP_MAGIC = b"\x1f\x8b"
 _RUN_SCHEMA = 1
 _WITHOUT_SECONDS = ("invalid", "unknown")
-_SOURCES = ("measured", "recorded", "mock", "estimate", "typed", "host", *_WITHOUT_SECONDS)
+_SOURCES = ("measured", "recorded", "mock", "estimate", "bound", "typed", "host", *_WITHOUT_SECONDS)
 
 
 class ReplayEstimator:

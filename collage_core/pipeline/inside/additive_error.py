@@ -13,8 +13,6 @@ from ...rewrite.plan import Plan
 from ...rewrite.runtime.artifact import Profile
 from ..loop.search_and_merge import Planned
 
-INSIDE = "inside the whole plan"
-"""Begins the reason of a cost that was corrected to what its partition takes there."""
 EXPLAINED = 0.1
 """An additive error of a larger share of the predicted total is explained, and corrected."""
 
@@ -69,6 +67,7 @@ def costs_inside(planned: Planned, profile: Profile) -> dict[int, Cost]:
     for index, item in zip(planned.indices, planned.partitions, strict=True):
         inside_s = profile.partitions.get(item.id)
         if inside_s is not None and item.cost.source == "measured":
-            reason = f"{INSIDE}; alone it takes {milliseconds(item.cost.seconds or 0.0)}"
-            corrected[index] = replace(item.cost, seconds=inside_s, reason=reason)
+            alone_s = item.cost.seconds if item.cost.alone_s is None else item.cost.alone_s
+            reason = f"inside the whole plan; alone it takes {milliseconds(alone_s or 0.0)}"
+            corrected[index] = replace(item.cost, seconds=inside_s, reason=reason, alone_s=alone_s)
     return corrected

@@ -25,7 +25,6 @@ from ...search.constraints.constraints import Constraint
 from ...search.problem import FEMTOSECONDS, SearchCandidate, SearchProblem, femtoseconds
 from ...search.searcher import SearchResult
 from ..record.record import CostedCandidate, usable
-from .cost_table import is_bound
 from .search_and_merge import Planned, SearchSettings, searched
 
 DRAWS = 100
@@ -137,7 +136,7 @@ class _Others:
     """Plans of a problem's candidates without those that have a bound in place of a cost."""
 
     def __init__(self, planned: Planned, settings: SearchSettings):
-        self._indices = [index for index, item in enumerate(usable(planned.costed)) if not is_bound(item.cost)]
+        self._indices = [index for index, item in enumerate(usable(planned.costed)) if not item.cost.is_bound]
         self._problem = planned.problem.with_candidates([planned.problem.candidates[index] for index in self._indices])
         self._settings = settings
 

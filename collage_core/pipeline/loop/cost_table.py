@@ -18,7 +18,6 @@ from ...rules.candidate import CandidatePartition
 from ...rules.spec import HOST_TARGET
 from ..record.record import CostedCandidate
 
-NOT_MEASURED = "not measured: a heuristic bound, and even with it no better plan was found"
 TOO_LATE = Cost.unknown("measuring ended before it was measured")
 NOT_PLANNED = Cost.invalid("predicate", "the host runs no bodies of this kind")
 
@@ -26,14 +25,9 @@ ComputationKey = Callable[[CandidatePartition], Hashable]
 """Candidates of equal key share a cost."""
 
 
-def is_bound(cost: Cost) -> bool:
-    """Return whether `cost` stands for one that was not measured. The estimate of a described toolchain does not."""
-    return cost.source == "estimate" and cost.reason == NOT_MEASURED
-
-
 def is_settled(cost: Cost) -> bool:
     """Return whether a plan may rest on `cost`: it is known, and not from a trial that was ended early."""
-    return cost.seconds is not None and not is_bound(cost) and not cost.stopped_early
+    return cost.seconds is not None and not cost.is_bound and not cost.stopped_early
 
 
 def _host_cost(candidate: CandidatePartition) -> Cost:
@@ -148,7 +142,7 @@ class CostTable:
         """Bound what is not known, from what is (`Predictor.bounds`)."""
         wanted = {key: (group[0].target, group[0].inside) for key, group in self._groups.items() if key not in self._costs}
         bounds = self._predictor.bounds(self._measured(), wanted.values(), quantile)
-        self._bounds = {key: Cost(bounds[part], "estimate", reason=NOT_MEASURED) for key, part in wanted.items()}
+        self._bounds = {key: Cost.bound(bounds[part]) for key, part in wanted.items()}
 
     def untold(self) -> list[tuple[str, str]]:
         """As `Predictor.untold`, of what is known."""
@@ -168,7 +162,7 @@ class CostTable:
         known = {}
         for key, group in self._groups.items():
             cost = self._costs.get(key)
-            if cost and cost.seconds is not None and group[0].target != HOST_TARGET and cost.source != "estimate":
+            if cost and cost.seconds is not None and group[0].target != HOST_TARGET and cost.source != "estimate" and not cost.is_bound:
                 known[group[0].target, group[0].inside] = cost.seconds
         for layout, plain in self._layouts.items():
             same = {(layout, inside): seconds for (target, inside), seconds in known.items() if target == plain}
@@ -205,7 +199,9 @@ class CostTable:
     @property
     def to_measure(self) -> int:
         """How many distinct computations need measuring to be known."""
-        return len(self._groups) - sum(cost.source == "estimate" for key, cost in self._costs.items() if key in self._groups)
+        return len(self._groups) - sum(
+            cost.source == "estimate" or cost.is_bound for key, cost in self._costs.items() if key in self._groups
+        )
 
     @property
     def share_known(self) -> float:

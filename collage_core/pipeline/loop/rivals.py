@@ -22,7 +22,6 @@ from ...search.plan_properties import plan_total
 from ...search.problem import FEMTOSECONDS
 from ...search.searcher import never
 from ..record.record import CostedCandidate, usable
-from .cost_table import is_bound
 from .search_and_merge import Planned
 
 DRAWS = 12
@@ -78,7 +77,7 @@ def rivals_of(
         should_stop: No further draw once it is True.
     """
     held = {item.held for item in planned.partitions}
-    known = [item for item in planned.costed if item.held in held or not (is_bound(item.cost) or item.cost.is_unknown)]
+    known = [item for item in planned.costed if item.held in held or not (item.cost.is_bound or item.cost.is_unknown)]
     found: dict[frozenset[Any], Rival] = {}
     if not any(width_s(item.cost) for item in known):
         return []

@@ -30,7 +30,6 @@ from ...search.searcher import Newest, SearchReporter, SearchResult, SearchRun, 
 from ...search.solve import DEFAULT
 from ...toolchains.base import Toolchain
 from ..record.record import CostedCandidate, flow_tensors, indices_of, search_candidates
-from .cost_table import is_bound
 from .error_budget import ErrorBudget
 
 PAUSE_S = 0.025
@@ -331,7 +330,7 @@ def guessed_total_s(problem: SearchProblem, result: SearchResult) -> float | Non
 def known_total_s(costed: Sequence[CostedCandidate], result: SearchResult) -> float | None:
     """Return the total of the plan in seconds; None if a cost in it is not known, or a bound stands for it."""
     costs = [costed[index].cost for index in indices_of(result.chosen, costed)]
-    is_known = all(cost.seconds is not None and not is_bound(cost) for cost in costs)
+    is_known = all(cost.seconds is not None and not cost.is_bound for cost in costs)
     return result.total / FEMTOSECONDS if is_known else None
 
 

@@ -178,12 +178,12 @@ class RunRecord:
         return self._alone_s(())
 
     def _alone_s(self, described: Collection[str]) -> dict[tuple[int, str], float]:
-        """Return `alone_s` with the estimates of the targets in `described`: other estimates are bounds that steered the search."""
+        """Return `alone_s` with the estimates of the targets in `described`."""
         made: dict[tuple[int, str], float] = {}
         for costed in self.candidates:
             cost = costed.cost
-            is_bound = cost.stopped_early or (cost.source == "estimate" and costed.target not in described)
-            if len(costed.inside) == 1 and cost.seconds is not None and not is_bound:
+            is_rough = cost.stopped_early or cost.is_bound or (cost.source == "estimate" and costed.target not in described)
+            if len(costed.inside) == 1 and cost.seconds is not None and not is_rough:
                 made[costed.inside.first(), costed.target] = cost.seconds
         return made
 
@@ -309,7 +309,7 @@ class RunRecord:
     def _estimate_basis(self, costed: CostedCandidate) -> dict[str, Any] | None:
         """Return the basis of the estimate of a described target (server's `EstimateBasisJson`); None if the cost is no such estimate."""
         rates = self._rates.get(costed.target)
-        if rates is None or costed.cost.reason != rates.reason:
+        if rates is None or costed.cost.source != "estimate":
             return None
         work = self._work_of(costed.inside)
         return {

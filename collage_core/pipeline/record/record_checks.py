@@ -16,7 +16,7 @@ _MORE_OF_CANDIDATE = {"kind": str, "depth": int, "exits": int, "times": int, "de
 _REJECTION = {"target": str, "stage": str, "reason": str}
 _COST = {"source": str}
 _MORE_OF_COST = {"samples": int, "stage": str, "reason": str, "stopped_early": bool}
-_SECONDS = ("seconds", "spread_s", "error", "interval_s")
+_SECONDS = ("seconds", "spread_s", "error", "interval_s", "alone_s")
 _TUNED = {"digest": str, "trials": int}
 _BODIES = {"name": str, "op": str, "runs_on": str, "host": dict}
 _BODY = {"attribute": str, "runs": int, "nodes": int, "partitions": list}
@@ -50,6 +50,7 @@ def check_record(data: Mapping[str, Any]) -> None:
         _check_candidate(item, f"candidates[{index}]", count)
     for index, item in enumerate(_is(data["rejected"], list, "rejected")):
         _fields(item, _REJECTION, f"rejected[{index}]")
+        _fields(item, {"pattern": str}, f"rejected[{index}]", are_needed=False)
         _check_nodes(item["nodes"], f"rejected[{index}].nodes", count)
     for name, value in data["regret_s"].items():
         _check_number(value, f"regret_s[{name[:40]!r}]", least=-math.inf)

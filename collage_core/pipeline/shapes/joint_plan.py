@@ -16,7 +16,6 @@ from ...events import ignore
 from ...rules.candidate import CandidatePartition
 from ...rules.spec import HOST_TARGET
 from ...search.problem import FlowTensor
-from ..loop.cost_table import NOT_MEASURED, is_bound
 from ..loop.search_and_merge import PlanSearch
 from ..record.record import CostedCandidate, flow_tensors
 from .shape_run import Part, Parts, ShapeRun, parts_of
@@ -92,9 +91,8 @@ def weighted_cost(costs: Sequence[Cost], weights: Sequence[float]) -> Cost:
         return Cost.unknown("its cost is not known at every shape")
     total_s = sum(weight * (value or 0.0) for weight, value in zip(weights, seconds, strict=True))
     errors = [cost.error for cost in costs if cost.error is not None]
-    bound = any(map(is_bound, costs))
-    source = "estimate" if bound else costs[0].source
-    return Cost(total_s, source, reason=NOT_MEASURED if bound else "", error=max(errors, default=None))
+    mean = Cost.bound(total_s) if any(cost.is_bound for cost in costs) else Cost(total_s, costs[0].source)
+    return replace(mean, error=max(errors, default=None))
 
 
 def _search_over(runs: Sequence[ShapeRun]) -> PlanSearch:

@@ -18,7 +18,6 @@ from ...search.plan_properties import plan_total
 from ...search.problem import SearchProblem, femtoseconds
 from ...search.searcher import SearchRun, after
 from ..loop.certainty import computation_keys, noise_s, priority_rank
-from ..loop.cost_table import is_bound
 from ..loop.search_and_merge import Planned, SearchSettings, guessed_total_s, known_total_s
 from ..record.record import usable
 from .finalists import BASELINE, RIVAL, SEARCHED, Finalist
@@ -118,7 +117,7 @@ def carried_over(
     for one in others:
         chosen = tuple(index_of[before.candidates[index].target, before.candidates[index].inside] for index in one.chosen)
         same = _finalist(searched, another_plan(searched, chosen), plan_of, one.may_ship, one.reason)
-        same.names, same.folder, same.verify = dict(one.names), one.folder, one.verify
+        same.names, same.folder, same.verify, same.is_late = dict(one.names), one.folder, one.verify, one.is_late
         if SEARCHED in same.names and frozenset(chosen) != found:
             del same.names[SEARCHED]
             same.names[BEFORE] = RIVAL
@@ -142,7 +141,7 @@ def _rivals(searched: Planned, constraints: Sequence[Constraint], settings: Sear
     if not settings.objective.is_time or final.stopped or settings.should_stop():
         return []
     items = usable(searched.costed)
-    is_known = [item.target == HOST_TARGET or (item.cost.seconds is not None and not is_bound(item.cost)) for item in items]
+    is_known = [item.target == HOST_TARGET or (item.cost.seconds is not None and not item.cost.is_bound) for item in items]
     usable_now = [index for index in allowed_indices(problem, constraints) if is_known[index]]
     if not set(usable_now).issuperset(final.chosen):
         return []

@@ -57,7 +57,6 @@ LEAST_BUILD_S = 10.0
 AT_ONCE = 2
 """Most finalists that are built at the same time, each in a worker of its own: nothing is timed meanwhile, but each needs memory."""
 _START_S = 60.0
-NO_TIME = "no time was left to compare it"
 NO_MEMORY = "no memory was left to hold it beside the plan"
 HELD = 1.3
 """Memory of a process that holds an artifact of a large model, as a multiple of its weights."""
@@ -96,8 +95,8 @@ def compare_whole(
         finalists: The first is the plan that is built already. Others that were built before are not built again. Those that cannot
             be built, err too much or fail get their reason.
         lowest_core_latency_s: As `rounds_at_low_latency` takes it.
-        deadlines: When it should be over. `NO_TIME` is the reason of those that would be ready too late (`by_promise`), and `NO_MEMORY`
-            of those for which a large model leaves no room.
+        deadlines: When it should be over. Those that would be ready too late (`by_promise`) are left out, and those for which a large
+            model leaves no room.
 
     Raises:
         CollageError: none of them runs.
@@ -228,7 +227,7 @@ def _build_all(built: Built, open_: Sequence[Finalist], emit: Emit, schedule: _S
             one.reason = NO_MEMORY
             return
         if not schedule.begins(one):
-            one.reason = NO_TIME
+            one.leave_for_time()
             return
         assembler, began = assemblers.get(), time.monotonic()
         try:
@@ -265,7 +264,10 @@ def _build(built: Built, one: Finalist, name: str, assembler: str, deadline: Dea
         most_s = min(RUN_TIMEOUT_S, BUILD_S, _START_S + limits.run_s * count, max(LEAST_BUILD_S, deadline.left_s))
         errors = errors_of(built, name, folder, most_s)
     except CollageError as error:
-        one.reason = NO_TIME if deadline.is_over() and isinstance(error.__cause__, WorkerTimeout) else error.message
+        if deadline.is_over() and isinstance(error.__cause__, WorkerTimeout):
+            one.leave_for_time()
+        else:
+            one.reason = error.message
         return
     worst = max(errors.values(), default=0.0)
     one.reason = "" if worst <= one.plan.accuracy else f"it errs by {worst:.3g}, {one.plan.accuracy:g} is allowed"

@@ -35,6 +35,8 @@ SEARCHED, RIVAL, BASELINE = "search", "rival", "baseline"
 GIVEN = "given"
 """``decided_by`` of a plan that the user gave; of one that was searched for it is ``sum`` or ``whole``."""
 
+NO_TIME = "no time was left to compare it"
+
 Round = Mapping[int, float]
 """Finalist → the median of its seconds in one round; a finalist that was not timed in it is missing."""
 
@@ -53,6 +55,7 @@ class Finalist:
         folder: Its artifact; None while it is not built.
         verify: As the document's `verify`, once it was compared with the reference.
         reason: Why it was not timed; empty where it was.
+        is_late: No time was left to build or time it.
     """
 
     names: dict[str, str]
@@ -65,6 +68,11 @@ class Finalist:
     folder: Path | None = None
     verify: dict[str, Any] | None = None
     reason: str = ""
+    is_late: bool = False
+
+    def leave_for_time(self) -> None:
+        """Say that no time was left for it."""
+        self.reason, self.is_late = NO_TIME, True
 
 
 @dataclass(frozen=True)

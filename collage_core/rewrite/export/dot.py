@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from ...base.durations import milliseconds
 from ...graph.dataflow_graph import HOST, DataflowGraph, TensorType
+from ..plan import source_label
 from .target_colours import plan_colours
 
 if TYPE_CHECKING:
@@ -52,10 +53,7 @@ def plan_drawing(plan: Plan) -> Drawing:
     clusters = []
     for partition in plan.partitions:
         cost = "" if partition.cost_s is None else f" {milliseconds(partition.cost_s, 3)}"
-        if partition.source == "estimate":
-            cost += " (an estimate)"
-        elif partition.source == "typed":
-            cost += " (typed in)"
+        cost += source_label(partition.source)
         clusters.append(Cluster(f"{partition.target}{cost}", colours[partition.target], partition.nodes))
     fills = {node: cluster.colour for cluster in clusters for node in cluster.nodes}
     return Drawing(f"{plan.model.name}: predicted {milliseconds(plan.total_s)}", clusters, fills)

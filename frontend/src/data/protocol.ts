@@ -29,10 +29,12 @@ export interface Tuned {
  *     seconds: The percentile of the samples that was asked for; None where the cost is unknown or invalid.
  *     spread_s: Half the distance between the first and the third quartile of the samples; None where there is none.
  *     samples: Number of timed runs behind it (0 where it was not measured).
- *     source: `measured`, `recorded` (replayed from a named measurement), `mock`, `estimate`, `typed` (by the user, in a
- *         what-if), `host` (nothing to run), `invalid` or `unknown`.
+ *     source: `measured`, `recorded` (replayed from a named measurement), `mock`, `estimate`, `bound` (a heuristic lower bound
+ *         that stands for a cost that was not measured), `typed` (by the user, in a what-if), `host` (nothing to run), `invalid`
+ *         or `unknown`.
  *     stage: Stage at which an invalid one failed: import, build, run, numerics, device or predicate.
  *     reason: Why it is invalid or unknown, in the toolchain's own words; of a known one, where it was measured if not alone.
+ *     alone_s: Seconds of its own trial, where `seconds` was corrected to what it takes inside the whole plan.
  *     stopped_early: The trial was ended because it was sure to lose: the cost is that of the few runs so far.
  *     error: Largest relative error against the reference while it was measured, if it was compared.
  *     interval_s: Half of the 95 % interval: by how much `seconds` may be off either way; None where that is not known.
@@ -49,6 +51,7 @@ export interface Cost {
   error: number | null;
   interval_s: number | null;
   tuned: Tuned | null;
+  alone_s: number | null;
 }
 
 /**
@@ -1258,6 +1261,7 @@ export interface RunRegrets {
  *
  * Attributes:
  *     rule: Names of the rules from the one that rejected it down.
+ *     pattern: Of a pattern rule, the label of its pattern, or the pattern itself; empty for the others.
  */
 export interface RejectedRow {
   target: string;
@@ -1265,6 +1269,7 @@ export interface RejectedRow {
   rule: string;
   stage: string;
   reason: string;
+  pattern: string;
 }
 
 /**

@@ -18,6 +18,7 @@ import pytest
 from brief_runs import shorten
 from misbehaviours import plug_in_names
 
+from collage_core.cost.cost import Cost
 from collage_core.cost.database.database import CostDatabase
 from collage_core.events import ignore
 from collage_core.model.onnx_model import load_model
@@ -25,7 +26,6 @@ from collage_core.model.reference.accuracy import largest_error
 from collage_core.model.samples.registry import resolve
 from collage_core.options import Options
 from collage_core.pipeline.discover import load_as_planned
-from collage_core.pipeline.loop.cost_table import NOT_MEASURED
 from collage_core.pipeline.record.record import read_record
 from collage_core.pipeline.run import Run
 from collage_core.pipeline.whole.finalists import SEARCHED
@@ -138,7 +138,7 @@ def test_what_cannot_be_in_a_better_plan_is_neither_built_nor_timed(made: tuple[
     costs = [item.cost for item in read_record(out / "run.json.gz").candidates if item.target != HOST_TARGET]
     unmeasured = [cost for cost in costs if cost.source != "measured"]
     assert unmeasured
-    assert {(cost.source, cost.reason, cost.samples) for cost in unmeasured} == {("estimate", NOT_MEASURED, 0)}
+    assert {(cost.source, cost.reason, cost.samples) for cost in unmeasured} == {("bound", Cost.bound(0.0).reason, 0)}
 
 
 def searched(home: Path, model: str, *targets: str) -> list[dict[str, Any]]:

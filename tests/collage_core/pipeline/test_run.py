@@ -23,13 +23,12 @@ from collage_core.options import Options
 from collage_core.pipeline import run as pipeline_run
 from collage_core.pipeline import run_estimator, searched_run
 from collage_core.pipeline.loop.budget import Budget
-from collage_core.pipeline.loop.cost_table import NOT_MEASURED
 from collage_core.pipeline.loop.deadline import ComparingDeadlines, Deadline
 from collage_core.pipeline.record.record import CostedCandidate, RunRecord
 from collage_core.pipeline.run import MOST_EXCLUSIONS, Run, _built, partition
 from collage_core.pipeline.whole import choose_finalists, compare_whole
-from collage_core.pipeline.whole.compare_whole import NO_TIME, Comparison
-from collage_core.pipeline.whole.finalists import SEARCHED, Finalist, WholeTime
+from collage_core.pipeline.whole.compare_whole import Comparison
+from collage_core.pipeline.whole.finalists import NO_TIME, SEARCHED, Finalist, WholeTime
 from collage_core.rewrite.plan import read_plan
 from collage_core.rewrite.runtime.artifact import Profile
 from collage_core.rules.baseline_names import GREEDY
@@ -126,7 +125,7 @@ def test_a_plan_that_was_not_measured_alone_is_before_it_becomes_the_plan(tmp_pa
     taken: list[tuple[str, IndexSet, IndexSet]] = []
 
     def of_halves(name: str, problem: SearchProblem, costed: Sequence[CostedCandidate], *given: object) -> SearchResult | None:
-        unknown = {(item.target, item.inside) for item in costed if item.cost.reason == NOT_MEASURED}
+        unknown = {(item.target, item.inside) for item in costed if item.cost.is_bound}
         index = {(candidate.target, candidate.inside): at for at, candidate in enumerate(problem.candidates)}
         made = [one for one in splits if all((one[0], half) in index for half in one[1:])]
         taken.append(taken[0] if taken else next(one for one in made if unknown.intersection((one[0], half) for half in one[1:])))

@@ -21,7 +21,6 @@ from collage_core.errors import CollageError
 from collage_core.events import Event, PhaseEnded, ignore
 from collage_core.graph.computation import Computations
 from collage_core.options import Options
-from collage_core.pipeline.inside.additive_error import INSIDE
 from collage_core.pipeline.loop.rivals import Rival
 from collage_core.pipeline.record.record import CostedCandidate, RunRecord, search_candidates
 from collage_core.pipeline.run import partition
@@ -172,7 +171,7 @@ def repetitions_known() -> int:
 
 
 def test_a_cost_inside_the_whole_stays_one() -> None:
-    inside = Cost(3e-5, "measured", interval_s=1e-5, reason=f"{INSIDE}; alone it takes 0.08 ms")
+    inside = Cost(3e-5, "measured", interval_s=1e-5, reason="inside the whole plan; alone it takes 0.08 ms", alone_s=8e-5)
     alone = Cost(8e-5, "measured", interval_s=2e-6, samples=9)
     assert _as_inside(inside, alone) == replace(alone, seconds=3e-5, reason=inside.reason)
     assert _as_inside(replace(inside, reason=""), alone) == alone

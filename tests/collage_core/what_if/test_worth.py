@@ -11,7 +11,6 @@ import pytest
 
 from collage_core.cost.cost import Cost
 from collage_core.options import Options
-from collage_core.pipeline.loop.cost_table import NOT_MEASURED
 from collage_core.pipeline.record.record import CostedCandidate, RunRecord
 from collage_core.pipeline.run import partition
 from collage_core.what_if import worth as sweeping
@@ -79,7 +78,7 @@ def test_constraints_of_the_run_hold_and_a_set_without_a_plan_says_so(costs: Pat
 
 def test_a_plan_that_rests_on_what_was_not_measured_is_an_estimate(costs: Path) -> None:
     record = run(costs, TARGETS)
-    bound = Cost(0.5, "estimate", reason=NOT_MEASURED)
+    bound = Cost.bound(0.5)
     candidates = [CostedCandidate(one.held, bound) if one.target == "openvino" else one for one in record.candidates]
     known = {tuple(one["targets"]): one["is_known"] for one in worth(replace(record, candidates=candidates))["sets"]}
     assert known["onnxruntime", "tvm"]

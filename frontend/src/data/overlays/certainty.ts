@@ -1,5 +1,6 @@
 // How certain a partition of the plan is: by its stability, else by its cost's interval; costs that were not measured are marked. Pure.
 
+import { isSolid } from "../plan/cost_source";
 import type { Cost, PlanPartition } from "../protocol";
 
 /** The ends of the scale: a stability of this or less, or an interval of this share of the cost or more, is shown as most uncertain. */
@@ -19,11 +20,9 @@ export interface Doubt {
   isGuess: boolean;
 }
 
-const SOLID = new Set(["measured", "recorded", "host"]);
-
 /** True if a cost was neither measured nor replayed from a measurement. */
 export function isGuess(partition: Pick<PlanPartition, "source" | "cost_s">): boolean {
-  return partition.cost_s === null || !SOLID.has(partition.source);
+  return partition.cost_s === null || !isSolid(partition.source);
 }
 
 /** Half of the interval of a cost, as a share of the cost; null where it is not known. */

@@ -83,7 +83,7 @@ function paintKey(painted: Painted, node: number): unknown {
 function searched(painted: Painted & { overlay: "search" }, node: number, partition: PlanPartition | undefined, palette: Palette): NodePaint | null {
   if (!partition) return node < painted.covered ? { fill: palette.bare, strength: CLEAR, isHatched: false } : null;
   const isTried = partition.id === painted.triedId;
-  const isGuess = painted.isLive && !isTried && partition.source === "estimate";
+  const isGuess = painted.isLive && !isTried && partition.source === "bound";
   return { fill: palette.target(partition.target), strength: isTried ? STRONG : 1, isHatched: isGuess || (isTried && painted.isRefused) };
 }
 

@@ -3,7 +3,7 @@ import type { NodeCandidate } from "../protocol";
 import { byTarget, regretText, threshold, whyText } from "./why";
 
 function candidate(target: string, seconds: number | null, regret: number | null, changes: Partial<NodeCandidate> = {}): NodeCandidate {
-  const cost = { seconds, source: seconds === null ? "invalid" : "measured", spread_s: 1e-6, samples: 20, stage: "", reason: "", stopped_early: false, error: null, interval_s: 1e-6, tuned: null };
+  const cost = { seconds, source: seconds === null ? "invalid" : "measured", spread_s: 1e-6, samples: 20, stage: "", reason: "", stopped_early: false, error: null, interval_s: 1e-6, tuned: null, alone_s: null };
   return { id: `${target}${seconds}`, target, label: "Conv", nodes: [3], rule: "", cost, estimate_basis: null, times: 1, chosen: false, regret_s: regret, regret_at_least_s: regret, rests_on_unknown: false, over_budget: "", ...changes };
 }
 

@@ -2,6 +2,7 @@
 
 import { atLeast, duration, elapsed, plural, plusMinus, signedDuration } from "../../base/format";
 import type { NodeCandidate, NodeCandidates, NodeRejection, Tuned } from "../protocol";
+import { sourceLabel } from "./cost_source";
 
 export interface TargetGroup {
   target: string;
@@ -84,8 +85,7 @@ export function whyText(data: NodeCandidates): string[] {
   const { seconds, samples, source } = chosen.cost;
   const lines = [`${chosen.target} ${chosen.estimate_basis ? "would run" : "runs"} it in ${seconds === null ? "a time that is not known" : [duration(seconds), plusMinus(seconds, chosen.cost.interval_s)].filter(Boolean).join(" ")}`];
   if (samples > 0) lines[0] += ` (${samples} samples, ${source})`;
-  else if (source === "estimate") lines[0] += " (an estimate)";
-  else if (source === "typed") lines[0] += " (typed in)";
+  else lines[0] += sourceLabel(source);
   if (chosen.cost.tuned && seconds !== null) lines.push(tunedText(chosen.cost.tuned, seconds));
   const [rival, ...others] = data.candidates
     .filter((one) => one.target !== chosen.target && one.estimate_basis === null && one.regret_at_least_s !== null && one.cost.seconds !== null)
@@ -109,9 +109,8 @@ export function tunedText({ untuned_s: untuned, spent_s: spent, trials }: Tuned,
 function distance(rival: NodeCandidate, chosen: NodeCandidate): string {
   if (rival.over_budget) return `${rival.target} cannot be used here: ${rival.over_budget}`;
   const isExact = rival.regret_s !== null;
-  const isEstimate = rival.cost.source === "estimate";
   const needed = threshold(rival) ?? 0;
-  const close = isEstimate ? "" : closeText(rival, chosen);
+  const close = sourceLabel(rival.cost.source) === "" ? closeText(rival, chosen) : "";
   if (close !== "") return close;
   if (!isExact) return boundText(rival, rival.target);
   return needed <= 0 ? hopeless(rival.target) : `${rival.target} would win here below ${duration(needed)}; ${takes(rival)}`;
@@ -128,8 +127,13 @@ function hopeless(name: string): string {
   return `${name} would not win here even if it took no time`;
 }
 
+const TAKES: Readonly<Record<string, string>> = {
+  bound: "it was not measured, a heuristic bound says",
+  estimate: "it was not measured, an estimate says",
+};
+
 function takes({ cost }: NodeCandidate): string {
-  return `${cost.source === "estimate" ? "it was not measured, an estimate says" : "it takes"} ${duration(cost.seconds ?? 0)}`;
+  return `${TAKES[cost.source] ?? "it takes"} ${duration(cost.seconds ?? 0)}`;
 }
 
 /** That measuring cannot tell two candidates apart, and what it would take; empty where it can, or where the regret is not exact. */

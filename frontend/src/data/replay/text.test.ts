@@ -59,7 +59,7 @@ describe("each step in words", () => {
 
 test("a cost that was not measured is not presented as a measured one", () => {
   expect(costText(conv)).toBe("84.0 µs");
-  expect(costText({ ...conv, source: "estimate" })).toBe("84.0 µs, an estimate");
+  expect(costText({ ...conv, source: "estimate" })).toBe("84.0 µs (an estimate)");
   expect(costText({ ...conv, source: "mock" })).toBe("84.0 µs, mock");
   expect(costText({ ...conv, cost_s: null })).toBe("cost not known");
   expect(said({ ...first("taken"), placed: [{ ...conv, source: "estimate" }] })).toContain("1 candidate, 84.0 µs together, not all of it measured");

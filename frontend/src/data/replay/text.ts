@@ -2,6 +2,7 @@
 
 import { count, duration, plural } from "../../base/format";
 import { timeText } from "../plan/basis";
+import { isSolid, sourceLabel } from "../plan/cost_source";
 import type { TraceCandidate, TraceFacts, TraceResult } from "../protocol";
 import { sizeOf } from "../spans";
 import { frontierOf, type ReplayFrame } from "./frames";
@@ -102,7 +103,7 @@ function coveredText(placed: readonly TraceCandidate[], nodes: number): string {
 /** The sum of the placed candidates' costs, without transitions. */
 function sumText(placed: readonly TraceCandidate[]): string {
   if (placed.some((one) => one.cost_s === null)) return "";
-  const isSure = placed.every((one) => SOLID.has(one.source));
+  const isSure = placed.every((one) => isSolid(one.source));
   return `, ${duration(placed.reduce((sum, one) => sum + (one.cost_s ?? 0), 0))} together${isSure ? "" : ", not all of it measured"}`;
 }
 
@@ -110,13 +111,11 @@ function leastText(frame: ReplayFrame): string {
   return frame.leastS === null ? "" : ` No plan over it is below ${duration(frame.leastS)}.`;
 }
 
-const SOLID = new Set(["measured", "recorded", "host"]);
-
 /** The cost of a candidate, with its source unless it was measured. */
 export function costText(candidate: TraceCandidate): string {
   if (candidate.cost_s === null) return "cost not known";
-  if (SOLID.has(candidate.source)) return duration(candidate.cost_s);
-  return `${duration(candidate.cost_s)}, ${candidate.source === "estimate" ? "an estimate" : candidate.source}`;
+  if (isSolid(candidate.source)) return duration(candidate.cost_s);
+  return `${duration(candidate.cost_s)}${sourceLabel(candidate.source) || `, ${candidate.source}`}`;
 }
 
 function described(candidate: TraceCandidate | null, nameOf: NameOf): string {

@@ -4,7 +4,7 @@ import type { Numbered, RunEvent, RunSnapshot } from "../protocol";
 import { EMPTY_FEED, feedFrom, needsSnapshot, newest, withBatch, withSnapshot, type Delivered, type Feed } from "./feed";
 import { reduce } from "./reducer";
 
-const cost = { seconds: 1, source: "measured", spread_s: null, samples: 3, stage: "", reason: "", stopped_early: false, error: null, interval_s: null, tuned: null };
+const cost = { seconds: 1, source: "measured", spread_s: null, samples: 3, stage: "", reason: "", stopped_early: false, error: null, interval_s: null, tuned: null, alone_s: null };
 const events: RunEvent[] = [
   { type: "PhaseStarted", phase: "candidates" },
   { type: "CandidatesFound", target: "tvm", candidates: 4, unique: 2, rejected: 1 },

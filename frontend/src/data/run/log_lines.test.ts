@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { CandidateCosted, Numbered, RunEvent } from "../protocol";
 import { asText, clock, EVERY_LINE, filteredLines, logLines } from "./log_lines";
 
-const cost = { seconds: 1e-4, source: "measured", spread_s: null, samples: 3, stage: "", reason: "", stopped_early: false, error: null, interval_s: null, tuned: null };
+const cost = { seconds: 1e-4, source: "measured", spread_s: null, samples: 3, stage: "", reason: "", stopped_early: false, error: null, interval_s: null, tuned: null, alone_s: null };
 const costed: Omit<CandidateCosted, "cost"> = { type: "CandidateCosted", target: "tvm", candidates: ["c"], label: "Conv", from_cache: false, done: 1, total: 2, took_s: 1.94, left_s: null };
 const events: RunEvent[] = [
   { type: "RunStateChanged", state: "running", error: null, conflict: [], uncovered: [], artifact: false, waits_for: "" },

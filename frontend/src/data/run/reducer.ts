@@ -11,7 +11,7 @@ const NOTES_KEPT = 200;
 const NOT_BUILT: ReadonlySet<string> = new Set(["pattern", "predicate", "validity", "device", "import", "build"]);
 
 /** Sources of costs that nobody knows: neither a trial nor a database gave them. */
-const NOT_KNOWN: ReadonlySet<string> = new Set(["estimate", "unknown"]);
+const NOT_KNOWN: ReadonlySet<string> = new Set(["estimate", "bound", "unknown"]);
 
 /** The fields of a run that is between two phases, or over. */
 const AT_REST = { phase: null, step: null, doing: null, ends_s: null, search: null, considered: null, comparing: null, body: null } as const;

@@ -49,13 +49,13 @@ test("a candidate is of every rule that its path leads through", () => {
 });
 
 test("rejections are those of the rule; of two patterns each has its own", () => {
-  const row = (target: string, name: string, reason: string, spans = [0, 1]): RejectedRow => ({ target, rule: name, stage: "predicate", reason, spans });
+  const row = (target: string, name: string, reason: string, pattern = "", spans = [0, 1]): RejectedRow => ({ target, rule: name, stage: "predicate", reason, pattern, spans });
   const rows = [
     row("a", "only_valid.combine", "exits: too many"),
     row("b", "only_valid", "exits: too many"),
-    row("a", "df_pattern", "pattern one: wrong dtype"),
-    row("a", "df_pattern", "pattern Relu(*): wrong dtype"),
-    row("a", "df_pattern", "pattern one matches nothing", []),
+    row("a", "df_pattern", "pattern one: wrong dtype", "one"),
+    row("a", "df_pattern", "pattern Relu(*): wrong dtype", "Relu(*)"),
+    row("a", "df_pattern", "pattern one matches nothing", "one", []),
   ];
   expect(rejectionsOf(rows, "a", rule("only_valid"))).toEqual([rows[0]]);
   expect(rejectionsOf(rows, "a", rule("df_pattern", [], { options: { label: "one", match: "Relu(*)" } }))).toEqual([rows[2]]);

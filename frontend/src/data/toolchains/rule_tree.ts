@@ -57,7 +57,7 @@ export function rejectedBy(rule: RuleTree): number {
   return rule.rejected.reduce((all, one) => all + one.count, 0);
 }
 
-/** The kept rejections of a rule of `target`. Of several pattern rules, each has the rejections that name its own pattern. */
+/** The kept rejections of a rule of `target`. Of several pattern rules, each has those of its own pattern. */
 export function rejectionsOf(rows: readonly RejectedRow[], target: string, rule: RuleTree): RejectedRow[] {
   const pattern = rule.options["label"] ?? rule.options["match"];
   return rows.filter(
@@ -65,7 +65,7 @@ export function rejectionsOf(rows: readonly RejectedRow[], target: string, rule:
       row.target === target &&
       row.spans.length > 0 &&
       row.rule.split(".")[0] === rule.rule &&
-      (pattern === undefined || row.reason.startsWith(`pattern ${pattern}:`)),
+      (pattern === undefined || row.pattern === pattern),
   );
 }
 

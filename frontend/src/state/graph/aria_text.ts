@@ -3,6 +3,7 @@
 import { signedDuration, duration, percent, plural, plusMinus } from "../../base/format";
 import { doubtOf } from "../../data/overlays/certainty";
 import { changeOf } from "../../data/overlays/difference";
+import { sourceLabel } from "../../data/plan/cost_source";
 import type { PlanPartition } from "../../data/protocol";
 import { overlay } from "../display";
 import { model } from "../model/model";
@@ -72,7 +73,7 @@ function liveText(node: number, { tried, partitions, covered, frontier }: Pictur
   const holder = partitions.find((one) => one.nodes.includes(node));
   if (!holder) return node < covered ? "covered" : "not covered";
   if (covered > 0 || frontier !== null) return `placed on ${holder.target} in the newest state of the search`;
-  return `${holder.target} in the plan that is considered${holder.source === "estimate" ? ", not measured yet" : ""}`;
+  return `${holder.target} in the plan that is considered${holder.source === "bound" ? ", not measured yet" : ""}`;
 }
 
 function targetText(partition: PlanPartition): string {
@@ -98,9 +99,9 @@ function costText(partition: PlanPartition): string {
   return [`${duration(partition.cost_s)}${estimated(partition)} ${company(partition)}`.trim(), share].join("");
 }
 
-/** A note behind every cost that is estimated or typed in. */
+/** A note behind every cost that is estimated, a bound or typed in. */
 function estimated({ source }: PlanPartition): string {
-  return source === "estimate" ? " (an estimate)" : source === "typed" ? " (typed in)" : "";
+  return sourceLabel(source);
 }
 
 /** How certain a partition is, and on what that rests. */

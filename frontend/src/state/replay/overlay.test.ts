@@ -15,8 +15,8 @@ test("while a plan is checked: its candidates, and last, once, the candidate tha
   const shown = livePicture(plan, doing, null);
   expect(shown?.partitions.map(({ target, nodes, source }) => [target, nodes, source])).toEqual([
     ["tvm", [0, 1], ""],
-    ["openvino", [2, 5, 6], "estimate"],
-    ["tvm", [3, 4], "estimate"],
+    ["openvino", [2, 5, 6], "bound"],
+    ["tvm", [3, 4], "bound"],
   ]);
   expect(shown?.tried).toBe(shown?.partitions.at(-1));
   expect(shown?.isLive).toBe(true);

@@ -17,7 +17,7 @@ export interface Picture {
   frontier: number | null;
   /** The number of nodes, from the first, that are covered without naming their partitions. */
   covered: number;
-  /** True if it shows a run that goes on, whose estimated partitions are marked. */
+  /** True if it shows a run that goes on, whose partitions of unknown cost are marked. */
   isLive: boolean;
 }
 
@@ -78,7 +78,7 @@ export function livePicture(plan: ConsideredPlan | null, now: Doing | null, stan
 }
 
 function partitionFrom(id: string, target: string, spans: readonly number[], isKnown: boolean): PlanPartition {
-  const source = isKnown ? "" : "estimate";
+  const source = isKnown ? "" : "bound";
   return { id, target, nodes: nodesIn(spans), names: [], ops: [], cost_s: null, spread_s: null, interval_s: null, samples: 0, source, stability: null, decided_by: "cost", tuned: null };
 }
 

@@ -20,7 +20,7 @@ export function LiveLegend(): JSX.Element {
   return (
     <div class="legend">
       {partitions.some((one) => one !== tried) && <span>tinted: the best plan by the costs known so far</span>}
-      {partitions.some((one) => one !== tried && one.source === "estimate") && <span class="muted">lines across: not measured yet</span>}
+      {partitions.some((one) => one !== tried && one.source === "bound") && <span class="muted">lines across: not measured yet</span>}
       {tried && <span>{`strong: ${tried.target} is being built and timed`}</span>}
     </div>
   );

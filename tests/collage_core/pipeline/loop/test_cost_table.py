@@ -8,7 +8,7 @@ import pytest
 
 from collage_core.cost.cost import Cost
 from collage_core.graph.index_set import IndexSet
-from collage_core.pipeline.loop.cost_table import NOT_MEASURED, TOO_LATE, CostTable, is_bound, is_settled
+from collage_core.pipeline.loop.cost_table import TOO_LATE, CostTable, is_settled
 from collage_core.rules.candidate import CandidatePartition
 from collage_core.rules.spec import HOST_TARGET
 from tests.helpers.graphs import graph
@@ -44,8 +44,8 @@ def test_what_is_not_known_is_bounded_and_says_so(table: CostTable) -> None:
     table.learn({FIRST: MEASURED})
     table.set_bounds(0.5)
     bound = costs(table)[SECOND]
-    assert (bound.source, bound.reason) == ("estimate", NOT_MEASURED)
-    assert is_bound(bound)
+    assert (bound.source, bound.reason) == ("bound", Cost.bound(0.0).reason)
+    assert bound.is_bound
     assert table.spared(["tvm", "openvino"]) == {"tvm": 2, "openvino": 0}
     assert table.drop_bounds() == 2
     assert costs(table)[SECOND] == TOO_LATE
@@ -58,7 +58,7 @@ def test_a_described_toolchains_estimate_is_no_bound_and_makes_nothing_faster(ta
     for each in (table, beside):
         each.learn({FIRST: MEASURED})
         each.set_bounds(0.5)
-    assert not is_bound(costs(beside)[hook])
+    assert not costs(beside)[hook].is_bound
     assert {one: cost for one, cost in costs(beside).items() if one is not hook} == costs(table)
     assert beside.share_known == table.share_known, "an estimate counts for nothing"
 

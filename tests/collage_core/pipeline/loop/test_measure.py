@@ -13,7 +13,7 @@ from collage_core.cost.cost import Cost
 from collage_core.events import STEPS, Emit, Event, Note, PlanConsidered, PlanImproved, SearchProgress, StepStarted, ignore
 from collage_core.graph.index_set import IndexSet
 from collage_core.pipeline.loop.budget import INFERENCES, Budget
-from collage_core.pipeline.loop.cost_table import NOT_MEASURED, TOO_LATE, CostTable
+from collage_core.pipeline.loop.cost_table import TOO_LATE, CostTable
 from collage_core.pipeline.loop.measure import MeasuringLoop, SearchStates
 from collage_core.pipeline.loop.measuring_policy import MeasureEverything, MeasuringPolicy
 from collage_core.pipeline.loop.search_and_merge import PAUSE_S, Planned
@@ -266,7 +266,7 @@ def test_what_was_not_measured_is_an_estimate_and_says_so() -> None:
         if candidate.target == HOST_TARGET or computation_key(candidate) in measured:
             assert item.cost == recorded.costs[candidate]
         else:
-            assert (item.cost.source, item.cost.reason) == ("estimate", NOT_MEASURED)
+            assert (item.cost.source, item.cost.reason) == ("bound", Cost.bound(0.0).reason)
 
 
 def test_what_is_known_is_not_asked_for() -> None:

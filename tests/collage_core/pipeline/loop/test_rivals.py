@@ -8,7 +8,6 @@ import pytest
 
 from collage_core.cost.cost import Cost
 from collage_core.graph.index_set import IndexSet
-from collage_core.pipeline.loop.cost_table import NOT_MEASURED
 from collage_core.pipeline.loop.rivals import DRAWS, FEWEST_DRAWS, LONGEST_S, Rival, rivals_of, width_s
 from collage_core.pipeline.loop.search_and_merge import Planned
 from collage_core.pipeline.record.record import CostedCandidate, flow_tensors, search_candidates
@@ -66,7 +65,7 @@ def test_many_parts_that_may_be_cheap_by_chance_do_not_hide_the_one_that_counts(
 
 def test_what_was_not_measured_is_no_rival() -> None:
     whole = measured("p", (0, 1, 2, 3), 1.0, 0.5)
-    bound = CostedCandidate(measured("q", (0, 1, 2, 3), 0.0, 0.0).held, Cost(1.01, "estimate", reason=NOT_MEASURED))
+    bound = CostedCandidate(measured("q", (0, 1, 2, 3), 0.0, 0.0).held, Cost.bound(1.01))
     assert rivals([whole, bound]) == []
     assert width_s(Cost(1.0, "measured", interval_s=0.2, stopped_early=True)) == 0.0
 

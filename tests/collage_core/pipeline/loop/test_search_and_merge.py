@@ -14,7 +14,6 @@ from collage_core.cost.transition import Transition
 from collage_core.events import Event, Note, SearchProgress
 from collage_core.graph.index_set import IndexSet
 from collage_core.options import Options
-from collage_core.pipeline.loop.cost_table import NOT_MEASURED
 from collage_core.pipeline.loop.search_and_merge import (
     PAUSE_S,
     Planned,
@@ -124,7 +123,7 @@ def test_a_total_is_known_where_each_cost_in_it_is() -> None:
 
 def test_a_bound_in_place_of_a_cost_makes_no_total() -> None:
     planned = searched(problem_of({("a", 0): 1.0, ("a", 1): 2.0, ("b", 2): 0.5}))
-    planned.costed[2].cost = Cost(0.5, "estimate", reason=NOT_MEASURED)
+    planned.costed[2].cost = Cost.bound(0.5)
     assert known_total_s(planned.costed, planned.final) is None
     assert guessed_total_s(planned.problem, planned.final) == 3.5
     planned.costed[2].cost = Cost(0.5, "estimate", reason="its toolchain is described")

@@ -10,7 +10,6 @@ import pytest
 
 from collage_core.api import partition
 from collage_core.cost.cost import Cost
-from collage_core.pipeline.loop.cost_table import NOT_MEASURED
 from collage_core.pipeline.shapes.joint_plan import mean_tensors, weighted_cost
 from collage_core.rules.candidate import CandidatePartition
 from collage_core.search.problem import FlowTensor
@@ -31,8 +30,8 @@ def test_a_cost_that_is_invalid_or_unknown_at_one_shape_is_so_at_all() -> None:
     known, invalid, unknown = Cost(1.0, "measured"), Cost.invalid("build", "no kernel"), Cost.unknown("too late")
     assert weighted_cost([known, invalid], [0.5, 0.5]) is invalid
     assert weighted_cost([known, unknown], [0.5, 0.5]).seconds is None
-    bound = weighted_cost([known, Cost(2.0, "estimate", reason=NOT_MEASURED)], [0.5, 0.5])
-    assert (bound.source, bound.reason) == ("estimate", NOT_MEASURED)
+    bound = weighted_cost([known, Cost.bound(2.0)], [0.5, 0.5])
+    assert (bound.source, bound.reason) == ("bound", Cost.bound(0.0).reason)
 
 
 def test_the_largest_error_counts() -> None:

@@ -10,7 +10,6 @@ import pytest
 
 from collage_core.cost.cost import Cost
 from collage_core.graph.index_set import IndexSet
-from collage_core.pipeline.loop.cost_table import NOT_MEASURED
 from collage_core.pipeline.loop.search_and_merge import Planned, SearchSettings, make_problem, search_first
 from collage_core.pipeline.record.record import CostedCandidate
 from collage_core.pipeline.whole.baselines import baseline
@@ -41,7 +40,7 @@ def planned(costs: Mapping[tuple[str, tuple[int, ...]], float] = COSTS, bound: f
         for (target, nodes), seconds in costs.items()
     ]
     if bound is not None:
-        costed[-1].cost = Cost(bound, "estimate", reason=NOT_MEASURED)
+        costed[-1].cost = Cost.bound(bound)
     problem = make_problem(CHAIN, costed, {}, {"a": Plain(), "b": Plain()})  # type: ignore[dict-item]
     result = search_first(problem, (), SearchSettings(), lambda event: None)
     return Planned(result, result, problem, costed)

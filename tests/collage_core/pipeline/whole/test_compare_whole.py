@@ -25,14 +25,13 @@ from collage_core.pipeline.whole.compare_whole import (
     MOST_ROUNDS,
     MOST_S,
     NO_MEMORY,
-    NO_TIME,
     ROUNDS,
     Turns,
     by_promise,
     compare_whole,
     needed_s,
 )
-from collage_core.pipeline.whole.finalists import ENOUGH_FOR_TIE, RIVAL, SEARCHED, Finalist, alternatives, whole_times, winner
+from collage_core.pipeline.whole.finalists import ENOUGH_FOR_TIE, NO_TIME, RIVAL, SEARCHED, Finalist, alternatives, whole_times, winner
 from collage_core.rewrite.runtime.artifact import Profile
 from tests.collage_core.pipeline.whole.test_finalists import finalist, three
 
@@ -369,10 +368,10 @@ def test_a_build_that_is_ended_since_the_time_is_over_says_so_and_one_that_fails
     slow, listed = Slow(monkeypatch, 30.0, 30.0, 0.0), three()[:2]
     monkeypatch.setattr(module, "assemble_plan", assemble)
     compare_whole(built_by(tmp_path, listed[0]), listed, lambda event: None, deadlines=slow.deadlines)
-    assert (limits, listed[1].reason) == ([30.0], NO_TIME)
+    assert (limits, listed[1].reason, listed[1].is_late) == ([30.0], NO_TIME, True)
     listed = three()[:2]
     compare_whole(built_by(tmp_path, listed[0]), listed, lambda event: None)
-    assert listed[1].reason == "assembling the plan failed"
+    assert (listed[1].reason, listed[1].is_late) == ("assembling the plan failed", False)
 
 
 def test_what_a_comparison_takes_follows_from_its_builds_and_its_turns(tmp_path: Path) -> None:

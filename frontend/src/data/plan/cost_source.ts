@@ -1,0 +1,14 @@
+/** Sources of costs: which are measurements, and what stands behind those that are none. */
+
+const SOLID: ReadonlySet<string> = new Set(["measured", "recorded", "host"]);
+const LABELS: Readonly<Record<string, string>> = { bound: " (a bound)", estimate: " (an estimate)", typed: " (typed in)" };
+
+/** True if a cost was measured, or replayed from a measurement. */
+export function isSolid(source: string): boolean {
+  return SOLID.has(source);
+}
+
+/** What stands behind a cost that is no measurement, such as " (an estimate)"; empty for the others. */
+export function sourceLabel(source: string): string {
+  return LABELS[source] ?? "";
+}
