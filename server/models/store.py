@@ -107,7 +107,7 @@ class ModelStore:
             return self._open(path, None, fixed, folder)
         except CollageError as error:
             error.message = error.message.replace(f"{path.parent}/", "")
-            if error.code == "external_data" and "is not there" in error.message:
+            if error.code == "no_external_data":
                 error.hint = "the model keeps its weights in a second file: choose both files together, or drop both"
             raise
 

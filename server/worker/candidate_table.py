@@ -13,7 +13,11 @@ def candidate_table(record: RunRecord) -> dict[str, Any]:
     """Return the fields of `PackedCandidates`, but for the run."""
     chosen = {partition.id for partition in record.plan.partitions}
     rejections = [
-        {**{key: item[key] for key in ("target", "rule", "stage", "reason")}, "pattern": item.get("pattern", ""), "spans": spans(item["nodes"])}
+        {
+            **{key: item[key] for key in ("target", "rule", "stage", "reason")},
+            "pattern": item.get("pattern", ""),
+            "spans": spans(item["nodes"]),
+        }
         for item in record.rejected
     ]
     return {**packed([_row(item, chosen, record.regret_s) for item in record.candidates]), "rejections": rejections}

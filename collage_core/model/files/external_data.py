@@ -20,7 +20,7 @@ from ...base.user_file import open_file
 from ...errors import CollageError
 from ..types.dtypes import BITS, dtype_name, numpy_dtype
 
-_CODE = "external_data"
+_CODE, _ABSENT = "external_data", "no_external_data"
 
 
 class Slice(NamedTuple):
@@ -86,7 +86,7 @@ def _slice(tensor: TensorProto, folder: Path, folders: Sequence[Path], files: di
         found = _inside(folder, folders, location, tensor.name)
         if not os.path.isfile(found):
             hint = f"put {location!r} beside the model file, as it was when the model was saved"
-            raise CollageError(f"the data of {tensor.name!r} is in {str(found)!r}, which is not there", hint, _CODE)
+            raise CollageError(f"the data of {tensor.name!r} is in {str(found)!r}, which is not there", hint, _ABSENT)
         files[location] = found, found.stat().st_size
     path, size = files[location]
     offset, length = _number(said, "offset", tensor.name), _number(said, "length", tensor.name)

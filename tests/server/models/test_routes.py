@@ -223,7 +223,7 @@ def test_broken_uploads_are_named_as_the_user_knows_them(app: Flask, content: by
 def test_external_data_missing(app: Flask, tmp_path: Path) -> None:
     path = onnx_file(tmp_path, external=True)
     error = upload(app, [("tiny.onnx", path.read_bytes())]).json["error"]
-    assert (error["code"], error["message"]) == ("external_data", f"the data of 'w' is in '{WEIGHTS}', which is not there")
+    assert (error["code"], error["message"]) == ("no_external_data", f"the data of 'w' is in '{WEIGHTS}', which is not there")
     assert error["hint"] == "the model keeps its weights in a second file: choose both files together, or drop both"
 
 
