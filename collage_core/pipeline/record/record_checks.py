@@ -53,7 +53,7 @@ def check_record(data: Mapping[str, Any]) -> None:
         _fields(item, {"pattern": str}, f"rejected[{index}]", are_needed=False)
         _check_nodes(item["nodes"], f"rejected[{index}].nodes", count)
     for name, value in data["regret_s"].items():
-        _check_number(value, f"regret_s[{name[:40]!r}]", least=-math.inf)
+        _check_number(value, f"regret_s[{name[:40]!r}]")
     _check_document(data["document"])
     for index, row in enumerate(data["document"]["bodies"]):
         _check_bodies(row, f"document.bodies[{index}]", count)
