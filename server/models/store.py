@@ -23,6 +23,7 @@ from collage_core.base.isolation.worker import Worker
 from collage_core.base.model_file import is_relax_file
 from collage_core.base.model_folder import folder_given
 from collage_core.errors import CollageError
+from collage_core.graph.dataflow_graph import DataflowGraph
 
 from ..base.from_json import from_json
 from ..base.json_files import is_id, read_json, write_json
@@ -31,7 +32,7 @@ from ..http.errors import Problem, not_found, refused
 from ..messages.models import ModelGroups, ModelInfo, TensorJson
 from ..runs.state import Nodes
 from ..worker import load_model
-from ..worker.load_model import GRAPH, GROUPS
+from ..worker.load_model import GRAPH, GROUPS, write_groups
 
 META = "meta.json"
 FILES = "files"
@@ -217,8 +218,13 @@ class ModelStore:
         return folder / GRAPH, _meta(folder)["graph_digest"]
 
     def groups(self, model: str) -> ModelGroups:
-        """Return what of the model can be shown as one."""
-        return from_json(ModelGroups, {"id": model, **read_json(_folder(model) / GROUPS)})
+        """Return what of the model can be shown as one; worked out again where the file is damaged."""
+        folder = _folder(model)
+        try:
+            kept = read_json(folder / GROUPS)
+        except (OSError, ValueError):
+            kept = write_groups(DataflowGraph.from_json(read_json(folder / GRAPH)["graph"]), folder)
+        return from_json(ModelGroups, {"id": model, **kept})
 
     def nodes(self, model: str) -> Nodes:
         """Return name and operator of every node."""

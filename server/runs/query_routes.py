@@ -158,7 +158,7 @@ def find_effects(run: str) -> Response:
 def find_other_terms(run: str) -> Response:
     costs, terms = _terms(run, json_body(WhatIfRequest))
     found = _call(queries.other_terms, services().config.engine, costs, terms)
-    return answer(from_json(OtherTerms, {"run": run, **_only(found, OtherTerms)}))
+    return answer(from_json(OtherTerms, {"run": run, **found}))
 
 
 @blueprint.post("/runs/<run>/against")
@@ -171,12 +171,12 @@ def find_against(run: str) -> Response:
 
 @blueprint.get("/runs/<run>/worth")
 def get_worth(run: str) -> Response:
-    return answer(from_json(Worth, {"run": run, **_only(_ask(queries.worth, run), Worth)}))
+    return answer(from_json(Worth, {"run": run, **_ask(queries.worth, run)}))
 
 
 @blueprint.get("/runs/<run>/undecided")
 def get_undecided(run: str) -> Response:
-    return answer(from_json(RunUndecided, {"run": run, **_only(_ask(queries.undecided, run), RunUndecided)}))
+    return answer(from_json(RunUndecided, {"run": run, **_ask(queries.undecided, run)}))
 
 
 @blueprint.post("/runs/<run>/profile")
@@ -187,11 +187,6 @@ def measure_inside(run: str) -> Response:
     if services().queue.is_measuring:
         raise refused("busy", "a run is measuring, and both would spoil each other's times", "ask again when it is over")
     return answer(from_json(InsideTimes, {"run": run, **_call(queries.profile, services().config.engine, str(folder))}))
-
-
-def _only(found: dict[str, Any], kind: type[Any]) -> dict[str, Any]:
-    """Return those of `found` that are fields of `kind`."""
-    return {name: value for name, value in found.items() if name in kind.__dataclass_fields__}
 
 
 def _path_or_content(made: str | bytes) -> Path | bytes:

@@ -95,8 +95,7 @@ class Recorded:
 
 
 def _result(document: Mapping[str, Any]) -> PlanResult:
-    known = Baseline.__dataclass_fields__
-    baselines = [from_json(Baseline, {key: value for key, value in one.items() if key in known}) for one in document["baselines"]]
+    baselines = [from_json(Baseline, one) for one in document["baselines"]]
     return run_store.result_of(document["plan"]["total_s"], (document.get("verify") or {}).get("measured_s"), baselines)
 
 

@@ -187,5 +187,5 @@ def _facts(path: Path) -> TraceFacts:
             searches=[from_json(TraceSearch, search) for search in info["searches"]],
             **{name: info[name] for name in ("steps", "chunk_steps", "bound_bytes", "is_thinned", "nodes", "seconds", "reasons")},
         )
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, ValueError) as error:
         raise CollageError(f"cannot read the trace {str(path)!r}: {error}", "trace the search again", "bad_trace") from error

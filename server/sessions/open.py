@@ -19,7 +19,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from collage_core.base.isolation.errors import WorkerDied, WorkerError, WorkerTimeout
 from collage_core.base.isolation.worker import Worker
@@ -28,6 +28,7 @@ from collage_core.base.validation import first_mistake
 from collage_core.model.samples import registry as samples
 
 from ..base import session_manifest as form
+from ..base.from_json import adapter_of
 from ..base.json_files import json_data, read_json, write_json
 from ..base.run_files import record_file
 from ..base.session_manifest import SessionManifest, damaged
@@ -48,7 +49,6 @@ ORIGIN = "session.json"
 """Says of a run that came in a session which record it had there, by its digest."""
 
 SNAPSHOT_BYTES = 64 << 20
-_SNAPSHOT = TypeAdapter(RunSnapshot)
 MISTAKES = (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError)
 """Raised where a snapshot is made of a document that is not as it must be."""
 
@@ -216,7 +216,7 @@ def _snapshot(run: str, text: bytes, outcome: Outcome) -> RunSnapshot:
     if len(text) > SNAPSHOT_BYTES:
         raise damaged(f"the snapshot of its run {run!r} is larger than {SNAPSHOT_BYTES >> 20} MiB")
     try:
-        came = _SNAPSHOT.validate_json(text, strict=True)
+        came = adapter_of(RunSnapshot).validate_json(text, strict=True)
         is_own = all(one in outcome.constraints for one in came.constraints)  # its plan lists a veto more for each target switched off
         bare = replace(
             came,
@@ -237,7 +237,7 @@ def _snapshot(run: str, text: bytes, outcome: Outcome) -> RunSnapshot:
             waits_for="",
         )
         made = json_data(asdict(finish(bare, outcome.document)))
-        return _SNAPSHOT.validate_json(json.dumps(made, allow_nan=False), strict=True)
+        return adapter_of(RunSnapshot).validate_json(json.dumps(made, allow_nan=False), strict=True)
     except ValidationError as error:
         raise damaged(f"in the snapshot of its run {run!r} {first_mistake(error)}") from None
     except MISTAKES as error:

@@ -545,16 +545,6 @@ def test_damaged_and_foreign_folders_are_not_listed(home: Path, tmp_path: Path) 
     assert json.loads((model_store._models_folder() / known / model_store.META).read_text())["name"] == "good"
 
 
-def test_a_model_that_an_older_version_opened_gets_its_dimensions_when_it_is_opened_again(app: Flask, tmp_path: Path) -> None:
-    client, body = app.test_client(), {"path": str(onnx_file(tmp_path, batch="rows"))}
-    meta = model_store._models_folder() / client.post("/api/v1/models", json=body).json["id"] / model_store.META
-    kept = read_json(meta)
-    assert kept.pop("dimensions") == {"x": ["rows", "3"]}
-    write_json(meta, kept)
-    assert client.get(f"/api/v1/models/{kept['id']}").json["dimensions"] == {}
-    assert client.post("/api/v1/models", json=body).json["dimensions"] == {"x": ["rows", "3"]}
-
-
 def test_an_upload_is_opened_again_with_other_shapes_and_outlives_the_first(app: Flask, tmp_path: Path) -> None:
     client = app.test_client()
     path = onnx_file(tmp_path, batch="b")
