@@ -19,7 +19,7 @@ from docs_python import python_page
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 SECTIONS = {
-    "use": ("Use", ("tutorial", "models", "files", "shapes", "survey", "deploy", "security", "examples", "features")),
+    "use": ("Use", ("tutorial", "models", "files", "shapes", "survey", "deploy", "security", "examples")),
     "reference": ("Reference", ("command-line", "python", "file-formats", "api", "messages")),
     "how-it-works": ("How it works", ("rules", "searching", "measuring", "costs", "fleet", "tvm", "benchmarks")),
     "develop": ("Develop", ("toolchains", "architecture", "dependencies", "contributing", "changelog")),

@@ -1,4 +1,4 @@
-"""Holds docs/features.md to the code: every item has its row, and what is said to work names a test that exists."""
+"""Holds tests/features.md to the code: every item has its row, and what is said to work names a test that exists."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class Row:
 
 
 def rows() -> list[Row]:
-    lines = (ROOT / "docs" / "features.md").read_text().splitlines()
+    lines = (ROOT / "tests" / "features.md").read_text().splitlines()
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if re.match(r"\| *\d+ *\|", line)]
-    assert all(len(line) == 4 for line in cells), "a row of docs/features.md has not four cells"
+    assert all(len(line) == 4 for line in cells), "a row of tests/features.md has not four cells"
     return [Row(int(number), state, shown_by) for number, _, state, shown_by in cells]
 
 

@@ -22,7 +22,7 @@ UNREADABLE = {
     r"\brequirements? \d|\bissues? #?\d|\bitems? \d": "the list is not in the repository: say what is asked for",
 }
 """References that a reader cannot follow → what to write instead."""
-NUMBERED = {"docs/features.md", "tests/docs/test_features.py"}
+NUMBERED = {"tests/features.md", "tests/docs/test_features.py"}
 """The page that lists the items by their numbers, and its test."""
 
 
@@ -154,4 +154,4 @@ def test_code_is_told_from_prose() -> None:
 )
 def test_a_reference_that_leads_nowhere_is_found(text: str, is_found: bool) -> None:
     assert bool(unreadable([Line("collage_core/a.py", 1, text, "", text)])) is is_found
-    assert not unreadable([Line("docs/features.md", 1, text, "", text)])
+    assert not unreadable([Line("tests/features.md", 1, text, "", text)])
