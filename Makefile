@@ -26,7 +26,7 @@ help: ## what can be made
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 14
 
 setup: ## .venv from the locks, and the built page; does nothing when both are up to date
-	@python=$(PYTHON_FOUND) && "$$python" tools/setup.py
+	@python=$(PYTHON_FOUND) && "$$python" tools/checkout.py
 
 run: setup ## the explorer with a sample model (MODEL=crnn); prints its address
 	@$(BIN)/collage explore "$(MODEL)" || [ $$? -eq 130 ]

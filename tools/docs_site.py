@@ -13,9 +13,9 @@ import tempfile
 from importlib import util
 from pathlib import Path
 
-import setup
+import checkout
 
-ROOT = setup.ROOT
+ROOT = checkout.ROOT
 SITE = ROOT / "site"
 CONFIGURATION = ROOT / "tools" / "docs_theme"
 LOCK = ROOT / "locks" / "docs.txt"
@@ -30,8 +30,8 @@ def is_installed() -> bool:
 
 def install() -> bool:
     """Install the locked generator where it is missing or another one, and return whether it is there then."""
-    stamp = setup.VENV / "setup" / "docs"
-    step = setup.Step("the generator of the documentation site", stamp, [LOCK], [], _install_lock, [sys.version])
+    stamp = checkout.VENV / "setup" / "docs"
+    step = checkout.Step("the generator of the documentation site", stamp, [LOCK], [], _install_lock, [sys.version])
     try:
         step.run()
     except (subprocess.SubprocessError, OSError) as error:

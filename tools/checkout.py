@@ -156,7 +156,7 @@ def steps() -> tuple[list[Step], list[Step]]:
     project = Step(
         "this checkout into .venv",
         VENV / "setup" / "project",
-        [ROOT / "pyproject.toml"],
+        [ROOT / "pyproject.toml", ROOT / "setup.py"],
         [VENV / "bin" / "collage", SERVER_PACKAGE],
         install_project,
     )

@@ -10,10 +10,10 @@ import tomllib
 import zipfile
 from pathlib import Path
 
+import checkout
 import node
 import postgres
 import pytest
-import setup
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -95,7 +95,7 @@ def test_without_node_the_wheel_is_found(tmp_path: Path, monkeypatch: pytest.Mon
     assert found.environment()["PATH"].split(":")[0] == str(package / "bin")
 
 
-def made_step(folder: Path) -> tuple[setup.Step, list[str]]:
+def made_step(folder: Path) -> tuple[checkout.Step, list[str]]:
     """A step that copies ``in`` to ``out``, and the list of the times it did."""
     done: list[str] = []
 
@@ -107,7 +107,7 @@ def made_step(folder: Path) -> tuple[setup.Step, list[str]]:
 
     (folder / "in").mkdir()
     (folder / "in" / "a").write_text("1")
-    return setup.Step("copying", folder / "made" / "stamp", [folder / "in"], [folder / "out"], make), done
+    return checkout.Step("copying", folder / "made" / "stamp", [folder / "in"], [folder / "out"], make), done
 
 
 def test_a_step_is_done_once(tmp_path: Path):
@@ -141,8 +141,8 @@ def test_a_step_that_was_cut_off_is_repeated(tmp_path: Path):
 
 def test_what_the_machine_lacks_is_named_with_its_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(setup, "base_python", lambda: Path("/bin/false"))
-    venv, compiler = setup.missing_tools()
+    monkeypatch.setattr(checkout, "base_python", lambda: Path("/bin/false"))
+    venv, compiler = checkout.missing_tools()
     assert "sudo apt-get install python3-venv" in venv
     assert compiler == "a C++ compiler, which TVM links with: sudo apt-get install g++"
 
@@ -224,31 +224,22 @@ def test_make_calls_only_tools_that_exist():
     assert not [name for name in called if not (ROOT / name).is_file()]
 
 
-def test_every_package_is_in_the_wheel():
-    listed = set(PROJECT["tool"]["setuptools"]["packages"])
-    there = {".".join(path.parent.relative_to(ROOT).parts) for path in (ROOT / "collage_core").rglob("__init__.py")}
-    inner = {".".join(path.parent.relative_to(ROOT).parts) for path in (ROOT / "server").rglob("__init__.py")}
-    assert (
-        there
-        | {re.sub("^server", "collage_server", name) for name in inner}
-        | {
-            "collage_server.static",
-            "collage_server.templates",
-        }
-        == listed
-    )
-
-
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Built from a copy, so that nothing is left in the tree and nothing of an earlier build gets in."""
     copy, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
-    for name in ("collage_core", "server", "static", "templates", "pyproject.toml", "README.md", "LICENSE"):
+    for name in ("collage_core", "server", "static", "templates", "pyproject.toml", "setup.py", "README.md", "LICENSE"):
         subprocess.run(["cp", "-r", ROOT / name, copy], check=True)
     build = ["wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir", str(out), str(copy)]
     subprocess.run([sys.executable, "-m", "pip", *build], check=True)
     (built,) = out.glob("*.whl")
     return built
+
+
+def test_every_package_is_in_the_wheel(wheel: Path):
+    names = set(zipfile.ZipFile(wheel).namelist())
+    sources = [path.relative_to(ROOT).as_posix() for folder in ("collage_core", "server") for path in (ROOT / folder).rglob("*.py")]
+    assert {re.sub("^server/", "collage_server/", name) for name in sources} == {name for name in names if name.endswith(".py")}
 
 
 def files_under(folder: str) -> set[str]:
