@@ -14,12 +14,12 @@ CASES ?=
 # Python and pytest keep what they compile, or each of some thousand processes compiles it again.
 unexport PYTHONDONTWRITEBYTECODE
 
-# Tests go to the workers by duration (tests/helpers/spread.py); at the end stand the twenty longest. Many wait, for a page, a process or a
-# second of their own: three workers keep two cores busy. One process reads all of the short ones first, so that not each has to compile
-# them.
+# Each worker begins with a stretch of the tests in their order, so that those of a module mostly share its fixtures; one that is done takes
+# half of what the fullest has left. At the end stand the twenty longest. Many wait, for a page, a process or a second of their own: three
+# workers keep two cores busy. One process reads all of the short ones first, so that not each has to compile them.
 PYTEST_SPREAD = $(BIN)/pytest --dist worksteal --durations 20 --durations-min 1
 
-.PHONY: help setup run test test-long test-durations lint lint-python lint-page format page-test page-and-lint python-test chromium postgres torch docs-generator docs \
+.PHONY: help setup run test test-long lint lint-python lint-page format page-test page-and-lint python-test chromium postgres torch docs-generator docs \
         slow acceptance bench onnx-suite bench-calls bench-costs bench-e2e bench-operators bench-page bench-size bench-tvm protocol pictures record sizes lock value-cases value-contract wheel runtime-wheel versions clean
 
 help: ## what can be made
@@ -40,9 +40,6 @@ test-long: setup chromium postgres torch docs-generator ## the tests that take l
 slow: setup ## every toolchain on all node tests of ONNX and many random models, whole runs without a hurry; then damaged input, a minute a border
 	$(PYTEST_SPREAD) -n 2 -m slow $(PYTEST)
 	$(BIN)/python -m tests.fuzz $(FUZZ)
-
-test-durations: setup chromium postgres torch docs-generator ## runs every test, and keeps how long each took (tests/durations.json)
-	$(PYTEST_SPREAD) -n 2 --write-durations $(PYTEST)
 
 chromium: setup
 	@$(BIN)/python tools/chromium.py

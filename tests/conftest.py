@@ -11,7 +11,6 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 pytest.register_assert_rewrite("tests.helpers")
-pytest_plugins = ["tests.helpers.spread"]
 
 # Deadlines would make a test depend on how busy the machine is; in CI the examples are the same in every run.
 settings.register_profile(
