@@ -20,13 +20,14 @@ from types import FrameType
 from collage_core.errors import CollageError
 from tests.fuzz.borders import BORDERS, MODEL_S, WORKER, Border
 from tests.fuzz.damage import damaged
+from tests.fuzz.server_borders import SERVERS
 from tests.helpers.paths import ROOT
 
 CORPUS = Path(__file__).parent / "corpus"
 FOUND = ROOT / ".make" / "fuzz"
 INPUT_S = 20
 """Longest that one input may take."""
-SLOW = ("model", "relax")
+SLOW = ("model", "relax", "loaded")
 """Borders with a bound of their own (`MODEL_S`): they run in a worker, which may have to start."""
 
 
@@ -90,7 +91,7 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as home:
         os.environ["COLLAGE_HOME"] = home
-        with WORKER:
+        with WORKER, SERVERS:
             found = sum(fuzz(name, given.seconds, given.seed) for name in ([given.only] if given.only else BORDERS))
     sys.exit(1 if found else 0)
 

@@ -1,18 +1,22 @@
 """One function for each border: what a stranger gives goes in, as bytes; it may raise `CollageError`, and nothing else.
 
-`model` and `relax` run in a worker, since a library may end its process.
+`model`, `relax` and `loaded` run in a worker, since a library may end its process. `server_borders` has those of servers.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import io
 import json
+import shutil
+import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from collage_server.http.validation import read
 from collage_server.messages import models, requests, runs
 from onnx import ModelProto
@@ -27,6 +31,9 @@ from collage_core.cost.database.json_lines import read_lines
 from collage_core.cost.database.record_validation import InvalidRecord, cost_row, transition_row
 from collage_core.cost.estimators.replay import ReplayEstimator
 from collage_core.cost.fleet import plain_pickles, protocol
+from collage_core.cost.fleet.connection import AUTHORITY, connection
+from collage_core.cost.fleet.jobs import WorkerLost, described
+from collage_core.cost.fleet.keys import make_keys
 from collage_core.errors import CollageError
 from collage_core.model.forms.normalising import normalise
 from collage_core.model.onnx_model import load_model
@@ -36,6 +43,7 @@ from collage_core.pipeline.record.record import FILE_NAME, read_record
 from collage_core.rewrite.plan import read_plan
 from collage_core.rewrite.runtime.arrays_file import read_arrays
 from collage_core.rewrite.runtime.manifest import NAME, read_manifest
+from collage_core.rewrite.runtime.shaped_artifact import open_artifact
 from collage_core.rewrite.runtime.shaped_manifest import read_shaped_manifest
 from collage_core.rules.base import RuleContext, RuleOptions, find_with_note
 from collage_core.rules.candidate import RejectionLog
@@ -44,8 +52,12 @@ from collage_core.search.problem import problem_from_json
 from collage_core.serving.json_bounds import JsonBounds, parse_json
 from collage_core.serving.refusal import Refusal
 from collage_core.serving.served_model import read_request
+from collage_core.survey.survey import _read_row
+from collage_core.survey.tables import cells, sentence, survey_csv, survey_page
 from collage_core.toolchains.described import read_description
+from tests.fuzz import server_borders
 from tests.helpers.graphs import MINI_MNIST
+from tests.helpers.served import write_served
 
 Border = Callable[[bytes, Path], None]
 MODEL_S = 60.0
@@ -129,13 +141,7 @@ def row(data: bytes, folder: Path) -> None:
 
 
 def messages(data: bytes, folder: Path) -> None:
-    """Read what a page, a program or a fleet's worker sends."""
-    plain_pickles.loads(data)
-    with contextlib.suppress(protocol.InvalidAnswer):
-        answer = protocol.parse(data)
-        for understand in (protocol.description_from_json, lambda item: protocol.record_from_json(item, 1.0), protocol.error_from_json):
-            with contextlib.suppress(protocol.InvalidAnswer):
-                understand(answer)
+    """Read what a page or a program sends."""
     try:
         body = json.loads(data)
     except (ValueError, RecursionError):
@@ -143,6 +149,42 @@ def messages(data: bytes, folder: Path) -> None:
     for kind in (requests.RunRequest, requests.CheckOptions, requests.WhatIfRequest, models.OpenModel, runs.RunMarks):
         with contextlib.suppress(CollageError):  # each kind has its say
             read(kind, body)
+
+
+def fleet(data: bytes, folder: Path) -> None:
+    """Read what a worker of a fleet says of itself and answers, and pickles of its scheduler."""
+    plain_pickles.loads(data)
+    with contextlib.suppress(protocol.InvalidAnswer):
+        answer = protocol.parse(data)
+        for understand in (
+            described,
+            protocol.description_from_json,
+            lambda item: protocol.record_from_json(item, 1.0),
+            protocol.error_from_json,
+        ):
+            with contextlib.suppress(protocol.InvalidAnswer, WorkerLost):
+                understand(answer)
+
+
+def keys(data: bytes, folder: Path) -> None:
+    """Use a certificate as that of the fleet's authority and as that of a run, with a key that belongs to another one."""
+    make_keys(folder)
+    key = (folder / "client.pem").read_bytes().partition(b"-----END CERTIFICATE-----\n")[2]
+    for name, content in (("client.pem", data + key), (AUTHORITY, data)):
+        (folder / name).write_bytes(content)
+        with contextlib.suppress(CollageError):
+            connection("tls://127.0.0.1:1", "--fleet", folder).security("client")
+
+
+def survey_row(data: bytes, folder: Path) -> None:
+    """Go on with a survey that has this file of a model: its row is used, or made again."""
+    row = _read_row(_put(data, folder, "survey.json"), "k")
+    if row is not None:
+        survey_csv([row])
+        survey_page([row], "")
+        sentence(row)
+        cells(row, ["onnxruntime"])
+        json.dumps(row.to_json(), allow_nan=False)
 
 
 def inference(data: bytes, folder: Path) -> None:
@@ -179,7 +221,38 @@ def relax(data: bytes, folder: Path) -> None:
     normalise(ModelProto.FromString(read.onnx))
 
 
+@cache
+def _artifact() -> tuple[Path, dict[str, Any]]:
+    """Return an artifact and the content of its manifest; the files stay until the process ends."""
+    kept = tempfile.TemporaryDirectory()
+    atexit.register(kept.cleanup)
+    folder = write_served(Path(kept.name) / "out")
+    return folder, json.loads((folder / NAME).read_bytes())
+
+
+def loaded(data: bytes, folder: Path) -> None:
+    """Open and run an artifact whose manifest says this beside what depends on the machine and on versions."""
+    source, real = _artifact()
+    shutil.copytree(source, folder, dirs_exist_ok=True)
+    data = data.replace(b"VERSION", real["partitions"][0]["version"].encode())
+    with contextlib.suppress(ValueError, RecursionError):
+        told = json.loads(data)
+        if isinstance(told, dict):
+            data = json.dumps({"machine": real["machine"], "files": real["files"], **told}).encode()
+    _put(data, folder, NAME)
+    WORKER.call(open_and_run, str(folder), timeout_s=MODEL_S)
+
+
+def open_and_run(folder: str) -> None:
+    with open_artifact(Path(folder)) as opened:
+        opened.run({tensor.name: np.zeros([size or 1 for size in tensor.type.shape], tensor.type.dtype) for tensor in opened.inputs})
+
+
 BORDERS: dict[str, Border] = {
-    border.__name__: border for border in (model, relax, plan, record, artifact, arrays, constraints, toolchain, row, messages, inference)
+    border.__name__: border
+    for border in (
+        *(model, relax, plan, record, artifact, loaded, arrays, constraints, toolchain, row, messages, inference, fleet, keys, survey_row),
+        *(server_borders.access, server_borders.api, server_borders.sockets, server_borders.serving),
+    )
 }
 """Name, which is that of the folder of its seeds → border."""

@@ -6,8 +6,9 @@ import pytest
 
 from tests.fuzz.__main__ import CORPUS, attempt, made_input, seeds
 from tests.fuzz.borders import BORDERS, MODEL_S, WORKER
+from tests.fuzz.server_borders import SERVERS
 
-TURNS = {"model": 4, "relax": 4, "record": 15, "row": 20}
+TURNS = {"model": 4, "relax": 4, "loaded": 10, "record": 15, "row": 20, "access": 8, "api": 8, "sockets": 8, "serving": 8}
 
 
 def test_every_border_has_seeds_and_all_of_them_are_small() -> None:
@@ -18,7 +19,7 @@ def test_every_border_has_seeds_and_all_of_them_are_small() -> None:
 @pytest.mark.parametrize("name", BORDERS)
 def test_whatever_comes_is_read_or_is_a_clear_error(name: str) -> None:
     kept = seeds(name)
-    with WORKER:
+    with WORKER, SERVERS:
         _attempt_all(name, kept)
 
 

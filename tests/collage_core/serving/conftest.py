@@ -9,25 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from collage_core.rewrite.assemble import assemble
-from collage_core.rewrite.partition_models import PartitionModel
 from collage_core.serving import http_server
 from collage_core.serving.http_server import ModelServer
 from collage_core.serving.served_model import ServedModel
-from tests.helpers.small_models import node, sub_model, tensor
-
-MOST_BYTES = 1 << 16
+from tests.helpers.served import MOST_BYTES, write_served
 
 
 @pytest.fixture(scope="session")
 def served_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """y = 1 / x and z = k + k: two outputs, of floats and of whole numbers."""
-    nodes = [node("Reciprocal", "x", "y"), node("Add", "k k", "z")]
-    model = sub_model(nodes, [tensor("x", (2, 3)), tensor("k", (2,), "int64")], [tensor("y", (2, 3)), tensor("z", (2,), "int64")])
-    out = tmp_path_factory.mktemp("served") / "out"
-    about = {"model": {"name": "inverse"}}
-    assemble([PartitionModel("onnxruntime", ("r", "a"), model, "p")], model.inputs, ["y", "z"], out, 1, about, form="native")
-    return out
+    return write_served(tmp_path_factory.mktemp("served") / "out")
 
 
 @pytest.fixture(scope="session")

@@ -21,13 +21,11 @@ from collage_core.serving import http_server, json_bounds
 from collage_core.serving.http_server import ModelServer
 from collage_core.serving.served_model import MOST_WAITING, ServedModel
 from collage_core.version import __version__
+from tests.helpers.served import MOST_BYTES, REQUEST, K, X
 
-from .conftest import MOST_BYTES, running
+from .conftest import running
 
 INFER = "/v2/models/inverse/infer"
-X = {"name": "x", "datatype": "FP32", "shape": [2, 3], "data": [1, 2, 4, 5, 8, 10]}
-K = {"name": "k", "datatype": "INT64", "shape": [2], "data": [3, -4]}
-REQUEST = json.dumps({"inputs": [X, K]})
 
 
 def ask(server: ModelServer, method: str, path: str, body: str | bytes | None = None, **headers: str) -> tuple[int, Any, dict[str, str]]:

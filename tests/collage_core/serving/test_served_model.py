@@ -16,10 +16,9 @@ from collage_core.rewrite.shaped_folder import folder_of, write_shaped
 from collage_core.serving import served_model
 from collage_core.serving.refusal import Refusal
 from collage_core.serving.served_model import ServedModel
+from tests.helpers.served import K, X
 from tests.helpers.small_models import node, sub_model, tensor
 
-X = {"name": "x", "datatype": "FP32", "shape": [2, 3], "data": [1, 2, 4, 5, 8, 10]}
-K = {"name": "k", "datatype": "INT64", "shape": [2], "data": [3, -4]}
 INVERSE = [1, 0.5, 0.25, 0.2, 0.125, 0.1]
 
 
