@@ -64,3 +64,10 @@ def known_once(chain: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def known(chain: Path, known_once: Path, tmp_path: Path) -> Known:
     shutil.copytree(known_once / "home", tmp_path / "home")
     return Known(chain, tmp_path)
+
+
+@pytest.fixture
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of data in which no keys lie."""
+    monkeypatch.setenv("COLLAGE_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"

@@ -19,10 +19,13 @@ import numpy as np
 import psutil
 
 from collage_core.cost.fleet.connection import Connection, set_up_dask
+from collage_core.cost.fleet.protocol import Description
 from collage_core.cost.measuring.timing import TimingLimits
 from collage_core.cost.measuring.trial import TrialLimits, TrialTask
 from collage_core.cost.measuring.trial_worker import ArrayFile
 from collage_core.model.probe import relu_model
+from collage_core.toolchains.base import Availability
+from collage_core.version import __version__
 from tests.helpers.paths import PLUGINS, ROOT
 
 LIMITS = TrialLimits(timing=TimingLimits(warm_up_s=0.001, total_s=0.02, longest_s=1.0))
@@ -191,3 +194,11 @@ class SampleTasks:
 def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as server:
         return int(server.getsockname()[1])
+
+
+def description_of(
+    name: str = "one", machine: str = "A, 2 cores", cores: int = 2, version: str = __version__, **toolchains: Any
+) -> Description:
+    """Return a description of a worker with these toolchains: name → availability, or the version of a usable one."""
+    found = {target: item if isinstance(item, Availability) else Availability(True, version=item) for target, item in toolchains.items()}
+    return Description(name, version, machine, name, cores, found)

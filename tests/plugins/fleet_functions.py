@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import pickle
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -97,11 +96,8 @@ class Bomb:
 
 def lie(name: str) -> None:
     """Have this process give the answer of `INVALID_ANSWERS` called `name`, or a pickle that does something, to each trial."""
-    honest = request_handler.answer
 
-    def answer(request: bytes, files: Any) -> Any:
-        if pickle.loads(request)[0] == "describe":
-            return honest(request, files)
+    def answer(session: Any, request: bytes, files: Any) -> Any:
         return Bomb() if name == "bomb" else INVALID_ANSWERS[name].encode()
 
     request_handler.answer = answer

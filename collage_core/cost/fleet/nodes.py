@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING
 from ...base.isolation.scratch import scratch_folder
 from ...errors import CollageError
 from .connection import CONNECT_S, Connection, connection, set_up_dask
-from .request_handler import HANDLER, resources
+from .request_handler import end_sessions
+from .self_description import ABOUT, describe, resources
 
 if TYPE_CHECKING:
     from distributed import Security, Worker
@@ -55,7 +56,7 @@ def run_worker(scheduler: Connection, name: str, host: str | None, port: int, sa
     try:
         asyncio.run(_keep_joined(scheduler, security, name, host, port, say, folder))
     finally:
-        HANDLER.close()
+        end_sessions()
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -73,6 +74,7 @@ async def _keep_joined(scheduler: Connection, security: Security, name: str, hos
             worker = Worker(
                 str(scheduler), name=name, nthreads=2, resources=resources(), security=security, memory_limit=0, host=host, port=port,
                 dashboard_address="127.0.0.1:0", local_directory=str(folder), death_timeout=CONNECT_S,
+                startup_information=await _startup_information(name),
             )  # fmt: skip
             why = await _serve(worker, lambda: say(f"joined the scheduler at {scheduler}"))
             pause_s = SHORTEST_PAUSE_S
@@ -81,6 +83,16 @@ async def _keep_joined(scheduler: Connection, security: Security, name: str, hos
         say(f"no scheduler at {scheduler} ({' '.join(why.split())}); trying again in {pause_s:g} s")
         await asyncio.sleep(pause_s)
         pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+
+
+async def _startup_information(name: str) -> dict[str, Callable[[Worker], str]]:
+    """Return what Dask's worker tells the scheduler of itself when it registers: our description."""
+    ending = threading.Event()
+    try:
+        about = await asyncio.to_thread(describe, name, ending.is_set)
+    finally:
+        ending.set()  # The loop waits for its threads.
+    return {ABOUT: lambda worker: about}
 
 
 async def _serve(worker: Worker, on_joined: Callable[[], None]) -> str:
@@ -141,11 +153,12 @@ async def dask_setup(worker: Worker) -> None:
     for name, count in resources().items():
         worker.state.total_resources.setdefault(name, count)
         worker.state.available_resources.setdefault(name, count)
+    worker.startup_information |= await _startup_information(str(worker.name))
 
 
 async def dask_teardown(worker: Worker) -> None:
     """End what a worker of Dask has started for runs."""
-    HANDLER.close()
+    end_sessions()
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""The worker's side of a run: `answer` is the one function that runs submit to Dask's workers.
+"""The worker's side of a run: `Session` is what it keeps for the run, `answer` the one function that runs submit to Dask's workers.
 
 A request is the pickle of plain objects (whoever may submit may run anything there anyway), an answer is JSON. Trials and calls run in
 isolated children, so nothing that a toolchain does ends the worker. No request raises: an error here is answered as a fault.
@@ -6,120 +6,49 @@ isolated children, so nothing that a toolchain does ends the worker. No request 
 
 from __future__ import annotations
 
-import os
 import pickle
 import shutil
 import threading
-import time
+import weakref
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Any
 
-from ...base.cores import usable_cores
 from ...base.isolation.errors import WorkerError, by_name
 from ...base.isolation.scratch import scratch_folder
 from ...base.isolation.worker import Worker
 from ...errors import Cancelled, CollageError
-from ...toolchains import registry
 from ...toolchains.reasons import one_line
-from ...version import __version__
-from ..database.records import machine_id
 from ..measuring.trial import TrialRunner, TrialTask
-from .protocol import Description, Settings, dump, error_to_json
-
-TRIAL = "collage"
-"""Resource of which a trial takes all that a worker has: one."""
-_DESCRIBE_S = 60.0
-_IDLE_S = 60.0
-"""Children of a run that asks for nothing so long are ended."""
+from .protocol import Settings, dump, error_to_json
 
 Stop = Callable[[], bool]
 
-
-def resources() -> dict[str, float]:
-    """Return what a worker announces to the scheduler: that it takes one trial at a time, and its kind of machine."""
-    return {TRIAL: 1, machine_resource(machine_id()): 1}
+_sessions: weakref.WeakSet[Session] = weakref.WeakSet()
+_is_ending = threading.Event()
 
 
-def machine_resource(machine: str) -> str:
-    """Return the resource that workers of this kind have."""
-    return f"machine: {machine}"
+class Session:
+    """The warm children that a worker has for one run: the result of a task of Dask's, on which all requests of the run depend.
 
-
-def answer(request: bytes, files: Mapping[str, bytes]) -> bytes:
-    """Answer a request of a run, as a task in a thread of a worker.
-
-    Args:
-        request: The pickle of its name, the run's id, and arguments.
-        files: Path on the machine of the run → content.
+    So Dask lets go of it when the run does, or its connection is over, and the children end with it.
     """
-    from distributed import get_worker
 
-    worker = get_worker()
-    key = worker.get_current_task()
+    def __init__(self, settings: Settings):
+        self._stop = _Stop()
+        self._calls = Worker(should_stop=self._stop)
+        limits, flushed = settings.limits, settings.flushed_bytes
+        self._trials = TrialRunner(settings.get_toolchain, settings.threads, settings.accuracy, limits, self._stop, flushed)
+        self.close = weakref.finalize(self, _close, self._calls, self._trials)
+        _sessions.add(self)
 
-    def is_stopped() -> bool:
-        """Return whether the run takes the request back, or is gone: Dask then cancels the task."""
-        task = worker.state.tasks.get(key)
-        return task is None or task.state == "cancelled"
-
-    return HANDLER.answer(request, files, str(worker.name), is_stopped).encode()
-
-
-class _Run:
-    """A run that this worker measures for, and its children."""
-
-    def __init__(self) -> None:
-        self.worker = Worker()
-        self.settings: Settings | None = None
-        self.trials: TrialRunner | None = None
-        self.is_stopped: Stop = lambda: False
-        self.last_request = time.monotonic()
-
-    def runner(self, settings: Settings) -> TrialRunner:
-        if self.settings != settings or self.trials is None:
-            self.close()
-            get_toolchain, threads, accuracy, limits = settings.get_toolchain, settings.threads, settings.accuracy, settings.limits
-            self.trials = TrialRunner(get_toolchain, threads, accuracy, limits, lambda: self.is_stopped(), settings.flushed_bytes)
-            self.settings = settings
-        return self.trials
-
-    def close(self) -> None:
-        self.worker.close()
-        if self.trials is not None:
-            self.trials.close()
-            self.trials = None
-
-
-class RequestHandler:
-    """Serves any number of runs; Dask's resources see to it that one trial or call runs at a time."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._runs: dict[str, _Run] = {}
-        self._timer: threading.Timer | None = None
-        self._busy: _Run | None = None
-        self._is_closed = False
-
-    def answer(self, request: bytes, files: Mapping[str, bytes], name: str, is_stopped: Stop) -> str:
-        """Answer one request, for the worker called `name`."""
+    def answer(self, request: bytes, files: Mapping[str, bytes], is_stopped: Stop) -> str:
+        """Answer one request: the pickle of its name and its arguments, with the content of each file on the machine of the run."""
+        self._stop.is_asked = is_stopped
         try:
-            wanted, run_id, *arguments = pickle.loads(request)
-            run = self._run(run_id)
-
-            def is_over() -> bool:
-                return is_stopped() or self._is_closed
-
-            if wanted == "describe":
-                found = run.worker.call(describe, name, timeout_s=_DESCRIBE_S, should_stop=is_over)
-                return dump({"description": found})
-            self._busy, run.is_stopped = run, is_over
-            try:
-                return dump(_ANSWERS[wanted](run, files, *arguments))
-            finally:
-                run.last_request, self._busy = time.monotonic(), None
+            wanted, *arguments = pickle.loads(request)
+            requests: dict[str, Callable[..., dict[str, Any]]] = {"trial": self._trial, "call": self._call}
+            return dump(requests[wanted](files, *arguments))
         except Cancelled:
             return dump({"state": "stopped"})
         except (CollageError, WorkerError) as error:
@@ -127,72 +56,54 @@ class RequestHandler:
         except Exception as error:  # noqa: BLE001 - the border: the other side gets the reason
             return dump({"fault": one_line(f"{type(error).__name__}: {error}")})
 
-    def close(self) -> None:
-        """End all children."""
-        with self._lock:
-            self._is_closed = True
-            if self._timer is not None:
-                self._timer.cancel()
-            while self._runs:
-                self._runs.popitem()[1].close()
+    def _trial(self, files: Mapping[str, bytes], task: TrialTask) -> dict[str, Any]:
+        """Run a trial whose arrays are in `files`."""
+        folder = scratch_folder()
+        try:
+            here = {name: folder / f"{index}.npy" for index, name in enumerate(files)}
+            for name, path in here.items():
+                path.write_bytes(files[name])
+            given, wanted = ([replace(one, path=here[str(one.path)]) for one in arrays] for arrays in (task.given, task.wanted))
+            return {"record": asdict(self._trials.run(replace(task, given=given, wanted=wanted)))}
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
-    def _run(self, run_id: str) -> _Run:
-        with self._lock:
-            if self._is_closed:
-                raise RuntimeError("this worker ends")
-            run = self._runs.setdefault(run_id, _Run())
-            run.last_request = time.monotonic()
-            if self._timer is None:
-                self._look_later()
-            return run
-
-    def _look_later(self) -> None:
-        self._timer = threading.Timer(_IDLE_S, self._end_idle)
-        self._timer.daemon = True
-        self._timer.start()
-
-    def _end_idle(self) -> None:
-        with self._lock:
-            for run_id, run in list(self._runs.items()):
-                if run is not self._busy and time.monotonic() - run.last_request >= _IDLE_S:
-                    self._runs.pop(run_id).close()
-            self._timer = None
-            if self._runs and not self._is_closed:
-                self._look_later()
+    def _call(self, files: object, module: str, name: str, arguments: tuple[Any, ...], timeout_s: float) -> dict[str, Any]:
+        return {"value": self._calls.call(by_name(module, name), *arguments, timeout_s=timeout_s)}
 
 
-HANDLER = RequestHandler()
-"""The one of this process."""
+def answer(session: Session, request: bytes, files: Mapping[str, bytes]) -> bytes:
+    """Answer a request of a run, as a task in a thread of a worker."""
+    from distributed import get_worker
+
+    worker = get_worker()
+    key = worker.get_current_task()
+
+    def is_stopped() -> bool:
+        """Return whether the run takes the request back, or is gone (Dask then cancels the task), or this process ends."""
+        task = worker.state.tasks.get(key)
+        return task is None or task.state == "cancelled" or _is_ending.is_set()
+
+    return session.answer(request, files, is_stopped).encode()
 
 
-def _trial(run: _Run, files: Mapping[str, bytes], settings: Settings, task: TrialTask) -> dict[str, Any]:
-    """Run a trial whose arrays are in `files`."""
-    folder = scratch_folder()
-    try:
-        here = {name: folder / f"{index}.npy" for index, name in enumerate(files)}
-        for name, path in here.items():
-            path.write_bytes(files[name])
-        given, wanted = ([replace(one, path=here[str(one.path)]) for one in arrays] for arrays in (task.given, task.wanted))
-        return {"record": asdict(run.runner(settings).run(replace(task, given=given, wanted=wanted)))}
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+def end_sessions() -> None:
+    """End what this process does for any run, once and for all."""
+    _is_ending.set()
+    for session in list(_sessions):
+        session.close()
 
 
-def _call(run: _Run, files: object, module: str, name: str, arguments: tuple[Any, ...], timeout_s: float) -> dict[str, Any]:
-    return {"value": run.worker.call(by_name(module, name), *arguments, timeout_s=timeout_s, should_stop=run.is_stopped)}
+class _Stop:
+    """Asks whether the request in progress shall stop. It is no method of the session, which would then outlive its last reference."""
+
+    def __init__(self) -> None:
+        self.is_asked: Stop = lambda: False
+
+    def __call__(self) -> bool:
+        return self.is_asked()
 
 
-_ANSWERS: Mapping[str, Callable[..., dict[str, Any]]] = {"trial": _trial, "call": _call}
-
-
-def describe(name: str) -> dict[str, Any]:
-    """Describe this worker; runs in a child, and loads no toolchain's library."""
-    toolchains = {toolchain.name: toolchain.availability() for toolchain in registry.all_toolchains()}
-    return asdict(Description(name, __version__, machine_id(), _host(), usable_cores(), toolchains))
-
-
-def _host() -> str:
-    """Return a name that is the same for all processes of a computer until it starts again."""
-    with suppress(OSError):
-        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    return os.uname().nodename
+def _close(calls: Worker, trials: TrialRunner) -> None:
+    calls.close()
+    trials.close()

@@ -89,7 +89,7 @@ def test_a_recorded_run_has_a_row() -> None:
 
 
 def test_a_target_that_has_every_partition_is_not_called_alone() -> None:
-    """What greedy comes to is the target alone, and no mix."""
+    """Greedy comes to the target alone here, which is no mix."""
     rows = [other("a", 2.1, 0.3), other("greedy", 2.1, 0.3, partitions=[{"target": "a"}]), other("b", 2.3)]
     divided = planned_row("m", "m", document("a", "a", alternatives=rows, measured_s=2.0), 1.0)
     assert divided.why_not == ("a has all 2 partitions of the plan: no mix was measured whole",)

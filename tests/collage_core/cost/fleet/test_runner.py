@@ -31,7 +31,7 @@ from collage_core.cost.database.database import CostDatabase
 from collage_core.cost.database.maintenance import Selection, records, selected_tunings
 from collage_core.cost.database.records import CostKey, Record, machine_id
 from collage_core.cost.estimators.tuner import Tuner
-from collage_core.cost.fleet import runner as fleet_runner
+from collage_core.cost.fleet import worker_pool
 from collage_core.cost.fleet.keys import make_keys
 from collage_core.cost.fleet.runner import FleetRunner
 from collage_core.cost.measuring.call_meter import CallMeter
@@ -204,7 +204,7 @@ def test_a_hanging_target_is_not_tried_for_ever(house: Fleet, work: SampleTasks)
 
 @pytest.mark.long
 def test_a_trial_that_ends_every_worker_is_given_up(fleet: Fleet, work: SampleTasks, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(fleet_runner, "MOST_TRIES", 2)
+    monkeypatch.setattr(worker_pool, "MOST_TRIES", 2)
     for name in ("one", "two", "three"):
         fleet.start_worker(name)
     fleet.await_workers("one", "two", "three")
@@ -240,7 +240,7 @@ def test_without_workers_there_is_one_line_that_says_how_to_start_them(fleet: Fl
 
 @pytest.mark.parametrize("has_keys", [False, True])
 def test_without_a_scheduler_there_is_one_line_that_says_how_to_start_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_keys: bool):
-    monkeypatch.setattr(fleet_runner, "CONNECT_S", 0.3)
+    monkeypatch.setattr(worker_pool, "CONNECT_S", 0.3)
     if has_keys:
         make_keys(tmp_path)
     nowhere = Fleet(tmp_path, keys=tmp_path if has_keys else None)
@@ -270,7 +270,7 @@ def test_the_scheduler_goes_and_comes(fleet: Fleet, work: SampleTasks):
 
 @pytest.mark.long
 def test_a_scheduler_that_stays_away_ends_the_run(fleet: Fleet, work: SampleTasks, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(fleet_runner, "CONNECT_S", 1.0)
+    monkeypatch.setattr(worker_pool, "CONNECT_S", 1.0)
     fleet.start_worker("one")
     fleet.await_workers("one")
     with Run(fleet, rejoin_s=0.5) as runner:
@@ -365,7 +365,7 @@ def test_the_trial_that_a_liar_had_is_measured_elsewhere(fleet: Fleet, work: Sam
         records = [record for _, record in runner.run_all(work.tasks(5))]
     assert [(record.worker, record.stage) for record in records] == [("honest", "")] * 5
     assert "the worker liar is let go: a trial that failed has no samples, and one that did not has some" in run.notes
-    assert "the worker stranger is left out: it offers no resource 'collage': start it with `collage worker`" in run.notes
+    assert "the worker stranger is left out: it is a worker of Dask alone: start it with `collage worker`" in run.notes
 
 
 @pytest.mark.long
@@ -531,6 +531,17 @@ def test_the_run_is_killed_and_its_workers_are_free_again(fleet: Fleet, work: Sa
 
 
 @pytest.mark.long
+def test_what_a_worker_keeps_warm_for_a_run_ends_with_the_run(fleet: Fleet, work: SampleTasks):
+    worker = fleet.start_worker("one")
+    fleet.await_workers("one")
+    with Run(fleet) as runner:
+        assert runner.run(work.task()).stage == ""
+        (warm,) = [process for process in worker.family()[1:] if process.ppid() != worker.popen.pid]  # its parent is the fork server
+    until(lambda: not warm.is_running(), "the child of the trial to end")
+    assert worker.popen.poll() is None
+
+
+@pytest.mark.long
 def test_a_whole_run_on_the_fleet(house: Fleet, tmp_path: Path):
     """The plan is measured there, and assembled, verified and timed here; each cost says who measured it."""
     database = str(tmp_path / "costs.sqlite3")
@@ -621,7 +632,7 @@ def test_a_fleet_on_this_machine_has_keys_of_its_own_and_ends_with_the_run(work:
 
 @pytest.mark.long
 def test_only_who_has_a_key_of_this_fleet_takes_part(tmp_path: Path, work: SampleTasks, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(fleet_runner, "CONNECT_S", 1.0)
+    monkeypatch.setattr(worker_pool, "CONNECT_S", 1.0)
     keys, others = tmp_path / "keys", tmp_path / "others"
     make_keys(keys)
     make_keys(others)
@@ -684,7 +695,7 @@ class FalseScheduler:
     ids=["silent", "http", "more than there is", "16 GiB", "a frame of 16 GiB"],
 )
 def test_a_false_scheduler_takes_neither_memory_nor_hours(greeting: bytes, is_endless: bool, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(fleet_runner, "CONNECT_S", 2.0)
+    monkeypatch.setattr(worker_pool, "CONNECT_S", 2.0)
     false, most = FalseScheduler(greeting, is_endless=is_endless), [0]
     over = threading.Event()
 
