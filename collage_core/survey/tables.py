@@ -113,11 +113,11 @@ _STYLE = """
 :root { color-scheme: light dark; }
 body { font: 14px/1.5 system-ui, sans-serif; margin: 2em; }
 table { border-collapse: collapse; }
-th, td { padding: .35em .8em; text-align: right; border-bottom: 1px solid #8886; vertical-align: top; }
-th:first-child, td:first-child, td.text { text-align: left; }
+th, td { padding: .35em .8em; text-align: right; border-bottom: 1px solid #8886; vertical-align: top; white-space: nowrap; }
+th:first-child, td:first-child, th:last-child, td.text { text-align: left; }
 td.better { font-weight: 600; }
 tr.none td { color: #c33; }
-td.text { max-width: 40em; font-size: 12px; }
+td.text { max-width: 40em; font-size: 12px; white-space: normal; }
 p { color: #888; }
 """
 

@@ -40,6 +40,7 @@ _STATUS = re.compile(rb"HTTP/1\.[01] (\d{3}) ")
 _NOT_SPOKEN = {501, 505}
 """The answers to a method and to a version of HTTP that the server does not know."""
 _BUSY = 503
+"""Sessions that have ended count among the most that there may be until Engine.IO forgets them."""
 
 
 def access(data: bytes, folder: Path) -> None:
@@ -184,14 +185,19 @@ def _poll(live: Live, told: dict[str, Any]) -> None:
     answer = live.http.post(
         f"{live.address}socket.io/", params={**parameters, "sid": sid, **more}, data=_encoded(body), timeout=ANSWER_S,
     )  # fmt: skip
-    assert answer.status_code < 500, answer.status_code
+    assert answer.status_code < 500 or answer.status_code == _BUSY, answer.status_code
 
 
 def _send_frames(live: Live, frames: list[Any]) -> None:
     """Send each text as a message, ``{"binary": …}`` as a binary one, ``{"raw": …}`` as bytes of the connection; a number is so many
     copies of the message before it."""
     address = live.address.replace("http", "ws") + "socket.io/?EIO=4&transport=websocket"
-    client = websocket.create_connection(address, timeout=ANSWER_S, header=live.headers)
+    try:
+        client = websocket.create_connection(address, timeout=ANSWER_S, header=live.headers)
+    except websocket.WebSocketBadStatusException as error:
+        if error.status_code != _BUSY:
+            raise
+        return
     text = ""
     with contextlib.suppress(OSError, websocket.WebSocketConnectionClosedException):
         for frame in frames:

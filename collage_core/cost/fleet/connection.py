@@ -27,6 +27,7 @@ AUTHORITY = "ca.pem"
 DEFAULT_PORT = 8786
 CONNECT_S = 10.0
 MOST_LOCAL = 64
+_PAGES = ["distributed.http.statics", "distributed.http.scheduler.info"]
 _ADDRESS = re.compile(r"(?:(?P<scheme>tcp|tls)://)?(?P<host>\[[^\]\s]+\]|[^:/\s\[\]]+)(?::(?P<port>[0-9]{1,5}))?")
 
 
@@ -133,14 +134,18 @@ def check_installed() -> None:
         raise CollageError("a fleet needs Dask and cryptography, which are not installed", install_command("fleet"), "not_installed")
 
 
-def set_up_dask() -> None:
-    """Import Dask and set what a process of a fleet needs: no profiler beside timings, no pages, no log, and short waits."""
+def set_up_dask(*, has_pages: bool = False) -> None:
+    """Import Dask and set what a process of a fleet needs: no profiler beside timings, no log, short waits, and pages only if asked for.
+
+    Args:
+        has_pages: A scheduler serves what its dashboard is made of.
+    """
     import dask.config
 
     dask.config.set({
         "distributed.worker.profile.enabled": False,
         "distributed.worker.http.routes": [],
-        "distributed.scheduler.http.routes": [],
+        "distributed.scheduler.http.routes": _PAGES if has_pages else [],
         "distributed.comm.timeouts.connect": f"{CONNECT_S:g}s",
     })  # fmt: skip
     importlib.import_module("distributed")  # It sets the levels of its log.

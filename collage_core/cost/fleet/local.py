@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
+import select
 import shutil
 import subprocess
 import sys
-import threading
 import weakref
 from contextlib import suppress
 from pathlib import Path
-from queue import Empty, Queue
 from typing import IO
 
 from ...base.isolation.environment import child_environment
@@ -94,11 +93,8 @@ def _shares(count: int) -> list[set[int] | None]:
 
 
 def _first_line(output: IO[bytes]) -> str:
-    lines: Queue[bytes] = Queue()
-    threading.Thread(target=lambda: lines.put(output.readline()), daemon=True).start()
-    with suppress(Empty):
-        line = lines.get(timeout=_START_S).decode().strip()
-        if line:
-            return line
+    is_there, _, _ = select.select([output], [], [], _START_S)
+    if is_there and (line := output.readline().decode().strip()):
+        return line
     message = "the scheduler of the embedded fleet did not start; its output stands above"
     raise CollageError(message, f"`{Path(sys.executable).name} -c 'import distributed'` must work here", "worker")

@@ -46,7 +46,7 @@ class Kind:
             return f"it may use {worker.cores} cores, and the run wants {self.threads} threads"
         for target, wanted in self.toolchains:
             found = worker.toolchains.get(target, _UNKNOWN)
-            if not _same(found, wanted):
+            if _identity(found) != _identity(wanted):
                 return f"its {target} is {_shown(found)}, the others' is {_shown(wanted)}"
         return ""
 
@@ -88,12 +88,12 @@ def _is_named(worker: Description, machine: str) -> bool:
 
 
 def _signature(worker: Description, targets: Sequence[str]) -> tuple[object, ...]:
-    found = [worker.toolchains.get(target, _UNKNOWN) for target in targets]
-    return worker.machine, *((item.usable, item.version, item.device, item.precision) for item in found)
+    return worker.machine, *(_identity(worker.toolchains.get(target, _UNKNOWN)) for target in targets)
 
 
-def _same(one: Availability, other: Availability) -> bool:
-    return (one.usable, one.version, one.device, one.precision) == (other.usable, other.version, other.device, other.precision)
+def _identity(available: Availability) -> tuple[object, ...]:
+    """Return what two toolchains must have in common for their costs to be comparable."""
+    return available.usable, available.version, available.device, available.precision
 
 
 def _shown(available: Availability) -> str:

@@ -127,7 +127,7 @@ def run_scheduler(at: Connection, dashboard: str | None, on_start: Callable[[str
     Raises:
         CollageError: the keys cannot be used, or it cannot listen there.
     """
-    set_up_dask()
+    set_up_dask(has_pages=dashboard is not None)
     asyncio.run(_schedule(at, at.security("scheduler"), dashboard, on_start))
 
 

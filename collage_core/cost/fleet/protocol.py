@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Strict,
 
 from ...base.isolation.errors import WorkerDied, WorkerError
 from ...base.validation import first_mistake
-from ...errors import CollageError
+from ...errors import CollageError, printable
 from ...toolchains.base import Availability, ToolchainError
 from ..database.record_validation import InvalidRecord, record_of
 from ..database.records import Record, now
@@ -50,19 +50,14 @@ class Settings:
     flushed_bytes: int
 
 
-def _printable(text: str) -> str:
-    """Replace what moves the terminal's cursor."""
-    return "".join(char if char.isprintable() or char == "\n" else " " for char in text)
-
-
 def _with_printable_texts(item: Item) -> Item:
     values = {field.name: getattr(item, field.name) for field in fields(item)}
-    texts: dict[str, Any] = {name: _printable(value) for name, value in values.items() if isinstance(value, str)}
+    texts: dict[str, Any] = {name: printable(value) for name, value in values.items() if isinstance(value, str)}
     return replace(item, **texts)
 
 
-_Text = Annotated[str, Field(max_length=_LONGEST_TEXT), AfterValidator(_printable)]
-_Name = Annotated[str, Field(min_length=1, max_length=_LONGEST_NAME), AfterValidator(_printable)]
+_Text = Annotated[str, Field(max_length=_LONGEST_TEXT), AfterValidator(printable)]
+_Name = Annotated[str, Field(min_length=1, max_length=_LONGEST_NAME), AfterValidator(printable)]
 
 
 def _exact(data: Any) -> Any:

@@ -61,11 +61,8 @@ class WorkerPool:
     """The workers of one run.
 
     Args:
-        to: Where the scheduler is.
         settings: For the trials of the run.
-        should_stop: Asked in each step.
-        emit: Called with notes, only from within the methods of this class.
-        rejoin_s: Seconds to wait for a worker when the last one is gone.
+        should_stop, emit, rejoin_s: As for `FleetRunner`.
         has_own_cores: Each worker has cores of its own, also where several share a computer.
 
     Attributes:

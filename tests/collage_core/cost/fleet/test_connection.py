@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from collage_core.cost.fleet.connection import connection, local_count, own_keys
+from collage_core.base.isolation.worker import Worker
+from collage_core.cost.fleet.connection import connection, local_count, own_keys, set_up_dask
 from collage_core.cost.fleet.keys import make_keys
 from collage_core.errors import CollageError
 
@@ -75,3 +76,18 @@ def test_an_embedded_fleet_says_how_many_workers(text: str, count: int | None):
 def test_an_embedded_fleet_of_no_number_is_refused(text: str):
     with pytest.raises(CollageError, match="it must be local:N for 1 to 64 workers"):
         local_count(text)
+
+
+def test_only_a_scheduler_with_a_dashboard_serves_pages():
+    """What its pages are made of, too: without it they are lists of links."""
+    pytest.importorskip("distributed")
+    with Worker() as worker:
+        assert worker.call(routes, False, timeout_s=60) == []
+        assert "distributed.http.statics" in worker.call(routes, True, timeout_s=60)
+
+
+def routes(has_pages: bool) -> list[str]:
+    import dask.config
+
+    set_up_dask(has_pages=has_pages)
+    return list(dask.config.get("distributed.scheduler.http.routes"))

@@ -121,7 +121,7 @@ def test_a_toolchain_of_a_worker_has_all_its_fields_each_of_its_own_type(change:
 
 
 def test_words_of_a_worker_cannot_move_the_cursor():
-    assert received({"record": {**asdict(FAILED), "reason": "\x1b[2Jgone"}}).reason == " [2Jgone"
+    assert received({"record": {**asdict(FAILED), "reason": "\x1b[2Jgone"}}).reason == r"\x1b[2Jgone"
 
 
 def test_errors_keep_their_class_and_words():
