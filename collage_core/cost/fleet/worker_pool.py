@@ -24,8 +24,8 @@ from .machine_kinds import Kind, choose_kind, shared_computers
 from .protocol import Description, InvalidAnswer, Settings, parse
 from .self_description import TRIAL, machine_resource
 
-START_S = 60.0
-"""Seconds to wait for the workers that are started for this run."""
+START_S = 20.0
+"""Seconds to wait for the list of workers at the start; three times as many for workers that are started for this run."""
 REJOIN_S = 30.0
 """Seconds to wait for a worker, or for the scheduler, when the last one is gone."""
 MOST_TRIES = 3
@@ -113,8 +113,8 @@ class WorkerPool:
             CollageError: there is no worker, or none that can take the run.
             Cancelled: the user stopped it.
         """
-        deadline = time.monotonic() + START_S
-        while self._listed is None or (len(self._listed) < expected and time.monotonic() < deadline):
+        deadline = time.monotonic() + START_S * (3 if expected else 1)
+        while (self._listed is None or len(self._listed) < expected) and time.monotonic() < deadline:
             if self._should_stop():
                 raise Cancelled
             self._step()
@@ -152,10 +152,7 @@ class WorkerPool:
                         self._jobs.append(job)
                 if not running:
                     return
-                if not any(job.is_done for job in running):
-                    self._step()
-                    self._check_workers_left()
-                for job in sorted((job for job in running if job.is_done), key=lambda job: job.error is not None):
+                for job in self._done(running):
                     running.remove(job)
                     yield job
         except Cancelled:
@@ -166,6 +163,15 @@ class WorkerPool:
                 job.is_done = True  # Nobody waits for it: it is not given to another worker.
                 if job in self._jobs:
                     self._jobs.remove(job)
+
+    def _done(self, running: Sequence[Job]) -> list[Job]:
+        """Do one step unless a job is done already; return those that are, with results first."""
+        if not any(job.is_done for job in running):
+            self._step()
+        done = sorted((job for job in running if job.is_done), key=lambda job: job.error is not None)
+        if not done:
+            self._check_workers_left()
+        return done
 
     def close(self) -> None:
         """Stop all jobs: without its client Dask cancels what the run has asked for, and lets go of its sessions."""
