@@ -157,15 +157,16 @@ def _submit(connected: _Connected, submit: Submit) -> Unanswered | None:
     """Send a request with what it reads; return why that cannot be done."""
     client, here = connected.client, {"workers": [submit.worker], "pure": False}
     try:
-        if submit.worker not in connected.sessions:
-            connected.sessions[submit.worker] = client.submit(Session, connected.settings, **here)
+        session = connected.sessions.get(submit.worker)
+        if session is None or session.status in ("cancelled", "lost"):
+            session = connected.sessions[submit.worker] = client.submit(Session, connected.settings, **here)
         files = {str(path): _sent(connected, submit.worker, path) for path in submit.files}
         request: Any = submit.request
         if len(request) > _SMALL_BYTES:
             request = _scattered(client, submit.worker, request)
     except Exception as error:  # noqa: BLE001 - a worker that vanishes meanwhile, or anything that a stranger sends
         return Unanswered(f"it cannot be sent what it needs: {type(error).__name__}: {error}"[:_LONGEST_TEXT], is_fault=False)
-    future = client.submit(answer, connected.sessions[submit.worker], request, files, resources=dict(submit.resources), **here)
+    future = client.submit(answer, session, request, files, resources=dict(submit.resources), **here)
     connected.futures[submit.number] = future, submit.worker
     future.add_done_callback(lambda _: connected.wake.set())
     return None

@@ -79,7 +79,7 @@ def test_an_embedded_fleet_of_no_number_is_refused(text: str):
 
 
 def test_only_a_scheduler_with_a_dashboard_serves_pages():
-    """What its pages are made of, too: without it they are lists of links."""
+    """Its pages need style sheets and scripts of Dask, without which they are lists of links."""
     pytest.importorskip("distributed")
     with Worker() as worker:
         assert worker.call(routes, False, timeout_s=60) == []
