@@ -9,7 +9,7 @@ import tseslint from "typescript-eslint";
  */
 const LAYERS = [
   ["base", []],
-  ["data", []],
+  ["data", ["immutable-json-patch"]],
   ["graph", ["@dagrejs/dagre"]],
   ["state", ["@preact/signals", "socket.io-client"]],
   ["ui", ["@preact/signals", "plotly.js-basic-dist-min", "preact", "preact/hooks"]],

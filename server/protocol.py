@@ -5,19 +5,30 @@ they are stale. Pipeline events are the classes of `collage_core.events`, carrie
 
 Live runs, over Socket.IO (namespace ``/``):
 
-* client → server ``subscribe`` `Subscribe`; answered (acknowledgement) with `Subscribed` or ``{"error": ApiError}``.
-* server → client ``batch`` `Batch`: numbered events, at most about 20 messages a second. The client answers each with its
-  acknowledgement (with no value); until then only a small window of batches is sent.
+* client → server ``subscribe`` `Subscribe`, to the snapshot of a run or to its events; answered (acknowledgement) with `Subscribed` or
+  ``{"error": ApiError}``. A second time it goes on from the `Subscribe.after` that it names then.
+* server → client ``change`` `Change`: what changed of the snapshot since the one before.
+* server → client ``batch`` `Batch`: numbered events.
 * client → server ``unsubscribe`` `Subscribe`; answered in the same way.
 
-Numbers ascend and may skip: where there are more thinnable events than a page can draw, some are left out, and nothing
-else is. A client that is too slow for the decisions, comes late or returns (`Subscribe.after` says what it has seen)
-gets what the server still holds; if that is not all, `Batch.gap` is true and `Batch.after` beyond what the client has.
-Then it fetches ``GET /api/v1/runs/<id>`` (`RunSnapshot.seq` says up to which event it is) and drops queued events up to
-that number.
+Of either kind come at most about 20 messages a second. The client answers each with its acknowledgement (with no value); until then only a
+small window of them is sent.
 
-When a run ends (`RunStateChanged` with ``done``, ``failed`` or ``cancelled``) the client fetches the snapshot: it holds
-the final plan with its costs and transitions. ``POST /api/v1/runs`` with a `RunRequest.base` waits a moment for the
+Changes are for a client that shows a run, such as the page; the server alone makes a snapshot from events. A change is JSON Patch
+(RFC 6902) for the snapshot of number `Change.after`, and the next change is for its result, whatever happened to the run meanwhile:
+a client that is slow gets fewer and larger ones. A client that subscribes with the number of the newest snapshot gets what changes
+from then on; with any other number it gets the whole snapshot first. So it may come late, or return after its connection broke, at
+any time. Where a change is for another snapshot than the client has, the client drops it and subscribes again. The change that says
+``done``, ``failed`` or ``cancelled`` brings the final plan with its costs and transitions.
+
+Events are for a client that tells what happened, such as the page's log. Numbers ascend and may skip: where there are more thinnable events
+than can be drawn, some are left out, and nothing else is. A client that is too slow for the decisions, comes late or returns
+(`Subscribe.after` says what it has seen) gets what the server still holds; if that is not all, `Batch.gap` is true and `Batch.after`
+beyond what the client has. Then ``GET /api/v1/runs/<id>/log`` and ``…/events`` have the decisions that it missed, and
+``GET /api/v1/runs/<id>`` the snapshot: `RunSnapshot.seq` says up to which event it is. It holds the final plan when the run has ended
+(`RunStateChanged`).
+
+``POST /api/v1/runs`` with a `RunRequest.base` waits a moment for the
 search, so its answer is mostly that snapshot already.
 """
 

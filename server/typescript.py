@@ -32,7 +32,7 @@ REQUESTS = (
 )
 """Requests of the page."""
 
-SPARSE = (*REQUESTS, models.TensorJson, live.ErrorBody)
+SPARSE = (*REQUESTS, models.TensorJson, live.ErrorBody, live.PatchOperation)
 """Messages of which a field with a default may be left out."""
 
 REFINED = {

@@ -7,6 +7,7 @@ import json
 import math
 import re
 import zlib
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ def is_id(text: str) -> bool:
 
 
 def json_data(value: Any) -> Any:
-    """Return `value` as JSON can hold it: tuples become lists, numpy scalars numbers, NaN and infinity null."""
+    """Return `value` as JSON can hold it: dataclasses become objects, tuples lists, numpy scalars numbers, NaN and infinity null."""
     if isinstance(value, str | bool | int) or value is None:
         return value
     if isinstance(value, float):
@@ -30,6 +31,8 @@ def json_data(value: Any) -> Any:
         return {str(key): json_data(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [json_data(item) for item in value]
+    if is_dataclass(value):
+        return {field.name: json_data(getattr(value, field.name)) for field in fields(value)}
     if hasattr(value, "item"):
         return json_data(value.item())
     raise TypeError(f"{value!r} is no plain data")

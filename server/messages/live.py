@@ -74,10 +74,15 @@ class ErrorBody:
 
 @dataclass(frozen=True)
 class Subscribe:
-    """Sent by a client that opens a run. `after` is the number of the last event that it has, 0 for none."""
+    """Sent by a client that opens a run. `after` is the number of the last event that it has, 0 for none.
+
+    Attributes:
+        to: The run's events (`Batch`), or its snapshot (`Change`); then `after` is the `RunSnapshot.seq` that the client has.
+    """
 
     run: str
     after: int = 0
+    to: Literal["events", "snapshot"] = "events"
 
 
 @dataclass(frozen=True)
@@ -131,3 +136,25 @@ class Batch:
     gap: bool = False
     after: int = 0
     now_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class PatchOperation:
+    """An operation of JSON Patch (RFC 6902) on a snapshot. `path` is a JSON Pointer, empty for the whole; ``remove`` has no value."""
+
+    op: Literal["add", "remove", "replace"]
+    path: str
+    value: Any = None
+
+
+@dataclass(frozen=True)
+class Change:
+    """The difference between two snapshots of a run.
+
+    Attributes:
+        after: The `RunSnapshot.seq` of the snapshot that `patch` changes; None where it replaces the whole, whatever the client has.
+    """
+
+    run: str
+    after: int | None
+    patch: list[PatchOperation]

@@ -1,6 +1,6 @@
 """`LiveRun`: holds one run in memory and keeps its snapshot, its newest events, its journal and its files in step.
 
-Plain events enter; the snapshot and batches for clients leave. It starts no process and knows no socket.
+Plain events enter; the snapshot, its changes and batches of events for clients leave. It starts no process and knows no socket.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from ..base.run_files import STOP
-from ..messages.live import ApiError, Batch, Numbered, RunState, RunStateChanged
+from ..messages.live import ApiError, Batch, Change, Numbered, RunState, RunStateChanged
 from ..messages.runs import RunSnapshot
-from ..streaming.stream import Cursor, Ring
+from ..streaming.stream import Cursor, Ring, SnapshotCursor
 from .journal import FLUSH_S, Journal
 from .state import ENDED, Nodes, apply, finish
 from .store import disown, save
@@ -69,6 +69,10 @@ class LiveRun:
         with self._lock:
             batch = cursor.next_batch(self._ring)
             return batch and replace(batch, now_s=self._now_s())
+
+    def next_change(self, cursor: SnapshotCursor) -> Change | None:
+        """Return what the client at `cursor` has to change of its snapshot, if anything."""
+        return cursor.next_change(self.snapshot)
 
     def add(self, events: Iterable[dict[str, Any]]) -> None:
         """Number the events, write them, and wake whoever sends them to pages."""

@@ -1,6 +1,6 @@
-"""`Broadcaster`: sends live events over Socket.IO to the clients that listen to a run, from one thread.
+"""`Broadcaster`: sends runs as they happen over Socket.IO to the clients that listen to them, from one thread.
 
-`Subscribe` messages enter; `Batch`es leave, at most about twenty a second for each client and run, as `stream.Cursor` gives
+`Subscribe` messages enter; for each, at most about twenty `Batch`es or `Change`s a second leave, as the cursors of `stream` give
 them. A client that does not acknowledge gets nothing more, and costs nothing more.
 """
 
@@ -18,26 +18,35 @@ from flask_socketio import SocketIO
 from collage_core.base.counted import counted
 from collage_core.errors import CollageError
 
+from ..base.json_files import json_data
 from ..http.errors import Problem, api_error, error_body
 from ..http.validation import read
-from ..messages.live import Subscribe, Subscribed
+from ..messages.live import Batch, Change, Subscribe, Subscribed
 from ..runs.live_run import LiveRun
 from ..services import Services
-from .stream import Cursor
+from .stream import Cursor, SnapshotCursor
 
 PAUSE_S = 0.05
-"""Shortest time between two batches of a run for one client."""
+"""Shortest time between two messages of one subscription."""
 
 RUNS_PER_CLIENT = 16
 
 
+Key = tuple[str, str, str]
+"""Of a subscription: the client, the id of the run, and `Subscribe.to`."""
+
+
 @dataclass
 class _Listener:
-    """One client's subscription to one run."""
+    """One client's subscription to the events or to the snapshot of one run."""
 
     run: LiveRun
-    cursor: Cursor
+    cursor: Cursor | SnapshotCursor
     not_before: float = 0.0
+
+    def next_message(self) -> Batch | Change | None:
+        """Return what the client gets next, if anything."""
+        return self.run.next_batch(self.cursor) if isinstance(self.cursor, Cursor) else self.run.next_change(self.cursor)
 
 
 class Broadcaster:
@@ -48,33 +57,39 @@ class Broadcaster:
         news: Set when a run has new events.
     """
 
-    def __init__(self, send: Callable[[str, dict[str, Any], Callable[[], None]], None], news: threading.Event):
+    def __init__(self, send: Callable[[str, Batch | Change, Callable[[], None]], None], news: threading.Event):
         self._send = send
         self._news = news
-        self._listeners: dict[tuple[str, str], _Listener] = {}
+        self._listeners: dict[Key, _Listener] = {}
         self._lock = threading.Lock()
         self._closed = False
         self._thread = threading.Thread(target=self._loop, name="collage-broadcast", daemon=True)
         self._thread.start()
 
-    def add(self, client: str, run: LiveRun, after: int) -> None:
-        """Let the client listen to the run after the event of number `after`; a second time moves it there.
+    def add(self, client: str, run: LiveRun, message: Subscribe) -> Subscribed:
+        """Let the client listen to the run as `message` asks; a second time moves it there.
 
         Raises:
             Problem: it listens to too many.
         """
-        key = (client, run.snapshot.id)
+        snapshot = run.snapshot
+        cursor: Cursor | SnapshotCursor
+        if message.to == "events":
+            cursor = Cursor(snapshot.id, max(0, min(message.after, snapshot.seq)))
+        else:
+            cursor = SnapshotCursor(message.after, snapshot)
         with self._lock:
-            count = sum(1 for who, _ in self._listeners if who == client)
-            if key not in self._listeners and count >= RUNS_PER_CLIENT:
-                raise Problem(429, "too_many", f"this page listens to {counted(count, 'run')} already", "unsubscribe from some")
-            self._listeners[key] = _Listener(run, Cursor(run.snapshot.id, after))
+            runs = {run for who, run, _ in self._listeners if who == client} - {snapshot.id}
+            if len(runs) >= RUNS_PER_CLIENT:
+                raise Problem(429, "too_many", f"this page listens to {counted(len(runs), 'run')} already", "unsubscribe from some")
+            self._listeners[client, snapshot.id, message.to] = _Listener(run, cursor)
         self._news.set()
+        return Subscribed(snapshot.id, snapshot.seq)
 
-    def remove(self, client: str, run: str | None = None) -> None:
-        """Let the client listen no more, to `run` or to anything."""
+    def remove(self, client: str, message: Subscribe | None = None) -> None:
+        """Let the client listen no more, to what `message` names or to anything."""
         with self._lock:
-            for key in [key for key in self._listeners if key[0] == client and run in (None, key[1])]:
+            for key in [key for key in self._listeners if key[0] == client and (message is None or key[1:] == (message.run, message.to))]:
                 del self._listeners[key]
 
     def close(self) -> None:
@@ -91,20 +106,20 @@ class Broadcaster:
             wait_s = self._round()
 
     def _round(self) -> float | None:
-        """Send the batches that are due; returns how long to wait for those that are not, None where nothing waits."""
+        """Send the messages that are due; returns how long to wait for those that are not, None where nothing waits."""
         with self._lock:
             listeners = list(self._listeners.items())
         now = time.monotonic()
         waits = []
-        for (client, _), listener in listeners:
+        for (client, _, _), listener in listeners:
             if listener.not_before > now:
                 waits.append(listener.not_before - now)
                 continue
-            batch = listener.run.next_batch(listener.cursor)
-            if batch is not None:
+            message = listener.next_message()
+            if message is not None:
                 listener.not_before = now + PAUSE_S
                 waits.append(PAUSE_S)
-                self._send(client, asdict(batch), self._on_acknowledgement(listener))
+                self._send(client, message, self._on_acknowledgement(listener))
         return min(waits, default=None)
 
     def _on_acknowledgement(self, listener: _Listener) -> Callable[[], None]:
@@ -118,8 +133,9 @@ class Broadcaster:
 def register(socketio: SocketIO, services: Services) -> Broadcaster:
     """Let `socketio` answer the messages of `protocol`; the caller closes the broadcaster."""
 
-    def send(client: str, message: dict[str, Any], acknowledged: Callable[[], None]) -> None:
-        socketio.server.emit("batch", message, to=client, callback=acknowledged)
+    def send(client: str, message: Batch | Change, acknowledged: Callable[[], None]) -> None:
+        name = "batch" if isinstance(message, Batch) else "change"
+        socketio.server.emit(name, json_data(message), to=client, callback=acknowledged)
 
     broadcaster = Broadcaster(send, services.news)
 
@@ -140,16 +156,13 @@ def register(socketio: SocketIO, services: Services) -> Broadcaster:
 
 def _subscribe(broadcaster: Broadcaster, services: Services, data: Any) -> Subscribed:
     message = read(Subscribe, data)
-    run = services.runs.live_run(message.run)
-    seq = run.snapshot.seq
-    broadcaster.add(request.sid, run, max(0, min(message.after, seq)))  # type: ignore[attr-defined]
-    return Subscribed(message.run, seq)
+    return broadcaster.add(request.sid, services.runs.live_run(message.run), message)  # type: ignore[attr-defined]
 
 
 def _unsubscribe(broadcaster: Broadcaster, services: Services, data: Any) -> Subscribed:
     message = read(Subscribe, data)
     snapshot = services.runs.get(message.run)
-    broadcaster.remove(request.sid, message.run)  # type: ignore[attr-defined]
+    broadcaster.remove(request.sid, message)  # type: ignore[attr-defined]
     return Subscribed(message.run, snapshot.seq)
 
 

@@ -1,8 +1,9 @@
-"""`Ring` and `Cursor`: choose which of a run's numbered events a client gets next. Pure: no socket, no clock, no thread.
+"""`Ring`, `Cursor` and `SnapshotCursor`: choose what a client of a run gets next. Pure: no socket, no clock, no thread.
 
 A ring keeps the newest events of a run, decisions far longer than thinnable ones. A cursor is the position of one client in it:
 it gives batches while its window of unacknowledged ones is open, leaves thinnable events out where there are many,
-and says `gap` where decisions that the client has not seen are gone.
+and says `gap` where decisions that the client has not seen are gone. A snapshot cursor holds the snapshot that its client has, and
+gives what changed since; however late a client is, that is one change.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..base.thinning import is_thinnable, thin
-from ..messages.live import Batch, Numbered
+from ..messages.live import Batch, Change, Numbered, PatchOperation
+from ..messages.runs import RunSnapshot
+from .patches import patch_between
 
 WINDOW = 8
-"""Batches that may be on their way to a client."""
+"""Messages of one subscription that may be on their way to a client."""
 
 BATCH_ITEMS = 500
 BATCH_BYTES = 512 << 10
@@ -67,22 +70,29 @@ class Ring:
         yield from sorted([*decisions, *thinned], key=lambda kept: kept.item.seq)
 
 
-class Cursor:
-    """The position of one client in a run's events."""
+class _Window:
+    """Counts the messages that a client has not acknowledged."""
 
-    def __init__(self, run: str, after: int):
-        self.run = run
-        self._after = after
+    def __init__(self) -> None:
         self._unacknowledged = 0
 
     @property
     def is_open(self) -> bool:
-        """Return whether the client may be sent another batch."""
+        """Return whether the client may be sent another message."""
         return self._unacknowledged < WINDOW
 
     def acknowledged(self) -> None:
-        """Note that the client has taken one batch."""
+        """Note that the client has taken one message."""
         self._unacknowledged = max(0, self._unacknowledged - 1)
+
+
+class Cursor(_Window):
+    """The position of one client in a run's events."""
+
+    def __init__(self, run: str, after: int):
+        super().__init__()
+        self.run = run
+        self._after = after
 
     def next_batch(self, ring: Ring) -> Batch | None:
         """Return the batch to send now; None where there is nothing new or the window is closed."""
@@ -102,6 +112,29 @@ class Cursor:
             return None
         self._unacknowledged += 1
         return Batch(self.run, items, gap, start)
+
+
+class SnapshotCursor(_Window):
+    """The snapshot of a run that one client has.
+
+    Args:
+        after: Its number. Only the newest is still there to compare with; a client that has an older one gets the whole once.
+    """
+
+    def __init__(self, after: int, newest: RunSnapshot):
+        super().__init__()
+        self._known = newest if newest.seq == after else None
+
+    def next_change(self, snapshot: RunSnapshot) -> Change | None:
+        """Return what turns the client's snapshot into `snapshot`; None where there is nothing new or the window is closed."""
+        known = self._known
+        if not self.is_open or (known is not None and known.seq == snapshot.seq):
+            return None
+        self._known = snapshot
+        self._unacknowledged += 1
+        if known is None:
+            return Change(snapshot.id, None, [PatchOperation("replace", "", snapshot)])
+        return Change(snapshot.id, known.seq, patch_between(known, snapshot))
 
 
 def _later(kept: deque[_Kept], seq: int) -> list[_Kept]:

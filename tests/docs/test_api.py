@@ -37,7 +37,7 @@ def test_the_types_that_the_document_names_are_those_of_the_protocol() -> None:
 
 def test_the_document_lists_the_messages() -> None:
     text = DOC.read_text()
-    for message in ("subscribe", "unsubscribe", "batch"):
+    for message in ("subscribe", "unsubscribe", "change", "batch"):
         assert f"| `{message}` |" in text
 
 

@@ -46,15 +46,16 @@ def bearer(token: str | None) -> dict[str, str]:
 
 @dataclass
 class Listener:
-    """A page's socket: keeps every batch that it gets."""
+    """A page's socket: keeps every batch and every change that it gets."""
 
     client: socketio.Client
     batches: list[dict[str, Any]] = field(default_factory=list)
+    changes: list[dict[str, Any]] = field(default_factory=list)
     hold: threading.Event = field(default_factory=threading.Event)
     """While it is not set the client reads and does not acknowledge."""
 
-    def subscribe(self, run: str, after: int = 0) -> dict[str, Any]:
-        return self.client.call("subscribe", {"run": run, "after": after}, timeout=DEADLINE_S)
+    def subscribe(self, run: str, after: int = 0, to: str = "events") -> dict[str, Any]:
+        return self.client.call("subscribe", {"run": run, "after": after, "to": to}, timeout=DEADLINE_S)
 
     @property
     def items(self) -> list[dict[str, Any]]:
@@ -96,29 +97,29 @@ class Live:
         return until(lambda: (got := self.get(f"runs/{run}"))["state"] not in ("queued", "running") and got, f"the end of {run}")
 
     def listen(self, acknowledge: bool = True) -> Listener:
-        batches: list[dict[str, Any]] = []
-        listener = Listener(_client(batches.append), batches)
+        arrived: dict[str, list[dict[str, Any]]] = {"batch": [], "change": []}
+        listener = Listener(_client(lambda name, message: arrived[name].append(message)), arrived["batch"], arrived["change"])
         if acknowledge:
             listener.hold.set()
 
-        def on_batch(batch: dict[str, Any]) -> None:
+        def on_message(message: dict[str, Any]) -> None:
             listener.hold.wait(DEADLINE_S)
 
-        listener.client.on("batch", on_batch)
+        for name in arrived:
+            listener.client.on(name, on_message)
         listener.client.connect(self.address, self.headers, transports=["websocket"])
         self.listeners.append(listener)
         return listener
 
 
-def _client(on_batch: Callable[[dict[str, Any]], None]) -> socketio.Client:
-    """Make a client that calls `on_batch` in the order in which they arrive: its own handlers run in a thread for each message."""
+def _client(on_message: Callable[[str, dict[str, Any]], None]) -> socketio.Client:
+    """Make a client that calls `on_message` in the order in which they arrive: its own handlers run in a thread for each message."""
 
     class InOrder(engineio.Client):
         def _trigger_event(self, event: str, *args: Any, **options: Any) -> Any:
             if event == "message" and args[0].startswith("2"):
                 name, body = json.loads(args[0].lstrip("0123456789"))
-                assert name == "batch"
-                on_batch(body)
+                on_message(name, body)
             return super()._trigger_event(event, *args, **options)
 
     class Client(socketio.Client):

@@ -137,10 +137,16 @@ export interface ErrorBody {
   inputs?: OpenInputJson[];
 }
 
-/** Sent by a client that opens a run. `after` is the number of the last event that it has, 0 for none. */
+/**
+ * Sent by a client that opens a run. `after` is the number of the last event that it has, 0 for none.
+ *
+ * Attributes:
+ *     to: The run's events (`Batch`), or its snapshot (`Change`); then `after` is the `RunSnapshot.seq` that the client has.
+ */
 export interface Subscribe {
   run: string;
   after?: number;
+  to?: "events" | "snapshot";
 }
 
 /** Answers `Subscribe`: `seq` is the number of the newest event. */
@@ -169,6 +175,25 @@ export interface Batch {
   gap: boolean;
   after: number;
   now_s: number;
+}
+
+/** An operation of JSON Patch (RFC 6902) on a snapshot. `path` is a JSON Pointer, empty for the whole; `remove` has no value. */
+export interface PatchOperation {
+  op: "add" | "remove" | "replace";
+  path: string;
+  value?: unknown;
+}
+
+/**
+ * The difference between two snapshots of a run.
+ *
+ * Attributes:
+ *     after: The `RunSnapshot.seq` of the snapshot that `patch` changes; None where it replaces the whole, whatever the client has.
+ */
+export interface Change {
+  run: string;
+  after: number | null;
+  patch: PatchOperation[];
 }
 
 /**

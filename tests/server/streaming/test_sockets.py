@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import jsonpatch
 import pytest
 from collage_server.base.thinning import BATCH_THINNABLE, is_thinnable
 from collage_server.runs import store as run_store
@@ -19,6 +20,14 @@ def is_over(listener: Listener) -> bool:
 
 def decisions(items: list[dict[str, Any]]) -> list[int]:
     return [item["seq"] for item in items if not is_thinnable(item["event"]["type"])]
+
+
+def merged(snapshot: dict[str, Any], listener: Listener) -> dict[str, Any]:
+    """The snapshot with the changes that the listener got, each of which must follow the one before."""
+    for change in list(listener.changes):
+        assert change["after"] in (None, snapshot.get("seq"))
+        snapshot = jsonpatch.apply_patch(snapshot, change["patch"])
+    return snapshot
 
 
 def released(live: Live, model: str, listener: Listener, target: str = "wait") -> str:
@@ -76,6 +85,50 @@ def test_snapshot_and_events_fit_together(live: Live, model: str) -> None:
     until(lambda: is_over(listener), "the end of the run")
     later = [item["seq"] for item in listener.items if item["seq"] > snapshot["seq"]]
     assert later == list(range(snapshot["seq"] + 1, listener.items[-1]["seq"] + 1))
+
+
+def test_the_changes_of_a_snapshot_end_with_its_plan(live: Live, model: str) -> None:
+    """A page that has the newest snapshot gets what changes, one that has an older one the whole; no event is sent to either."""
+    follower, late = live.listen(), live.listen()
+    run = live.start(model, "wait")["id"]
+    started = until(lambda: (got := live.get(f"runs/{run}"))["state"] == "running" and got, "the start")
+    assert follower.subscribe(run, started["seq"], "snapshot") == {"run": run, "seq": started["seq"]}
+    late.subscribe(run, started["seq"] - 1, "snapshot")
+    (run_store.run_folder(run) / "go").touch()
+    end = live.ended(run)
+    for listener, known in ((follower, started), (late, {"seq": started["seq"] - 1})):
+        until(lambda listener=listener, known=known: merged(known, listener).get("seq") == end["seq"], "the end of the run")
+        assert merged(known, listener) == end
+        assert listener.batches == []
+    assert follower.changes[0]["after"] == started["seq"]
+    assert late.changes[0]["after"] is None
+    assert end["plan"]["partitions"][0]["cost_s"] is not None
+
+
+def test_a_run_that_has_ended_changes_no_more(live: Live, model: str) -> None:
+    run = live.start(model, "fast")["id"]
+    end = live.ended(run)
+    same, other = live.listen(), live.listen()
+    same.subscribe(run, end["seq"], "snapshot")
+    other.subscribe(run, end["seq"] + 7, "snapshot")
+    until(lambda: other.changes, "the whole")
+    assert merged({}, other) == end
+    assert same.changes == []
+
+
+def test_flood_is_merged_for_a_page_that_is_slow(live: Live, model: str) -> None:
+    """A page that acknowledges nothing gets a window of changes, and then one with all that it has missed."""
+    slow, quick = live.listen(acknowledge=False), live.listen()
+    run = live.start(model, "burst")["id"]
+    for listener in (slow, quick):
+        listener.subscribe(run, 0, "snapshot")
+    end = live.ended(run)
+    until(lambda: merged({}, quick).get("seq") == end["seq"], "the end of the burst")
+    assert len(slow.changes) <= stream.WINDOW
+    slow.hold.set()
+    until(lambda: merged({}, slow).get("seq") == end["seq"], "the slow page's end")
+    assert merged({}, slow) == merged({}, quick) == end
+    assert len(slow.changes) <= stream.WINDOW + 1
 
 
 def test_flood_is_thinned_and_no_decision_is_lost(live: Live, model: str) -> None:
@@ -156,6 +209,16 @@ def test_run_of_an_earlier_life_is_a_gap(live: Live, model: str) -> None:
     assert batch["after"] == live.get(f"runs/{run}")["seq"]
 
 
+def test_who_leaves_the_events_still_gets_the_changes(live: Live, model: str) -> None:
+    listener = live.listen()
+    run = released(live, model, listener, "hang")
+    listener.subscribe(run, 0, "snapshot")
+    listener.client.call("unsubscribe", {"run": run}, timeout=30)
+    live.post(f"runs/{run}/cancel")
+    until(lambda: merged({"seq": 0}, listener).get("state") == "cancelled", "the cancelling")
+    assert not is_over(listener)
+
+
 def test_unsubscribe(live: Live, model: str) -> None:
     listener, other = live.listen(), live.listen()
     run = live.start(model, "wait")["id"]
@@ -183,7 +246,14 @@ def test_disconnected_client_is_forgotten_and_the_run_goes_on(live: Live, model:
 
 @pytest.mark.parametrize(
     ("message", "code"),
-    [({"run": "nothing"}, "unknown_run"), ({"run": 3}, "invalid"), ({}, "invalid"), ("run", "invalid"), ({"run": "../x"}, "unknown_run")],
+    [
+        ({"run": "nothing"}, "unknown_run"),
+        ({"run": "nothing", "to": "plan"}, "invalid"),
+        ({"run": 3}, "invalid"),
+        ({}, "invalid"),
+        ("run", "invalid"),
+        ({"run": "../x"}, "unknown_run"),
+    ],
 )
 def test_mistakes(live: Live, message: Any, code: str) -> None:
     listener = live.listen()
@@ -198,4 +268,5 @@ def test_one_page_listens_to_a_bounded_number_of_runs(live: Live, model: str, mo
     listener = live.listen()
     listener.subscribe(first)
     assert "error" not in listener.subscribe(first)
+    assert "error" not in listener.subscribe(first, to="snapshot")
     assert listener.subscribe(second)["error"]["message"] == "this page listens to 1 run already"

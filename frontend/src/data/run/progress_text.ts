@@ -3,7 +3,7 @@
 import { count, elapsed, plural } from "../../base/format";
 import { PHASES, type BodyProgress, type Comparing, type Doing, type PhaseTime, type RunSnapshot } from "../protocol";
 import { sizeOf } from "../spans";
-import { hasEnded, knownOf } from "./reducer";
+import { hasEnded } from "./ended";
 
 export type Phase = (typeof PHASES)[number];
 
@@ -134,7 +134,7 @@ function statusOf(run: RunSnapshot, phase: Phase, time: PhaseTime | undefined): 
 /** The results that a stopped run keeps, in words. */
 export function keptText(run: RunSnapshot): string {
   const trials = run.counts.reduce((sum, one) => sum + one.trials, 0);
-  const known = run.counts.reduce((sum, one) => sum + knownOf(one), 0);
+  const known = run.counts.reduce((sum, one) => sum + one.measured + one.invalid + one.cache_hits, 0);
   if (trials > 0) return `${plural(trials, "measured cost")} ${trials === 1 ? "is" : "are"} kept: the next run goes on from there`;
   return known > 0 ? "Nothing was lost: all costs that it knew had been measured before" : "Nothing had been measured yet";
 }

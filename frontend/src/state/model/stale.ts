@@ -2,7 +2,7 @@
 
 import { computed, effect, signal } from "@preact/signals";
 import { api } from "../../data/api";
-import { hasEnded } from "../../data/run/reducer";
+import { hasEnded } from "../../data/run/ended";
 import { run, runError } from "../run/run";
 import { model } from "./model";
 

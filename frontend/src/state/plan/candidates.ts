@@ -3,7 +3,7 @@
 import { computed, effect, signal, type ReadonlySignal, type Signal } from "@preact/signals";
 import { api, asApiError } from "../../data/api";
 import type { ApiError, NodeCandidate, NodeCandidates } from "../../data/protocol";
-import { hasEnded } from "../../data/run/reducer";
+import { hasEnded } from "../../data/run/ended";
 import { model } from "../model/model";
 import { run } from "../run/run";
 import { selectedPartition } from "../selection/selected";

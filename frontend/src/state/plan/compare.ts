@@ -7,7 +7,7 @@ import { differenceOf, type Difference } from "../../data/overlays/difference";
 import { baselineName, isAlone } from "../../data/plan/baselines";
 import { measuredBeside } from "../../data/plan/summary";
 import type { ApiError, PlanInfo, RunSnapshot, RunSummary } from "../../data/protocol";
-import { hasEnded } from "../../data/run/reducer";
+import { hasEnded } from "../../data/run/ended";
 import { drawerTab, isDrawerOpen, overlay } from "../display";
 import { model } from "../model/model";
 import { isOtherPlan, keptRun, run } from "../run/run";

@@ -8,7 +8,7 @@ import { cutBetween, isSame, pinExactly, pinNodes, vetoCandidate, vetoNodes, typ
 import { planChange, type PlanChange } from "../../data/plan/summary";
 import { areEqual, indicesOf, NO_TERMS, parseAccuracy, requestOf, termsOf, type Terms } from "../../data/plan/terms";
 import type { ApiError, NodeCandidate, RunSnapshot, WhatIf } from "../../data/protocol";
-import { hasEnded } from "../../data/run/reducer";
+import { hasEnded } from "../../data/run/ended";
 import { overlay } from "../display";
 import { switchedOff } from "../model/catalogue";
 import { model, namesOf } from "../model/model";

@@ -5,7 +5,7 @@ import { begin } from "../../base/idle";
 import { api, asApiError } from "../../data/api";
 import { requestOf } from "../../data/plan/terms";
 import type { ApiError, Description, DescriptionCheck } from "../../data/protocol";
-import { hasEnded } from "../../data/run/reducer";
+import { hasEnded } from "../../data/run/ended";
 import { TEMPLATE } from "../../data/toolchains/description";
 import { overlay } from "../display";
 import { loadToolchains, switchOn } from "../model/catalogue";

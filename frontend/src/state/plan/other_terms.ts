@@ -4,7 +4,7 @@ import { computed, signal } from "@preact/signals";
 import { api } from "../../data/api";
 import { requestOf } from "../../data/plan/terms";
 import type { OtherTerms } from "../../data/protocol";
-import { hasEnded } from "../../data/run/reducer";
+import { hasEnded } from "../../data/run/ended";
 import { panelTab } from "../display";
 import { keptRun } from "../run/run";
 import { keepAnswered } from "./answer_for";

@@ -8,7 +8,7 @@ import { isReport } from "../../data/config";
 import type { ApiError, RunSnapshot, TraceFacts, TraceState } from "../../data/protocol";
 import { ChunkStore } from "../../data/replay/chunk_store";
 import { chunkOf, frameAt, type ReplayFrame } from "../../data/replay/frames";
-import { hasEnded } from "../../data/run/reducer";
+import { hasEnded } from "../../data/run/ended";
 import { drawerTab, isDrawerOpen, overlay } from "../display";
 import { run } from "../run/run";
 

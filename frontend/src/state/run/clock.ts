@@ -1,7 +1,7 @@
 // The clock of the shown run: the seconds since its creation, as its server counts them, updated about every second.
 
 import { effect, signal } from "@preact/signals";
-import { hasEnded } from "../../data/run/reducer";
+import { hasEnded } from "../../data/run/ended";
 import { run } from "./run";
 
 const TICK_MS = 1000;

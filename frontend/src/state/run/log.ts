@@ -2,7 +2,8 @@
 
 import { computed, effect, signal } from "@preact/signals";
 import { api, asApiError } from "../../data/api";
-import type { ApiError, Numbered } from "../../data/protocol";
+import type { ApiError, Batch, Numbered } from "../../data/protocol";
+import { hasEnded } from "../../data/run/ended";
 import { EVERY_LINE, filteredLines, logLines, type LogFilter, type LogLine } from "../../data/run/log_lines";
 import { drawerTab, isDrawerOpen } from "../display";
 import { run } from "./run";
@@ -20,6 +21,9 @@ export const shownLines = computed((): readonly LogLine[] => (log.value.kind ===
 
 const wanted = computed(() => (isDrawerOpen.value && drawerTab.value === "log" ? run.value?.id : undefined));
 
+/** True while the shown run goes on. After its end the last events may still be on their way. */
+const isGoing = computed(() => run.value !== null && !hasEnded(run.value));
+
 /** Keep the log in step with the shown run. */
 export function watchLog(): void {
   effect(() => {
@@ -29,10 +33,11 @@ export function watchLog(): void {
   });
 }
 
-/** Fetch the log and append what arrives; returns what ends that. */
+/** Fetch the log and append what arrives from then on; returns what ends that. */
 function load(id: string): () => void {
   let early: Numbered[] = [];
   let isOver = false;
+  let stop: (() => void) | undefined;
   const fetched = (): void => {
     api.log(id).then(
       ({ items, is_cut: isCut }) => {
@@ -46,24 +51,36 @@ function load(id: string): () => void {
       },
     );
   };
-  const stop = listenToRun(id, ({ items, gap }) => {
+  const heard = ({ items, gap }: Batch): void => {
     if (log.peek().kind === "ready") append(items);
     else early.push(...items);
     if (gap) fetched();
-  });
+  };
   log.value = { kind: "loading" };
+  // The log is asked for later than this event was known, so it holds every line up to it.
+  const known = run.peek()?.seq ?? 0;
+  const after = (): number => Math.max(known, lastLine()?.seq ?? 0);
+  const watching = effect(() => {
+    if (isGoing.value) stop ??= listenToRun(id, after, heard);
+  });
   fetched();
   return () => {
     isOver = true;
-    stop();
+    watching();
+    stop?.();
   };
+}
+
+function lastLine(): LogLine | undefined {
+  const known = log.peek();
+  return known.kind === "ready" ? known.lines.at(-1) : undefined;
 }
 
 /** Append the lines of new events. An event may arrive twice, with the log and live. */
 function append(items: readonly Numbered[]): void {
   const known = log.peek();
   if (known.kind !== "ready") return;
-  const last = known.lines.at(-1);
+  const last = lastLine();
   const more = logLines(
     items.filter((item) => item.seq > (last?.seq ?? 0)),
     last,

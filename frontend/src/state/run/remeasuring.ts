@@ -5,7 +5,7 @@ import { signedDuration, duration } from "../../base/format";
 import { api, asApiError } from "../../data/api";
 import { isReport } from "../../data/config";
 import type { CostedRow, RunSnapshot } from "../../data/protocol";
-import { hasEnded } from "../../data/run/reducer";
+import { hasEnded } from "../../data/run/ended";
 import { goOnFrom } from "../plan/decisions";
 import { cancelOnceStarted, ended, run, runError, whatIf } from "./run";
 

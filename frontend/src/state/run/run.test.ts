@@ -6,7 +6,7 @@ import { cancelOnceStarted, cancelRun, ended, isActive, runError, starting } fro
 
 const followed = vi.hoisted(() => ({ changed: (run: unknown): void => void run }));
 vi.mock("./stream", () => ({
-  followRun: (_id: string, _known: unknown, changed: (run: unknown) => void) => {
+  followRun: (_known: unknown, changed: (run: unknown) => void) => {
     followed.changed = changed;
     return () => undefined;
   },

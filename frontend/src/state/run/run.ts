@@ -4,7 +4,7 @@ import { batch, computed, signal } from "@preact/signals";
 import { during } from "../../base/idle";
 import { api, asApiError } from "../../data/api";
 import type { ApiError, PlanPartition, RunSnapshot, WhatIf } from "../../data/protocol";
-import { hasEnded } from "../../data/run/reducer";
+import { hasEnded } from "../../data/run/ended";
 import { chosenTargets } from "../model/catalogue";
 import { followRun } from "./stream";
 
@@ -62,7 +62,7 @@ export function showRun(snapshot: RunSnapshot): void {
     whatIf.value = null;
     runError.value = null;
   });
-  if (!hasEnded(snapshot)) unfollow = followRun(snapshot.id, snapshot, (next) => (keptRun.value = next), (error) => (runError.value = error));
+  if (!hasEnded(snapshot)) unfollow = followRun(snapshot, (next) => (keptRun.value = next), (error) => (runError.value = error));
 }
 
 export function clearRun(): void {
@@ -100,7 +100,6 @@ export function ended(snapshot: RunSnapshot, watched?: (snapshot: RunSnapshot) =
   const over = new Promise<RunSnapshot>((resolve, reject) => {
     let isOver = false; // no state after the end is watched
     followRun(
-      snapshot.id,
       snapshot,
       (next) => {
         if (isOver) return;

@@ -3,7 +3,7 @@
 import { computed, effect, signal } from "@preact/signals";
 import { api, asApiError } from "../../data/api";
 import type { ApiError, RunMarks, RunSummary } from "../../data/protocol";
-import { hasEnded } from "../../data/run/reducer";
+import { hasEnded } from "../../data/run/ended";
 import { filteredRuns, orderedRuns, reorderedRuns, type RunColumn, type RunFilter, type RunOrder } from "../../data/tables/run_rows";
 import { drawerTab, isDrawerOpen, overlay } from "../display";
 import { model } from "../model/model";

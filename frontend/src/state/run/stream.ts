@@ -1,106 +1,87 @@
-// Follows runs over one socket: numbered batches arrive and are acknowledged, and snapshots are fetched where they are needed. After a
-// reconnection every run is subscribed again from the last known event; the run itself goes on meanwhile.
+// Follows runs over one socket: what changes of their snapshots, and the events of those whose log is open. Every message is acknowledged.
+// After a reconnection each subscription is made again from what is known; the run itself goes on meanwhile.
 
 import { signal } from "@preact/signals";
 import type { Socket } from "socket.io-client";
-import { api, asApiError } from "../../data/api";
 import { config } from "../../data/config";
-import type { ApiError, Batch, RunSnapshot, Subscribe, Subscribed } from "../../data/protocol";
-import { EMPTY_FEED, feedFrom, needsSnapshot, newest, withBatch, withSnapshot, type Feed } from "../../data/run/feed";
-import { hasEnded } from "../../data/run/reducer";
+import type { ApiError, Batch, Change, RunSnapshot, Subscribe, Subscribed } from "../../data/protocol";
+import { changed } from "../../data/run/changes";
+import { hasEnded } from "../../data/run/ended";
 
 /** The state of the socket; `idle` where no run is followed. */
 export const connection = signal<"idle" | "live" | "disconnected">("idle");
 
 interface Followed {
-  feed: Feed;
-  isFetching: boolean;
-  changed: (run: RunSnapshot) => void;
+  run: RunSnapshot;
+  told: (run: RunSnapshot) => void;
   failed: (error: ApiError) => void;
+  /** True while the server has not answered the subscription. */
+  isAsking: boolean;
+}
+
+interface Heard {
+  /** The number of the last event that is known. */
+  after: () => number;
+  heard: (batch: Batch) => void;
 }
 
 const followed = new Map<string, Followed>();
+const listened = new Map<string, Heard>();
 let opening: Promise<Socket> | undefined;
 
-/** Call `changed` with every state of a run, until the run has ended or the function that is returned is called. */
-export function followRun(id: string, known: RunSnapshot | undefined, changed: Followed["changed"], failed: Followed["failed"]): () => void {
-  const entry: Followed = { feed: known ? feedFrom(known) : EMPTY_FEED, isFetching: false, changed, failed };
-  followed.set(id, entry);
-  if (known) changed(known);
-  void advance(id, entry);
+/** Call `told` with a run and each of its later states, until the run has ended or the function that is returned is called. */
+export function followRun(known: RunSnapshot, told: Followed["told"], failed: Followed["failed"]): () => void {
+  const entry: Followed = { run: known, told, failed, isAsking: false };
+  followed.set(known.id, entry);
+  told(known);
+  void whenConnected((socket) => followed.get(known.id) === entry && follow(socket, entry));
+  return () => void (followed.get(known.id) === entry && unfollow(known.id));
+}
+
+/** Call `heard` with every batch of a run's events after the one of number `after`, until the function that is returned is called. */
+export function listenToRun(run: string, after: Heard["after"], heard: Heard["heard"]): () => void {
+  const entry: Heard = { after, heard };
+  listened.set(run, entry);
+  void whenConnected((socket) => listened.get(run) === entry && listen(socket, run, entry));
   return () => {
-    if (followed.get(id) === entry) void stop(id);
+    if (listened.get(run) !== entry) return;
+    listened.delete(run);
+    void whenConnected((socket) => !listened.has(run) && leave(socket, { run, to: "events" }));
   };
 }
 
-/** Fetch a snapshot where one is needed, subscribe to a run that goes on, or stop following one that is over. */
-async function advance(id: string, entry: Followed): Promise<void> {
-  if (needsSnapshot(entry.feed)) {
-    await fetchSnapshot(id, entry);
-    return;
-  }
-  const run = entry.feed.snapshot;
-  if (followed.get(id) !== entry || !run) return;
-  if (hasEnded(run)) await stop(id);
-  else await subscribe(id, entry);
-}
-
-async function fetchSnapshot(id: string, entry: Followed): Promise<void> {
-  if (entry.isFetching) return;
-  entry.isFetching = true;
-  const need = entry.feed.needed;
-  try {
-    entry.feed = withSnapshot(entry.feed, await api.run(id), need);
-  } catch (error) {
-    const known = asApiError(error);
-    if (known.code === "unreachable") void open();
-    else followed.delete(id);
-    entry.failed(known);
-    tell(entry);
-    return;
-  } finally {
-    entry.isFetching = false;
-  }
-  if (followed.get(id) !== entry) return;
-  tell(entry);
-  await advance(id, entry);
-}
-
-function tell({ feed, changed }: Followed): void {
-  if (feed.snapshot) changed(feed.snapshot);
-}
-
-const listeners = new Map<string, Set<(batch: Batch) => void>>();
-
-/** Call `heard` with every batch of a followed run, until the function that is returned is called. */
-export function listenToRun(id: string, heard: (batch: Batch) => void): () => void {
-  const all = listeners.get(id) ?? new Set();
-  listeners.set(id, all.add(heard));
-  return () => {
-    all.delete(heard);
-    if (all.size === 0) listeners.delete(id);
-  };
-}
-
-const subscribed = new Set<string>();
-
-async function subscribe(id: string, entry: Followed): Promise<void> {
-  const socket = await open();
-  if (!socket.connected || subscribed.has(id) || followed.get(id) !== entry) return;
-  subscribed.add(id);
-  const message: Subscribe = { run: id, after: newest(entry.feed) };
+function follow(socket: Socket, entry: Followed): void {
+  if (entry.isAsking) return;
+  const { id, seq } = entry.run;
+  entry.isAsking = true;
+  const message: Subscribe = { run: id, after: seq, to: "snapshot" };
   socket.emit("subscribe", message, (answer: Subscribed | { error: ApiError }) => {
-    if (!("error" in answer)) return;
-    subscribed.delete(id);
-    entry.feed = { ...entry.feed, needed: entry.feed.needed + 1 };
-    void advance(id, entry);
+    entry.isAsking = false;
+    if (!("error" in answer) || followed.get(id) !== entry) return;
+    unfollow(id);
+    entry.failed(answer.error);
   });
 }
 
-async function stop(id: string): Promise<void> {
-  followed.delete(id);
-  if (subscribed.delete(id)) (await open()).emit("unsubscribe", { run: id });
+function unfollow(run: string): void {
+  followed.delete(run);
   if (followed.size === 0) connection.value = "idle";
+  void whenConnected((socket) => !followed.has(run) && leave(socket, { run, to: "snapshot" }));
+}
+
+function listen(socket: Socket, run: string, { after }: Heard): void {
+  const message: Subscribe = { run, after: after(), to: "events" };
+  socket.emit("subscribe", message);
+}
+
+function leave(socket: Socket, message: Subscribe): void {
+  socket.emit("unsubscribe", message);
+}
+
+/** Call `act` with the socket if it is connected; where it is not, `connected` makes all subscriptions. */
+async function whenConnected(act: (socket: Socket) => void): Promise<void> {
+  const socket = await open();
+  if (socket.connected) act(socket);
 }
 
 function open(): Promise<Socket> {
@@ -108,11 +89,15 @@ function open(): Promise<Socket> {
     // Only the timeout notices a connection that breaks before the server has answered.
     const path = `${config.prefix}/socket.io`;
     const socket = io({ path, transports: ["websocket", "polling"], reconnectionDelayMax: 2000, timeout: 3000 });
-    socket.on("connect", () => connected());
+    socket.on("connect", () => connected(socket));
     socket.on("disconnect", () => disconnected());
     socket.on("connect_error", () => disconnected());
+    socket.on("change", (change: Change, acknowledge: () => void) => {
+      take(socket, change);
+      acknowledge();
+    });
     socket.on("batch", (batch: Batch, acknowledge: () => void) => {
-      received(batch);
+      listened.get(batch.run)?.heard(batch);
       acknowledge();
     });
     return socket;
@@ -120,25 +105,24 @@ function open(): Promise<Socket> {
   return opening;
 }
 
-function connected(): void {
-  subscribed.clear();
+function connected(socket: Socket): void {
   connection.value = followed.size > 0 ? "live" : "idle";
-  for (const [id, entry] of followed) void advance(id, entry);
+  for (const entry of followed.values()) follow(socket, entry);
+  for (const [run, entry] of listened) listen(socket, run, entry);
 }
 
 function disconnected(): void {
-  subscribed.clear();
+  for (const entry of followed.values()) entry.isAsking = false;
   if (followed.size > 0) connection.value = "disconnected";
 }
 
-function received(batch: Batch): void {
-  const entry = followed.get(batch.run);
+function take(socket: Socket, change: Change): void {
+  const entry = followed.get(change.run);
   if (!entry) return;
-  const before = entry.feed.snapshot;
-  entry.feed = withBatch(entry.feed, batch);
-  const after = entry.feed.snapshot;
-  // Events do not know the costs of the final plan: that a run has ended is told with the snapshot that does.
-  if (after && after !== before && !hasEnded(after)) entry.changed(after);
-  for (const heard of listeners.get(batch.run) ?? []) heard(batch);
-  if (needsSnapshot(entry.feed)) void advance(batch.run, entry);
+  const run = changed(entry.run, change);
+  // A change of another snapshot than the known one was on its way when the run was subscribed to anew: that brings the whole.
+  if (!run) return follow(socket, entry);
+  entry.run = run;
+  entry.told(run);
+  if (hasEnded(run) && followed.get(run.id) === entry) unfollow(run.id);
 }

@@ -3,7 +3,7 @@
 import { computed, effect, signal } from "@preact/signals";
 import { api } from "../../data/api";
 import type { ControlNode, RunBodies } from "../../data/protocol";
-import { hasEnded } from "../../data/run/reducer";
+import { hasEnded } from "../../data/run/ended";
 import { model } from "../model/model";
 import { run } from "../run/run";
 import { selectedPartition } from "../selection/selected";

@@ -3,7 +3,7 @@
 import { computed, effect, signal } from "@preact/signals";
 import { api, asApiError } from "../../data/api";
 import type { ApiError, RunCandidates } from "../../data/protocol";
-import { hasEnded } from "../../data/run/reducer";
+import { hasEnded } from "../../data/run/ended";
 import { drawerTab, isDrawerOpen, listedRule, overlay } from "../display";
 import { run } from "../run/run";
 

@@ -5,7 +5,7 @@ import { estimated } from "../../data/charts/estimated";
 import type { Figure, NoFigure } from "../../data/charts/figure";
 import { convergence, predicted, spreads, totals, type Paint } from "../../data/charts/figures";
 import type { CostedRow, RunSnapshot, RunSummary } from "../../data/protocol";
-import { hasEnded } from "../../data/run/reducer";
+import { hasEnded } from "../../data/run/ended";
 import { operatorsOf } from "../../data/tables/candidate_rows";
 import { whenOf } from "../../data/tables/run_rows";
 import { drawerTab, isDrawerOpen } from "../display";

@@ -5,7 +5,7 @@ import { api } from "../../data/api";
 import { icicle, type Part } from "../../data/plan/icicle";
 import { kernelsByNode } from "../../data/plan/node_times";
 import type { RunNodeTimes } from "../../data/protocol";
-import { hasEnded } from "../../data/run/reducer";
+import { hasEnded } from "../../data/run/ended";
 import { groupTree } from "../../graph/boxes/groups";
 import { drawerTab, isDrawerOpen, overlay, panelTab } from "../display";
 import { model } from "../model/model";

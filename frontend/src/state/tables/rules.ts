@@ -3,7 +3,7 @@
 import { batch, computed, effect, signal } from "@preact/signals";
 import { api, asApiError } from "../../data/api";
 import type { ApiError, RunRules, RunSpec, RuleTree } from "../../data/protocol";
-import { hasEnded } from "../../data/run/reducer";
+import { hasEnded } from "../../data/run/ended";
 import { EVERYTHING } from "../../data/tables/candidate_rows";
 import { drawerTab, isDrawerOpen, listedRule, showDrawer } from "../display";
 import { toolchains } from "../model/catalogue";

@@ -4,7 +4,7 @@ import { computed, effect, signal } from "@preact/signals";
 import { api } from "../../data/api";
 import { shapeCards } from "../../data/plan/shapes";
 import type { RunShapes } from "../../data/protocol";
-import { hasEnded } from "../../data/run/reducer";
+import { hasEnded } from "../../data/run/ended";
 import { drawerTab, isDrawerOpen } from "../display";
 import { run } from "../run/run";
 

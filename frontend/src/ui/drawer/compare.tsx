@@ -8,7 +8,7 @@ import type { Difference } from "../../data/overlays/difference";
 import { MEANING } from "../../data/plan/basis";
 import { unknownCosts } from "../../data/plan/summary";
 import type { PlanInfo } from "../../data/protocol";
-import { hasEnded } from "../../data/run/reducer";
+import { hasEnded } from "../../data/run/ended";
 import { comparedCsv } from "../../data/tables/csv";
 import { isAllCompared, overlay } from "../../state/display";
 import { saveText } from "../../state/download";

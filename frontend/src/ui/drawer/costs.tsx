@@ -6,7 +6,7 @@ import { count, signedDuration, duration, plusMinus } from "../../base/format";
 import { UNCERTAIN, uncertainty } from "../../data/overlays/certainty";
 import type { CostedRow } from "../../data/protocol";
 import { inexactReason, regretText } from "../../data/plan/why";
-import { hasEnded } from "../../data/run/reducer";
+import { hasEnded } from "../../data/run/ended";
 import { nodesIn, sizeOf } from "../../data/spans";
 import { operatorsOf, type ColumnId } from "../../data/tables/candidate_rows";
 import { styleOf } from "../../state/model/catalogue";

@@ -6,7 +6,7 @@ import { useEffect } from "preact/hooks";
 import { api } from "../../data/api";
 import { isReport } from "../../data/config";
 import type { ExportInfo, RunSnapshot, Shipped } from "../../data/protocol";
-import { hasEnded } from "../../data/run/reducer";
+import { hasEnded } from "../../data/run/ended";
 import { type AskedForm, chooseForm, chosenForm, exporting, exportRun, FORMS, formText } from "../../state/run/export";
 import { beingMade, saveExport } from "../../state/run/exports";
 import { isActive, whatIf } from "../../state/run/run";

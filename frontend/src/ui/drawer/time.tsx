@@ -6,7 +6,7 @@ import { duration, percent, plural } from "../../base/format";
 import { cellsOf, type Cell, type Part } from "../../data/plan/icicle";
 import { heat } from "../../data/overlays/ramps";
 import type { PartitionNodeTimes } from "../../data/protocol";
-import { hasEnded } from "../../data/run/reducer";
+import { hasEnded } from "../../data/run/ended";
 import { theme } from "../../state/graph/painting";
 import { styleOf } from "../../state/model/catalogue";
 import { model } from "../../state/model/model";

@@ -6,7 +6,7 @@ import { baselineMeaning, isAlone } from "../../data/plan/baselines";
 import { MEANING } from "../../data/plan/basis";
 import { decisionText, totalLines, type TotalLine } from "../../data/plan/totals";
 import { totalsCsv } from "../../data/tables/csv";
-import { hasEnded } from "../../data/run/reducer";
+import { hasEnded } from "../../data/run/ended";
 import { saveText } from "../../state/download";
 import { styleOf } from "../../state/model/catalogue";
 import { run } from "../../state/run/run";

@@ -4,7 +4,7 @@
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { isReport } from "../../data/config";
-import { hasEnded } from "../../data/run/reducer";
+import { hasEnded } from "../../data/run/ended";
 import { band, bandRect } from "../../state/graph/band";
 import { takePicture } from "../../state/graph/pictures";
 import { fit, zoomStep } from "../../state/graph/view";

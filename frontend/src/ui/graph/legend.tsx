@@ -5,7 +5,7 @@ import { count, signedDuration, duration } from "../../base/format";
 import { doubtOf, LEAST_STABILITY, WIDEST } from "../../data/overlays/certainty";
 import { doubt, heat } from "../../data/overlays/ramps";
 import { unknownCosts } from "../../data/plan/summary";
-import { hasEnded } from "../../data/run/reducer";
+import { hasEnded } from "../../data/run/ended";
 import { overlay } from "../../state/display";
 import { coverage, coveredTarget } from "../../state/graph/coverage";
 import { hottest, nodePaints, theme } from "../../state/graph/painting";

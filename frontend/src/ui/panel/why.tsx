@@ -10,7 +10,7 @@ import { sourceLabel } from "../../data/plan/cost_source";
 import { estimateTexts, type EstimateText as Said } from "../../data/plan/estimate_text";
 import { byTarget, regretText, whyText, type TargetGroup } from "../../data/plan/why";
 import type { NodeCandidate, NodeCandidates } from "../../data/protocol";
-import { hasEnded } from "../../data/run/reducer";
+import { hasEnded } from "../../data/run/ended";
 import { overlay } from "../../state/display";
 import { overlayText } from "../../state/graph/aria_text";
 import { openSelectionMenu } from "../../state/menu/decide_menu";

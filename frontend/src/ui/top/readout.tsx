@@ -7,7 +7,7 @@ import { bothText, MEANING, timeText, type Basis as BasisName } from "../../data
 import { headline, isRecorded, measuredBeside, type Headline } from "../../data/plan/summary";
 import { isRight, largestError } from "../../data/plan/verification";
 import type { RunSnapshot } from "../../data/protocol";
-import { hasEnded } from "../../data/run/reducer";
+import { hasEnded } from "../../data/run/ended";
 import { undecidedOf } from "../../data/run/undecided";
 import { isDeciding } from "../../state/plan/decisions";
 import { exporting, measurePlanAgain } from "../../state/run/export";

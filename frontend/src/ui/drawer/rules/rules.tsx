@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { plural } from "../../../base/format";
 import { isReport } from "../../../data/config";
 import type { RuleTree, RunSpec, ToolchainInfo } from "../../../data/protocol";
-import { hasEnded } from "../../../data/run/reducer";
+import { hasEnded } from "../../../data/run/ended";
 import { listedRule } from "../../../state/display";
 import { toolchains } from "../../../state/model/catalogue";
 import { isChanged } from "../../../state/run/options";

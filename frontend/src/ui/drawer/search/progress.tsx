@@ -5,7 +5,7 @@ import { count, duration, elapsed } from "../../../base/format";
 import { MEANING } from "../../../data/plan/basis";
 import type { RunSnapshot } from "../../../data/protocol";
 import { activityText, remainingText, trialTimeText, PHASE_TEXT, phaseStates, phaseOf, type PhaseState } from "../../../data/run/progress_text";
-import { hasEnded } from "../../../data/run/reducer";
+import { hasEnded } from "../../../data/run/ended";
 import { overlay } from "../../../state/display";
 import { nowS } from "../../../state/run/clock";
 import { Badge } from "../../widgets/badge";

@@ -6,7 +6,7 @@ import type { RunSnapshot } from "../../../data/protocol";
 import { isReport } from "../../../data/config";
 import { proofText } from "../../../data/plan/proof_text";
 import { briefText, keptText, recordedText } from "../../../data/run/progress_text";
-import { hasEnded } from "../../../data/run/reducer";
+import { hasEnded } from "../../../data/run/ended";
 import { traceFacts } from "../../../state/replay/player";
 import { run } from "../../../state/run/run";
 import { runNow } from "../../../state/run/start";
