@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +36,7 @@ from .forms.values import Number, Value, check_not_fixed, fix_values, implied_sh
 from .forms.widening import types_of, unrounded, widened
 from .naming import inner_indices, inner_names, op_name
 from .reference.accuracy import default_accuracy
+from .reference.input_sets import DRAWN, MOST_SETS, Bearing, InputSet, InputSets, sets_beside
 from .reference.inputs import INTEGERS, Recipe, check_inputs, draw, find_recipe
 from .reference.movements import ROUNDED_RUNS, rounded_otherwise, row_sets_of
 from .reference.ort_session import OrtSession, RuntimeRefusal, error_text
@@ -146,7 +147,9 @@ class OnnxModel:
         self.fixed = dict(fixed or {})
         self._user = user
         self._folds = fold
-        self._row_sets: tuple[Arrays, Mapping[str, RowSet] | None] = ({}, None)
+        self._is_body = False
+        self._row_sets: list[tuple[Arrays, Mapping[str, RowSet]]] = []
+        self._input_sets: list[InputSets] = []
         self._bodies: dict[tuple[int, str, tuple[Tensor, ...]], OnnxModel] = {}
         self._inputs = tuple(Tensor(value.name, _input_type(value)) for value in user.graph.input)
         self._given = None if given is None else self.check_inputs(given)
@@ -191,6 +194,7 @@ class OnnxModel:
             digest = hashlib.sha256(proto.SerializeToString(deterministic=True)).hexdigest()
             user, gone = normalise(proto)
             self._bodies[key] = OnnxModel(proto.graph.name, digest, user, gone, self._folds, {}, given)
+            self._bodies[key]._is_body = True
         return self._bodies[key]
 
     def note_runs(self, runs: Mapping[int, Mapping[str, int]]) -> None:
@@ -228,6 +232,30 @@ class OnnxModel:
         """
         return draw(self._inputs, self._recipe[0], seed, self._settings)
 
+    def input_sets(self, inputs: Arrays) -> InputSets:
+        """Return all inputs that candidates and artifacts are compared on: `inputs` first, then drawn and extreme ones.
+
+        A body of another model is compared on `inputs` alone: they are those of a run of that model.
+        """
+        if self._is_body:
+            return InputSets(InputSet(DRAWN, inputs))
+        known = next((one for one in self._input_sets if one.first.arrays is inputs), None)
+        if known is None:
+            rerun = cache(self._reordered)
+            outputs = [value.name for value in self._user.graph.output]
+            bearing = Bearing(
+                self.graph,
+                self._run_reference,
+                self.reference,
+                lambda arrays: rerun().run(arrays, outputs),
+                self.activations,
+                self.row_sets,
+                default_accuracy(self),
+            )
+            known = sets_beside(inputs, self.seeded_inputs, self._settings, bearing)
+            self._input_sets = [*self._input_sets[-1:], known]
+        return known
+
     def check_inputs(self, arrays: Arrays) -> dict[str, np.ndarray]:
         """Return the user's inputs, checked against the model's names, shapes and dtypes.
 
@@ -258,10 +286,11 @@ class OnnxModel:
         ONNX does not define the order of the boxes that NonMaxSuppression selects. How far rounding moves the model's own outputs is
         measured at the first call for these inputs.
         """
-        known, found = self._row_sets
-        if found is None or known.keys() != inputs.keys() or any(known[name] is not value for name, value in inputs.items()):
-            found = row_sets_of(self.graph, partial(self._movements, inputs))
-            self._row_sets = dict(inputs), found
+        for known, found in self._row_sets:
+            if known.keys() == inputs.keys() and all(known[name] is value for name, value in inputs.items()):
+                return found
+        found = row_sets_of(self.graph, partial(self._movements, inputs))
+        self._row_sets = [*self._row_sets[1 - MOST_SETS :], (dict(inputs), found)]
         return found
 
     def _movements(self, inputs: Arrays) -> Iterator[Arrays]:

@@ -174,8 +174,13 @@ def _changes(drawn: Callable[[int], Arrays], run: Callable[[Arrays], Arrays], re
     """Return the relative change of the outputs by another seed (-1 where one is not finite) and by another order of sums."""
     given = drawn(0)
     one, other, reordered = run(given), run(drawn(1)), rerun(given)
-    finite = all(_is_finite(value) for outputs in (one, other) for made in outputs.values() for value in tensors_in(made))
+    finite = all_finite(one) and all_finite(other)
     return min(largest_error(one, other), 1.0) if finite else -1.0, largest_error(reordered, one)
+
+
+def all_finite(outputs: Arrays) -> bool:
+    """Return whether no float of any tensor is NaN or infinite."""
+    return all(_is_finite(value) for made in outputs.values() for value in tensors_in(made))
 
 
 def _is_finite(value: np.ndarray) -> bool:

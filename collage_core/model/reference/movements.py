@@ -69,7 +69,7 @@ def _after_suppression(graph: DataflowGraph) -> set[str]:
 
 
 def rounded_otherwise(inputs: Arrays, seed: int) -> Arrays:
-    """Return inputs whose floats are off by rounding noise of their own type; all others are as they are."""
+    """Return inputs whose floats are off by rounding noise of their own type, equal ones by the same: ties and zeros stay."""
     random = np.random.default_rng(seed)
     return {name: _noisy(value, random) for name, value in inputs.items()}
 
@@ -77,5 +77,6 @@ def rounded_otherwise(inputs: Arrays, seed: int) -> Arrays:
 def _noisy(value: object, random: np.random.Generator) -> object:
     if not isinstance(value, np.ndarray) or value.dtype.kind != "f":
         return value
-    off = random.uniform(-_ULPS, _ULPS, value.shape) * float(np.finfo(value.dtype).eps)
-    return (value.astype(np.float64) * (1 + off)).astype(value.dtype)
+    distinct, which = np.unique(value, return_inverse=True)
+    off = random.uniform(-_ULPS, _ULPS, distinct.shape) * float(np.finfo(value.dtype).eps)
+    return (distinct.astype(np.float64) * (1 + off)).astype(value.dtype)[which].reshape(value.shape)
