@@ -15,6 +15,7 @@ from ..graph.dataflow_graph import DataflowGraph, Tensor
 from ..graph.index_set import IndexSet
 
 if TYPE_CHECKING:
+    from .reference.input_sets import InputSets
     from .reference.row_sets import RowSet
 
 Arrays = Mapping[str, Any]
@@ -85,6 +86,10 @@ class Model(Protocol):
         """Return inputs that the model accepts and on which its outputs depend, drawn with `seed`."""
         ...
 
+    def input_sets(self, inputs: Arrays) -> InputSets:
+        """Return all inputs that candidates and artifacts are compared on: `inputs` first, then drawn and extreme ones."""
+        ...
+
     def reference(self, inputs: Arrays) -> dict[str, np.ndarray]:
         """Return the outputs of the user's whole model in ONNX Runtime with optimisation off, by output name."""
         ...
@@ -95,6 +100,10 @@ class Model(Protocol):
 
     def row_sets(self, inputs: Arrays) -> Mapping[str, RowSet]:
         """Return how the tensors of the graph are compared whose length depends on the values of `inputs`, by name."""
+        ...
+
+    def noise(self, inputs: Arrays, values: Arrays) -> dict[str, float]:
+        """Return by how much tensors of the graph may differ from `values`, which they have on `inputs`, by rounding alone."""
         ...
 
     def activations(self, inputs: Arrays, names: Iterable[str]) -> dict[str, np.ndarray]:

@@ -35,8 +35,8 @@ from .forms.taken_branches import take_branches
 from .forms.values import Number, Value, check_not_fixed, fix_values, implied_shapes
 from .forms.widening import types_of, unrounded, widened
 from .naming import inner_indices, inner_names, op_name
-from .reference.accuracy import default_accuracy
-from .reference.input_sets import DRAWN, MOST_SETS, Bearing, InputSet, InputSets, sets_beside
+from .reference.accuracy import default_accuracy, output_errors
+from .reference.input_sets import DRAWN, MOST_SETS, NOISE, Bearing, InputSet, InputSets, has_floats, sets_beside
 from .reference.inputs import INTEGERS, Recipe, check_inputs, draw, find_recipe
 from .reference.movements import ROUNDED_RUNS, rounded_otherwise, row_sets_of
 from .reference.ort_session import OrtSession, RuntimeRefusal, error_text
@@ -312,6 +312,16 @@ class OnnxModel:
             return known | (self._exposed.run(inputs, made) if made else {})
         except RuntimeRefusal as error:
             raise CollageError(f"ONNX Runtime could not run the model: {error}", "try other inputs", "inputs") from error
+
+    def noise(self, inputs: Arrays, values: Arrays) -> dict[str, float]:
+        """Return by how much tensors of the graph may differ from `values`, which they have on `inputs`, by rounding alone.
+
+        It is a multiple of how far they move where only the floats among the inputs are rounded otherwise.
+        """
+        if not has_floats(inputs):
+            return dict.fromkeys(values, 0.0)
+        moved = self.activations(rounded_otherwise(inputs, 0), values)
+        return {name: min(NOISE * error, 1.0) for name, error in output_errors(moved, values, self.row_sets(inputs)).items()}
 
     def constant(self, name: str) -> np.ndarray:
         """Return the values of the constant `name` of the graph. Raises KeyError on any other name."""

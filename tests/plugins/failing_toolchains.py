@@ -61,14 +61,14 @@ class HangsAtRun(Numpy):
 
 
 class HangsWhenTimed(Numpy):
-    """Its first run is well."""
+    """Its first run is well, and that on extreme inputs."""
 
     name = "hangs_when_timed"
     runs = 0
 
     def spoil_run(self, kernel: NumpyKernel) -> None:
         self.runs += 1
-        if self.runs > 1:
+        if self.runs > 2:
             time.sleep(600)
 
 

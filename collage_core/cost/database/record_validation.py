@@ -103,7 +103,7 @@ _Counts = Annotated[tuple[Annotated[int, Strict(), Field(ge=0)], ...], FailFast(
 
 FIELD_TYPES: Mapping[str, Any] = {
     **dict.fromkeys(("computation", "toolchain", "machine", "maker", "reader", "workload", "target"), _Name),
-    **dict.fromkeys(("version", "options", "weights", "dtype", "worker", "maker_version", "reader_version", "stage"), _Word),
+    **dict.fromkeys(("version", "options", "weights", "dtype", "worker", "maker_version", "reader_version", "stage", "checked_on"), _Word),
     **dict.fromkeys(("reason", "note"), _Text),
     **dict.fromkeys(("fixed_s", "per_byte_s", "seconds_spent", "seconds", "default_s", "spent_s"), _Seconds),
     **dict.fromkeys(("limit_s", "reference_s", "core_latency_s"), _Seconds | None),

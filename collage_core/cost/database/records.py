@@ -55,6 +55,7 @@ class Record:
         worker: Name of the fleet's worker that measured it; empty for this machine.
         seconds_spent: Seconds that building, checking and timing took, the first time.
         core_latency_s: Lowest core-to-core latency during the trial, in seconds; None where it was not probed.
+        checked_on: Digest of the model and the inputs that it was compared with the reference on; empty where that is not known.
     """
 
     samples: tuple[float, ...] = ()
@@ -71,6 +72,7 @@ class Record:
     seconds_spent: float = 0.0
     repetitions: tuple[int, ...] = ()
     core_latency_s: float | None = None
+    checked_on: str = ""
 
     @property
     def is_lasting(self) -> bool:

@@ -62,6 +62,7 @@ measurements = Table(
     Column("seconds_spent", Float, nullable=False),
     Column("repetitions", _Numbers, nullable=False),
     Column("core_latency_s", Float),
+    Column("checked_on", String, nullable=False),
     sqlite_with_rowid=False,
 )
 transitions = Table(

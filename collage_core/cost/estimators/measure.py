@@ -25,6 +25,7 @@ from ...graph.index_set import IndexSet
 from ...graph.sub_graph import SubGraph
 from ...graph.value_policy import FINITE
 from ...model.base import Arrays, Model
+from ...model.reference.input_sets import EXTREME, fingerprint
 from ...rules.candidate import CandidatePartition
 from ...rules.spec import HOST_TARGET
 from ...toolchains import registry
@@ -43,7 +44,7 @@ from ..measuring.repetitions import cost_of, repetition_values
 from ..measuring.transition_meter import TransitionMeter
 from ..measuring.trial import TrialLimits, TrialRunner, TrialTask
 from ..measuring.trial_backend import LocalBackend, TrialBackend, flushed_bytes
-from ..measuring.trial_worker import GetToolchain
+from ..measuring.trial_worker import CheckSet, GetToolchain
 from ..transition import TransitionModel
 from .single_nodes import SingleNodes
 from .tuner import Tuner
@@ -148,7 +149,9 @@ class MeasureEstimator:
         self._backend = backend or self._here((limits or TrialLimits.from_environment()).of_percentile(percentile), workers)
         self.machine = self._backend.machine
         self._tuner = Tuner(database, self._backend, get_toolchain, threads, should_stop)
-        self._activations = ActivationStore(model, inputs)
+        self._inputs = inputs
+        self._stores: dict[str, ActivationStore] = {}
+        self._checked_on = fingerprint(model.hash, inputs)
         self._meter = TransitionMeter(
             threads=threads, database=database, backend=self._backend, emit=emit, should_stop=should_stop, get_toolchain=get_toolchain
         )
@@ -321,7 +324,9 @@ class MeasureEstimator:
         self._tuner.close()
         if self._calls is not None:
             self._calls.close()
-        self._activations.close()
+        for store in self._stores.values():
+            store.close()
+        self._stores.clear()
         self._database.close()
         self._tell_notes()
 
@@ -348,11 +353,13 @@ class MeasureEstimator:
         return self._backend.availability(target)
 
     def _still_holds(self, record: Record) -> bool:
-        """Return whether a trial of today would surely tell the same: with as much time, and the accuracy of today."""
+        """Return whether a trial of today would surely tell the same: with as much time, the inputs and the accuracy of today."""
         if record.stopped_early:
             return False
         if record.limit_s is not None:
             return record.stage == "build" and record.limit_s >= self._backend.limits.build_s
+        if record.stage in ("", "numerics") and record.checked_on != self._checked_on:
+            return False
         if record.stage == "numerics" and record.error is not None:
             return record.error > self._accuracy
         return True
@@ -381,8 +388,9 @@ class MeasureEstimator:
                 if self._should_stop is not None and self._should_stop():
                     raise Cancelled
                 budget = self._budget_s(computation, best_s)
-                record, is_known = self._without_trial(computation, records.get(computation.key), budget)
-                task = self._task(computation, budget, best_s) if record is None else record
+                older = records.get(computation.key)
+                record, is_known = self._without_trial(computation, older, budget)
+                task = self._task(computation, budget, best_s, is_timed=not _keeps_time(older)) if record is None else record
                 if isinstance(task, Record):
                     settled.append((computation, task, is_known))
                 else:
@@ -393,6 +401,8 @@ class MeasureEstimator:
         for task, record in self._backend.run_all(tasks()):
             yield from self._settled(settled)
             computation = waiting.pop(id(task))
+            if not task.is_timed:
+                record = _with_time(record, records[computation.key])
             if record.is_lasting:
                 self._database.put(computation.key, record)
                 self._tell_notes()
@@ -401,7 +411,8 @@ class MeasureEstimator:
 
     def _repetition_of(self, computation: _Computation, repetition: int) -> TrialTask | Record:
         self._on_trial(computation.candidates[0], 0, 0, repetition)
-        return self._task(computation, None, None)
+        task = self._task(computation, None, None)
+        return task if isinstance(task, Record) else replace(task, further=())
 
     def _settled(self, settled: list[tuple[_Computation, Record, bool]]) -> Iterator[Known]:
         while settled:
@@ -417,21 +428,35 @@ class MeasureEstimator:
             return older, True
         return None, False
 
-    def _task(self, computation: _Computation, budget_s: float | None, best_s: float | None) -> TrialTask | Record:
+    def _task(
+        self, computation: _Computation, budget_s: float | None, best_s: float | None, *, is_timed: bool = True
+    ) -> TrialTask | Record:
         """The trial of a computation, or the record where there is none to be had."""
         available = self._availability(computation.target)
         if not available.usable:
             return Record(stage="device", reason=available.reason)
-        self._activations.fetch(self._ends)
+        stores = self._activations()
+        for store in stores.values():
+            store.fetch(self._ends)
         self._ends.clear()
         try:
             model = replace(self._model.cut(computation.inside), tuning=self._tuner.tuning(computation.plain))
         except CollageError as error:
             return Record(stage="import", reason=f"it cannot be cut out of the model: {error.message}")
-        given = [self._activations.file(tensor.name) for tensor in model.inputs]
-        wanted = [self._activations.file(tensor.name) for tensor in model.outputs]
+        first, *further = (
+            CheckSet(name, [store.file(tensor.name) for tensor in model.inputs], [store.file(tensor.name) for tensor in model.outputs])
+            for name, store in stores.items()
+        )
         enough_s = None if best_s is None else best_s * TOO_LITTLE
-        return TrialTask(computation.target, model, given, wanted, budget_s, enough_s, self._value_policy)
+        bounds, checks = (budget_s, enough_s), (self._value_policy, further, self._checked_on)
+        return TrialTask(computation.target, model, first.given, first.wanted, *bounds, *checks, is_timed=is_timed)
+
+    def _activations(self) -> Mapping[str, ActivationStore]:
+        """Return the tensors that arrive at candidates on each set of inputs that they are checked on; the first set is timed."""
+        if not self._stores:
+            for one in self._model.input_sets(self._inputs).all:
+                self._stores[one.name] = ActivationStore(self._model, one.arrays, allows_noise=one.name == EXTREME)
+        return self._stores
 
     def _known(self, computation: _Computation, record: Record, *, from_cache: bool) -> Iterator[Known]:
         cost = self._cost(computation, record)
@@ -476,6 +501,21 @@ class MeasureEstimator:
         for note in self._database.notes[self._told :]:
             self._emit(Note(note))
         self._told = len(self._database.notes)
+
+
+def _with_time(record: Record, older: Record) -> Record:
+    """Return the record of a computation that was only checked, with the time of the `older` one.
+
+    It keeps its time also where it is wrong on the inputs of today, and the error says so: it may be right on others.
+    """
+    if not record.stage or (record.stage == "numerics" and record.error is not None):
+        return replace(older, error=record.error, checked_on=record.checked_on)
+    return record
+
+
+def _keeps_time(record: Record | None) -> bool:
+    """Return whether a record has a time that holds on any inputs, so that a computation need only be checked on those of today."""
+    return record is not None and not record.stage and not record.stopped_early
 
 
 def _order(computation: _Computation) -> tuple[bool, int, int]:

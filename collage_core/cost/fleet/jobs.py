@@ -63,8 +63,8 @@ class Job:
 
 def trial_job(limits: TrialLimits, task: TrialTask) -> Job:
     """Return the job of a trial; it is done already where the model cannot be sent."""
-    files = [array.path for array in (*task.given, *task.wanted)]
-    job = Job((), _MOST_SHARING * _longest_s(limits), _record_of, files, lambda record: record.stage == "device")
+    longest_s = _longest_s(limits, len(task.further))
+    job = Job((), _MOST_SHARING * longest_s, _record_of, task.files, lambda record: record.stage == "device")
     try:
         job.words = ("trial", replace(task, model=with_weights_inside(task.model)))  # The model's files are not there.
     except ToolchainError as error:
@@ -102,7 +102,11 @@ def _without_error(answer: dict[str, Any]) -> dict[str, Any]:
     return answer
 
 
-def _longest_s(limits: TrialLimits) -> float:
-    """Return the seconds after which no trial that keeps its limits is still running: it may be tried twice."""
-    timing_s = limits.run_s + limits.timing.longest_s + 4 * limits.run_s
+def _longest_s(limits: TrialLimits, checks: int) -> float:
+    """Return the seconds after which no trial that keeps its limits is still running: it may be tried twice.
+
+    Args:
+        checks: On how many further inputs it is checked.
+    """
+    timing_s = limits.run_s + limits.timing.longest_s + (4 + checks) * limits.run_s
     return 2 * (limits.start_s + limits.build_s + limits.run_s + timing_s) + _SLACK_S

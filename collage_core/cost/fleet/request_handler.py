@@ -11,7 +11,7 @@ import shutil
 import threading
 import weakref
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 from ...base.isolation.errors import WorkerError, by_name
@@ -63,8 +63,7 @@ class Session:
             here = {name: folder / f"{index}.npy" for index, name in enumerate(files)}
             for name, path in here.items():
                 path.write_bytes(files[name])
-            given, wanted = ([replace(one, path=here[str(one.path)]) for one in arrays] for arrays in (task.given, task.wanted))
-            return {"record": asdict(self._trials.run(replace(task, given=given, wanted=wanted)))}
+            return {"record": asdict(self._trials.run(task.with_files(here)))}
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 

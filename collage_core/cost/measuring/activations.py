@@ -23,11 +23,16 @@ CHUNK_BYTES = 1 << 30
 
 
 class ActivationStore:
-    """Keeps files of a model's tensors, as they are when it runs on `inputs`."""
+    """Keeps files of a model's tensors, as they are when it runs on `inputs`.
 
-    def __init__(self, model: Model, inputs: Arrays):
+    Args:
+        allows_noise: Whether a candidate may differ by what rounding alone moves there (`Model.noise`), as on extreme inputs.
+    """
+
+    def __init__(self, model: Model, inputs: Arrays, *, allows_noise: bool = False):
         self._model = model
         self._inputs = inputs
+        self._allows_noise = allows_noise
         self._files: dict[str, ArrayFile] = {}
         self._scratch = ScratchFolder()
 
@@ -41,8 +46,10 @@ class ActivationStore:
         for chunk in self._chunks(wanted):
             given = {name: self._inputs[name] for name in chunk if name in self._inputs}
             made = self._model.activations(self._inputs, [name for name in chunk if name not in given])
+            noise = self._model.noise(self._inputs, made) if self._allows_noise and made else {}
             for name in chunk:
-                self._files[name] = self._write(name, given[name] if name in given else made[name])
+                file = self._write(name, given[name] if name in given else made[name])
+                self._files[name] = replace(file, noise=noise.get(name, 0.0))
 
     def file(self, name: str) -> ArrayFile:
         """Return the file of a tensor that was fetched."""

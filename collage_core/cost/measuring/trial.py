@@ -10,8 +10,9 @@ import math
 import os
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -29,7 +30,7 @@ from ..database.records import Record
 from . import trial_worker
 from .noise_filter import UNKNOWN_SPEED, Speed, SpeedHistory
 from .timing import SHORT_LOOK, TimingLimits
-from .trial_worker import ArrayFile, Check, GetToolchain, Timed
+from .trial_worker import ArrayFile, Check, CheckSet, GetToolchain, Timed
 
 _STAGES = ("import", "build", "run", "device")
 _MEMORY_SHARE = 0.75
@@ -84,6 +85,9 @@ class TrialTask:
         budget_s: A sub-model that surely costs more is not timed further. None for no such bound.
         enough_s: A sub-model that surely costs less is not timed further either. None where every cost must be known well.
         value_policy: How NaN and infinities of `wanted` are compared.
+        further: The same tensors on other inputs of the whole model: the sub-model must compute these right, too.
+        checked_on: As `Record.checked_on`, for the record of this trial.
+        is_timed: Whether it is timed; else it is only built and checked, and the one sample is the time of its first run.
     """
 
     target: str
@@ -93,6 +97,24 @@ class TrialTask:
     budget_s: float | None
     enough_s: float | None = None
     value_policy: str = FINITE
+    further: Sequence[CheckSet] = ()
+    checked_on: str = ""
+    is_timed: bool = True
+
+    @property
+    def files(self) -> list[Path]:
+        """The files of all its tensors."""
+        sets = ((self.given, self.wanted), *((one.given, one.wanted) for one in self.further))
+        return [array.path for given, wanted in sets for array in (*given, *wanted)]
+
+    def with_files(self, moved: Mapping[str, Path]) -> TrialTask:
+        """Return the task with its files elsewhere, each path as in `moved`."""
+
+        def there(arrays: Sequence[ArrayFile]) -> list[ArrayFile]:
+            return [replace(one, path=moved[str(one.path)]) for one in arrays]
+
+        further = [replace(one, given=there(one.given), wanted=there(one.wanted)) for one in self.further]
+        return replace(self, given=there(self.given), wanted=there(self.wanted), further=further)
 
 
 class Hangs:
@@ -206,7 +228,7 @@ class TrialRunner:
             record = self._attempt(worker, task)
         except _Failed as failed:
             record, cause = failed.record, failed.cause
-        return replace(record, seconds_spent=time.perf_counter() - begin), cause
+        return replace(record, seconds_spent=time.perf_counter() - begin, checked_on=task.checked_on), cause
 
     def _attempt(self, worker: Worker, task: TrialTask) -> Record:
         limits = self.limits
@@ -216,13 +238,22 @@ class TrialRunner:
         refusal = self._refusal(first)
         if refusal is not None:
             return refusal
+        checks = [first]
+        for one in task.further:
+            found = self._check_also(worker, task, one)
+            if isinstance(found, Record):
+                return found
+            checks.append(found)
+        error = max(check.error for check in checks)
+        if not task.is_timed:
+            return Record(samples=(first.seconds,), error=error)
         timing_s = limits.run_s + limits.timing.longest_s + 4 * first.seconds
         arguments = limits.timing, task.budget_s, task.enough_s, self._flushed_bytes, self._speeds.fastest()
         timed: Timed = self._call(worker, "run", timing_s, trial_worker.sample, *arguments)
         self._speeds.add(timed.samples.speed)
         return self._refusal(timed.check) or Record(
             samples=timed.samples.seconds,
-            error=max(first.error, timed.check.error),
+            error=max(error, timed.check.error),
             stopped_early=timed.samples.stopped_early,
             reference_s=timed.samples.reference_s,
             slowed_by=timed.samples.slowed_by,
@@ -239,6 +270,17 @@ class TrialRunner:
             below = milliseconds(task.budget_s, 3)
             reason = f"ended after {limit:g} s in its first run: sure to lose, it would have to take less than {below}"
             raise _Failed(Record(stage="run", reason=reason, limit_s=limit), failed.cause) from None
+
+    def _check_also(self, worker: Worker, task: TrialTask, one: CheckSet) -> Check | Record:
+        """Run the kernel on other inputs; return the record of one that fails there, or computes something else than the reference."""
+        limit = self.limits.first_run_s(task.budget_s)
+        try:
+            check = self._call(worker, "run", limit, trial_worker.check_also, one.given, one.wanted)
+            refusal = self._refusal(check)
+        except _Failed as failed:
+            record = replace(failed.record, reason=f"on {one.name} inputs: {failed.record.reason}")
+            raise _Failed(record, failed.cause) from failed.cause
+        return check if refusal is None else replace(refusal, reason=f"on {one.name} inputs: {refusal.reason}")
 
     def _refusal(self, check: Check) -> Record | None:
         """Return the record of a kernel that computes something else than the reference; None where it is right."""

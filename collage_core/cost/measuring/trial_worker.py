@@ -39,11 +39,13 @@ class ArrayFile:
 
     Attributes:
         rows: How it is compared where its length depends on values.
+        noise: By how much it may differ by rounding alone; an error is what goes beyond that.
     """
 
     tensor: Tensor
     path: Path
     rows: RowSet | None = None
+    noise: float = 0.0
 
     def read(self) -> Any:
         """Return the values, mapped where they are large; never write to them. An opaque value is a pickle, of this program's own."""
@@ -52,6 +54,15 @@ class ArrayFile:
         mapped = self.path.stat().st_size >= _MAP_FROM_BYTES
         array = np.load(self.path, mmap_mode="r" if mapped else None)
         return array.view(buffer_dtype(self.tensor.type.dtype)).reshape(self.tensor.type.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckSet:
+    """The tensors at the ends of a sub-model on one of the inputs of the whole model that it is checked on (`InputSet.name`)."""
+
+    name: str
+    given: Sequence[ArrayFile]
+    wanted: Sequence[ArrayFile]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +126,7 @@ class _Trial:
         wanted = {file.tensor.name: file.read() for file in self.wanted}
         rows = {file.tensor.name: file.rows for file in self.wanted if file.rows is not None}
         errors = output_errors(got, wanted, rows, self.value_policy)
+        errors = {file.tensor.name: max(errors[file.tensor.name] - file.noise, 0.0) for file in self.wanted}
         worst = max(errors, key=errors.__getitem__, default="")
         element = worst_element(got[worst], wanted[worst], self.value_policy) if errors.get(worst, 0.0) > self.accuracy else ""
         changed = (
@@ -167,6 +179,16 @@ def check(given: Sequence[ArrayFile], wanted: Sequence[ArrayFile], accuracy: flo
     trial.outputs = [aligned_empty(file.tensor.type) if file.tensor.type.has_buffer else None for file in wanted]
     cast(AllocatingKernel, trial.kernel).bind(list(trial.inputs), list(trial.outputs))
     return trial.run_checked()
+
+
+def check_also(given: Sequence[ArrayFile], wanted: Sequence[ArrayFile]) -> Check:
+    """Run once on other activations, and compare as `check` did; then the buffers of before are bound again."""
+    trial = _current()
+    before = trial.given, trial.wanted, trial.inputs, trial.outputs
+    found = check(given, wanted, trial.accuracy, trial.value_policy)
+    trial.given, trial.wanted, trial.inputs, trial.outputs = before
+    cast(AllocatingKernel, trial.kernel).bind(list(trial.inputs), list(trial.outputs))
+    return found
 
 
 def sample(limits: TimingLimits, budget_s: float | None, enough_s: float | None, flushed_bytes: int, known: Speed) -> Timed:

@@ -29,6 +29,8 @@ DRAWN, EXTREME, OWN = "drawn", "extreme", "own"
 MOST_SETS = 3
 MOST_NOISE = 0.25
 """Most that rounding alone may move the outputs on a set beside the first one, as a multiple of the accuracy."""
+NOISE = 10.0
+"""On extreme inputs a tensor may be off by so many times what it moves where only the inputs are rounded otherwise: sums round, too."""
 _VERSION = 1
 """Of how the sets beside the first are made: costs that were checked on others are checked again."""
 
@@ -120,7 +122,7 @@ class Bearing:
             reason = self._undefined(inputs)
             if reason:
                 return reason
-            other = self.run(rounded_otherwise(inputs, 0)) if _has_floats(inputs) else self.rerun(inputs)
+            other = self.run(rounded_otherwise(inputs, 0)) if has_floats(inputs) else self.rerun(inputs)
             moved = max(output_errors(other, made, self.row_sets(inputs)).values(), default=0.0)
             wide = self.compared(inputs)
             moved = max(moved, *output_errors(made, wide, self.row_sets(inputs)).values()) if wide and wide is not made else moved
@@ -157,7 +159,8 @@ def _is_float_to_integer(graph: DataflowGraph, node: Node) -> bool:
     return source is not None and "float" in source.dtype and not source.is_opaque and "int" in node.outputs[0].type.dtype
 
 
-def _has_floats(inputs: Arrays) -> bool:
+def has_floats(inputs: Arrays) -> bool:
+    """Return whether some input holds floats, which rounding could change."""
     return any(is_float(array.dtype) and array.dtype.kind == "f" for value in inputs.values() for array in tensors_in(value))
 
 
