@@ -29,6 +29,7 @@ def check(model: str, plan: Path, slower_than: str | None, as_json: bool) -> Non
     The plan is built anew, and the artifact beside it is opened as it lies there. Versions that have changed since are named.
     """
     from ..pipeline.whole.check_plan import check_plan
+    from ..pipeline.whole.errors_by_set import error_text
     from .terminal import Progress
 
     allowed = None if slower_than is None else share(slower_than)
@@ -39,10 +40,10 @@ def check(model: str, plan: Path, slower_than: str | None, as_json: bool) -> Non
         return
     took = f", {duration(found.measured_s)}" if found.measured_s is not None else ""
     before = f" ({duration(found.expected_s)} {found.basis} when it was made)" if found.expected_s is not None else ""
-    say(f"the plan holds: largest relative error {found.max_rel_error:.2g}{took}{before}")
+    say(f"the plan holds: {error_text(found.max_rel_error, found.sets)}{took}{before}")
     if found.shipped is not None:
         shipped = found.shipped
-        say(f"the artifact in {shipped.folder} opens: largest relative error {shipped.max_rel_error:.2g}, {duration(shipped.measured_s)}")
+        say(f"the artifact in {shipped.folder} opens: {error_text(shipped.max_rel_error, found.sets)}, {duration(shipped.measured_s)}")
 
 
 def share(text: str) -> float:

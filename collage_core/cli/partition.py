@@ -12,6 +12,7 @@ from ..base.counted import counted
 from ..base.durations import duration
 from ..errors import CollageError
 from ..events import Emit, Event, Note
+from ..pipeline.whole.errors_by_set import error_text
 from .constraints_file import mistakes_located
 from .each_text import wrong_told
 from .json_output import print_json, prints_to_stderr, write_json
@@ -91,7 +92,7 @@ def partition(model: str, as_json: bool, save_problem: Path | None, dry_run: boo
             say(line)
     for folder, verify in verified.items():
         took = f", {duration(verify['measured_s'])}" if verify["measured_s"] is not None else ""
-        say(f"{folder}: largest relative error {verify['max_rel_error']:.2g}{took}")
+        say(f"{folder}: {error_text(verify['max_rel_error'], verify.get('sets', ()))}{took}")
 
 
 def _build_in_form(record: RunRecord, model: str, form: str, given: dict[str, Any], progress: Emit) -> dict[str, dict[str, Any]]:

@@ -11,6 +11,7 @@ import click
 
 from ..base.counted import counted
 from ..base.durations import duration, milliseconds, signed
+from ..pipeline.whole.errors_by_set import error_text
 from .each_text import each_told, show_each
 from .json_output import print_json
 from .run_options import FORM_HELP, FORMS, OBJECTIVE_HELP, SEARCHERS_HELP
@@ -116,7 +117,7 @@ def apply(
     for folder, found in {out: verify, **{out / name: one for name, one in others.items()}}.items():
         for row in found.get("shapes") or [found]:
             at = f" at {row['name']}" if "name" in row else ""
-            say(f"{folder}: largest relative error {row['max_rel_error']:.2g}{at}")
+            say(f"{folder}: {error_text(row['max_rel_error'], row.get('sets', ()))}{at}")
             if "each" in row:
                 show_each(row["each"])
 

@@ -34,6 +34,7 @@ from ..events import (
     StepStarted,
     Verified,
 )
+from ..pipeline.whole.errors_by_set import error_text
 from ..pipeline.whole.finalists import RIVAL, SEARCHED, decision_text
 from ..rewrite.plan import PlacedPartition
 from ..rules.baseline_names import is_alone
@@ -185,7 +186,7 @@ def show_plan(document: dict[str, Any]) -> None:
     if verify["measured_s"] is not None:
         console.print(
             f"measured {_with_interval(verify['measured_s'], verify.get('interval_s'))}, "
-            f"largest relative error {verify['max_rel_error']:.2g}{_error_budget(verify)}"
+            f"{error_text(verify['max_rel_error'], verify.get('sets', ()))}{_error_budget(verify)}"
         )
     decided = decision_text(document)
     if decided:

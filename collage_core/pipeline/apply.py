@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.model_file import is_relax_file
 from ..errors import AccuracyError, CollageError
-from ..events import Emit, ignore
+from ..events import Emit, Note, ignore
 from ..rewrite.assemble import remove_artifact
 from ..rewrite.forms import AUTO
 from ..rewrite.pieces import README
@@ -22,6 +22,7 @@ from . import discover
 from .described import check_not_described
 from .discover import Phases
 from .inside.timing_gap import Surroundings, timing_gap
+from .whole.errors_by_set import where_text
 
 if TYPE_CHECKING:
     from .whole.assemble_and_verify import Built
@@ -65,6 +66,8 @@ def apply(
     check_not_described(plan)
     discover.check_usable(get(name) for name in plan.used_targets)
     given = model.seeded_inputs() if brought is None else model.check_inputs(brought)
+    for said in model.input_sets(given).notes:
+        emit(Note(said))
     make_folder(out)
     if form in (NATIVE, AUTO):
         check_own_files(out)
@@ -94,7 +97,8 @@ def check_accuracy(verify: Mapping[str, Any], accuracy: float) -> None:
     error = verify["max_rel_error"]
     if error is None or error <= accuracy:
         return
-    said = f"the partitioned model is wrong: its largest relative error is {error:.3g}, {accuracy:g} is allowed; nothing was exported"
+    found = f"its largest relative error is {error:.3g}{where_text(verify)}, {accuracy:g} is allowed"
+    said = f"the partitioned model is wrong: {found}; nothing was exported"
     nearest = verify.get("nearest")
     if nearest is None:
         raise AccuracyError(said, "allow more with --accuracy, or veto the target whose partition errs")

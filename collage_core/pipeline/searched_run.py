@@ -134,6 +134,9 @@ class SearchedRun:
         self.inputs = self.found.model.seeded_inputs() if self.found.given is None else self.found.given
         if self.found.given is None and options.builds and self.found.model.inputs_note:
             emit(Note(f"{self.found.model.inputs_note} (--inputs FILE.npz brings your own)"))
+        if options.builds or options.is_measured:
+            for said in self.found.model.input_sets(self.inputs).notes:
+                emit(Note(said))
         here = [name for name, found in self.found.toolchains.items() if options.is_measured and not found.has_costs]
         self.progress = CostProgress(options.targets, here, emit, lambda: self.loop.policy.likely(self.loop.table), self.budget)
         self._own_workers = trial_workers(TrialLimits.from_environment()) if options.is_measured and workers is None else None

@@ -44,7 +44,8 @@ PLACES = {
 """Name → module and class."""
 
 _NOTHING = (
-    r"^(on extreme inputs: )?its output '\w+' has NaN, infinity, or nothing at all where the reference has numbers, or the reverse: \[[\d, ]*\] is \S+, not \S+$"
+    r"^(on extreme inputs: )?"
+    r"its output '\w+' has NaN, infinity, or nothing at all where the reference has numbers, or the reverse: \[[\d, ]*\] is \S+, not \S+$"
 )
 _ERRS = r"^its output '\w+' errs by [\d.]+ of the largest value, at most 0\.001 may be: \[[\d, ]*\] is \S+, not \S+$"
 _NO_MESSAGE = r"^answered with what is no message \(.+\) while building$"

@@ -448,8 +448,8 @@ class MeasureEstimator:
             for name, store in stores.items()
         )
         enough_s = None if best_s is None else best_s * TOO_LITTLE
-        bounds, checks = (budget_s, enough_s), (self._value_policy, further, self._checked_on)
-        return TrialTask(computation.target, model, first.given, first.wanted, *bounds, *checks, is_timed=is_timed)
+        what = computation.target, model, first.given, first.wanted
+        return TrialTask(*what, budget_s, enough_s, self._value_policy, further=further, checked_on=self._checked_on, is_timed=is_timed)
 
     def _activations(self) -> Mapping[str, ActivationStore]:
         """Return the tensors that arrive at candidates on each set of inputs that they are checked on; the first set is timed."""

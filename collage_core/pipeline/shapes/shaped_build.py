@@ -18,9 +18,8 @@ import numpy as np
 from ...base.isolation.errors import WorkerError
 from ...base.isolation.worker import Worker
 from ...errors import CollageError
-from ...model.base import SubModel
+from ...model.base import Arrays, SubModel
 from ...model.onnx_model import OnnxModel
-from ...model.reference.accuracy import largest_error
 from ...model.samples.registry import resolve
 from ...model.shapes.dynamic_model import dynamic_model
 from ...model.shapes.dynamic_parts import dynamic_parts
@@ -37,6 +36,7 @@ from ...toolchains.reasons import one_line
 from ..apply import check_accuracy
 from ..discover import load_as_planned
 from ..whole.assemble_and_verify import BUILD_TIMEOUT_S, RUN_TIMEOUT_S
+from ..whole.references import Reference, references_of
 from .one_build import FIXED, OneBuild, of_one_plan, on_toolchains
 
 
@@ -151,9 +151,10 @@ class _Builder:
 
     def _check(self, built: PartitionEntry | RangeEntry, models: Sequence[OnnxModel]) -> None:
         for model in models:
-            inputs = model.seeded_inputs()
-            got = self._worker.call(run_dynamic, str(self._out), built, self.threads, inputs, timeout_s=RUN_TIMEOUT_S)
-            check_accuracy({"max_rel_error": largest_error(got, model.reference(inputs), self._plan.value_policy)}, self._plan.accuracy)
+            for reference in references_of(model, model.seeded_inputs()):
+                given = str(self._out), built, self.threads, dict(reference.inputs)
+                got = self._worker.call(run_dynamic, *given, timeout_s=RUN_TIMEOUT_S)
+                _check(reference, got, self._plan)
 
     def build_once(self) -> list[OneBuild]:
         """Let shapes of one plan have one build of each partition whose toolchain takes any shape."""
@@ -215,9 +216,14 @@ class _Builder:
         """Compare the artifact of a planned shape with the reference once more, on the inputs that it keeps: its packages were changed."""
         plan, folder = self._plan.by_shape[number].plan, self._out / folder_of(number)
         inputs = self._seeded(folder)
-        got = self._worker.call(run_artifact, folder, inputs, timeout_s=RUN_TIMEOUT_S)
-        want = load_as_planned(plan, self._source, inputs).reference(inputs)
-        check_accuracy({"max_rel_error": largest_error(got, want, plan.value_policy)}, plan.accuracy)
+        for reference in references_of(load_as_planned(plan, self._source, inputs), inputs):
+            _check(reference, self._worker.call(run_artifact, folder, dict(reference.inputs), timeout_s=RUN_TIMEOUT_S), plan)
+
+
+def _check(reference: Reference, got: Arrays, plan: Plan) -> None:
+    """Raise AccuracyError where an artifact made something else than the model on one set of inputs."""
+    errors = reference.errors(got, plan.value_policy)
+    check_accuracy({"max_rel_error": max(errors.values(), default=0.0)}, plan.accuracy)
 
 
 def _shapes_of(model: OnnxModel) -> dict[str, tuple[int, ...]]:

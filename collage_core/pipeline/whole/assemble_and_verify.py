@@ -32,7 +32,7 @@ from ...graph.index_set import IndexSet
 from ...graph.value_policy import FINITE
 from ...model.base import SubModel
 from ...model.onnx_model import OnnxModel
-from ...model.reference.accuracy import output_errors, without_finite
+from ...model.reference.accuracy import without_finite
 from ...model.reference.row_sets import RowSet
 from ...rewrite.artifact_weights import bring_weights
 from ...rewrite.assemble import assemble
@@ -48,6 +48,8 @@ from ...toolchains.reasons import one_line
 from ..bodies.planned_bodies import control_model
 from ..discover import Phases
 from ..inside.additive_error import additive_error_s
+from .errors_by_set import ErrorsBySet, largest_errors, sets_text, worst_set
+from .references import Reference, references_of
 
 BUILD_TIMEOUT_S = 900.0
 RUN_TIMEOUT_S = 300.0
@@ -81,9 +83,15 @@ class Built:
     packages: BuiltPackages | None = None
 
     @cached_property
-    def reference(self) -> dict[str, np.ndarray]:
-        """Return the model's outputs for the inputs; every artifact is compared with them."""
-        return self.model.reference(self.inputs)
+    def references(self) -> list[Reference]:
+        """Return what the model computes on each set of inputs; every artifact is compared with it, and timed on the first."""
+        return references_of(self.model, self.inputs)
+
+    @property
+    def worst(self) -> Reference:
+        """The set of inputs on which the plan errs most."""
+        name = worst_set(self.verify)
+        return next((one for one in self.references if one.name == name), self.references[0])
 
     @property
     def row_sets(self) -> Mapping[str, RowSet]:
@@ -129,16 +137,16 @@ def build_and_verify(
         with phases("rewrite"):
             assemble_plan(built, plan, built.folder, form=form)
         with phases("verify"):
-            errors = errors_of(built, "plan", built.folder)
+            by_set = errors_of(built, "plan", built.folder)
             if (built.folder / LOADER).is_file():
-                errors = errors_with_loader(built, errors)
+                by_set = errors_with_loader(built, by_set)
             built.precision = model.reference_precision
             built.load = OtherLoad()
             seconds = time_plan(built.pool, "plan", built.folder, built.inputs)
-            built.verify = verify_document(plan, errors, statistics.median(seconds), built.precision, built.moves)
+            built.verify = verify_document(plan, by_set, statistics.median(seconds), built.precision, built.moves)
             if built.moves:
                 emit(Note(_moves_text(built.moves)))
-            unproven = without_finite(built.reference)
+            unproven = without_finite(built.references[0].wanted)
             if unproven:
                 emit(Note(_unproven_text(unproven)))
             emit(_verified(built))
@@ -201,46 +209,60 @@ def assemble_plan(
     in_worker(built.pool, worker, assemble, *given, timeout_s=timeout_s, what="assembling the plan", imports=MODULE_IMPORTS)
 
 
-def errors_of(built: Built, name: str, folder: Path, timeout_s: float = RUN_TIMEOUT_S) -> dict[str, float]:
-    """The error of each output of the artifact in `folder`, the larger one of two runs: the second may differ from the first.
+def errors_of(built: Built, name: str, folder: Path, timeout_s: float = RUN_TIMEOUT_S) -> ErrorsBySet:
+    """Return the error of each output of the artifact in `folder` on each set of inputs.
+
+    On the first set it is the larger one of two runs: the second may differ from the first.
 
     Raises:
         CollageError: a run failed.
     """
-    given = folder, dict(built.inputs)
-    runs = [run_in_worker(built.pool, name, run_artifact, *given, timeout_s=timeout_s) for _ in range(2)]
-    first, second = (output_errors(got, built.reference, built.row_sets, built.plan.value_policy) for got in runs)
-    return {output: max(error, second[output]) for output, error in first.items()}
+    by_set: dict[str, dict[str, float]] = {}
+    for reference in [*built.references, built.references[0]]:
+        given = folder, dict(reference.inputs)
+        what = f"running the artifact on {reference.name} inputs"
+        got = run_in_worker(built.pool, name, run_artifact, *given, timeout_s=timeout_s, what=what)
+        errors, known = reference.errors(got, built.plan.value_policy), by_set.get(reference.name, {})
+        by_set[reference.name] = {output: max(error, known.get(output, 0.0)) for output, error in errors.items()}
+    return by_set
 
 
-def errors_with_loader(built: Built, errors: Mapping[str, float]) -> dict[str, float]:
-    """Return `errors`, or those of the loader in the artifact's folder where they are larger; it runs in a process of its own.
+def errors_with_loader(built: Built, by_set: ErrorsBySet) -> ErrorsBySet:
+    """Return the errors of `by_set`, or those of the loader in the artifact's folder where they are larger.
+
+    The loader runs in a process of its own.
 
     Raises:
         CollageError: it failed.
     """
-    given = built.folder / LOADER, dict(built.inputs)
-    got = in_worker(built.pool, "loader", run_loader, *given, timeout_s=RUN_TIMEOUT_S, what=f"running {LOADER}")
-    own = output_errors(got, built.reference, built.row_sets, built.plan.value_policy)
-    return {output: max(error, own[output]) for output, error in errors.items()}
+    largest = {}
+    for reference in built.references:
+        given = built.folder / LOADER, dict(reference.inputs)
+        got = in_worker(built.pool, "loader", run_loader, *given, timeout_s=RUN_TIMEOUT_S, what=f"running {LOADER}")
+        own = reference.errors(got, built.plan.value_policy)
+        largest[reference.name] = {output: max(error, own[output]) for output, error in by_set[reference.name].items()}
+    return largest
 
 
 def verify_document(
-    plan: Plan, errors: Mapping[str, float], measured_s: float, precision: str = "", moves: Mapping[str, float] = MappingProxyType({})
+    plan: Plan, by_set: ErrorsBySet, measured_s: float, precision: str = "", moves: Mapping[str, float] = MappingProxyType({})
 ) -> dict[str, Any]:
-    """The `verify` document of a plan that errs by `errors` and takes `measured_s` end to end.
+    """The `verify` document of a plan that takes `measured_s` end to end.
 
     Args:
+        by_set: The errors of its outputs, on each set of inputs.
         precision: That of the reference, where it is not the model's own.
-        moves: As `Built.moves`; `errors` are what goes beyond it.
+        moves: As `Built.moves`; errors are what goes beyond it.
     """
     compared = "its finite values" if plan.value_policy == FINITE else "NaN and infinities too"
-    said = ["optimisation off", *([f"computed in {precision}"] if precision else []), compared, *_fixed_texts(plan)]
+    errors = largest_errors(by_set)
+    said = ["optimisation off", *([f"computed in {precision}"] if precision else []), compared, sets_text(by_set), *_fixed_texts(plan)]
     return {
         "measured_s": measured_s,
         "additive_error_s": additive_error_s(plan, measured_s),
         "max_rel_error": max(errors.values(), default=0.0),
-        "errors": dict(errors),
+        "errors": errors,
+        "sets": {name: dict(one) for name, one in by_set.items()},
         **({"moves": dict(moves)} if moves else {}),
         "value_policy": plan.value_policy,
         "reference": ", ".join([f"onnxruntime {metadata.version('onnxruntime')}", *said]),

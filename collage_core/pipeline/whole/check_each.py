@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import AccuracyError
+from ...model.base import Arrays
 from ...model.reference.accuracy import relative_error
 from ...rewrite.assemble import assemble
 from ...rewrite.partition_models import PartitionModel
@@ -58,7 +59,7 @@ class PartitionAccuracyError(AccuracyError):
 
 
 def check_each(built: Built) -> dict[str, Any]:
-    """Return the errors of each partition of a built plan, in the order in which they run.
+    """Return the errors of each partition of a built plan, in the order in which they run, on the inputs on which the whole errs most.
 
     Returns:
         ``accuracy``; ``partitions``: as `PartitionError`, infinite errors as None; ``begins``: the id of the first partition that reads
@@ -68,9 +69,9 @@ def check_each(built: Built) -> dict[str, Any]:
         CollageError: the plan cannot be built or run with its boundaries as outputs.
     """
     pieces = pieces_of(built.model, built.plan)
-    boundaries = _boundaries(built, pieces)
-    got = _run(built, pieces, boundaries)
-    wanted = built.model.activations(built.inputs, boundaries)
+    boundaries, inputs = _boundaries(built, pieces), built.worst.inputs
+    got = _run(built, pieces, boundaries, inputs)
+    wanted = built.model.activations(inputs, boundaries)
     errors = {name: relative_error(got[name], wanted[name], built.plan.value_policy) if name in got else math.inf for name in boundaries}
     rows = _rows(pieces, errors)
     accuracy = built.plan.accuracy
@@ -100,14 +101,14 @@ def _is_rename(piece: PartitionModel) -> bool:
     return piece.target == HOST_TARGET and piece.control is None
 
 
-def _run(built: Built, pieces: Sequence[PartitionModel], boundaries: Sequence[str]) -> dict[str, np.ndarray]:
-    """Return what the partitions make in a run of the whole."""
+def _run(built: Built, pieces: Sequence[PartitionModel], boundaries: Sequence[str], inputs: Arrays) -> dict[str, np.ndarray]:
+    """Return what the partitions make in a run of the whole on `inputs`."""
     model, folder = built.model, built.scratch / FOLDER
     threads = int(built.plan.options.get("threads", 1))
     arguments = (pieces, model.graph.inputs, tuple(boundaries), folder, threads, about_artifact(model, built.plan))
     in_worker(built.pool, ASSEMBLES, assemble, *arguments, timeout_s=BUILD_TIMEOUT_S, what="assembling the plan with its boundaries")
     what = "running the plan with its boundaries"
-    made: dict[str, np.ndarray] = run_in_worker(built.pool, RUNS, run_artifact, folder, dict(built.inputs), what=what)
+    made: dict[str, np.ndarray] = run_in_worker(built.pool, RUNS, run_artifact, folder, dict(inputs), what=what)
     return made
 
 

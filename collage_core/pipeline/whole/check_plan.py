@@ -31,6 +31,7 @@ from ..discover import load_as_planned
 from ..record.record import FILE_NAME, RunRecord
 from ..shapes.apply_shapes import apply
 from .assemble_and_verify import Built, errors_of, errors_with_loader, time_plan, verify_document
+from .errors_by_set import where_text
 
 ATTEMPTS = 3
 """A plan that seems slower is timed again: a machine may be busy for a moment."""
@@ -71,6 +72,7 @@ class Checked:
         expected_s: Time of the whole when the plan was made; None where it was not asked for.
         basis: ``measured`` or ``predicted``: what `expected_s` is.
         shipped: The artifact beside the plan; None where there is none.
+        sets: Names of the sets of inputs that both were compared on.
         changed: What has another version now than the plan or that artifact was made with.
     """
 
@@ -81,6 +83,7 @@ class Checked:
     basis: str = ""
     shipped: Shipped | None = None
     changed: tuple[ChangedVersion, ...] = ()
+    sets: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the document of `collage check`."""
@@ -134,6 +137,7 @@ def check_plan(path: Path, model: str | Path, slower_than: float | None = None, 
         expected.basis if expected else "",
         shipped,
         changed,
+        tuple(verify.get("sets", ())),
     )
 
 
@@ -177,14 +181,14 @@ def open_shipped(folder: Path, plan: Plan, source: str | Path) -> dict[str, Any]
     model = load_as_planned(plan, source)
     with Pool() as pool:
         built = Built(model, plan, model.seeded_inputs(), folder, folder, pool)
-        errors = errors_of(built, "shipped", folder)
+        by_set = errors_of(built, "shipped", folder)
         if (folder / LOADER).is_file():
-            errors = errors_with_loader(built, errors)
-        verify = verify_document(plan, errors, statistics.median(time_plan(pool, "shipped", folder, built.inputs)))
+            by_set = errors_with_loader(built, by_set)
+        verify = verify_document(plan, by_set, statistics.median(time_plan(pool, "shipped", folder, built.inputs)))
     error = verify["max_rel_error"]
     if not error <= plan.accuracy:
-        said = f"the artifact {str(folder)!r} is wrong: its largest relative error is {error:.3g}, {plan.accuracy:g} is allowed"
-        raise AccuracyError(said, REBUILD)
+        found = f"its largest relative error is {error:.3g}{where_text(verify)}, {plan.accuracy:g} is allowed"
+        raise AccuracyError(f"the artifact {str(folder)!r} is wrong: {found}", REBUILD)
     return verify
 
 

@@ -37,6 +37,7 @@ from .assemble_and_verify import (
     time_plan,
     verify_document,
 )
+from .errors_by_set import where_text
 from .finalists import BASELINE, FAR, Finalist, Round, WholeTime, near, undecided, whole_times, winner
 
 ROUNDS = 5
@@ -262,16 +263,17 @@ def _build(built: Built, one: Finalist, name: str, assembler: str, deadline: Dea
         most_s = min(BUILD_TIMEOUT_S, BUILD_S, limits.build_s * (count + 1), max(LEAST_BUILD_S, deadline.left_s))
         assemble_plan(built, one.plan, folder, most_s, assembler)
         most_s = min(RUN_TIMEOUT_S, BUILD_S, _START_S + limits.run_s * count, max(LEAST_BUILD_S, deadline.left_s))
-        errors = errors_of(built, name, folder, most_s)
+        by_set = errors_of(built, name, folder, most_s)
     except CollageError as error:
         if deadline.is_over() and isinstance(error.__cause__, WorkerTimeout):
             one.leave_for_time()
         else:
             one.reason = error.message
         return
-    worst = max(errors.values(), default=0.0)
-    one.reason = "" if worst <= one.plan.accuracy else f"it errs by {worst:.3g}, {one.plan.accuracy:g} is allowed"
-    one.folder, one.verify = folder, verify_document(one.plan, errors, math.nan, moves=built.verify.get("moves", {}))
+    one.folder, one.verify = folder, verify_document(one.plan, by_set, math.nan, moves=built.verify.get("moves", {}))
+    worst = one.verify["max_rel_error"]
+    is_right = worst <= one.plan.accuracy
+    one.reason = "" if is_right else f"it errs by {worst:.3g}{where_text(one.verify)}, {one.plan.accuracy:g} is allowed"
 
 
 def _ship(built: Built, one: Finalist, time_: WholeTime) -> None:
@@ -280,7 +282,7 @@ def _ship(built: Built, one: Finalist, time_: WholeTime) -> None:
     assert one.verify is not None
     assert time_.measured_s is not None
     built.plan, built.folder = one.plan, one.folder
-    verify = verify_document(one.plan, one.verify["errors"], time_.measured_s, built.precision, built.verify.get("moves", {}))
+    verify = verify_document(one.plan, one.verify["sets"], time_.measured_s, built.precision, built.verify.get("moves", {}))
     built.verify = {**verify, "interval_s": time_.interval_s, "rounds": time_.rounds}
 
 
