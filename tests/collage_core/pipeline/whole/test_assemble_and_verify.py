@@ -15,9 +15,12 @@ import numpy as np
 import pytest
 
 from collage_core.errors import CollageError
+from collage_core.graph.value_policy import FINITE
+from collage_core.model.reference.input_sets import DRAWN
 from collage_core.model.reference.row_sets import RowSet
 from collage_core.pipeline.whole import assemble_and_verify
 from collage_core.pipeline.whole.assemble_and_verify import errors_of
+from collage_core.pipeline.whole.references import Reference
 from collage_core.rewrite.runtime.manifest import NAME
 from tests.helpers.command import brief_collage
 
@@ -55,8 +58,9 @@ def test_a_detector_is_right_as_far_as_the_model_itself_moves(
     made = iter(runs)
     monkeypatch.setattr(assemble_and_verify, "run_in_worker", lambda *given, **more: {"boxes": next(made)})
     row_sets = {"boxes": RowSet(0, is_ordered=False, moves=0.02)}
-    built: Any = SimpleNamespace(inputs={}, pool=None, reference={"boxes": BOXES}, row_sets=row_sets)
-    assert least <= errors_of(built, "plan", Path("nowhere"))["boxes"] <= most
+    model: Any = SimpleNamespace(reference=lambda inputs: {"boxes": BOXES}, row_sets=lambda inputs: row_sets)
+    built: Any = SimpleNamespace(references=[Reference(model, DRAWN, {})], pool=None, plan=SimpleNamespace(value_policy=FINITE))
+    assert least <= errors_of(built, "plan", Path("nowhere"))[DRAWN]["boxes"] <= most
 
 
 @pytest.fixture

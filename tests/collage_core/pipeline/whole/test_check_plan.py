@@ -66,6 +66,7 @@ def test_a_plan_that_takes_as_long_as_it_did_holds(made: Path, answers: Answers)
         "basis": "measured",
         "shipped": None,
         "changed": (),
+        "sets": (),
     }
 
 

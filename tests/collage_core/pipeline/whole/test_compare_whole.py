@@ -165,7 +165,7 @@ class Workshop:
         self._errors, self._broken = errors, broken
         patch.setattr(module, "AT_ONCE", 1)
         patch.setattr(module, "assemble_plan", self._assemble)
-        patch.setattr(module, "errors_of", lambda built, name, folder, timeout_s: {"out": self._errors.get(self.built[-1], 0.0)})
+        patch.setattr(module, "errors_of", lambda built, name, folder, timeout_s: {"drawn": {"out": self._errors.get(self.built[-1], 0.0)}})
         patch.setattr(module, "_time", lambda built, one: timed(one))
         patch.setattr(module, "_renew", lambda built, some: timed.renew(some))
         patch.setattr(module, "profile_plan", self._profile)
@@ -183,7 +183,7 @@ class Workshop:
 
 def built_by(folder: Path, first: Finalist) -> Built:
     unused: Any = None
-    verify = {"max_rel_error": 0.0, "errors": {"out": 0.0}, "measured_s": 10.0}
+    verify = {"max_rel_error": 0.0, "sets": {"drawn": {"out": 0.0}}, "measured_s": 10.0}
     plan = first.plan.model_copy(update={"options": {"threads": 1}})
     return Built(unused, plan, {}, folder / "plan", folder, unused, verify)
 
@@ -217,7 +217,7 @@ def test_the_winner_takes_the_place_of_the_plan(tmp_path: Path, monkeypatch: pyt
 def test_those_that_were_built_before_are_not_built_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     listed = three()
     (tmp_path / "finalist-0").mkdir()
-    listed[1].folder, listed[1].verify = tmp_path / "finalist-0", {"errors": {"out": 0.0}}
+    listed[1].folder, listed[1].verify = tmp_path / "finalist-0", {"sets": {"drawn": {"out": 0.0}}}
     workshop = Workshop(monkeypatch, Timed(search=10.0, a=10.0, b=1.0), {})
     built = built_by(tmp_path, listed[0])
     assert compare_whole(built, listed, lambda event: None).winner == 2
@@ -236,7 +236,7 @@ def test_two_are_built_at_once_each_in_a_worker_of_its_own(tmp_path: Path, monke
     monkeypatch.setattr(module, "AT_ONCE", 2)
     monkeypatch.setattr(module, "usable_cores", lambda: 2)
     monkeypatch.setattr(module, "assemble_plan", assemble)
-    monkeypatch.setattr(module, "errors_of", lambda built, name, folder, timeout_s: {"out": 0.0})
+    monkeypatch.setattr(module, "errors_of", lambda built, name, folder, timeout_s: {"drawn": {"out": 0.0}})
     assert compare_whole(built_by(tmp_path, listed[0]), listed, lambda event: None).winner == 1
     assert workers == {"assemble", "assemble-1"}
     assert {one.folder for one in listed[1:]} == {tmp_path / "finalist-0", tmp_path / "finalist-1"}
