@@ -13,6 +13,7 @@ import numpy as np
 
 from ..graph.dataflow_graph import DataflowGraph, Tensor
 from ..graph.index_set import IndexSet
+from ..graph.value_policy import FINITE
 
 if TYPE_CHECKING:
     from .reference.input_sets import InputSets
@@ -86,7 +87,7 @@ class Model(Protocol):
         """Return inputs that the model accepts and on which its outputs depend, drawn with `seed`."""
         ...
 
-    def input_sets(self, inputs: Arrays) -> InputSets:
+    def input_sets(self, inputs: Arrays, value_policy: str = FINITE) -> InputSets:
         """Return all inputs that candidates and artifacts are compared on: `inputs` first, then drawn and extreme ones."""
         ...
 

@@ -22,6 +22,7 @@ from ..errors import CollageError
 from ..graph.control_flow import ControlFlow
 from ..graph.dataflow_graph import DataflowGraph, Node, Tensor, TensorType
 from ..graph.index_set import IndexSet
+from ..graph.value_policy import FINITE
 from .base import Arrays, FoldedNode, SubModel
 from .bodies.bodies import body_proto, control_flow, passed_on
 from .files.external_weights import MOST_BYTES, external_tensors, slice_of, values_of
@@ -149,7 +150,7 @@ class OnnxModel:
         self._folds = fold
         self._is_body = False
         self._row_sets: list[tuple[Arrays, Mapping[str, RowSet]]] = []
-        self._input_sets: list[InputSets] = []
+        self._input_sets: list[tuple[str, InputSets]] = []
         self._bodies: dict[tuple[int, str, tuple[Tensor, ...]], OnnxModel] = {}
         self._inputs = tuple(Tensor(value.name, _input_type(value)) for value in user.graph.input)
         self._given = None if given is None else self.check_inputs(given)
@@ -232,14 +233,16 @@ class OnnxModel:
         """
         return draw(self._inputs, self._recipe[0], seed, self._settings)
 
-    def input_sets(self, inputs: Arrays) -> InputSets:
+    def input_sets(self, inputs: Arrays, value_policy: str = FINITE) -> InputSets:
         """Return all inputs that candidates and artifacts are compared on: `inputs` first, then drawn and extreme ones.
+
+        Where the policy is that NaN and infinities must be right, too, there are some with these.
 
         A body of another model is compared on `inputs` alone: they are those of a run of that model.
         """
         if self._is_body:
             return InputSets(InputSet(DRAWN, inputs))
-        known = next((one for one in self._input_sets if one.first.arrays is inputs), None)
+        known = next((one for policy, one in self._input_sets if one.first.arrays is inputs and policy == value_policy), None)
         if known is None:
             rerun = cache(self._reordered)
             outputs = [value.name for value in self._user.graph.output]
@@ -252,8 +255,8 @@ class OnnxModel:
                 self.row_sets,
                 default_accuracy(self),
             )
-            known = sets_beside(inputs, self.seeded_inputs, self._settings, bearing)
-            self._input_sets = [*self._input_sets[-1:], known]
+            known = sets_beside(inputs, self.seeded_inputs, self._settings, bearing, value_policy)
+            self._input_sets = [*self._input_sets[-1:], (value_policy, known)]
         return known
 
     def check_inputs(self, arrays: Arrays) -> dict[str, np.ndarray]:

@@ -66,7 +66,7 @@ def apply(
     check_not_described(plan)
     discover.check_usable(get(name) for name in plan.used_targets)
     given = model.seeded_inputs() if brought is None else model.check_inputs(brought)
-    for said in model.input_sets(given).notes:
+    for said in model.input_sets(given, plan.value_policy).notes:
         emit(Note(said))
     make_folder(out)
     if form in (NATIVE, AUTO):

@@ -135,7 +135,7 @@ class SearchedRun:
         if self.found.given is None and options.builds and self.found.model.inputs_note:
             emit(Note(f"{self.found.model.inputs_note} (--inputs FILE.npz brings your own)"))
         if options.builds or options.is_measured:
-            for said in self.found.model.input_sets(self.inputs).notes:
+            for said in self.found.model.input_sets(self.inputs, options.value_policy).notes:
                 emit(Note(said))
         here = [name for name, found in self.found.toolchains.items() if options.is_measured and not found.has_costs]
         self.progress = CostProgress(options.targets, here, emit, lambda: self.loop.policy.likely(self.loop.table), self.budget)

@@ -151,7 +151,7 @@ class MeasureEstimator:
         self._tuner = Tuner(database, self._backend, get_toolchain, threads, should_stop)
         self._inputs = inputs
         self._stores: dict[str, ActivationStore] = {}
-        self._checked_on = fingerprint(model.hash, inputs)
+        self._checked_on = fingerprint(model.hash, inputs, value_policy)
         self._meter = TransitionMeter(
             threads=threads, database=database, backend=self._backend, emit=emit, should_stop=should_stop, get_toolchain=get_toolchain
         )
@@ -454,7 +454,7 @@ class MeasureEstimator:
     def _activations(self) -> Mapping[str, ActivationStore]:
         """Return the tensors that arrive at candidates on each set of inputs that they are checked on; the first set is timed."""
         if not self._stores:
-            for one in self._model.input_sets(self._inputs).all:
+            for one in self._model.input_sets(self._inputs, self._value_policy).all:
                 self._stores[one.name] = ActivationStore(self._model, one.arrays, allows_noise=one.name == EXTREME)
         return self._stores
 

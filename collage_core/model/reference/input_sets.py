@@ -1,4 +1,4 @@
-"""`InputSets`: the inputs on which candidates and artifacts are compared with the reference: drawn ones, extreme ones, and the user's own.
+"""`InputSets`: the inputs on which candidates and artifacts are compared with the reference: drawn, extreme, and the user's own.
 
 The first set is the one that is timed. Arrays enter and leave; which values are extreme is decided in `extreme_inputs`.
 """
@@ -15,6 +15,7 @@ import numpy as np
 
 from ...errors import CollageError
 from ...graph.dataflow_graph import DataflowGraph, Node
+from ...graph.value_policy import ANY, FINITE
 from ...graph.value_ranges import type_range
 from ..base import Arrays
 from .accuracy import is_float, output_errors, tensors_in
@@ -24,20 +25,21 @@ from .movements import rounded_otherwise
 from .ort_session import RuntimeRefusal
 from .row_sets import RowSet
 
-DRAWN, EXTREME, OWN = "drawn", "extreme", "own"
-"""Names of the sets. The third is the user's."""
-MOST_SETS = 3
+DRAWN, EXTREME, OWN, NON_FINITE = "drawn", "extreme", "own", "non-finite"
+"""Names of the sets. The third is the user's; the fourth is there where NaN and infinities must be right, too."""
+MOST_SETS = 4
 MOST_NOISE = 0.25
 """Most that rounding alone may move the outputs on a set beside the first one, as a multiple of the accuracy."""
 NOISE = 10.0
 """On extreme inputs a tensor may be off by so many times what it moves where only the inputs are rounded otherwise: sums round, too."""
+_SPECIAL = (np.inf, -np.inf, np.nan)
 _VERSION = 1
 """Of how the sets beside the first are made: costs that were checked on others are checked again."""
 
 
 @dataclass(frozen=True, slots=True)
 class InputSet:
-    """Inputs of the model by name, and what they are: `DRAWN`, `EXTREME` or `OWN`."""
+    """Inputs of the model by name, and what they are: `DRAWN`, `EXTREME`, `OWN` or `NON_FINITE`."""
 
     name: str
     arrays: Arrays
@@ -62,13 +64,9 @@ class InputSets:
         return self.first, *self.further
 
 
-def fingerprint(model_hash: str, inputs: Arrays, policy: str = "") -> str:
-    """Return a digest of what a candidate of a model is checked on: the model, the first set, and how the others follow from these.
-
-    Args:
-        policy: What else decides whether a result is right, apart from the accuracy.
-    """
-    digest = hashlib.sha256(f"{model_hash} {_VERSION} {policy}".encode())
+def fingerprint(model_hash: str, inputs: Arrays, value_policy: str = FINITE) -> str:
+    """Return a digest of what a candidate of a model is checked on: the model, the first set, and how the others follow from these."""
+    digest = hashlib.sha256(f"{model_hash} {_VERSION} {value_policy}".encode())
     for name in sorted(inputs):
         digest.update(name.encode())
         for array in tensors_in(inputs[name]):
@@ -113,11 +111,11 @@ class Bearing:
     row_sets: Callable[[Arrays], Mapping[str, RowSet]]
     accuracy: float
 
-    def why_not(self, inputs: Arrays) -> str:
+    def why_not(self, inputs: Arrays, *, must_be_finite: bool = True) -> str:
         """Return why the model does not bear `inputs`; empty where it does."""
         try:
             made = self.run(inputs)
-            if not all_finite(made):
+            if must_be_finite and not all_finite(made):
                 return "its outputs would not be finite"
             reason = self._undefined(inputs)
             if reason:
@@ -164,12 +162,29 @@ def has_floats(inputs: Arrays) -> bool:
     return any(is_float(array.dtype) and array.dtype.kind == "f" for value in inputs.values() for array in tensors_in(value))
 
 
-def sets_beside(first: Arrays, drawn: Callable[[], Arrays], settings: Collection[str], bearing: Bearing) -> InputSets:
+def with_special_values(inputs: Arrays, settings: Collection[str]) -> dict[str, Any]:
+    """Return inputs with a NaN and an infinity of each sign in each tensor of floats, as far as it has room; settings stay."""
+    return {name: value if name in settings else _with_special_values(value) for name, value in inputs.items()}
+
+
+def _with_special_values(value: Any) -> Any:
+    if not isinstance(value, np.ndarray) or value.dtype.kind != "f":
+        return value
+    special = value.reshape(-1).copy()
+    for position, number in zip(np.linspace(0, special.size - 1, 3).astype(int) if special.size else (), _SPECIAL, strict=False):
+        special[position] = number
+    return special.reshape(value.shape)
+
+
+def sets_beside(
+    first: Arrays, drawn: Callable[[], Arrays], settings: Collection[str], bearing: Bearing, value_policy: str = FINITE
+) -> InputSets:
     """Return the sets of a model: `first`, which are the user's own inputs unless they are the drawn ones, and the others.
 
     Args:
         drawn: Gives drawn inputs; raises CollageError where the model accepts none.
         settings: As `find_extreme` takes them.
+        value_policy: Whether NaN and infinities must be right: then there is a set with some.
     """
     further, notes, base = [], [], first
     try:
@@ -185,8 +200,15 @@ def sets_beside(first: Arrays, drawn: Callable[[], Arrays], settings: Collection
         further.append(InputSet(DRAWN, plain))
     extreme, milder = find_extreme(bearing.graph, base, settings, bearing.why_not)
     if same_inputs(extreme, base):
-        notes.append("; ".join(["nothing is checked on extreme inputs", *milder]))
+        notes += [f"nothing is checked on extreme inputs: {'; '.join(milder)}"] if milder else []
     else:
         further.append(InputSet(EXTREME, extreme))
         notes += [f"extreme inputs: {said}" for said in milder]
+    if value_policy == ANY and has_floats(base):
+        special = with_special_values(base, settings)
+        reason = bearing.why_not(special, must_be_finite=False)
+        if reason:
+            notes.append(f"nothing is checked on NaN and infinities: {reason}")
+        else:
+            further.append(InputSet(NON_FINITE, special))
     return InputSets(InputSet(OWN if is_own else DRAWN, first), tuple(further), tuple(notes))

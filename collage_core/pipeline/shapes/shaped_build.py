@@ -151,7 +151,7 @@ class _Builder:
 
     def _check(self, built: PartitionEntry | RangeEntry, models: Sequence[OnnxModel]) -> None:
         for model in models:
-            for reference in references_of(model, model.seeded_inputs()):
+            for reference in references_of(model, model.seeded_inputs(), self._plan.value_policy):
                 given = str(self._out), built, self.threads, dict(reference.inputs)
                 got = self._worker.call(run_dynamic, *given, timeout_s=RUN_TIMEOUT_S)
                 _check(reference, got, self._plan)
@@ -216,7 +216,7 @@ class _Builder:
         """Compare the artifact of a planned shape with the reference once more, on the inputs that it keeps: its packages were changed."""
         plan, folder = self._plan.by_shape[number].plan, self._out / folder_of(number)
         inputs = self._seeded(folder)
-        for reference in references_of(load_as_planned(plan, self._source, inputs), inputs):
+        for reference in references_of(load_as_planned(plan, self._source, inputs), inputs, plan.value_policy):
             _check(reference, self._worker.call(run_artifact, folder, dict(reference.inputs), timeout_s=RUN_TIMEOUT_S), plan)
 
 

@@ -85,7 +85,7 @@ class Built:
     @cached_property
     def references(self) -> list[Reference]:
         """Return what the model computes on each set of inputs; every artifact is compared with it, and timed on the first."""
-        return references_of(self.model, self.inputs)
+        return references_of(self.model, self.inputs, self.plan.value_policy)
 
     @property
     def worst(self) -> Reference:

@@ -48,6 +48,6 @@ class Reference:
         return {name: max(error - self.noise.get(name, 0.0), 0.0) if error else error for name, error in errors.items()}
 
 
-def references_of(model: OnnxModel, inputs: Arrays) -> list[Reference]:
+def references_of(model: OnnxModel, inputs: Arrays, value_policy: str) -> list[Reference]:
     """Return the references of a model, that of `inputs` first."""
-    return [Reference(model, one.name, one.arrays) for one in model.input_sets(inputs).all]
+    return [Reference(model, one.name, one.arrays) for one in model.input_sets(inputs, value_policy).all]
