@@ -25,7 +25,11 @@ from tests.helpers.paths import PLUGINS
 FAULTS: Mapping[str, tuple[str, str, dict[str, Any]]] = {
     "saturates": ("Saturates", "g (uint8[64] a, uint8[64] b) => (uint8[64] y) { [add] y = Add(a, b) }", {}),
     "truncates": ("Truncates", "g (int64[8,8] x) => (int64[8,8] y) { [turn] y = Transpose(x) }", {}),
-    "reorders_ties": ("ReordersTies", "g (float[4,40] x) => (float[4,5] y, int64[4,5] i) { [top] y, i = TopK(x, k) }", {"k": np.array([5])}),
+    "reorders_ties": (
+        "ReordersTies",
+        "g (float[4,40] x) => (float[4,5] y, int64[4,5] i) { [top] y, i = TopK(x, k) }",
+        {"k": np.array([5])},
+    ),
     "drops_nan": ("DropsNan", "g (float[4,16] x) => (float[4,16] y) { [relu] y = Relu(x) }", {}),
     "computes_in_float32": ("ComputesInFloat32", "g (double[4,16] x) => (double[4,16] y) { [neg] y = Neg(x) }", {}),
 }

@@ -20,13 +20,16 @@ from collage_core.base.home import home
 from collage_core.base.isolation.scratch import scratch_folder
 from collage_core.cost.cost import Cost
 from collage_core.cost.database.database import CostDatabase
+from collage_core.cost.database.records import Record
 from collage_core.cost.estimators.factory import make_estimator
 from collage_core.cost.estimators.measure import MeasureEstimator
 from collage_core.cost.measuring.timing import TimingLimits
 from collage_core.cost.measuring.trial import TrialLimits
 from collage_core.errors import Cancelled, CollageError
 from collage_core.events import CandidateBuilding, Event, Note
+from collage_core.graph.computation import Computations
 from collage_core.graph.index_set import IndexSet
+from collage_core.model.base import Arrays
 from collage_core.model.onnx_model import OnnxModel, load_model
 from collage_core.rules.candidate import CandidatePartition
 from collage_core.rules.spec import HOST_TARGET
@@ -43,6 +46,8 @@ SHORT = replace(PATIENT, build_s=1.5, run_s=1.5)
 LIMITS = {"eats_memory": replace(PATIENT, memory_bytes=400 << 20), **{name: SHORT for name in PLACES if name.startswith("hangs")}}
 RELU1, ADD1, RELU2, ADD2 = range(4)
 SINGLES = ((RELU1,), (ADD1,), (RELU2,), (ADD2,))
+CLAMPED = {"x": np.full((2, 64), 1e6, np.float32)}
+"""Inputs on which `clamps` is wrong; it is right on drawn and on extreme ones."""
 OTHERS = ("Babbles", "Leaks", "Slow", "Crawls", "Absent", "HasNoVersion", "Numpy")
 """Those that are well, in the end, or not there."""
 
@@ -50,7 +55,8 @@ OTHERS = ("Babbles", "Leaks", "Slow", "Crawls", "Absent", "HasNoVersion", "Numpy
 @pytest.fixture(autouse=True)
 def plug_ins(monkeypatch: pytest.MonkeyPatch) -> None:
     others = (f"collage_test_toolchains:{name}" for name in OTHERS)
-    monkeypatch.setenv(registry.EXTRA, ",".join([*others, "failing_toolchains:Poisoned", plug_in_names(*PLACES)]))
+    more = ("failing_toolchains:Poisoned", "inexact_toolchains:Clamps")
+    monkeypatch.setenv(registry.EXTRA, ",".join([*others, *more, plug_in_names(*PLACES)]))
 
 
 @pytest.fixture(scope="module")
@@ -80,13 +86,15 @@ class Bench:
         self.events: list[Event] = []
         self.tried: list[tuple[str, str, int, int]] = []
 
-    def estimator(self, limits: TrialLimits = PATIENT, accuracy: float = 1e-3, **options: Any) -> MeasureEstimator:
+    def estimator(
+        self, limits: TrialLimits = PATIENT, accuracy: float = 1e-3, inputs: Arrays | None = None, **options: Any
+    ) -> MeasureEstimator:
         def on_trial(candidate: CandidatePartition, done: int, total: int, repetition: int) -> None:
             assert repetition <= 2
             if repetition == 1:  # A busy machine may be shown to have been slow: then there is another.
                 self.tried.append((candidate.target, candidate.sub_graph.label, done, total))
 
-        inputs, database = self.model.seeded_inputs(), CostDatabase(self.database)
+        inputs, database = inputs or self.model.seeded_inputs(), CostDatabase(self.database)
         told: dict[str, Any] = {"emit": self.events.append, "on_trial": on_trial, **options}
         return MeasureEstimator(self.model, inputs, 1, database, accuracy, limits=limits, **told)
 
@@ -102,6 +110,11 @@ class Bench:
             return {(c.target, tuple(c.inside)): cost for c, cost, _ in estimator.estimate(self.model.graph, candidates)}
         finally:
             estimator.close()
+
+    def record(self) -> Record:
+        """Return the one record of the database."""
+        with CostDatabase(self.database) as database:
+            return next(iter(database.of_computations([self.model.graph.derive(Computations).key(IndexSet((RELU1,)))])))[1]
 
     def saved(self) -> int:
         with CostDatabase(self.database) as database:
@@ -325,6 +338,39 @@ def test_a_target_with_a_layout_shares_the_cost_of_the_plain_one_where_nothing_a
     assert len(bench.tried) == bench.saved() == 1
     assert costs["ncnn", (RELU1,)] == costs["ncnn@nchw16c", (RELU1,)]
     assert costs["ncnn", (RELU1,)].seconds
+
+
+def test_a_cost_is_checked_again_on_other_inputs_and_keeps_its_time(bench: Bench) -> None:
+    candidates = bench.candidates("numpy", (RELU1,))
+    before = bench.costs(candidates)["numpy", (RELU1,)]
+    measured = bench.record()
+    assert measured.checked_on
+    bench.costs(candidates)
+    assert len(bench.tried) == 1, "it is known on these inputs"
+    after = bench.costs(candidates, inputs=CLAMPED)["numpy", (RELU1,)]
+    checked = bench.record()
+    assert (len(bench.tried), after.seconds, after.error) == (2, before.seconds, 0.0)
+    assert checked == replace(measured, checked_on=checked.checked_on)
+    assert checked.checked_on != measured.checked_on
+
+
+def test_a_cost_that_is_wrong_on_other_inputs_is_not_offered_there_and_keeps_its_time(bench: Bench) -> None:
+    candidates = bench.candidates("clamps", (RELU1,))
+    before = bench.costs(candidates)["clamps", (RELU1,)]
+    wrong = bench.costs(candidates, inputs=CLAMPED)["clamps", (RELU1,)]
+    again = bench.costs(candidates)["clamps", (RELU1,)]
+    assert (wrong.source, wrong.stage, wrong.error) == ("invalid", "numerics", pytest.approx(0.9))
+    assert wrong.reason.startswith("it errs by 0.9 of the largest value")
+    assert (again.source, again.seconds, len(bench.tried)) == ("measured", before.seconds, 3)
+
+
+def test_what_the_database_knows_of_other_inputs_is_not_recalled(bench: Bench) -> None:
+    candidates = bench.candidates("clamps", (RELU1,))
+    bench.costs(candidates)
+    for inputs, known in ((None, 1), (CLAMPED, 0)):
+        estimator = bench.estimator(inputs=inputs)
+        assert len(list(estimator.recall(candidates))) == known
+        estimator.close()
 
 
 def test_accuracy_of_today_decides_over_what_was_measured(bench: Bench) -> None:
