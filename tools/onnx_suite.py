@@ -1,8 +1,8 @@
 """`make onnx-suite`: every operator test that the `onnx` package generates, through partition, build and run; prints how many are right.
 
-Each test is a small model with inputs. Worker processes take the tests one after another; a test that kills its worker, or keeps it for
-longer than `LONGEST_S`, is a result like any other. ONNX Runtime's own run of the model, unoptimised, is what counts as right. A refusal is
-one of our clear errors. The command ends with status 1 when a goal is missed.
+Each test is a small model with inputs; its artifact runs on drawn and extreme inputs, too. Worker processes take the tests one after
+another; a test that kills its worker, or keeps it for longer than `LONGEST_S`, is a result like any other. ONNX Runtime's own run of the
+model, unoptimised, is what counts as right. A refusal is one of our clear errors. The command ends with status 1 when a goal is missed.
 """
 
 from __future__ import annotations

@@ -18,10 +18,10 @@ from ...graph.dataflow_graph import DataflowGraph, Node
 from ...graph.value_policy import ANY, FINITE
 from ...graph.value_ranges import type_range
 from ..base import Arrays
-from .accuracy import is_float, output_errors, tensors_in
+from .accuracy import output_errors, tensors_in
 from .extreme_inputs import find_extreme
 from .inputs import all_finite
-from .movements import rounded_otherwise
+from .movements import is_rounded, rounded_otherwise
 from .ort_session import RuntimeRefusal
 from .row_sets import RowSet
 
@@ -159,7 +159,7 @@ def _is_float_to_integer(graph: DataflowGraph, node: Node) -> bool:
 
 def has_floats(inputs: Arrays) -> bool:
     """Return whether some input holds floats, which rounding could change."""
-    return any(is_float(array.dtype) and array.dtype.kind == "f" for value in inputs.values() for array in tensors_in(value))
+    return any(map(is_rounded, inputs.values()))
 
 
 def with_special_values(inputs: Arrays, settings: Collection[str]) -> dict[str, Any]:
@@ -168,7 +168,7 @@ def with_special_values(inputs: Arrays, settings: Collection[str]) -> dict[str, 
 
 
 def _with_special_values(value: Any) -> Any:
-    if not isinstance(value, np.ndarray) or value.dtype.kind != "f":
+    if not is_rounded(value):
         return value
     special = value.reshape(-1).copy()
     for position, number in zip(np.linspace(0, special.size - 1, 3).astype(int) if special.size else (), _SPECIAL, strict=False):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from typing import TypeGuard
 
 import numpy as np
 
@@ -74,8 +75,13 @@ def rounded_otherwise(inputs: Arrays, seed: int) -> Arrays:
     return {name: _noisy(value, random) for name, value in inputs.items()}
 
 
+def is_rounded(value: object) -> TypeGuard[np.ndarray]:
+    """Return whether a value is a tensor of floats of numpy: those of less precision are as they are."""
+    return isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.dtype.type.__module__ == "numpy"
+
+
 def _noisy(value: object, random: np.random.Generator) -> object:
-    if not isinstance(value, np.ndarray) or value.dtype.kind != "f":
+    if not is_rounded(value):
         return value
     distinct, which = np.unique(value, return_inverse=True)
     off = random.uniform(-_ULPS, _ULPS, distinct.shape) * float(np.finfo(value.dtype).eps)
