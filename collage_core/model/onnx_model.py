@@ -37,7 +37,8 @@ from .forms.values import Number, Value, check_not_fixed, fix_values, implied_sh
 from .forms.widening import types_of, unrounded, widened
 from .naming import inner_indices, inner_names, op_name
 from .reference.accuracy import default_accuracy, output_errors
-from .reference.input_sets import DRAWN, MOST_SETS, NOISE, Bearing, InputSet, InputSets, has_floats, sets_beside
+from .reference.bearing import NOISE, Bearing, has_floats, sets_beside
+from .reference.input_sets import DRAWN, MOST_SETS, InputSet, InputSets
 from .reference.inputs import INTEGERS, Recipe, check_inputs, draw, find_recipe
 from .reference.movements import ROUNDED_RUNS, rounded_otherwise, row_sets_of
 from .reference.ort_session import OrtSession, RuntimeRefusal, error_text

@@ -305,7 +305,7 @@ class Run(SearchedRun):
 
         alone = {name: pieces for name in self.options.targets if (pieces := self._pieces_alone(name))}
         deadline = Deadline(max(self.deadline.left_s, NEAREST_S))
-        given = self.inputs, self.found.accuracy(), self.options.used_threads
+        given = self.inputs, self.found.accuracy(), self.options.used_threads, self.options.value_policy
         return nearest_alone(self.found.model, alone, *given, lambda: self.is_stopped() or deadline.is_over())
 
     def _pieces_alone(self, target: str) -> list[PartitionModel]:

@@ -38,9 +38,22 @@ def test_the_goal_is_97_of_100_right_and_the_rest_refused(kinds: list[str], expe
 
 @pytest.mark.long
 def test_a_wrong_artifact_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("onnx_suite_case._through_collage", lambda *_: {"y": np.zeros((3, 4, 5), np.float32)})
+    monkeypatch.setattr("onnx_suite_case._through_collage", lambda *_: ({"y": np.zeros((3, 4, 5), np.float32)}, ""))
     found = run_case("test_abs", ["onnxruntime"])
     assert (found.kind, found.reason[:19]) == (WRONG, "the output 'y' errs")
+
+
+@pytest.mark.long
+def test_an_artifact_that_is_wrong_on_other_inputs_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = onnx_suite_case.run_artifact
+    runs = itertools.count()
+
+    def wrong_later(folder: Path, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        return {name: value + (next(runs) > 1) for name, value in run(folder, inputs).items()}
+
+    monkeypatch.setattr(onnx_suite_case, "run_artifact", wrong_later)
+    found = run_case("test_abs", ["onnxruntime"])
+    assert (found.kind, found.reason[:42]) == (WRONG, "on extreme inputs: the output 'y' errs by ")
 
 
 def test_the_report_groups_reasons() -> None:

@@ -25,7 +25,8 @@ from ...graph.index_set import IndexSet
 from ...graph.sub_graph import SubGraph
 from ...graph.value_policy import FINITE
 from ...model.base import Arrays, Model
-from ...model.reference.input_sets import EXTREME, fingerprint
+from ...model.reference.bearing import fingerprint
+from ...model.reference.input_sets import EXTREME
 from ...rules.candidate import CandidatePartition
 from ...rules.spec import HOST_TARGET
 from ...toolchains import registry

@@ -98,7 +98,8 @@ def _named(tensors: Sequence[Tensor]) -> str:
 
 def _filled(tensor: Tensor, level: Level) -> np.ndarray:
     random = np.random.default_rng([1, zlib.crc32(tensor.name.encode())])
-    return np.ascontiguousarray(level.make(random).astype(numpy_dtype(tensor.type.dtype)).reshape(tensor.type.shape))
+    values = level.make(random).astype(numpy_dtype(tensor.type.dtype))
+    return np.ascontiguousarray(values).reshape(tensor.type.shape)
 
 
 def levels_of(graph: DataflowGraph, tensor: Tensor, is_setting: bool = False) -> Sequence[Level]:
@@ -230,7 +231,7 @@ _BEFORE_READER = frozenset(
 )
 """Operators behind which the first reader of an image is looked for."""
 _PAST_RANGE = 4.0
-"""What is quantised goes this many times past the range of its type."""
+"""Times that values of what is quantised go past the range of its type."""
 
 
 def _float_levels(graph: DataflowGraph, tensor: Tensor) -> Sequence[Level]:

@@ -21,6 +21,7 @@ from ...base.isolation.worker import Pool
 from ...errors import Cancelled, CollageError
 from ...graph.dataflow_graph import DataflowGraph
 from ...graph.index_set import IndexSet
+from ...model.base import Arrays
 from ...model.onnx_model import OnnxModel
 from ...model.reference.accuracy import output_errors
 from ...rewrite.assemble import assemble
@@ -28,6 +29,7 @@ from ...rewrite.partition_models import PartitionModel
 from ...rewrite.runtime.artifact_calls import MODULE_IMPORTS, run_artifact
 from ...rules.spec import HOST_TARGET
 from .assemble_and_verify import BUILD_TIMEOUT_S, in_worker, run_in_worker
+from .references import Reference, references_of
 
 MOST_BYTES = 1 << 30
 """Tensors of more than this in all are not looked at one by one."""
@@ -76,27 +78,33 @@ def nearest_alone(
     inputs: Mapping[str, np.ndarray],
     accuracy: float,
     threads: int,
+    value_policy: str,
     should_stop: Callable[[], bool],
 ) -> Nearest | None:
     """Return the nearest target; None where none could be built and run.
 
     Args:
         alone: Target → the partitions on it that are the whole model.
+        inputs: The first set of inputs that everything is compared on; the error of a target is the largest over all sets.
         should_stop: No further target is tried once it says so, and a worker that is busy ends.
     """
+    references = references_of(model, inputs, value_policy)
     with tempfile.TemporaryDirectory(prefix="collage-nearest-") as folder, Pool(should_stop=should_stop) as pool:
         runs = {
-            name: _Runs(model, pieces, inputs, threads, Path(folder) / f"{index}", pool)
+            name: _Runs(model, pieces, references, threads, value_policy, Path(folder) / f"{index}", pool)
             for index, (name, pieces) in enumerate(alone.items())
         }
         errors: dict[str, float] = {}
+        worst: dict[str, Reference] = {}
         begins = None
         with suppress(Cancelled):
             for name, run in runs.items():
                 with suppress(CollageError):  # It has no error to compare; why it fails was said when the run met it.
-                    errors[name] = max(run.errors(run.pieces, model.graph.outputs).values(), default=0.0)
+                    by_set = run.outputs_errors()
+                    worst[name] = max(references, key=lambda one: by_set[one.name])
+                    errors[name] = by_set[worst[name].name]
             if errors:
-                begins = _parting(runs[_least(errors)], accuracy)
+                begins = _parting(runs[_least(errors)], worst[_least(errors)].inputs, accuracy)
     if not errors:
         return None
     target = _least(errors)
@@ -115,26 +123,43 @@ class _Runs:
 
     model: OnnxModel
     pieces: Sequence[PartitionModel]
-    inputs: Mapping[str, np.ndarray]
+    references: Sequence[Reference]
     threads: int
+    value_policy: str
     folder: Path
     pool: Pool
 
-    def errors(self, pieces: Sequence[PartitionModel], names: Sequence[str]) -> dict[str, float]:
-        """Return the errors of tensors that `pieces` make.
+    def outputs_errors(self) -> dict[str, float]:
+        """Return the largest error of the model's outputs on each set of inputs.
+
+        Raises:
+            CollageError: it cannot be built or run.
+        """
+        folder = self._assembled(self.pieces, self.model.graph.outputs)
+        return {
+            one.name: max(one.errors(self._run(folder, one.inputs), self.value_policy).values(), default=0.0) for one in self.references
+        }
+
+    def errors(self, pieces: Sequence[PartitionModel], names: Sequence[str], inputs: Arrays) -> dict[str, float]:
+        """Return the errors of tensors that `pieces` make on `inputs`.
 
         Raises:
             CollageError: they cannot be built or run so.
         """
+        got = self._run(self._assembled(pieces, names), inputs)
+        return output_errors(got, self.model.activations(inputs, names), self.model.row_sets(inputs), self.value_policy)
+
+    def _assembled(self, pieces: Sequence[PartitionModel], names: Sequence[str]) -> Path:
         model, folder = self.model, self.folder / str(len(names))
         about = {"model": {"name": model.name, "hash": model.hash, "fixed": model.fixed, "assumed": model.assumed}}
         constants = {name: model.constant(name) for name in names if name in model.graph.constants}
-        given = pieces, model.graph.inputs, tuple(names), folder, self.threads, about, constants, dict(self.inputs)
+        given = pieces, model.graph.inputs, tuple(names), folder, self.threads, about, constants, dict(self.references[0].inputs)
         in_worker(self.pool, "assemble", assemble, *given, timeout_s=BUILD_TIMEOUT_S, what="assembling it alone", imports=MODULE_IMPORTS)
-        got = run_in_worker(self.pool, str(folder), run_artifact, folder, dict(self.inputs), what="running it alone")
-        whole = list(names) == list(model.graph.outputs)
-        wanted = model.reference(self.inputs) if whole else model.activations(self.inputs, names)
-        return output_errors(got, wanted, model.row_sets(self.inputs))
+        return folder
+
+    def _run(self, folder: Path, inputs: Arrays) -> dict[str, np.ndarray]:
+        made: dict[str, np.ndarray] = run_in_worker(self.pool, str(folder), run_artifact, folder, dict(inputs), what="running it alone")
+        return made
 
 
 def _number(error: float) -> float | None:
@@ -168,7 +193,7 @@ def nearest_hint(nearest: Mapping[str, Any]) -> str:
     return f"--accuracy {nearest['accuracy']:g} takes {nearest['target']} alone; or name other targets with --targets"
 
 
-def _parting(run: _Runs, accuracy: float) -> Parting | None:
+def _parting(run: _Runs, inputs: Arrays, accuracy: float) -> Parting | None:
     """Return where a target parts from the reference when it returns every tensor; None where it does not then, or cannot."""
     graph = run.model.graph
     made = [tensor for node in graph.nodes for tensor in node.outputs if not tensor.type.is_opaque]
@@ -183,7 +208,7 @@ def _parting(run: _Runs, accuracy: float) -> Parting | None:
         pieces.append(piece)
     names = [tensor.name for piece in pieces for tensor in piece.model.outputs if tensor.name not in graph.constants]
     with suppress(CollageError):  # More is asked for than the model's outputs, which may be more than the toolchain can.
-        return first_parting(graph, run.errors(pieces, list(dict.fromkeys(names))), accuracy)
+        return first_parting(graph, run.errors(pieces, list(dict.fromkeys(names)), inputs), accuracy)
     return None
 
 

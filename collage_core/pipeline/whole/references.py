@@ -1,4 +1,4 @@
-"""`Reference`: what the model itself computes on one set of inputs, with which artifacts are compared.
+"""`Reference`: the outputs of the model itself on one set of inputs, with which artifacts are compared.
 
 A model and its first inputs enter; one `Reference` for each set (`Model.input_sets`) leaves, and the error of what an artifact made there.
 """
@@ -19,7 +19,7 @@ from ...model.reference.input_sets import EXTREME
 
 @dataclass
 class Reference:
-    """What the model computes on one set of inputs.
+    """The outputs of the model on one set of inputs.
 
     Attributes:
         name: As `InputSet.name`.

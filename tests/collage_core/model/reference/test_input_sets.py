@@ -9,7 +9,8 @@ import numpy as np
 
 from collage_core.graph.value_policy import ANY
 from collage_core.model.onnx_model import load_model
-from collage_core.model.reference.input_sets import DRAWN, EXTREME, NON_FINITE, OWN, fingerprint
+from collage_core.model.reference.bearing import fingerprint
+from collage_core.model.reference.input_sets import DRAWN, EXTREME, NON_FINITE, OWN
 from tests.helpers.models import loaded, model_of, weights, write
 
 RELU = "g (float[4,16] x) => (float[4,16] y) { y = Relu(x) }"
