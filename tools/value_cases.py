@@ -40,7 +40,7 @@ USER_ERRORS = (1, 2, 3, 4)
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a case with some targets.
+    """The outcome of a case with some targets.
 
     Attributes:
         kind: One of `OUTCOMES`.

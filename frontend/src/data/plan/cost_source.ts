@@ -8,7 +8,7 @@ export function isSolid(source: string): boolean {
   return SOLID.has(source);
 }
 
-/** What stands behind a cost that is no measurement, such as " (an estimate)"; empty for the others. */
+/** A label behind a cost that is no measurement, such as " (an estimate)"; empty for the others. */
 export function sourceLabel(source: string): string {
   return LABELS[source] ?? "";
 }

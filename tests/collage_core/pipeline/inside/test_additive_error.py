@@ -76,5 +76,7 @@ def test_costs_are_corrected_to_those_inside_the_whole() -> None:
     first = found.partitions[0]
     corrected = costs_inside(found, Profile(1.2, {first.id: 0.7, "another": 9.0}, 0.5))
     assert list(corrected) == [found.indices[0]], "nothing is known of the second one"
-    assert corrected[found.indices[0]] == replace(first.cost, seconds=0.7, reason="inside the whole plan; alone it takes 600 ms")
+    assert corrected[found.indices[0]] == replace(
+        first.cost, seconds=0.7, reason="inside the whole plan; alone it takes 600 ms", alone_s=0.6
+    )
     assert not costs_inside(found, Profile(1.2, {}, 1.2))
