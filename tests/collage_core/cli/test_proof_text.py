@@ -15,7 +15,7 @@ TIE = [{"decided_by": "priority", "cost_s": 1e-3}]
 
 def said(search: dict[str, Any], total_s: float = 1.0409e-3, interval_s: float | None = 1e-4, decided_by: str = "sum", **plan: Any) -> str:
     shown = {"total_s": total_s, "total_interval_s": interval_s, "partitions": [{"decided_by": "cost", "cost_s": 1e-3}], **plan}
-    return proof_text({"search": search, "plan": shown, "decided_by": decided_by})
+    return proof_text({"search": {"final": search, **search}, "plan": shown, "decided_by": decided_by})
 
 
 def test_the_last_search_is_about_the_total_that_is_shown() -> None:

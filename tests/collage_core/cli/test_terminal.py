@@ -17,8 +17,11 @@ PART = {"id": "p", "target": "tvm", "nodes": [0], "names": ["n"], "ops": ["Relu"
 def document(**changes: Any) -> dict[str, Any]:
     measured = {"kind": "baseline", "interval_s": 2e-5, "rounds": 5, "reason": "", "is_plan": False, "partitions": []}
     return {
+        "model": {"fixed": {}},
         "plan": {"total_s": 1.03e-3, "total_interval_s": None, "partitions": [PART]},
-        "search": {"optimal": True, "lower_bound_s": 1e-3},
+        "search": {"final": {"optimal": True, "lower_bound_s": 1e-3}},
+        "budget": None,
+        "bodies": [],
         "decided_by": "whole",
         "alternatives": [
             {**measured, "name": "search", "kind": "search", "total_s": 1e-3, "measured_s": 1.06e-3},
