@@ -55,16 +55,41 @@ COSTS: tuple[Json, ...] = (
 )
 DOCUMENT: Json = {
     "targets": [{"name": "a", "candidates": 5, "invalid": 1, "unique": 4, "measured": 2, "cache_hits": 1}],
-    "search": {"optimal": True, "lower_bound_s": 0.5, "total_s": 0.75},
+    "search": {"optimal": True, "lower_bound_s": 0.5, "total_s": 0.8},
     "plan": {
-        "total_s": 0.75,
+        "total_s": 0.7,
         "partitions": [
-            {"id": "c", "target": "a", "nodes": [0, 1], "names": ["conv1", "relu1"], "ops": ["Conv", "Relu"], "cost_s": 0.5, "samples": 3},
-            {"id": "d", "target": "b", "nodes": [2], "names": ["add1"], "ops": ["Add"], "cost_s": 0.25, "samples": 3},
+            {
+                "id": "c",
+                "target": "a",
+                "nodes": [0],
+                "names": ["x"],
+                "ops": ["Conv"],
+                "cost_s": 0.7,
+                "samples": 3,
+                "source": "measured",
+                "spread_s": None,
+                "interval_s": None,
+                "stability": None,
+                "decided_by": "cost",
+                "tuned": None,
+                "more": 1,
+            }
         ],
-        "transitions": [{"from": "a", "to": "b", "tensor": "t", "bytes": 4, "cost_s": 0.0}],
+        "transitions": [{"from": "host", "to": "a", "tensor": "t", "bytes": 4, "cost_s": 0.0}],
     },
-    "verify": {"measured_s": 0.75, "max_rel_error": 0.0, "reference": "onnxruntime", "errors": {"y": 0.0}},
+    "budget": None,
+    "decided_by": "sum",
+    "alternatives": [],
+    "cancelled": None,
+    "baselines": [{"name": "b", "total_s": None, "measured_s": None, "reason": "b cannot take every node"}],
+    "verify": {
+        "measured_s": 0.72,
+        "additive_error_s": 0.02,
+        "max_rel_error": 1e-6,
+        "reference": "onnxruntime",
+        "errors": {"y": 0.0, "z": 1e-6},
+    },
 }
 
 

@@ -49,7 +49,7 @@ from collage_core.events import (
     Verified,
 )
 from collage_core.rules.candidate import candidate_id
-from tests.helpers.run_changes import START
+from tests.helpers.run_changes import DOCUMENT, START
 
 NODES = (("conv1", "Conv"), ("relu1", "Relu"))
 
@@ -231,46 +231,6 @@ def test_every_event_of_the_protocol_has_its_change() -> None:
 
 def test_an_unknown_event_changes_only_the_number() -> None:
     assert after({"type": "SomethingNew"}) == replace(START, seq=1, now_s=1.0)
-
-
-DOCUMENT: dict[str, Any] = {
-    "targets": [{"name": "a", "candidates": 5, "invalid": 1, "unique": 4, "measured": 2, "cache_hits": 1}],
-    "search": {"optimal": True, "lower_bound_s": 0.5, "total_s": 0.8},
-    "plan": {
-        "total_s": 0.7,
-        "partitions": [
-            {
-                "id": "c",
-                "target": "a",
-                "nodes": [0],
-                "names": ["x"],
-                "ops": ["Conv"],
-                "cost_s": 0.7,
-                "samples": 3,
-                "source": "measured",
-                "spread_s": None,
-                "interval_s": None,
-                "stability": None,
-                "decided_by": "cost",
-                "tuned": None,
-                "more": 1,
-            }
-        ],
-        "transitions": [{"from": "host", "to": "a", "tensor": "t", "bytes": 4, "cost_s": 0.0}],
-    },
-    "budget": None,
-    "decided_by": "sum",
-    "alternatives": [],
-    "cancelled": None,
-    "baselines": [{"name": "b", "total_s": None, "measured_s": None, "reason": "b cannot take every node"}],
-    "verify": {
-        "measured_s": 0.72,
-        "additive_error_s": 0.02,
-        "max_rel_error": 1e-6,
-        "reference": "onnxruntime",
-        "errors": {"y": 0.0, "z": 1e-6},
-    },
-}
 
 
 def test_distinct_computations_are_counted_as_the_events_did() -> None:
