@@ -1,8 +1,9 @@
-"""`make value-contract`: measures which calls each toolchain computes exactly, and writes the tables that their rules read.
+"""`make value-contract`: measures what each toolchain computes right, and writes the tables that their rules read.
 
 Every operator of `tests/helpers/operator_calls.py` is one call for each integer type, and float64, that ONNX and ONNX Runtime take there. A
 call runs on the whole range of its type with the edges, and where that is wrong on smaller numbers, until it is right: that is its limit.
-ONNX Runtime unoptimised says what is right; where `onnx.reference` differs, that decides.
+ONNX Runtime unoptimised says what is right; where `onnx.reference` differs, that decides. Calls on floats run on classes of values, such as
+large ones, ties or NaN (`float_values`).
 """
 
 from __future__ import annotations
@@ -25,11 +26,14 @@ from onnx.reference import ReferenceEvaluator
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from float_values import FLOATS, FloatCase, chain_cases, float_cases, measured_floats  # noqa: E402
+
 from collage_core.graph.value_ranges import INDEX_SLOTS  # noqa: E402
 from collage_core.model.base import SubModel  # noqa: E402
 from collage_core.model.types.dtypes import dtype_name, elem_type  # noqa: E402
 from collage_core.toolchains.base import Toolchain  # noqa: E402
 from collage_core.toolchains.exact_values import ABSENT, EXACT, SATURATES, Limit  # noqa: E402
+from collage_core.toolchains.ncnn.ncnn_operators import CHECKS  # noqa: E402
 from collage_core.toolchains.registry import get  # noqa: E402
 from collage_core.toolchains.tvm.tvm_operators import OPERATORS  # noqa: E402
 from tests.helpers.model_runs import Ran, run_models  # noqa: E402
@@ -38,9 +42,11 @@ from tests.helpers.small_models import drawn, matmul, reference  # noqa: E402
 
 TABLES: Mapping[str, tuple[Path, str]] = {
     name: (ROOT / f"collage_core/toolchains/{name}/{name}_values.json", package)
-    for name, package in {"openvino": "openvino", "tvm": "apache-tvm"}.items()
+    for name, package in {"ncnn": "ncnn", "onnxruntime": "onnxruntime", "openvino": "openvino", "tvm": "apache-tvm"}.items()
 }
 """Toolchain → its table, and the package whose version the table is of."""
+EXACT_TABLES = ("openvino", "tvm")
+"""Toolchains whose integers and float64 are measured. ncnn takes none, and ONNX Runtime is the reference."""
 
 WIDE = ("int64", "uint64", "int32", "uint32")
 NARROW = ("int16", "uint16", "int8", "uint8")
@@ -263,8 +269,24 @@ def badness(dtype: str, limit: Limit) -> int:
 
 def asked_of(name: str, every: int = 1) -> list[Case]:
     """Return the cases of a toolchain: each N-th one."""
-    ops = [op for op in sorted(CALLS) if name != "tvm" or op in OPERATORS]
-    return [case for op in ops for case in cases(op)][::every]
+    return [case for op in _ops(name) for case in cases(op)][::every] if name in EXACT_TABLES else []
+
+
+def floats_asked_of(name: str, every: int = 1) -> list[FloatCase]:
+    """Return the cases of a toolchain on floats: those of each N-th operator, and each N-th pair of operators."""
+    dtypes = ("float32",) if name == "ncnn" else FLOATS
+    single = [case for dtype in dtypes for op in _ops(name)[::every] for case in float_cases(op, dtype)]
+    pairs = [case for dtype in dtypes if dtype != "bfloat16" for case in chain_cases(dtype)]
+    return [*single, *pairs[::every]]
+
+
+def _ops(name: str) -> list[str]:
+    takes = {"ncnn": CHECKS, "tvm": OPERATORS}.get(name, CALLS)
+    return [op for op in sorted(CALLS) if op in takes]
+
+
+def _rows(table: Mapping[str, Any]) -> str:
+    return ",\n".join(f"  {json.dumps(row)}: {json.dumps(limits)}" for row, limits in table.items())
 
 
 def main() -> int:
@@ -273,11 +295,11 @@ def main() -> int:
     parser.add_argument("toolchains", nargs="*", default=sorted(TABLES), help=f"of {', '.join(sorted(TABLES))}")
     for name in parser.parse_args().toolchains:
         path, package = TABLES[name]
-        asked = asked_of(name)
-        calls = measured(get(name), asked)
-        rows = ",\n".join(f"  {json.dumps(row)}: {json.dumps(limits)}" for row, limits in calls.items())
-        path.write_text(f'{{"package": "{package}", "version": "{metadata.version(package)}", "calls": {{\n{rows}\n}}}}\n')
-        print(f"{name}: {len(asked)} calls on {package} {metadata.version(package)}, {path.relative_to(ROOT)}")
+        asked, floats = asked_of(name), floats_asked_of(name)
+        parts = {"calls": measured(get(name), asked), "floats": measured_floats(get(name), floats)}
+        tables = ", ".join(f'"{part}": {{\n{_rows(table)}\n}}' for part, table in parts.items())
+        path.write_text(f'{{"package": "{package}", "version": "{metadata.version(package)}", {tables}}}\n')
+        print(f"{name}: {len(asked) + len(floats)} calls on {package} {metadata.version(package)}, {path.relative_to(ROOT)}")
     return 0
 
 

@@ -156,8 +156,8 @@ class Constant:
 
     Attributes:
         value: The flat values; kept for integers of up to 64 elements (axes, shapes, pads, slices) and for scalars, else None.
-        range: The least and the largest of some thousand values at most, where all are finite. It says which toolchains compute with
-            them right, and not what they cost: it is not compared, and JSON does not hold it.
+        range: The least and the largest of a million values at most, where none is NaN. It says which toolchains compute with them right,
+            and not what they cost: it is not compared, and JSON does not hold it.
     """
 
     type: TensorType

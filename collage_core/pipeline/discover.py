@@ -19,6 +19,7 @@ from ..base.garbage import no_collector
 from ..errors import CollageError
 from ..events import CandidatesFound, Emit, Note, PhaseEnded, PhaseStarted
 from ..graph.dataflow_graph import DataflowGraph
+from ..graph.value_policy import FINITE
 from ..model.base import Arrays
 from ..model.bodies.body_runs import BodyRuns, NodeRuns, count_body_runs
 from ..model.onnx_model import OnnxModel
@@ -113,7 +114,7 @@ class CandidateSet:
             vetoes = self._vetoes_of_annotations()
             if vetoes:
                 self.options = options = replace(options, constraints=(*options.constraints, *vetoes))
-        for said in self.model.notes:
+        for said in (*self.model.notes, *self._unmeasured_notes()):
             emit(Note(said))
         with phases("specs"):
             self.rules = {name: toolchain.rule(options.rule_options(name)) for name, toolchain in self.toolchains.items()}
@@ -146,6 +147,15 @@ class CandidateSet:
         runs = body.inner if body else count_body_runs(self.model, inputs)
         self.model.note_runs({index: {name: one.runs for name, one in node.bodies.items()} for index, node in runs.items()})
         return runs
+
+    def _unmeasured_notes(self) -> list[str]:
+        """Return a note on the targets of which nobody measured what they make of NaN and infinities, where these count."""
+        names = [name for name, toolchain in self.toolchains.items() if not toolchain.has_value_contract]
+        if self.options.value_policy == FINITE or not names:
+            return []
+        return [
+            f"what {', '.join(names)} makes of NaN and infinities was not measured: only the inputs of this run show it (docs/values.md)"
+        ]
 
     def _vetoes_of_annotations(self) -> list[dict[str, str]]:
         """Return the vetoes that keep nodes which a Relax module binds to the processor from toolchains of other devices."""

@@ -129,6 +129,7 @@ class Toolchain(ABC):
         takes_external_data: Whether `SubModel.onnx` may name files that hold weights; else these are read into it first (`package`).
         takes_open_shapes: Whether its kernels read inputs and make outputs (`AllocatingKernel`) whose shapes differ from call to call.
         has_native_files: Whether `native_files` returns files.
+        has_value_contract: Whether its rules follow `RuleOptions.value_policy`, by what was measured of it (docs/values.md).
         takes_opaque: Whether its kernels read inputs and make outputs that are objects of Python (`TensorType.is_opaque`): strings, lists
             of arrays for sequences, arrays of `ml_dtypes` for types of less than a byte.
     """
@@ -144,6 +145,7 @@ class Toolchain(ABC):
     takes_external_data: bool = False
     takes_opaque: bool = False
     has_native_files: bool = False
+    has_value_contract: bool = False
     tunes: bool = False
     has_costs: bool = False
     partition_for: str = ""

@@ -13,22 +13,45 @@ from math import prod
 
 from ..graph.dataflow_graph import DataflowGraph, Node
 from ..graph.index_set import IndexSet
+from ..graph.value_policy import ANY, FINITE
 from ..rules.operators import attribute_of, type_of
 from .exact_values import Contract
+from .onnxruntime.onnxruntime_values import ONNXRUNTIME_VALUES
 from .openvino.openvino_values import OPENVINO_VALUES
 from .tvm.tvm_values import TVM_VALUES
 
 Check = Callable[[DataflowGraph, Node], str]
+Refusal = Callable[[DataflowGraph, IndexSet], str]
 
 
 def openvino_refusal(graph: DataflowGraph, inside: IndexSet) -> str:
     """Return which call of the sub-graph `inside` OpenVINO computes wrong, and how; empty where there is none."""
-    return _first(_OPENVINO, OPENVINO_VALUES, graph, inside)
+    return _first(_OPENVINO, OPENVINO_VALUES, graph, inside, FINITE)
+
+
+def openvino_refusal_of_any(graph: DataflowGraph, inside: IndexSet) -> str:
+    """Return the same where NaN and infinities count, too."""
+    return _first(_OPENVINO, OPENVINO_VALUES, graph, inside, ANY)
 
 
 def tvm_refusal(graph: DataflowGraph, inside: IndexSet) -> str:
     """Return which call of the sub-graph `inside` TVM computes wrong, and how; empty where there is none."""
-    return _without_elements(graph, inside) or _first(_TVM, TVM_VALUES, graph, inside)
+    return _without_elements(graph, inside) or _first(_TVM, TVM_VALUES, graph, inside, FINITE)
+
+
+def tvm_refusal_of_any(graph: DataflowGraph, inside: IndexSet) -> str:
+    """Return the same where NaN and infinities count, too."""
+    return _without_elements(graph, inside) or _first(_TVM, TVM_VALUES, graph, inside, ANY)
+
+
+def onnxruntime_refusal_of_any(graph: DataflowGraph, inside: IndexSet) -> str:
+    """Return in which call of the sub-graph `inside` optimisations of ONNX Runtime change NaN or infinities; empty where there is none."""
+    return _first({}, ONNXRUNTIME_VALUES, graph, inside, ANY)
+
+
+OPENVINO_REFUSALS: Mapping[str, Refusal] = {FINITE: openvino_refusal, ANY: openvino_refusal_of_any}
+TVM_REFUSALS: Mapping[str, Refusal] = {FINITE: tvm_refusal, ANY: tvm_refusal_of_any}
+"""Value policy → the function that says which calls a toolchain must not get."""
 
 
 def _without_elements(graph: DataflowGraph, inside: IndexSet) -> str:
@@ -40,9 +63,9 @@ def _without_elements(graph: DataflowGraph, inside: IndexSet) -> str:
     return ""
 
 
-def _first(checks: Mapping[str, Check], values: Contract, graph: DataflowGraph, inside: IndexSet) -> str:
+def _first(checks: Mapping[str, Check], values: Contract, graph: DataflowGraph, inside: IndexSet, value_policy: str) -> str:
     for node in (graph.nodes[index] for index in inside):
-        reason = (checks[node.op](graph, node) if node.op in checks else "") or values.refusal(graph, node)
+        reason = (checks[node.op](graph, node) if node.op in checks else "") or values.refusal(graph, node, value_policy)
         if reason:
             return reason
     return ""

@@ -9,6 +9,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -25,10 +26,10 @@ _END = b"\n--end of case--\n"
 
 _WORKER = """
 import pickle, sys
-from tests.helpers.model_runs import _END, run_one
-name, threads, cases = pickle.load(sys.stdin.buffer)
+from tests.helpers import model_runs
+name, threads, cases, function = pickle.load(sys.stdin.buffer)
 for case in cases:
-    sys.stdout.buffer.write(pickle.dumps(run_one(name, *case, threads)) + _END)
+    sys.stdout.buffer.write(pickle.dumps(getattr(model_runs, function)(name, *case, threads)) + model_runs._END)
     sys.stdout.buffer.flush()
 """
 
@@ -64,12 +65,44 @@ def run_one(toolchain_name: str, model: SubModel, inputs: Sequence[np.ndarray], 
     ]
 
 
+def run_sets(toolchain_name: str, model: SubModel, sets: Sequence[Sequence[np.ndarray]], threads: int) -> list[list[np.ndarray]] | str:
+    """Build `model` once and run it on several sets of plain inputs, one after another; the outputs of each, or why there are none."""
+    from collage_core.toolchains.base import ToolchainError
+    from collage_core.toolchains.registry import get
+
+    toolchain = get(toolchain_name)
+    given, outputs = [aligned_empty(tensor.type) for tensor in model.inputs], [aligned_empty(tensor.type) for tensor in model.outputs]
+    made = []
+    try:
+        kernel = toolchain.load(toolchain.build(model, threads), model.inputs, model.outputs, threads)
+        kernel.bind(given, outputs)
+        for inputs in sets:
+            for array, values in zip(given, inputs, strict=True):
+                array[...] = values
+            kernel.run()
+            made.append([np.array(array) for array in outputs])
+    except ToolchainError as error:
+        return f"{error.stage}: {error.message}"
+    return made
+
+
+def run_models_on_sets(
+    toolchain: Toolchain, cases: Sequence[tuple[SubModel, Sequence[Sequence[np.ndarray]]]], threads: int = 1
+) -> Iterator[list[list[np.ndarray]] | str]:
+    """Yield what came of each case, as `run_sets` gives it. A crash ends the worker, and a new one goes on after it."""
+    return _answers(toolchain, cases, threads, "run_sets")
+
+
 def run_models(toolchain: Toolchain, cases: Sequence[Case], threads: int = 1) -> Iterator[Ran]:
     """Yield what came of each case. A crash ends the worker, and a new one goes on after it."""
+    return _answers(toolchain, cases, threads, "run_one")
+
+
+def _answers(toolchain: Toolchain, cases: Sequence[Any], threads: int, function: str) -> Iterator[Any]:
     left = list(cases)
     while left:
         batch = left[:BATCH]
-        sent = pickle.dumps((toolchain.name, threads, batch))
+        sent = pickle.dumps((toolchain.name, threads, batch, function))
         try:
             ran = subprocess.run([sys.executable, "-c", _WORKER], input=sent, capture_output=True, timeout=SECONDS)
             written, ended = ran.stdout, f"crash: the process ended with {ran.returncode}"

@@ -63,3 +63,18 @@ def test_a_clear_refusal_is_no_fault(folder: Path, monkeypatch: pytest.MonkeyPat
     _answers(monkeypatch, status, said)
     outcome = run_case(folder / "int64_less.onnx", "openvino", True)
     assert (outcome.kind, "hint" in outcome.detail) == (kind, False)
+
+
+@pytest.mark.parametrize(("value", "asks"), [(1.0, False), (np.nan, True), (-np.inf, True)])
+def test_a_case_with_nan_or_infinities_asks_for_these(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: float, asks: bool) -> None:
+    np.savez(tmp_path / "one.inputs.npz", allow_pickle=False, x=np.array([1.0]))
+    np.savez(tmp_path / "one.expected.npz", allow_pickle=False, y=np.array([value]))
+    commands: list[list[str]] = []
+
+    def refuse(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        commands.append(command)
+        return subprocess.CompletedProcess(command, 3, "", "error: none")
+
+    monkeypatch.setattr(value_cases.subprocess, "run", refuse)
+    run_case(tmp_path / "one.onnx", "openvino", False)
+    assert [tuple(command[-2:]) == ("--values", "any") for command in commands] == [asks]

@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 from importlib import metadata
 
+import float_values
 import numpy as np
 import pytest
 import value_contract
-from value_contract import TABLES, Case, asked_of, badness, cases, is_right, measured
+from float_values import FLOATS, FloatCase, chain_cases, float_cases, measured_floats, verdict, wanted
+from value_contract import EXACT_TABLES, TABLES, Case, asked_of, badness, cases, floats_asked_of, is_right, measured
 
-from collage_core.toolchains.exact_values import EXACT, SATURATES, Limit
+from collage_core.toolchains.exact_values import ABSENT, EXACT, RIGHT, SATURATES, VERDICTS, Limit
 from collage_core.toolchains.registry import get
 
 SAMPLE_OF = {"openvino": 151, "tvm": 301}
 """Toolchain → it is held to its table by each N-th call; `make slow` takes all."""
+SAMPLE_OF_FLOATS = {"ncnn": 11, "onnxruntime": 23, "openvino": 37, "tvm": 61}
+"""The same of calls on floats."""
 
 
 def case(row: str, dtype: str) -> Case:
@@ -82,7 +86,7 @@ MEASURED = """
 """
 
 
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", EXACT_TABLES)
 def test_no_operator_on_integers_fell_out_of_the_table(name: str) -> None:
     """A call that ONNX Runtime does not take is left out, and so would be one that is not written down right."""
     rows = json.loads(TABLES[name][0].read_text())["calls"]
@@ -103,12 +107,107 @@ def held(name: str, every: int) -> list[str]:
     ]
 
 
+def held_on_floats(name: str, every: int) -> list[str]:
+    """Return the calls on floats, of each N-th operator, that are worse than the table says."""
+    if not get(name).availability().usable:
+        pytest.skip(get(name).availability().reason)
+    table = json.loads(TABLES[name][0].read_text())["floats"]
+    return [
+        f"{row} of {dtype} is {verdicts}, not {table[row][dtype]}"
+        for row, dtypes in measured_floats(get(name), floats_asked_of(name, every)).items()
+        for dtype, verdicts in dtypes.items()
+        if any(VERDICTS.index(table[row][dtype].get(each, RIGHT)) < VERDICTS.index(found) for each, found in verdicts.items())
+    ]
+
+
 @pytest.mark.parametrize("name", ["openvino", pytest.param("tvm", marks=pytest.mark.long)])
 def test_a_sample_of_calls_is_as_exact_as_the_table_says(name: str) -> None:
     assert held(name, SAMPLE_OF[name]) == []
 
 
+@pytest.mark.parametrize("name", ["ncnn", "onnxruntime", "openvino", pytest.param("tvm", marks=pytest.mark.long)])
+def test_a_sample_of_calls_on_floats_is_as_right_as_the_table_says(name: str) -> None:
+    assert held_on_floats(name, SAMPLE_OF_FLOATS[name]) == []
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TABLES)
 def test_every_call_is_as_exact_as_the_table_says(name: str) -> None:
-    assert held(name, 1) == []
+    assert (held(name, 1) if name in EXACT_TABLES else []) + held_on_floats(name, 1) == []
+
+
+# Floats.
+
+
+def float_case(row: str) -> FloatCase:
+    made = chain_cases("float32") if " " in row else float_cases(row, "float32")
+    return next(each for each in made if each.row == row)
+
+
+def _naive_norm(x: np.ndarray) -> list[np.ndarray]:
+    mean, squares = x.mean((2, 3), keepdims=True), (x * x).mean((2, 3), keepdims=True)
+    return [((x - mean) / np.sqrt(np.maximum(squares - mean * mean, 0) + 1e-5)).astype(np.float32)]
+
+
+def _last_of_ties(x: np.ndarray) -> list[np.ndarray]:
+    order = np.argsort(x, -1, kind="stable")[..., ::-1][..., :2]
+    return [np.take_along_axis(x, order, -1), order]
+
+
+FLOAT_FAULTS = {
+    "an overflow": ("ReduceLogSumExp", "large", lambda x: [np.log(np.exp(x).sum(2, keepdims=True))], "wrong"),
+    "a mean that hides the rest": ("InstanceNormalization", "offset", _naive_norm, "wrong"),
+    "the last of equals": ("TopK", "ties", _last_of_ties, "wrong"),
+    "halves away from zero": ("Round", "halves", lambda x: [np.trunc(x + np.copysign(np.float32(0.5), x))], "wrong"),
+    "a result that is nearly 0": ("Softmax", "tails", lambda x: [_softmax(x) * (_softmax(x) > 1e-9)], "wrong"),
+    "NaN for the infinity of a zero": ("Reciprocal", "zeros", lambda x: [np.where(x == 0, np.nan, 1 / x).astype(x.dtype)], "finite"),
+    "a zero without its sign": ("Neg", "signed zeros", lambda x: [0 - x], "wrong"),
+    "NaN that is lost": ("Relu", "nan", lambda x: [np.fmax(x, 0)], "finite"),
+    "NaN that decides": ("Max", "nan", lambda x, y: [np.fmax(x, y)], "finite"),
+    "an infinity that is none": ("Atan", "infinite", lambda x: [np.where(np.isinf(x), 0, np.arctan(x)).astype(x.dtype)], "wrong"),
+    "what is too small": ("Abs", "subnormal", lambda x: [np.where(np.abs(x) < 1.2e-38, 0, np.abs(x)).astype(x.dtype)], "wrong"),
+    "what is too large": ("Gelu", "huge", lambda x: [np.where(np.abs(x) > 1e19, np.nan, x).astype(x.dtype)], "wrong"),
+    "NaN that is lost in a fusion": ("Add Relu", "nan", lambda x: [np.fmax(x + x, 0)], "finite"),
+}
+
+
+def _softmax(x: np.ndarray) -> np.ndarray:
+    powers = np.exp(x - x.max(-1, keepdims=True))
+    return powers / powers.sum(-1, keepdims=True)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("fault", FLOAT_FAULTS)
+def test_floats_of_a_class_show_a_planted_fault(fault: str) -> None:
+    row, name, wrong, expected = FLOAT_FAULTS[fault]
+    asked = float_case(row)
+    inputs = asked.sets()[name][0]
+    want = wanted(asked, inputs, name)
+    assert verdict([array for array, _ in want], want, name) == RIGHT
+    assert verdict(wrong(*inputs), want, name) == expected
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_an_overflow_of_the_naive_formula_of_the_reference_refuses_nobody() -> None:
+    asked = float_case("Softplus")
+    inputs = asked.sets()["large"][0]
+    right = np.logaddexp(0, inputs[0].astype(np.float64)).astype(np.float32)
+    assert verdict([right], wanted(asked, inputs, "large"), "large") == RIGHT
+
+
+def test_a_toolchain_that_runs_no_call_on_floats_has_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(float_values, "run_models_on_sets", lambda *_: iter(["crash: the process ended with 1"]))
+    with pytest.raises(RuntimeError, match=r"^ncnn runs no call on floats here: crash: the process ended with 1$"):
+        measured_floats(get("ncnn"), [float_case("Relu")])
+
+
+FLOAT_ROWS = (
+    "Add Clip Concat Conv Div Exp Gemm LayerNormalization Log MatMul MaxPool Mul Pow ReduceMax Relu Sigmoid Slice Softmax Transpose"
+)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_no_operator_on_floats_fell_out_of_the_table(name: str) -> None:
+    rows = json.loads(TABLES[name][0].read_text())["floats"]
+    assert [row for row in FLOAT_ROWS.split() if ABSENT in rows[row]["float32"].values()] == []
+    assert {dtype for dtypes in rows.values() for dtype in dtypes} <= set(FLOATS)

@@ -18,8 +18,8 @@ from ...graph.dataflow_graph import Constant, TensorType
 from .dtypes import dtype_name
 
 _MOST_VALUES = 64
-_MOST_IN_RANGE = 4096
-"""Most elements of a constant whose range is looked for: a table of positions, and no matrix of weights."""
+_MOST_IN_RANGE = 1 << 20
+"""Most elements of a constant whose range is looked for: a table of positions or a mask, and no large matrix of weights."""
 
 
 def attributes_of(node: NodeProto) -> dict[str, Any]:
@@ -51,11 +51,13 @@ def constant_of(tensor: TensorProto) -> Constant:
     if np.iscomplexobj(values):
         return Constant(made)
     scalar = _short(values[0]) if values.dtype == np.float32 else float(values[0])
+    if math.isinf(scalar):
+        return Constant(made, range=(scalar, scalar))
     return Constant(made, (scalar,) if math.isfinite(scalar) else None)
 
 
 def _range_of(tensor: TensorProto, made: TensorType) -> tuple[float, float] | None:
-    """Return the least and the largest value; None where they are not plain numbers, too many, in a file, or not all finite."""
+    """Return the least and the largest value; None where they are not plain numbers, too many, in a file, or one is NaN."""
     plain = "int" in made.dtype or made.dtype in ("float32", "float64")
     if not plain or not 0 < prod(made.shape) <= _MOST_IN_RANGE or tensor.data_location == TensorProto.EXTERNAL:
         return None
@@ -65,7 +67,7 @@ def _range_of(tensor: TensorProto, made: TensorType) -> tuple[float, float] | No
         return None  # What reads the weights refuses them.
     low, high = values.min(), values.max()
     if made.dtype.startswith("float"):
-        return (float(low), float(high)) if np.isfinite(low) and np.isfinite(high) else None
+        return None if np.isnan(low) else (float(low), float(high))
     return int(low), int(high)
 
 

@@ -17,7 +17,7 @@ from ...base.extras import install_command
 from ...graph.dataflow_graph import Tensor
 from ...model.base import SubModel
 from ..base import Availability, Kernel, Toolchain
-from .ncnn_operators import CHECKS, refusal_of_values
+from .ncnn_operators import CHECKS, REFUSALS_OF_VALUES
 
 if TYPE_CHECKING:
     from ...rules.base import PartitionRule, RuleOptions
@@ -39,6 +39,7 @@ class NcnnToolchain(Toolchain):
     name = "ncnn"
     letter = "N"
     has_native_files = True
+    has_value_contract = True
 
     def availability(self) -> Availability:
         if util.find_spec("ncnn") is None:
@@ -53,7 +54,7 @@ class NcnnToolchain(Toolchain):
         from ...rules.base_rules import OpCheck
         from ...rules.trees import arbitrary_fusion
 
-        return arbitrary_fusion(OpCheck(refusal_of_values, tuple(sorted(CHECKS))), options, DEFAULT_DEPTH)
+        return arbitrary_fusion(OpCheck(REFUSALS_OF_VALUES[options.value_policy], tuple(sorted(CHECKS))), options, DEFAULT_DEPTH)
 
     def build(self, model: SubModel, threads: int) -> bytes:
         from .ncnn_build import fastest_package

@@ -15,9 +15,11 @@ from math import prod
 from typing import Any
 
 from ...graph.dataflow_graph import HOST, DataflowGraph, Node, TensorType
+from ...graph.value_policy import ANY, FINITE
 from ...graph.value_ranges import ranges_of
 from ...rules.operators import attribute_of, type_of
 from .ncnn_mats import Shape, broadcast, broadcast_shape, groups_of, image, merged_permutation, product_shapes
+from .ncnn_values import NCNN_VALUES
 
 Check = Callable[["Call"], str]
 
@@ -91,7 +93,16 @@ def refusal(graph: DataflowGraph, node: Node) -> str:
 
 def refusal_of_values(graph: DataflowGraph, node: Node) -> str:
     """Return why ncnn does not compute `node` right, by what the whole model shows of the values that arrive; a part shows less of them."""
-    return refusal(graph, node) or _near_zero(graph, node)
+    return refusal(graph, node) or _near_zero(graph, node) or NCNN_VALUES.refusal(graph, node, FINITE)
+
+
+def refusal_of_any_values(graph: DataflowGraph, node: Node) -> str:
+    """Return the same where NaN and infinities count, too."""
+    return refusal(graph, node) or NCNN_VALUES.refusal(graph, node, ANY)
+
+
+REFUSALS_OF_VALUES: Mapping[str, Callable[[DataflowGraph, Node], str]] = {FINITE: refusal_of_values, ANY: refusal_of_any_values}
+"""Value policy → the function that says which calls ncnn must not get."""
 
 
 LEAST_NORMAL = 1.2e-38

@@ -21,12 +21,14 @@ import numpy as np
 from ...base import processor
 from ...errors import CollageError
 from ...graph.dataflow_graph import Tensor
+from ...graph.value_policy import FINITE
 from ...model.base import SubModel, may_name_files
 from ..base import Availability, Kernel, Toolchain, ToolchainError, unbound_outputs
 from ..buffers import array_at, buffer_dtype
 from ..onnx_models.external_package import is_external, make_package, onnx_of
 from ..onnx_models.int8_products import refusal
 from ..reasons import one_line
+from ..wrong_calls import onnxruntime_refusal_of_any
 
 if TYPE_CHECKING:
     from ...rules.base import PartitionRule, RuleOptions
@@ -57,6 +59,7 @@ class OnnxRuntimeToolchain(Toolchain):
     name = "onnxruntime"
     letter = "O"
     has_native_files = True
+    has_value_contract = True
     takes_open_shapes = True
     takes_external_data = True
     takes_opaque = True
@@ -67,10 +70,9 @@ class OnnxRuntimeToolchain(Toolchain):
         return Availability(True, version=_version() + PRODUCTS_VERSION)
 
     def rule(self, options: RuleOptions) -> PartitionRule:
-        from ...rules.base_rules import OpPredicate
         from ...rules.trees import arbitrary_fusion
 
-        return arbitrary_fusion(OpPredicate(), options, DEFAULT_DEPTH)
+        return arbitrary_fusion(_taken(options), options, DEFAULT_DEPTH)
 
     def build(self, model: SubModel, threads: int) -> bytes:
         import onnxruntime
@@ -158,6 +160,14 @@ class OnnxRuntimeToolchain(Toolchain):
             return node_times(named, steps(kernels, Path(kernel.end_profiling())))
 
 
+def _taken(options: RuleOptions) -> PartitionRule:
+    """Return the rule of single calls: all, but for those whose NaN and infinities optimisations change, where these count."""
+    from ...rules.base_rules import OpPredicate
+    from ...rules.combinators import MatchCheck
+
+    return OpPredicate() if options.value_policy == FINITE else MatchCheck(onnxruntime_refusal_of_any, OpPredicate())
+
+
 def _loaded(package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], options: Any) -> _Kernel | _OpaqueKernel:
     import onnxruntime
 
@@ -191,11 +201,10 @@ class OnnxRuntimeInt8Toolchain(OnnxRuntimeToolchain):
         return replace(found, version=found.version + REWRITE_VERSION, precision="int8 products") if found.usable else found
 
     def rule(self, options: RuleOptions) -> PartitionRule:
-        from ...rules.base_rules import OpPredicate
         from ...rules.combinators import MatchCheck
         from ...rules.trees import arbitrary_fusion
 
-        return MatchCheck(refusal, arbitrary_fusion(OpPredicate(), options, DEFAULT_DEPTH))
+        return MatchCheck(refusal, arbitrary_fusion(_taken(options), options, DEFAULT_DEPTH))
 
     def build(self, model: SubModel, threads: int) -> bytes:
         from ..onnx_models.dynamic_int8 import quantised

@@ -26,7 +26,7 @@ from ..base import Availability, Kernel, Toolchain, ToolchainError, unbound_outp
 from ..buffers import array_at, buffer_dtype
 from ..onnx_models.external_package import is_external, make_package, onnx_of, with_file_numbers
 from ..reasons import one_line
-from ..wrong_calls import openvino_refusal
+from ..wrong_calls import OPENVINO_REFUSALS
 
 if TYPE_CHECKING:
     from ...rules.base import PartitionRule, RuleOptions
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ..profiling import NodeTime
 
 DEFAULT_DEPTH = 3
-SETTINGS_VERSION = "+collage.1"
+SETTINGS_VERSION = "+collage.2"
 """Version of the settings and rewritings here, which the toolchain's version ends with: kernels depend on them too. Count up when kernels
 change, so that their costs are measured again."""
 
@@ -45,6 +45,7 @@ class OpenVinoToolchain(Toolchain):
     name = "openvino"
     letter = "V"
     has_native_files = True
+    has_value_contract = True
     takes_open_shapes = True
     takes_external_data = True
     precision = "float32"
@@ -61,7 +62,7 @@ class OpenVinoToolchain(Toolchain):
         from ...rules.combinators import MatchCheck
         from ...rules.trees import arbitrary_fusion
 
-        return arbitrary_fusion(MatchCheck(openvino_refusal, OpPredicate()), options, DEFAULT_DEPTH)
+        return arbitrary_fusion(MatchCheck(OPENVINO_REFUSALS[options.value_policy], OpPredicate()), options, DEFAULT_DEPTH)
 
     def build(self, model: SubModel, threads: int) -> bytes:
         if may_name_files(model.onnx):
@@ -124,7 +125,8 @@ class OpenVinoToolchain(Toolchain):
         try:
             onnx = with_bools_by_floats(model.onnx)
             onnx = _with_copied_inputs(onnx) if _hands_inputs_on(_parsed(onnx)[0]) else onnx
-            ir = ir_of(_parsed(onnx)[0]) if is_alone else None
+            read = _parsed(onnx)[0]
+            ir = ir_of(read) if is_alone or _sorts(read) else None  # Of the ONNX file OpenVINO would not know that ties have an order.
         except Exception as error:  # as above
             raise ToolchainError("import", reason(error)) from error
         return files_of(onnx, ir, model.outputs, _config(threads, self.precision_hint), _version())
@@ -252,8 +254,35 @@ def _hands_inputs_on(read: Any) -> bool:
     return any(result.input_value(0).get_node().get_type_name() == "Parameter" for result in read.get_results())
 
 
+def _sorts(read: Any) -> bool:
+    """Return whether a model has a TopK."""
+    return any(node.get_type_name() == "TopK" for node in read.get_ops())
+
+
+def _order_ties(read: Any) -> None:
+    """Let every TopK of a model take the lower index of equal elements, as ONNX does: its reader does not ask for that."""
+    from openvino import opset11
+
+    for node in read.get_ops():
+        if node.get_type_name() == "TopK" and not node.get_attributes()["stable"]:
+            had = node.get_attributes()
+            data, count = node.input_value(0), node.input_value(1)
+            stable = opset11.topk(data, count, had["axis"], had["mode"], had["sort"], had["index_element_type"], True)
+            stable.set_friendly_name(node.get_friendly_name())
+            for index in range(node.get_output_size()):
+                names = node.output(index).get_names()
+                node.output(index).replace(stable.output(index))
+                stable.output(index).set_names(names)
+
+
 def _parsed(model: bytes) -> tuple[Any, list[np.ndarray]]:
-    """Return `model` as the reader makes it; weights that it has in files are constants over maps of these, which nothing copies."""
+    """Return `model` as the reader makes it, with ties in order; weights in files are constants over maps, which nothing copies."""
+    read, maps = _as_read(model)
+    _order_ties(read)
+    return read, maps
+
+
+def _as_read(model: bytes) -> tuple[Any, list[np.ndarray]]:
     model = with_bools_by_floats(model)
     if not may_name_files(model):
         return _core().read_model(model=model, weights=b""), []

@@ -25,7 +25,7 @@ from ...model.base import SubModel
 from ..base import Availability, Kernel, Toolchain, ToolchainError
 from ..buffers import ALIGNMENT, aligned_copy, array_at
 from ..reasons import one_line
-from ..wrong_calls import tvm_refusal
+from ..wrong_calls import TVM_REFUSALS
 from .tvm_operators import OPERATORS
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ class TvmToolchain(Toolchain):
     """Takes the operators of TVM's ONNX importer, but for calls that give wrong numbers, in sub-graphs that `FuseOps` could fuse."""
 
     name = "tvm"
+    has_value_contract = True
     letter = "T"
     tunes = True
 
@@ -73,7 +74,7 @@ class TvmToolchain(Toolchain):
         from ...rules.combinators import MatchCheck
         from ...rules.trees import classic_fusion
 
-        return classic_fusion(MatchCheck(tvm_refusal, OpCallByKind("O", OPERATORS)), options, DEFAULT_DEPTH)
+        return classic_fusion(MatchCheck(TVM_REFUSALS[options.value_policy], OpCallByKind("O", OPERATORS)), options, DEFAULT_DEPTH)
 
     def build(self, model: SubModel, threads: int) -> bytes:
         from .tvm_build import compile_library, lowered

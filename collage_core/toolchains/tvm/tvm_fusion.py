@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ...base.cores import usable_cores
 from ...model.base import SubModel
-from ..wrong_calls import tvm_refusal
+from ..wrong_calls import TVM_REFUSALS
 from .tvm import TvmToolchain
 from .tvm_operators import OPERATORS
 
@@ -40,7 +40,7 @@ class TvmFusionToolchain(TvmToolchain):
         from ...rules.combinators import MatchCheck
         from ...rules.trees import kernel_fusion
 
-        return kernel_fusion(MatchCheck(tvm_refusal, OpCallByKind("O", OPERATORS)), options, DEPTH, MOST_EXITS)
+        return kernel_fusion(MatchCheck(TVM_REFUSALS[options.value_policy], OpCallByKind("O", OPERATORS)), options, DEPTH, MOST_EXITS)
 
     def partitionings(self, model: SubModel) -> Mapping[str, Sequence[Sequence[str]]]:
         from .tvm_fuse_ops import fuse_ops_groups

@@ -78,9 +78,10 @@ def test_only_what_leaves_its_type_wraps_around(tmp_path: Path):
     assert ranges(tmp_path, text, {"c": np.array(200, np.uint8)}).wrapping == {"z"}
 
 
-def test_a_constant_that_is_not_finite_has_no_range(tmp_path: Path):
-    known = ranges(tmp_path, "g (float[3] x) => (float[3] y) { y = Add(x, c) }", {"c": np.float32([1, np.inf, 0])})
-    assert known.held["c"] == ANY
+@pytest.mark.parametrize(("values", "held"), [([1, np.inf, 0], (0, math.inf)), ([-np.inf, 0, 0], (-math.inf, 0)), ([1, np.nan, 0], ANY)])
+def test_an_infinity_ends_the_range_of_a_constant_and_nan_leaves_it_none(tmp_path: Path, values: list[float], held: tuple[float, float]):
+    known = ranges(tmp_path, "g (float[3] x) => (float[3] y) { y = Add(x, c) }", {"c": np.float32(values)})
+    assert known.held["c"] == held
 
 
 @pytest.mark.parametrize(("op", "slot"), sorted(slot for slot in INDEX_SLOTS if "." not in slot[0]))

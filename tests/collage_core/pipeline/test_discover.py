@@ -10,8 +10,9 @@ from typing import ClassVar
 import pytest
 
 from collage_core.cost.cost import Cost
-from collage_core.events import CandidateCosted, Event, Note, ignore
+from collage_core.events import CandidateCosted, Emit, Event, Note, ignore
 from collage_core.graph.index_set import IndexSet
+from collage_core.graph.value_policy import VALUE_POLICIES
 from collage_core.options import Options
 from collage_core.pipeline.discover import CandidateSet, Phases
 from collage_core.pipeline.record.record import CostedCandidate, RecordedCandidate, search_candidates
@@ -22,6 +23,7 @@ from collage_core.rules.candidate import CandidatePartition, RejectionLog
 from collage_core.rules.combinators import OnlyValid
 from collage_core.rules.combine import ANYTHING, Combine
 from collage_core.rules.spec import PartitionSpec, find_candidates
+from collage_core.toolchains import registry
 from tests.helpers.detectors import detector
 from tests.helpers.graphs import MINI_MNIST, graph
 from tests.helpers.models import write
@@ -178,3 +180,18 @@ def test_that_a_pattern_is_absent_is_told_where_the_pattern_is_the_users(tmp_pat
     told = [event.text for event in events if isinstance(event, Note) and "matches nothing" in event.text]
     assert [text.rpartition(": ")[2] for text in told] == ["pattern soft matches nothing in the model, which has no Softmax"]
     assert any(note.target == "onednn" and note.is_absence for note in found.log.notes), "who writes rules finds them in the report"
+
+
+def test_targets_that_nobody_measured_are_named_where_all_values_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(registry.EXTRA, "tests.helpers.plug_ins:Dummy")
+    told: dict[str, list[str]] = {policy: [] for policy in VALUE_POLICIES}
+    for policy, texts in told.items():
+        options = Options(("onnxruntime", "dummy"), costs="roofline", value_policy=policy)
+        emit = notes_into(texts)
+        CandidateSet("mini_mnist", options, Phases(ignore), emit)
+    said = "what dummy makes of NaN and infinities was not measured: only the inputs of this run show it"
+    assert [said in texts for texts in told.values()] == [False, True]
+
+
+def notes_into(texts: list[str]) -> Emit:
+    return lambda event: texts.append(event.text) if isinstance(event, Note) else None

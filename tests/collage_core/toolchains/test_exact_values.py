@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 from collage_core.graph.index_set import IndexSet
+from collage_core.graph.value_policy import ANY, FINITE
 from collage_core.model.onnx_model import OnnxModel
 from collage_core.rules.base import RuleContext, RuleOptions
 from collage_core.rules.candidate import RejectionLog
+from collage_core.toolchains.onnxruntime.onnxruntime_values import ONNXRUNTIME_VALUES
 from collage_core.toolchains.registry import get
 from tests.helpers.model_runs import run_models
 from tests.helpers.models import loaded
@@ -21,10 +23,10 @@ from tests.helpers.small_models import reference
 Constants = Mapping[str, np.ndarray]
 
 
-def found(model: OnnxModel, target: str) -> tuple[set[int], list[str]]:
+def found(model: OnnxModel, target: str, policy: str = FINITE) -> tuple[set[int], list[str]]:
     """Return the nodes that `target` takes as candidates of their own, and why it rejects others, at stage ``predicate``."""
     log = RejectionLog()
-    matches = list(get(target).rule(RuleOptions()).find(RuleContext(model.graph, target, log)))
+    matches = list(get(target).rule(RuleOptions(value_policy=policy)).find(RuleContext(model.graph, target, log)))
     rejected = [item.reason for item in log.sample if item.nodes and item.stage == "predicate"]
     return {match.inside.first() for match in matches if len(match.inside) == 1}, rejected
 
@@ -183,3 +185,69 @@ def test_bodies_may_read_indices_and_no_other_wide_integers(tmp_path: Path):
         nodes = BRANCHES.format("ids", other)
         model = graph(tmp_path, "bool c, int64[2] ids, int64[2] more", "float[2,5] y", nodes, constants)
         assert found(model, "openvino")[0] == taken, other
+
+
+FLOATS: Constants = {
+    "mask": np.float32([0, -np.inf, 0, 0]), "one": np.float32(1), "w": np.zeros((4, 4), np.float32), "k": np.array([2]), "l": np.float32(0),
+    "r": np.zeros((1, 8, 2), np.float32), "v": np.zeros((1, 8, 1), np.float32),
+}  # fmt: skip
+_OF_NAN = "wrong on NaN"
+_READ = "of which a reader takes the logarithm or the reciprocal"
+
+WRONG_FLOATS: dict[tuple[str, str, str], str] = {
+    ("openvino", FINITE, "y = Mod<fmod = 1>(x, one)"): "OpenVINO computes Mod of float32 wrong on large numbers",
+    ("openvino", FINITE, "a = Add(x, mask)  y = ThresholdedRelu(a)"): (
+        "OpenVINO computes ThresholdedRelu of float32 wrong on infinities, and 'a' may hold some"
+    ),
+    ("openvino", FINITE, "s = Softplus(x)  y = Log(s)"): f"OpenVINO computes Softplus of float32 wrong in results near 0, {_READ}",
+    ("tvm", FINITE, "s = Softplus(x)  y = Div(one, s)"): f"TVM computes Softplus of float32 wrong in results near 0, {_READ}",
+    ("tvm", FINITE, "a = Add(x, mask)  i = ArgMax(a)  y = Cast<to = 1>(i)"): (
+        "TVM computes ArgMax of float32 wrong on infinities, and 'a' may hold some"
+    ),
+    ("ncnn", FINITE, "e = Exp(x)  d = Add(e, one)  y = Reciprocal(d)"): (
+        "ncnn computes Reciprocal of float32 wrong on infinities, and 'd' may hold some"
+    ),
+    ("openvino", ANY, "y = Relu(x)"): f"OpenVINO computes Relu of float32 {_OF_NAN}",
+    ("openvino", ANY, "y = Max(x, x)"): f"OpenVINO computes Max of float32 {_OF_NAN}",
+    ("tvm", ANY, "y = Relu(x)"): f"TVM computes Relu of float32 {_OF_NAN}",
+    ("tvm", ANY, "y = Clip(x, l)"): f"TVM computes Clip of float32 {_OF_NAN}",
+    ("ncnn", ANY, "y = Sigmoid(x)"): f"ncnn computes Sigmoid of float32 {_OF_NAN}",
+    ("openvino", ANY, "t, i = TopK(x, k)  m = ReduceMax(t)  y = Add(x, m)"): f"OpenVINO computes TopK of float32 {_OF_NAN}",
+    ("ncnn", ANY, "m = MatMul(x, w)  y = Relu(m)"): "ncnn computes Relu of float32 after MatMul wrong on infinities",
+    ("openvino", ANY, "u = Unsqueeze(x, k)  h = LSTM<hidden_size = 2>(u, v, r)  m = ReduceMax(h)  y = Add(x, m)"): (
+        "it was not measured what OpenVINO makes of NaN and infinities in LSTM of float32"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRONG_FLOATS, ids=" ".join)
+def test_a_call_that_is_wrong_on_floats_that_count_is_refused(tmp_path: Path, case: tuple[str, str, str]) -> None:
+    target, policy, nodes = case
+    model = graph(tmp_path, "float[1,4] x", "float[1,4] y", nodes, FLOATS)
+    assert WRONG_FLOATS[case] in found(model, target, policy)[1]
+
+
+ORDINARY_CALLS = {
+    "attention with a mask": "s = MatMul(x, w)  a = Add(s, mask)  p = Softmax(a)  y = MatMul(p, w)",
+    "a norm": "q = Mul(x, x)  m = ReduceMean(q)  a = Add(m, one)  s = Sqrt(a)  y = Div(x, s)",
+    "activations": "a = Relu(x)  b = Sigmoid(a)  c = Gelu(b)  d = Softplus(c)  e = Clip(d, l)  y = Tanh(e)",
+    "a swish of its parts": "s = Sigmoid(x)  y = Mul(x, s)",
+}
+
+
+@pytest.mark.parametrize("target", ["openvino", "tvm", "ncnn"])
+@pytest.mark.parametrize("case", ORDINARY_CALLS)
+def test_calls_of_networks_on_floats_are_taken_by_default(tmp_path: Path, target: str, case: str) -> None:
+    model = graph(tmp_path, "float[4,4] x", "float[4,4] y", ORDINARY_CALLS[case], FLOATS)
+    assert found(model, target) == (set(range(len(model.graph))), [])
+
+
+def test_onnx_runtime_takes_every_call_as_the_reference_does(tmp_path: Path) -> None:
+    """Its optimisations change no finite value, so that its rules need not ask; they change no NaN of single calls either."""
+    classes = {"large", "offset", "ties", "halves", "zeros", "infinite", "nan", "huge"}
+    changed = {
+        row: verdicts for row, dtypes in ONNXRUNTIME_VALUES.floats.items() for verdicts in dtypes.values() if classes & verdicts.keys()
+    }
+    assert changed == {}
+    model = graph(tmp_path, "float[4,4] x", "float[4,4] y", "a = Relu(x)  m = MatMul(a, w)  y = Max(m, x)", FLOATS)
+    assert found(model, "onnxruntime", ANY) == ({0, 1, 2}, [])

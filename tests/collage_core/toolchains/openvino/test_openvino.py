@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import ml_dtypes
 import numpy as np
 import onnx
@@ -41,6 +43,28 @@ def test_weights_of_four_bits_are_multiplied_by_floats_that_stay_floats():
     kernel.bind(inputs, outputs)
     kernel.run()
     assert relative_error(outputs[0], reference(model, inputs)[0]) < 1e-5
+
+
+@needs_openvino
+@pytest.mark.parametrize("is_native", [False, True])
+@pytest.mark.parametrize(("largest", "count"), [(1, 100), (0, 100), (1, 300)])
+def test_of_equal_elements_the_lower_index_comes_first(tmp_path: Path, largest: int, count: int, is_native: bool):
+    """Also from the files of a partition, which others run: those are of OpenVINO's own form, since an ONNX file would not say so."""
+    nodes, outputs = [node("TopK", "x k", "v i", largest=largest)], [tensor("v", (2, count)), tensor("i", (2, count), "int64")]
+    model, toolchain = sub_model(nodes, [tensor("x", (2, 300))], outputs, {"k": np.array([count])}), get("openvino")
+    if is_native:
+        files = toolchain.native_files(model, 1, False)
+        for name, content in files.files.items():
+            (tmp_path / name).write_bytes(content)
+        kernel = toolchain.open_native(tmp_path / next(iter(files.files)), model.inputs, model.outputs, files.settings)
+    else:
+        kernel = make(toolchain, model)
+    given, made = [np.random.default_rng(0).integers(0, 9, (2, 300)).astype(np.float32)], buffers(model)
+    kernel.bind(given, made)
+    kernel.run()
+    order = np.argsort(-given[0] if largest else given[0], -1, kind="stable")[:, :count]
+    np.testing.assert_array_equal(made[1], order)
+    np.testing.assert_array_equal(made[0], np.take_along_axis(given[0], order, -1))
 
 
 def test_a_cast_to_bool_goes_by_a_float_and_nothing_else_changes():

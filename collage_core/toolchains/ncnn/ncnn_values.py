@@ -1,0 +1,12 @@
+"""Which calls ncnn computes right on which floats, as a table that its rule reads. ncnn is not imported.
+
+``ncnn_values.json`` beside this file is measured (`make value-contract`). ncnn takes float32 alone (`ncnn_operators`).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..exact_values import Contract, measured_floats
+
+NCNN_VALUES = Contract("ncnn", {}, floats=measured_floats(Path(__file__).with_name("ncnn_values.json")))
