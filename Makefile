@@ -20,7 +20,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST_SPREAD = $(BIN)/pytest --dist worksteal --durations 20 --durations-min 1
 
 .PHONY: help setup run test test-long lint lint-python lint-page format page-test page-and-lint python-test chromium postgres torch docs-generator docs \
-        slow acceptance bench onnx-suite bench-calls bench-costs bench-e2e bench-operators bench-page bench-size bench-tvm protocol pictures record sizes lock value-cases value-contract wheel runtime-wheel versions clean
+        slow acceptance bench onnx-suite bench-calls bench-costs bench-e2e bench-operators bench-page bench-size bench-tvm contract-cost protocol pictures record sizes lock value-cases value-contract wheel runtime-wheel versions clean
 
 help: ## what can be made
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -96,8 +96,11 @@ bench-e2e: setup ## plans of the whole suite beside every toolchain alone (BENCH
 onnx-suite: setup ## ONNX's own operator tests, each partitioned, built and run (SUITE="--only resize" for some); takes minutes
 	@$(BIN)/python tools/onnx_suite.py $(SUITE)
 
-value-contract: setup ## which calls each toolchain computes exactly, measured: the tables of their rules (TOOLCHAINS=openvino for one); minutes
+value-contract: setup ## what each toolchain computes right, measured: the tables of their rules (TOOLCHAINS=openvino for one); minutes
 	@$(BIN)/python tools/value_contract.py $(TOOLCHAINS)
+
+contract-cost: setup ## how many candidates of the samples the value contract takes away, and what that costs (COST="crnn --values any"); minutes
+	@$(BIN)/python tools/contract_cost.py $(COST)
 
 value-cases: setup ## small models on unusual values, with each toolchain alone and all together (CASES="--only int64" for some); an hour
 	@$(BIN)/python tools/value_cases.py $(CASES)

@@ -153,9 +153,7 @@ class CandidateSet:
         names = [name for name, toolchain in self.toolchains.items() if not toolchain.has_value_contract]
         if self.options.value_policy == FINITE or not names:
             return []
-        return [
-            f"what {', '.join(names)} makes of NaN and infinities was not measured: only the inputs of this run show it (docs/values.md)"
-        ]
+        return [f"what {', '.join(names)} makes of NaN and infinities was not measured: only the inputs of this run show it"]
 
     def _vetoes_of_annotations(self) -> list[dict[str, str]]:
         """Return the vetoes that keep nodes which a Relax module binds to the processor from toolchains of other devices."""
