@@ -41,9 +41,9 @@ def _some(*special: float, share: float = 0.2) -> Draw:
 
     def draw(random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
         made = random.standard_normal(shape).reshape(-1)
-        places = np.flatnonzero(random.random(made.size) < share)
-        places = places if places.size else np.arange(min(1, made.size))
-        made[places] = random.choice(special, places.size)
+        special_at = np.flatnonzero(random.random(made.size) < share)
+        special_at = special_at if special_at.size else np.arange(min(1, made.size))
+        made[special_at] = random.choice(special, special_at.size)
         return made.reshape(shape)
 
     return draw

@@ -1,4 +1,4 @@
-"""Which calls ncnn computes right on which floats, as a table that its rule reads. ncnn is not imported.
+"""The table of the calls that ncnn computes right, and on which floats, which its rule reads. ncnn is not imported.
 
 ``ncnn_values.json`` beside this file is measured (`make value-contract`). ncnn takes float32 alone (`ncnn_operators`).
 """

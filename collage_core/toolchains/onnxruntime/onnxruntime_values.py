@@ -1,4 +1,4 @@
-"""What ONNX Runtime's optimisations change of NaN and infinities, as a table that its rule reads. ONNX Runtime is not imported.
+"""The table of what ONNX Runtime's optimisations change of NaN and infinities, which its rule reads. ONNX Runtime is not imported.
 
 ``onnxruntime_values.json`` beside this file is measured (`make value-contract`) against ONNX Runtime unoptimised, which is the reference.
 On finite values the two agree.

@@ -23,6 +23,7 @@ WRONG: list[tuple[dict[str, Any], str, str, str]] = [
     ({"taps": ["ncnn"]}, "taps", "", "an option names the target 'ncnn', which is not among --targets"),
     ({"fusion": {"tvm": "most"}}, "fusion", "tvm", "unknown fusion style 'most' for tvm"),
     ({"percentile": 100}, "percentile", "", "--percentile is 100, it must be between 0 and 100"),
+    ({"value_policy": "all"}, "value_policy", "", "unknown value policy 'all'"),
     ({"search": "luck"}, "search", "", "unknown search 'luck'"),
     ({"objective": "beauty"}, "objective", "", "beauty"),
     ({"budget_s": 0}, "budget_s", "", "--budget is 0, it must be more than 0"),
