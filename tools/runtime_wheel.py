@@ -96,6 +96,8 @@ def project_text(whole: Mapping[str, dict]) -> str:
         f"packages = {json.dumps(packages)}",
         "[tool.setuptools.package-data]",
         '"collage_core.toolchains.libraries" = ["*.c"]',
+        '"collage_core.toolchains.ncnn" = ["*.json"]',
+        '"collage_core.toolchains.onnxruntime" = ["*.json"]',
         '"collage_core.toolchains.openvino" = ["*.json"]',
         '"collage_core.toolchains.tvm" = ["*.h", "*.json"]',
         "[tool.setuptools.dynamic]",
