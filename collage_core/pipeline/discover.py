@@ -19,11 +19,12 @@ from ..base.garbage import no_collector
 from ..errors import CollageError
 from ..events import CandidatesFound, Emit, Note, PhaseEnded, PhaseStarted
 from ..graph.dataflow_graph import DataflowGraph
-from ..graph.value_policy import FINITE
+from ..graph.value_policy import ANY, FINITE
 from ..model.base import Arrays
 from ..model.bodies.body_runs import BodyRuns, NodeRuns, count_body_runs
 from ..model.onnx_model import OnnxModel
 from ..model.reference.accuracy import default_accuracy
+from ..model.reference.inputs import all_finite
 from ..model.relax.load import load
 from ..model.relax.relax_model import RelaxModel
 from ..model.samples.registry import SAMPLES, resolve
@@ -110,6 +111,9 @@ class CandidateSet:
             if options.inputs is not None:
                 shapes = {tensor.name: tensor.type.shape for tensor in self.model.graph.inputs if not tensor.type.is_container}
                 self.options = options = replace(options, shapes=shapes)
+                if options.value_policy == FINITE and self.given is not None and not all_finite(self.given):
+                    self.options = options = replace(options, value_policy=ANY)
+                    emit(Note("the inputs hold NaN or infinities, so these are compared, too, as with --values any"))
             self.body_runs = self._count_body_runs(body) if counts_runs else {}
             vetoes = self._vetoes_of_annotations()
             if vetoes:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+import numpy as np
 import pytest
 
 from collage_core.cost.cost import Cost
 from collage_core.events import CandidateCosted, Emit, Event, Note, ignore
 from collage_core.graph.index_set import IndexSet
-from collage_core.graph.value_policy import VALUE_POLICIES
+from collage_core.graph.value_policy import ANY, FINITE, VALUE_POLICIES
 from collage_core.options import Options
 from collage_core.pipeline.discover import CandidateSet, Phases
 from collage_core.pipeline.record.record import CostedCandidate, RecordedCandidate, search_candidates
@@ -26,7 +27,7 @@ from collage_core.rules.spec import PartitionSpec, find_candidates
 from collage_core.toolchains import registry
 from tests.helpers.detectors import detector
 from tests.helpers.graphs import MINI_MNIST, graph
-from tests.helpers.models import write
+from tests.helpers.models import model_of, write
 
 CHAIN = graph([f"n{index}: Relu <- {f'n{index - 1}' if index else 'x'}" for index in range(6)])
 
@@ -195,3 +196,15 @@ def test_targets_that_nobody_measured_are_named_where_all_values_count(tmp_path:
 
 def notes_into(texts: list[str]) -> Emit:
     return lambda event: texts.append(event.text) if isinstance(event, Note) else None
+
+
+@pytest.mark.parametrize(("value", "policy"), [(np.nan, ANY), (np.inf, ANY), (1e30, FINITE)])
+def test_nan_in_the_users_own_inputs_counts(tmp_path: Path, value: float, policy: str) -> None:
+    path = write(tmp_path, model_of("g (float[3] x) => (float[3] y) { [relu] y = Relu(x) }"))
+    np.savez(tmp_path / "inputs.npz", x=np.array([value, 1, -2], np.float32))
+    told: list[Event] = []
+    found = CandidateSet(path, Options(("openvino",), inputs=tmp_path / "inputs.npz"), Phases(ignore), told.append)
+    assert found.options.value_policy == policy
+    said = "the inputs hold NaN or infinities, so these are compared, too, as with --values any"
+    assert (Note(said) in told) == (policy == ANY)
+    assert ("predicate" in [one.stage for one in found.log.sample]) == (policy == ANY)
