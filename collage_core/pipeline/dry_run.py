@@ -85,7 +85,7 @@ def dry_run(source: str | Path, options: Options, emit: Emit = ignore) -> dict[s
     estimator = make_estimator(
         options.costs,
         model=found.model,
-        inputs={},
+        inputs=found.model.seeded_inputs() if found.given is None else found.given,
         threads=options.used_threads,
         accuracy=found.accuracy(),
         toolchains=found.toolchains,

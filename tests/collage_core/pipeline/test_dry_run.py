@@ -19,6 +19,7 @@ from collage_core.cost.estimators.factory import make_estimator
 from collage_core.errors import CollageError
 from collage_core.events import CandidatesFound, Event, Note
 from collage_core.graph.index_set import IndexSet
+from collage_core.model.reference.bearing import fingerprint
 from collage_core.options import Options
 from collage_core.pipeline.dry_run import AFTER, BODIES, NOT_COUNTED, TIMING_S, TRANSITION_S, TRIAL_S, TUNED_AGAIN, dry_run
 from collage_core.pipeline.loop.budget import budget_s
@@ -89,6 +90,12 @@ def key_of(tmp_path: Path, target: str, *nodes: int) -> CostKey:
     return key
 
 
+def checked(tmp_path: Path, **fields: Any) -> Record:
+    """Return a record that was checked on what a run here would check on."""
+    model = loaded(tmp_path, CHAIN, CONSTANTS, fold=False)
+    return Record(checked_on=fingerprint(model.hash, model.seeded_inputs()), **fields)
+
+
 def test_where_nothing_is_known(chain: Path) -> None:
     """Two targets of 7 distinct computations: a quarter of 14 is 3.5, so 4; and four kernels, two each, for two transitions."""
     document = told(chain)
@@ -112,7 +119,7 @@ def test_bodies_are_said_not_to_be_counted(tmp_path: Path, chain: Path) -> None:
 
 def test_what_is_known_needs_no_build_and_says_how_long_others_take(tmp_path: Path, chain: Path, database: CostDatabase) -> None:
     """numpy's Relu took 3 s and something else of it 5 s: 4 s a trial. 13 are left; a quarter of 14 less the known one is 3."""
-    database.put(key_of(tmp_path, "numpy", *RELU), Record(samples=(1e-6,), seconds_spent=3.0))
+    database.put(key_of(tmp_path, "numpy", *RELU), checked(tmp_path, samples=(1e-6,), seconds_spent=3.0))
     database.put(CostKey("other", "numpy", "0", 8, machine_id()), Record(stage="build", reason="no", seconds_spent=5.0))
     database.put(CostKey("elsewhere", "numpy", "1", 1, "another machine"), Record(samples=(1.0,), seconds_spent=900.0))
     database.put_transition(TransitionKey("numpy", "slow", "1", "1", 1, machine_id()), MeasuredTransition())
@@ -127,7 +134,7 @@ def test_what_is_known_needs_no_build_and_says_how_long_others_take(tmp_path: Pa
 
 def test_what_the_named_database_knows_counts(tmp_path: Path, chain: Path) -> None:
     with CostDatabase(tmp_path / "named.sqlite3") as database:
-        database.put(key_of(tmp_path, "numpy", *RELU), Record(samples=(1e-6,), seconds_spent=0.25))
+        database.put(key_of(tmp_path, "numpy", *RELU), checked(tmp_path, samples=(1e-6,), seconds_spent=0.25))
     document = told(chain, "numpy", costs_db=str(tmp_path / "named.sqlite3"))
     assert (document["targets"][0]["known"], document["targets"][0]["to_measure"]) == (1, DISTINCT - 1)
     assert document["basis"].startswith("numpy: 0.25 s a trial, the mean of 1 on this machine")
@@ -148,7 +155,7 @@ def test_building_and_timing_whole_plans_comes_after_it(
 ) -> None:
     """The plan takes a trial of both targets, 5 s in all, and so do both alone, two at once; three plans are timed five times each."""
     monkeypatch.setattr("collage_core.pipeline.dry_run.usable_cores", lambda: 2)
-    database.put(key_of(tmp_path, "numpy", *RELU), Record(samples=(1e-6,), seconds_spent=4.0))
+    database.put(key_of(tmp_path, "numpy", *RELU), checked(tmp_path, samples=(1e-6,), seconds_spent=4.0))
     both_s, timing_s = 4.0 + TRIAL_S, 3 * ROUNDS * ROUND_S
     rivals_s = (MOST_RIVALS + 1) * both_s / 2
     assert after(told(chain)) == (both_s + both_s / 2 + timing_s, both_s + both_s / 2 + rivals_s + TIMING_S)
@@ -158,8 +165,8 @@ def test_building_and_timing_whole_plans_comes_after_it(
 
 
 def test_what_was_too_wrong_or_surely_too_slow_is_known(tmp_path: Path, chain: Path, database: CostDatabase) -> None:
-    database.put(key_of(tmp_path, "numpy", *RELU), Record(samples=(1e-6,), stopped_early=True))
-    database.put(key_of(tmp_path, "numpy", *RELU_ADD), Record(samples=(1e-6,), error=0.5))
+    database.put(key_of(tmp_path, "numpy", *RELU), checked(tmp_path, samples=(1e-6,), stopped_early=True))
+    database.put(key_of(tmp_path, "numpy", *RELU_ADD), checked(tmp_path, samples=(1e-6,), error=0.5))
     assert told(chain, "numpy")["targets"] == [row("numpy", 2, 5)], "unless a plan rests on it, neither is tried again"
 
 
@@ -189,7 +196,7 @@ def test_tuning_comes_on_top(chain: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_where_all_is_known_nothing_is_left(tmp_path: Path, chain: Path, database: CostDatabase) -> None:
     for nodes in ((0,), (1,), (0, 1), (1, 2), (0, 1, 2), (1, 2, 3), (0, 1, 2, 3)):
-        database.put(key_of(tmp_path, "numpy", *nodes), Record(samples=(1e-6,)))
+        database.put(key_of(tmp_path, "numpy", *nodes), checked(tmp_path, samples=(1e-6,)))
     document = told(chain, "numpy")
     assert document["targets"] == [row("numpy", 7, 0)]
     assert figures(document) == (0, 0, 0.0, 0.0)
@@ -220,8 +227,8 @@ def test_other_costs_build_nothing(tmp_path: Path, chain: Path) -> None:
 
 def test_of_a_database_that_is_replayed_it_says_what_is_there(tmp_path: Path, chain: Path) -> None:
     with CostDatabase(tmp_path / "recorded.sqlite3") as recorded:
-        recorded.put(key_of(tmp_path, "numpy", *RELU), Record(samples=(1e-6,)))
-        recorded.put(key_of(tmp_path, "numpy", *RELU_ADD), Record(samples=(1e-6,)))
+        recorded.put(key_of(tmp_path, "numpy", *RELU), checked(tmp_path, samples=(1e-6,)))
+        recorded.put(key_of(tmp_path, "numpy", *RELU_ADD), checked(tmp_path, samples=(1e-6,)))
     document = told(chain, costs=f"replay:{tmp_path / 'recorded.sqlite3'}")
     assert document["targets"] == [row("numpy", 2, 0), row("slow", 0, 0)]
     assert figures(document) == (0, 0, 0, 0)
