@@ -231,6 +231,7 @@ def test_a_condition_concerns_every_such_node_inside_and_no_other() -> None:
         "rule": "df_pattern",
         "stage": "predicate",
         "reason": "pattern chain: Conv.group of 'd' is 1, it must be 16",
+        "pattern": "chain",
     }
 
 

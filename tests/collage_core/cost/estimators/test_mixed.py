@@ -173,6 +173,7 @@ def test_what_an_accelerator_on_paper_would_bring(tmp_path: Path, chain: Path) -
     assert document["verify"] == {
         **dict.fromkeys(("measured_s", "additive_error_s", "max_rel_error", "estimated_error", "reference")),
         "accuracy": 1e-3,
+        "value_policy": "finite",
         "reason": why,
     }
     reasons = {row["name"]: row["reason"] for row in document["baselines"]}

@@ -241,7 +241,10 @@ def test_file_that_is_no_record_is_a_mistake(path: Path, mistake: str) -> None:
         ({"interval_s": "wide"}, "interval_s is 'wide', it must be a finite number"),
         ({"spread_s": -1}, "spread_s is -1, it must be a finite number"),
         ({"error": float("inf")}, "error is inf, it must be a finite number"),
-        ({"source": "guess"}, "source is 'guess', it must be one of measured, recorded, mock, estimate, typed, host, invalid, unknown"),
+        (
+            {"source": "guess"},
+            "source is 'guess', it must be one of measured, recorded, mock, estimate, bound, typed, host, invalid, unknown",
+        ),
         ({"samples": "many"}, "samples is 'many', it must be of the kind int"),
         ({"reason": None}, "reason is None, it must be of the kind str"),
     ],
