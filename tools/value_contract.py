@@ -296,7 +296,7 @@ def main() -> int:
     for name in parser.parse_args().toolchains:
         path, package = TABLES[name]
         asked, floats = asked_of(name), floats_asked_of(name)
-        parts = {"calls": measured(get(name), asked), "floats": measured_floats(get(name), floats)}
+        parts: Mapping[str, Mapping[str, Any]] = {"calls": measured(get(name), asked), "floats": measured_floats(get(name), floats)}
         tables = ", ".join(f'"{part}": {{\n{_rows(table)}\n}}' for part, table in parts.items())
         path.write_text(f'{{"package": "{package}", "version": "{metadata.version(package)}", {tables}}}\n')
         print(f"{name}: {len(asked) + len(floats)} calls on {package} {metadata.version(package)}, {path.relative_to(ROOT)}")

@@ -91,7 +91,7 @@ def test_the_changes_of_a_snapshot_end_with_its_plan(live: Live, model: str) -> 
     """A page that has the newest snapshot gets what changes, one that has an older one the whole; no event is sent to either."""
     follower, late = live.listen(), live.listen()
     run = live.start(model, "wait")["id"]
-    started = until(lambda: (got := live.get(f"runs/{run}"))["state"] == "running" and got, "the start")
+    started = until(lambda: (got := live.get(f"runs/{run}"))["phases"] and got["phases"][-1]["seconds"] and got, "the wait of the run")
     assert follower.subscribe(run, started["seq"], "snapshot") == {"run": run, "seq": started["seq"]}
     late.subscribe(run, started["seq"] - 1, "snapshot")
     (run_store.run_folder(run) / "go").touch()
