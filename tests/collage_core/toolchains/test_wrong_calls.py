@@ -8,6 +8,7 @@ from collage_core.graph.index_set import IndexSet
 from collage_core.rules.base import RuleContext, RuleOptions
 from collage_core.rules.candidate import RejectionLog
 from collage_core.toolchains.registry import get
+from collage_core.toolchains.wrong_calls import openvino_refusal
 from tests.helpers.model_runs import run_models
 from tests.helpers.models import loaded
 from tests.helpers.node_cases import NodeCase, is_right, run_all, single_nodes
@@ -127,3 +128,12 @@ def test_the_reason_is_a_rejection_of_the_node_alone(cases: dict[str, NodeCase])
     assert not list(get("openvino").rule(RuleOptions()).find(RuleContext(graph, "openvino", log)))
     rejected = [item for item in log.sample if item.nodes]
     assert [(item.nodes, item.rule, item.stage) for item in rejected] == [((0,), "match_check", "predicate")]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "reason"), [("", "OpenVINO computes a Resize wrong, or crashes, whose sizes change from run to run"), ("{1, 1, 4, 4}", "")]
+)
+def test_openvino_resizes_to_sizes_that_are_known(tmp_path, sizes: str, reason: str):
+    read, known = ("", f"<int64[4] s = {sizes}>") if sizes else (", int64[4] s", "")
+    text = f'g (float[1,1,2,2] x{read}) => (float[p,q,r,t] y) {known} {{ y = Resize<mode = "nearest">(x, , , s) }}'
+    assert openvino_refusal(loaded(tmp_path, text).graph, IndexSet([0])) == reason
