@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from ..base.user_file import read_text
 from ..base.whole_file import write_whole
 from ..errors import CollageError
-from ..graph.value_policy import ANY
+from ..graph.value_policy import FINITE
 from ..rules.spec import HOST_TARGET
 
 SCHEMA = 1
@@ -151,8 +151,8 @@ class Plan(_PlanPart):
 
     @property
     def value_policy(self) -> str:
-        """Return the value policy of the run (docs/values.md); plans of versions without a choice were compared strictly."""
-        return str(self.options.get("value_policy", ANY))
+        """Return the value policy of the run (docs/values.md)."""
+        return str(self.options.get("value_policy", FINITE))
 
     @property
     def used_targets(self) -> list[str]:

@@ -188,7 +188,7 @@ def test_a_fixed_value_is_known_to_the_plan_its_artifact_and_every_reader(tmp_pa
     made = document(brief_collage(home, "partition", model, *options, "--value", "sr=8000", "--out", out, "--json"))
     fixed = {"sr": 8000}
     assert (made["model"]["nodes"], made["model"]["fixed"], [tensor["name"] for tensor in made["model"]["inputs"]]) == (4, fixed, ["x"])
-    assert made["verify"]["reference"].endswith(", its finite values, sr = 8000")
+    assert made["verify"]["reference"].endswith(", its finite values, on drawn and extreme inputs, sr = 8000")
     assert json.loads((out / "plan.json").read_text())["model"]["fixed"] == fixed
     about = json.loads((out / "artifact.json").read_text())["about"]
     assert (about["model"]["fixed"], about["value_policy"], made["verify"]["value_policy"]) == (fixed, "finite", "finite")

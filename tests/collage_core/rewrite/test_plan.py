@@ -41,6 +41,11 @@ def test_a_plan_that_is_written_and_read_is_the_same(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["plan.json"]
 
 
+def test_finite_values_count_unless_the_plan_says_more() -> None:
+    strict = PLAN.model_copy(update={"options": {**PLAN.options, "value_policy": "any"}})
+    assert (PLAN.value_policy, strict.value_policy) == ("finite", "any")
+
+
 def test_the_file_says_which_target_runs_each_node(tmp_path: Path) -> None:
     PLAN.write(tmp_path / "plan.json")
     data = json.loads((tmp_path / "plan.json").read_text())
