@@ -65,10 +65,12 @@ def test_a_clear_refusal_is_no_fault(folder: Path, monkeypatch: pytest.MonkeyPat
     assert (outcome.kind, "hint" in outcome.detail) == (kind, False)
 
 
-@pytest.mark.parametrize(("value", "asks"), [(1.0, False), (np.nan, True), (-np.inf, True)])
-def test_a_case_with_nan_or_infinities_asks_for_these(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: float, asks: bool) -> None:
-    np.savez(tmp_path / "one.inputs.npz", allow_pickle=False, x=np.array([1.0]))
-    np.savez(tmp_path / "one.expected.npz", allow_pickle=False, y=np.array([value]))
+@pytest.mark.parametrize(("value", "asks"), [(1.0, False), (1e4, False), (np.nan, True), (-np.inf, True), (3e38, True)])
+def test_a_case_with_nan_infinities_or_huge_values_asks_for_these(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: float, asks: bool
+) -> None:
+    np.savez(tmp_path / "one.inputs.npz", allow_pickle=False, x=np.array([1.0], np.float32))
+    np.savez(tmp_path / "one.expected.npz", allow_pickle=False, y=np.array([value], np.float32))
     commands: list[list[str]] = []
 
     def refuse(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
