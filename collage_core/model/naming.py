@@ -88,16 +88,12 @@ def inner_indices(node: NodeProto) -> set[str]:
 
 
 class FreeNames:
-    """Gives names that no tensor of a model has, and each of them once.
-
-    Args:
-        model: Its top-level graph counts.
-    """
+    """Gives names that no tensor of a model has, in whatever graph, and each of them once."""
 
     def __init__(self, model: ModelProto):
-        graph = model.graph
-        self._taken = {name for node in graph.node for name in (*node.input, *node.output)}
-        self._taken.update(tensor.name for tensor in graph.initializer)
+        graphs = [model.graph, *(inner for node in all_nodes(model.graph) for inner in inner_graphs(node))]
+        self._taken = {name for graph in graphs for node in graph.node for name in (*node.input, *node.output)}
+        self._taken.update(value.name for graph in graphs for value in (*graph.initializer, *graph.input))
 
     def __call__(self, wanted: str) -> str:
         """Return `wanted`, or a name like it that is not taken yet."""

@@ -9,13 +9,13 @@ on integers ONNX does not define, or none of these operators compute it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from ...graph.value_ranges import ValueRanges
-from ..naming import ONNX_DOMAINS, opset_versions
+from ..naming import ONNX_DOMAINS, FreeNames, opset_versions
 from ..scopes import all_nodes, inner_graphs, read_by
 from ..types.element_types import ElementTypes
 
@@ -44,9 +44,7 @@ def with_exact_integers(model: ModelProto, ranges: ValueRanges | None = None, *,
         return model
     copy = ModelProto()
     copy.CopyFrom(model)
-    names = {name for node in all_nodes(copy.graph) for name in (*node.input, *node.output)}
-    names.update(value.name for graph in _graphs(copy.graph) for value in (*graph.initializer, *graph.input))
-    writing = _Writing(versions, names, ranges, constants_only)
+    writing = _Writing(versions, FreeNames(copy), ranges, constants_only)
     changed = writing.rewrite(copy.graph, None, set())
     return copy if changed else model
 
@@ -60,18 +58,11 @@ def _may_change(node: NodeProto) -> bool:
     return node.op_type in _CALLS and node.domain in ONNX_DOMAINS
 
 
-def _graphs(graph: GraphProto) -> Iterator[GraphProto]:
-    yield graph
-    for node in graph.node:
-        for inner in inner_graphs(node):
-            yield from _graphs(inner)
-
-
 class _Writing:
     """One model while its calls are changed, in place."""
 
-    def __init__(self, versions: Mapping[str, int], names: set[str], ranges: ValueRanges | None, constants_only: bool):
-        self._versions, self._names, self._ranges, self._constants_only = versions, names, ranges, constants_only
+    def __init__(self, versions: Mapping[str, int], free: FreeNames, ranges: ValueRanges | None, constants_only: bool):
+        self._versions, self._free, self._ranges, self._constants_only = versions, free, ranges, constants_only
 
     def rewrite(self, graph: GraphProto, outer: ElementTypes | None, known: set[str]) -> bool:
         """Change the calls of a graph and of its inner graphs; return whether there were any.
@@ -89,7 +80,7 @@ class _Writing:
                 known.update(node.output)
             for inner in inner_graphs(node):
                 changed |= self.rewrite(inner, types, known)
-            call = _Call(graph, node, types, self._versions, self._names)
+            call = _Call(graph, node, types, self._versions, self._free)
             if (follows or not self._constants_only) and self._is_wrong(call, is_inner=outer is not None):
                 nodes += call.written()
                 changed = True
@@ -121,8 +112,8 @@ def _within(values: tuple[float, float] | None, bound: int) -> bool:
 class _Call:
     """A call, and the exact ones that take its place."""
 
-    def __init__(self, graph: GraphProto, node: NodeProto, types: ElementTypes, versions: Mapping[str, int], names: set[str]):
-        self._graph, self.node, self._types, self._names = graph, node, types, names
+    def __init__(self, graph: GraphProto, node: NodeProto, types: ElementTypes, versions: Mapping[str, int], free: FreeNames):
+        self._graph, self.node, self._types, self._free = graph, node, types, free
         self._version = versions.get("", 1)
         self._added: list[NodeProto] = []
 
@@ -195,14 +186,6 @@ class _Call:
         free = self._free(f"{self.node.output[0]}/{name}")
         self._graph.initializer.append(numpy_helper.from_array(values, free))
         return free
-
-    def _free(self, wanted: str) -> str:
-        name, number = wanted, 1
-        while name in self._names:
-            number += 1
-            name = f"{wanted}#{number}"
-        self._names.add(name)
-        return name
 
 
 def _extremum(comparison: str) -> Callable[[_Call], str]:

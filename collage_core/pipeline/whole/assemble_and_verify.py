@@ -189,8 +189,12 @@ def planned_model(model: OnnxModel, plan: Plan, partition: PlacedPartition) -> S
 
 def about_artifact(model: OnnxModel, plan: Plan) -> dict[str, Any]:
     """Return what the manifest of an artifact says of its model, and of how the artifact was compared with it."""
-    known = {"name": model.name, "hash": model.hash, "fixed": model.fixed, "assumed": model.assumed}
-    return {"model": known, "accuracy": plan.accuracy, "value_policy": plan.value_policy}
+    return {"model": about_model(model), "accuracy": plan.accuracy, "value_policy": plan.value_policy}
+
+
+def about_model(model: OnnxModel) -> dict[str, Any]:
+    """Return what the manifest of an artifact says of its model alone."""
+    return {"name": model.name, "hash": model.hash, "fixed": model.fixed, "assumed": model.assumed}
 
 
 def assemble_plan(

@@ -28,7 +28,7 @@ from ...rewrite.assemble import assemble
 from ...rewrite.partition_models import PartitionModel
 from ...rewrite.runtime.artifact_calls import MODULE_IMPORTS, run_artifact
 from ...rules.spec import HOST_TARGET
-from .assemble_and_verify import BUILD_TIMEOUT_S, in_worker, run_in_worker
+from .assemble_and_verify import BUILD_TIMEOUT_S, about_model, in_worker, run_in_worker
 from .references import Reference, references_of
 
 MOST_BYTES = 1 << 30
@@ -151,7 +151,7 @@ class _Runs:
 
     def _assembled(self, pieces: Sequence[PartitionModel], names: Sequence[str]) -> Path:
         model, folder = self.model, self.folder / str(len(names))
-        about = {"model": {"name": model.name, "hash": model.hash, "fixed": model.fixed, "assumed": model.assumed}}
+        about = {"model": about_model(model)}
         constants = {name: model.constant(name) for name in names if name in model.graph.constants}
         given = pieces, model.graph.inputs, tuple(names), folder, self.threads, about, constants, dict(self.references[0].inputs)
         in_worker(self.pool, "assemble", assemble, *given, timeout_s=BUILD_TIMEOUT_S, what="assembling it alone", imports=MODULE_IMPORTS)
