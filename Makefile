@@ -120,7 +120,7 @@ bench-tvm: setup ## TVM with its own fusions, with those that the search chose, 
 bench-page: setup chromium ## times the page beside Netron and checks its budgets (BENCH="--only paint" for one part)
 	@$(BIN)/python tools/bench_page.py $(BENCH)
 
-protocol: setup ## the page's types from server/messages
+protocol: setup ## the page's types from collage_server/messages
 	$(BIN)/python -m collage_server.typescript > .make/protocol.ts
 	mv .make/protocol.ts frontend/src/data/protocol.ts
 
@@ -157,5 +157,5 @@ versions: ## what this machine has, for reports
 	@python=$(PYTHON_FOUND) && "$$python" --version
 
 clean: ## removes everything that was made, .venv and node_modules too
-	rm -rf .venv node_modules static/dist .make build dist out site .pytest_cache .ruff_cache .mypy_cache .hypothesis *.egg-info
+	rm -rf .venv node_modules collage_server/static/dist .make build dist out site .pytest_cache .ruff_cache .mypy_cache .hypothesis *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -34,7 +34,7 @@ const layers = LAYERS.flatMap((layer, index) => [
 ]);
 
 export default defineConfig(
-  { ignores: ["static/**", "node_modules/**", ".venv/**", "build/**", "dist/**", "out/**", "site/**", "frontend/src/data/protocol.ts"] },
+  { ignores: ["collage_server/static/**", "node_modules/**", ".venv/**", "build/**", "dist/**", "out/**", "site/**", "frontend/src/data/protocol.ts"] },
   {
     files: ["frontend/**/*.{ts,tsx}", "vite.config.ts"],
     extends: [tseslint.configs.recommendedTypeChecked, tseslint.configs.stylistic],

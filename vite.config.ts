@@ -1,6 +1,6 @@
-// Builds the page into static/dist with a manifest; the server's shell loads the entry `frontend/src/main.tsx` from it.
+// Builds the page into collage_server/static/dist with a manifest; the server's shell loads the entry `frontend/src/main.tsx` from it.
 // Addresses in the built files are relative, so that the page works under any path prefix.
-// In the mode "report" it builds the same page as one script and one style sheet into static/dist/report, which a report has inside.
+// In the mode "report" it builds the same page as one script and one style sheet into collage_server/static/dist/report, which a report has inside.
 import { defineConfig, type ViteUserConfig } from "vitest/config";
 
 const INLINE_WORKER = decodeURIComponent(new URL("frontend/src/graph/layout/start_inline_worker.ts", import.meta.url).pathname);
@@ -9,13 +9,13 @@ const STATE_TESTS = "frontend/src/state/**/*.test.ts";
 
 /** The options of the build in which the two modes differ. */
 const PAGE: ViteUserConfig["build"] = {
-  outDir: "static/dist",
+  outDir: "collage_server/static/dist",
   manifest: true,
   // The code that the entry shares with files loaded later goes into one file; else each set of sharers would have a file of its own.
   rolldownOptions: { input: "frontend/src/main.tsx", output: { codeSplitting: { groups: [{ name: "shared", minShareCount: 2 }] } } },
 };
 const REPORT: ViteUserConfig["build"] = {
-  outDir: "static/dist/report",
+  outDir: "collage_server/static/dist/report",
   cssCodeSplit: false,
   rolldownOptions: {
     input: "frontend/src/main.tsx",

@@ -1,7 +1,7 @@
 """Events: what the pipeline reports while it works. Each is a frozen dataclass of plain data; they follow the order of the phases.
 
-The phases emit them; the terminal, the page and the trace show them, and `server/protocol.py` sends the same classes to the browser.
-A phase has one name, which is the same everywhere.
+The phases emit them; the terminal, the page and the trace show them, and `collage_server/protocol.py` sends the same classes to
+the browser. A phase has one name, which is the same everywhere.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import pytest
 from tests.helpers.paths import ROOT
 
 TESTS = ROOT / "tests"
-MIRRORED = ("collage_core", "server")
+MIRRORED = ("collage_core", "collage_server")
 
 
 def folders(top: Path) -> list[Path]:

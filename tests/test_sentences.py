@@ -18,12 +18,12 @@ SEARCHED = frozenset({"endswith", "find", "index", "match", "partition", "remove
 PAGE = re.compile(
     r"\.(?:hint|message|reason)(?:\s*[!=]==?(?!=|\s*(?:\"\"|undefined|null))|\.(?:startsWith|endsWith|includes|match|search|split)\()"
 )
-OURS = ("collage_core", "server", "tools")
+OURS = ("collage_core", "collage_server", "tools")
 _SHORTENED = "the message of one error is repeated in that of another, without its beginning"
 ALLOWED = {
-    "server/sessions/from_folder.py: error.message.removeprefix(form.NOT_OPENED)": _SHORTENED,
-    "server/worker/run_folders.py: error.message.partition(': ')": _SHORTENED,
-    "server/worker/session_files.py: error.message.partition(': ')": _SHORTENED,
+    "collage_server/sessions/from_folder.py: error.message.removeprefix(form.NOT_OPENED)": _SHORTENED,
+    "collage_server/worker/run_folders.py: error.message.partition(': ')": _SHORTENED,
+    "collage_server/worker/session_files.py: error.message.partition(': ')": _SHORTENED,
     "frontend/src/data/plan/why.ts: const same = group.rejections.find((one) => one.stage === rejection.stage && one.reason === "
     "rejection.reason);": "equal rejections are one line",
 }

@@ -9,10 +9,9 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from collage_server.worker.engine import CollageEngine, Json, options_from_json
-
 from collage_core.events import Emit
 from collage_core.pipeline.record.record import RunRecord
+from collage_server.worker.engine import CollageEngine, Json, options_from_json
 
 OP_S, DEAR_S = 1e-5, 4e-5
 DECAY = 0.9

@@ -16,9 +16,10 @@ from unittest.mock import patch
 
 from bench_browser import DONE, NEXT_FRAME, OURS, Figures, Site, acted, clicking, move, opened, settle, traced
 from bench_engine import RuleOfThumbEngine
+from playwright.sync_api import Browser, Page
+
 from collage_server.app import create_app
 from collage_server.config import ServerConfig
-from playwright.sync_api import Browser, Page
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))

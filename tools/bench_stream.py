@@ -14,11 +14,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from unittest.mock import patch
 
-from collage_server.app import create_app
-from collage_server.config import ServerConfig
 from playwright.sync_api import Page, Route
 
 from collage_core.model.samples.registry import resolve
+from collage_server.app import create_app
+from collage_server.config import ServerConfig
 
 ROOT = Path(__file__).resolve().parent.parent
 for folder in (ROOT, ROOT / "tests" / "plugins"):

@@ -1,8 +1,9 @@
 """Sets the checkout up (``make setup``): the virtual environment from the locks, then the built page.
 
-The lock files and the page's sources enter; `.venv`, `node_modules` and `static/dist` leave. Each step leaves a stamp with a digest
-of its inputs, so that a second call does nothing and a change repeats only the steps that it affects. The stamp is removed before its
-step begins and written when the step has ended: after an interruption the step starts again. Only the standard library is needed.
+The lock files and the page's sources enter; `.venv`, `node_modules` and `collage_server/static/dist` leave. Each step leaves a stamp
+with a digest of its inputs, so that a second call does nothing and a change repeats only the steps that it affects. The stamp is
+removed before its step begins and written when the step has ended: after an interruption the step starts again. Only the standard
+library is needed.
 """
 
 from __future__ import annotations
@@ -21,9 +22,7 @@ import node
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
-STATIC = ROOT / "static" / "dist"
-SERVER_PACKAGE = ROOT / ".make" / "packages" / "collage_server"
-"""The folder ``server`` under the name of its package: mypy, unlike Python, knows nothing of the mapping in pyproject.toml."""
+STATIC = ROOT / "collage_server" / "static" / "dist"
 
 
 @dataclass(frozen=True)
@@ -107,9 +106,6 @@ def make_environment() -> None:
 
 def install_project() -> None:
     pip("install", "--no-deps", "--no-build-isolation", "--editable", ROOT)
-    SERVER_PACKAGE.parent.mkdir(parents=True, exist_ok=True)
-    SERVER_PACKAGE.unlink(missing_ok=True)
-    SERVER_PACKAGE.symlink_to(ROOT / "server", target_is_directory=True)
 
 
 def install_node() -> bool:
@@ -156,8 +152,8 @@ def steps() -> tuple[list[Step], list[Step]]:
     project = Step(
         "this checkout into .venv",
         VENV / "setup" / "project",
-        [ROOT / "pyproject.toml", ROOT / "setup.py"],
-        [VENV / "bin" / "collage", SERVER_PACKAGE],
+        [ROOT / "pyproject.toml"],
+        [VENV / "bin" / "collage"],
         install_project,
     )
     packages = Step(
@@ -168,7 +164,7 @@ def steps() -> tuple[list[Step], list[Step]]:
         lambda: npm("ci", "--no-audit", "--no-fund", "--loglevel=error"),
     )
     page = Step(
-        "the page into static/dist",
+        "the page into collage_server/static/dist",
         ROOT / ".make" / "page",
         [ROOT / "frontend", *configuration, *package],
         [STATIC / ".vite" / "manifest.json", STATIC / "report" / "report.js"],

@@ -33,7 +33,7 @@ NAMES = {
     "docs/search.md": "searching",
 }
 """Hand-written pages → their names on the site; one of ``docs`` keeps its own unless given. ``search`` is Sphinx's, for what it finds."""
-FOLDERS = {"docs": "use", "examples": "examples", "server/messages": "messages"}
+FOLDERS = {"docs": "use", "examples": "examples", "collage_server/messages": "messages"}
 """Folders that pages link to → the page that stands for them."""
 FILES = "files-of-the-repository"
 """Folder of the pages that show a file."""

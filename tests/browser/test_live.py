@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from fake_engine import FakeEngine
+from playwright.sync_api import Locator, Page, Route, expect
+
 from collage_server.app import create_app
 from collage_server.config import ServerConfig
 from collage_server.runs import store as run_store
 from collage_server.runs.journal import Reader
-from fake_engine import FakeEngine
-from playwright.sync_api import Locator, Page, Route, expect
-
 from tests.helpers.live import TOKEN, Live, serve, until
 from tests.helpers.paths import ROOT
 

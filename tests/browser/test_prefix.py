@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from collage_server.app import create_app
-from collage_server.config import ServerConfig
 from playwright.sync_api import expect
 
+from collage_server.app import create_app
+from collage_server.config import ServerConfig
 from tests.helpers.live import TOKEN, serve
 
 from .conftest import OpenPage

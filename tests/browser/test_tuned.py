@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.server.sessions.test_from_folder import put
+from tests.collage_server.sessions.test_from_folder import put
 
 from .conftest import OpenPage
 from .explorer import Explorer, running

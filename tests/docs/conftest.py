@@ -1,5 +1,5 @@
 """The fixtures of the server's tests, for the documents that are compared with a running app."""
 
-from tests.server.conftest import app, config, home, module_patch
+from tests.collage_server.conftest import app, config, home, module_patch
 
 __all__ = ["app", "config", "home", "module_patch"]

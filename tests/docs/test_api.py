@@ -6,11 +6,11 @@ import re
 from typing import Any
 
 import pytest
-from collage_server import protocol
-from collage_server.http.errors import _CODES
 from flask import Flask
 from werkzeug.exceptions import BadRequest
 
+from collage_server import protocol
+from collage_server.http.errors import _CODES
 from tests.helpers.paths import DOCS
 
 DOC = DOCS / "api.md"

@@ -11,7 +11,7 @@ from tests.helpers.paths import DOCS, ROOT
 
 PAGE = (DOCS / "architecture.md").read_text(encoding="utf-8")
 ENDINGS = (".py", ".ts", ".tsx", ".js", ".md")
-BUILT = {"static/dist"}
+BUILT = {"collage_server/static/dist"}
 """Folders that only a built page has."""
 
 
@@ -41,11 +41,11 @@ def test_every_file_that_the_page_names_is_there() -> None:
     [
         ("in `collage_core/graph/groups.py` and `graph/groups.py`", []),
         ("in `collage_core/graph/gone.py`", ["collage_core/graph/gone.py"]),
-        ("the folder `server/gone`", ["server/gone"]),
+        ("the folder `collage_server/gone`", ["collage_server/gone"]),
         ("in `gone.py` or `gone.ts`", ["gone.py", "gone.ts"]),
         ("`collage.partition`, `DataflowGraph` and `--json` are no paths", []),
         ("`~/.local/share` is a user's", []),
-        ("the page is built into `static/dist`", []),
+        ("the page is built into `collage_server/static/dist`", []),
         ("```\n`gone.py`\n```", []),
     ],
 )

@@ -63,7 +63,7 @@ def test_page_dependencies_are_described(heading: str, key: str):
 
 
 def test_every_run_time_dependency_is_imported():
-    sources = [path.read_text() for package in ("collage_core", "server") for path in (ROOT / package).rglob("*.py")]
+    sources = [path.read_text() for package in ("collage_core", "collage_server") for path in (ROOT / package).rglob("*.py")]
     asked = {Requirement(line).name for line in PROJECT["project"]["dependencies"]}
     used = {name for name in asked if any(re.search(rf"^\s*(from|import) {name.replace('-', '_')}\b", text, re.M) for text in sources)}
     assert asked == used

@@ -10,7 +10,7 @@ import pytest
 
 from tests.helpers.paths import DOCS, ROOT
 
-FOLDERS = ("collage_core", "docs", "examples", "frontend/src", "server", "templates", "tests", "tools")
+FOLDERS = ("collage_core", "docs", "examples", "frontend/src", "collage_server", "tests", "tools")
 ENDINGS = (".css", ".html", ".ipynb", ".md", ".py", ".sh", ".toml", ".ts", ".tsx", ".yml")
 OURS = re.compile(r"collage[-_](explorer|runtime)\b(?!\S*\.whl)")
 """The name of one of our packages, unless it is a file."""

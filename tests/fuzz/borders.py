@@ -17,8 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from collage_server.http.validation import read
-from collage_server.messages import models, requests, runs
 from onnx import ModelProto
 
 from collage_core.base.isolation.errors import WorkerTimeout
@@ -55,6 +53,8 @@ from collage_core.serving.served_model import read_request
 from collage_core.survey.survey import _read_row
 from collage_core.survey.tables import cells, sentence, survey_csv, survey_page
 from collage_core.toolchains.described import read_description
+from collage_server.http.validation import read
+from collage_server.messages import models, requests, runs
 from tests.fuzz import server_borders
 from tests.helpers.graphs import MINI_MNIST
 from tests.helpers.served import write_served

@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Any
 
 import websocket
-from collage_server.app import create_app
-from collage_server.config import ServerConfig
 
 from collage_core.serving.http_server import ModelServer
 from collage_core.serving.served_model import ServedModel
+from collage_server.app import create_app
+from collage_server.config import ServerConfig
 from tests.helpers.live import TOKEN, Live, serve
 from tests.helpers.served import MOST_BYTES, REQUEST, write_served
 

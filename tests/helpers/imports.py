@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-PACKAGES = {"collage_core": "collage_core", "server": "collage_server"}
-"""Folder → the package that it is imported as."""
+PACKAGES = ("collage_core", "collage_server")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +36,8 @@ def sources(root: Path) -> dict[str, Path]:
 
 
 def module_of(path: Path) -> str:
-    """The name under which a file, relative to the root, is imported: the folder ``server`` is ``collage_server``."""
-    first, *rest = path.with_suffix("").parts
-    parts = [PACKAGES.get(first, first), *rest]
+    """The name under which a file, relative to the root, is imported."""
+    parts = path.with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 

@@ -14,12 +14,13 @@ from typing import Any
 import engineio
 import requests
 import socketio
+from flask import Flask
+
 from collage_server.base.json_files import write_json
 from collage_server.launch import listen, make_wsgi_server
 from collage_server.models import store as model_store
 from collage_server.services import Services
 from collage_server.worker import load_model
-from flask import Flask
 
 TOKEN = "the-token-of-the-tests"
 """The token of each server that a test starts in a process of its own."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from tests.helpers.paths import ROOT
 
 SOURCES = {
-    "collage_core": {".py"}, "server": {".py"}, "tests": {".py", ".md"}, "tools": {".py", ".sh"}, "templates": {".html"}, "docs": {".md"},
+    "collage_core": {".py"}, "collage_server": {".py", ".html"}, "tests": {".py", ".md"}, "tools": {".py", ".sh"}, "docs": {".md"},
     "frontend": {".ts", ".tsx", ".css"},
 }  # fmt: skip
 PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "Makefile")

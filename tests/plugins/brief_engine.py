@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from brief_runs import set_existing, shorten
-from collage_server.worker.engine import CollageEngine
 
 from collage_core.pipeline.record.record import RunRecord
+from collage_server.worker.engine import CollageEngine
 
 
 class BriefEngine(CollageEngine):

@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import fake_runs
-from collage_server.worker.candidate_table import packed
-from collage_server.worker.engine import CollageEngine, Engine, Json, Outcome
 from fake_runs import BEHAVIOURS, FakeRecord, Run, document_plan
 
 from collage_core.errors import CollageError, InfeasibleError
 from collage_core.events import CandidateCosted, Emit, Note, PhaseEnded, PhaseStarted, PlanImproved, Verified
 from collage_core.trace.trace_file import TraceWriter
 from collage_core.what_if.terms import Terms
+from collage_server.worker.candidate_table import packed
+from collage_server.worker.engine import CollageEngine, Engine, Json, Outcome
 
 if TYPE_CHECKING:
     from collage_core.what_if.what_if import Effect, Effects

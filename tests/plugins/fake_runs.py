@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from collage_server.worker.engine import Json
-
 from collage_core.errors import CollageError, InfeasibleError
 from collage_core.events import (
     BaselineMeasured,
@@ -34,6 +32,7 @@ from collage_core.events import (
     SearchProgress,
     Verified,
 )
+from collage_server.worker.engine import Json
 
 FLOOD, BURST = 100_000, 20_000
 PLAN_EVERY = 1000

@@ -6,12 +6,12 @@ import os
 import sys
 import threading
 
-from collage_server.app import create_app
-from collage_server.config import ServerConfig
-from collage_server.launch import listen, make_wsgi_server
 from fake_engine import FakeEngine
 
 from collage_core.base.access_token import ENVIRONMENT, token_of
+from collage_server.app import create_app
+from collage_server.config import ServerConfig
+from collage_server.launch import listen, make_wsgi_server
 
 
 def main() -> None:

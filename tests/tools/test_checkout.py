@@ -228,7 +228,7 @@ def test_make_calls_only_tools_that_exist():
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Built from a copy, so that nothing is left in the tree and nothing of an earlier build gets in."""
     copy, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
-    for name in ("collage_core", "server", "static", "templates", "pyproject.toml", "setup.py", "README.md", "LICENSE"):
+    for name in ("collage_core", "collage_server", "pyproject.toml", "README.md", "LICENSE"):
         subprocess.run(["cp", "-r", ROOT / name, copy], check=True)
     build = ["wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir", str(out), str(copy)]
     subprocess.run([sys.executable, "-m", "pip", *build], check=True)
@@ -238,8 +238,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_every_package_is_in_the_wheel(wheel: Path):
     names = set(zipfile.ZipFile(wheel).namelist())
-    sources = [path.relative_to(ROOT).as_posix() for folder in ("collage_core", "server") for path in (ROOT / folder).rglob("*.py")]
-    assert {re.sub("^server/", "collage_server/", name) for name in sources} == {name for name in names if name.endswith(".py")}
+    sources = [path.relative_to(ROOT).as_posix() for folder in ("collage_core", "collage_server") for path in (ROOT / folder).rglob("*.py")]
+    assert set(sources) == {name for name in names if name.endswith(".py")}
 
 
 def files_under(folder: str) -> set[str]:
@@ -248,9 +248,9 @@ def files_under(folder: str) -> set[str]:
 
 def test_the_wheel_brings_the_built_page(wheel: Path):
     names = set(zipfile.ZipFile(wheel).namelist())
-    assert names >= {f"collage_server/static/dist/{name}" for name in files_under("static/dist")}
+    assert names >= {f"collage_server/static/dist/{name}" for name in files_under("collage_server/static/dist")}
     assert "collage_server/static/dist/.vite/manifest.json" in names
-    assert names >= {f"collage_server/templates/{name}" for name in files_under("templates")}
+    assert names >= {f"collage_server/templates/{name}" for name in files_under("collage_server/templates")}
 
 
 def test_the_wheel_takes_no_name_but_its_own(wheel: Path):

@@ -40,7 +40,7 @@ add_module_names = False
 
 html_theme = "pydata_sphinx_theme"
 html_title = project
-html_favicon = "../../static/favicon.svg"
+html_favicon = "../../collage_server/static/favicon.svg"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_copy_source = False

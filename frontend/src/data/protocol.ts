@@ -1,4 +1,4 @@
-// Generated from server/messages and collage_core/events.py by `make protocol`. Do not edit.
+// Generated from collage_server/messages and collage_core/events.py by `make protocol`. Do not edit.
 
 /** The names of the phases, in order. */
 export const PHASES = ["load", "specs", "candidates", "costs", "search", "merge", "rewrite", "verify", "baselines"] as const;

@@ -62,7 +62,7 @@ def test_threads_follow_from_it_everywhere(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("collage_core.options.usable_cores", lambda: 3)
     assert Options(("tvm",)).used_threads == 3
     counts = re.compile(r"cpu_count\(|sched_getaffinity\(")
-    sources = [*(ROOT / "collage_core").rglob("*.py"), *(ROOT / "server").rglob("*.py")]
+    sources = [*(ROOT / "collage_core").rglob("*.py"), *(ROOT / "collage_server").rglob("*.py")]
     found = {file.relative_to(ROOT).as_posix() for file in sources if counts.search(file.read_text())}
     assert found == {
         "collage_core/base/cores.py",

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from collage_server import session_file
 
 from collage_core.cli.main import collage
+from collage_server import session_file
 
 
 @pytest.mark.parametrize(

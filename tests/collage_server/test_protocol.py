@@ -1,0 +1,42 @@
+"""The protocol's classes are what the engine's plain data is: the page reads one and gets the other."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+from collage_core import events
+from collage_core.graph.dataflow_graph import Constant, DataflowGraph, Node, Tensor, TensorType
+from collage_core.graph.op_pattern_kind import OpPatternKind
+from collage_core.model.base import FoldedNode
+from collage_server import protocol
+from collage_server.base.thinning import THINNABLE
+from collage_server.messages import models
+
+X = Tensor("x", TensorType((1, 3), "float32"))
+NODE = Node(0, "relu", "Relu", OpPatternKind.from_letter("E"), ("x", "c"), (Tensor("y", X.type),))
+GRAPH = DataflowGraph((NODE,), (X,), ("y",), {"c": Constant(TensorType((), "int64"), (1,))})
+
+
+def names(kind: Any) -> set[str]:
+    return {field.name for field in fields(kind)}
+
+
+def test_graph() -> None:
+    data = GRAPH.to_json()
+    assert names(models.GraphJson) == set(data)
+    assert names(models.NodeJson) == set(data["nodes"][0])
+    always = names(models.TensorJson) - {"measured_shape", "largest_shape"}
+    assert always == set(data["inputs"][0]) == set(data["nodes"][0]["outputs"][0])
+    assert names(models.TensorJson) == set(Tensor("y", TensorType((1, 3), "float32", (0,), (5, 3))).to_json())
+    assert names(models.ConstantJson) == set(data["constants"]["c"])
+
+
+def test_folded_nodes() -> None:
+    assert names(models.FoldedNodeJson) == names(FoldedNode)
+
+
+def test_every_event_of_the_pipeline_travels() -> None:
+    made = {value for value in vars(events).values() if isinstance(value, type) and issubclass(value, events.Event)} - {events.Event}
+    assert set(protocol.EVENTS) == made
+    assert set(THINNABLE) <= made
