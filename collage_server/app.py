@@ -14,17 +14,27 @@ from flask_socketio import SocketIO
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from .config import ServerConfig
-from .http import access, errors, netron, page, security, storage
-from .models import dot, layouts, samples
-from .models import routes as models
-from .report import routes as reports
-from .runs import query_routes, trace_routes
-from .runs import routes as runs
+from .http import access, errors, security
+from .http.answers import JSON_BYTES
+from .routes import (
+    described_routes,
+    drawing_routes,
+    layout_routes,
+    model_routes,
+    netron,
+    page,
+    query_routes,
+    report_routes,
+    run_routes,
+    sample_routes,
+    session_routes,
+    sockets,
+    storage,
+    toolchain_routes,
+    trace_routes,
+)
 from .services import attach, make
-from .sessions import routes as sessions
-from .streaming import bounds, sockets
-from .toolchains import described_routes
-from .toolchains import routes as toolchains
+from .streaming import bounds
 
 API = "/api/v1"
 
@@ -38,21 +48,22 @@ def create_app(config: ServerConfig | None = None) -> tuple[Flask, SocketIO]:
     config = config or ServerConfig()
     services = make(config)
     app = Flask(__name__)
-    app.request_class = models.UploadRequest
+    app.request_class = model_routes.UploadRequest
     app.config["MAX_CONTENT_LENGTH"] = config.upload_bytes
+    app.config[JSON_BYTES] = config.body_bytes
     attach(app, services)
     for module in (
-        models,
-        dot,
-        layouts,
-        runs,
+        model_routes,
+        drawing_routes,
+        layout_routes,
+        run_routes,
         query_routes,
         trace_routes,
-        reports,
-        toolchains,
+        report_routes,
+        toolchain_routes,
         described_routes,
-        samples,
-        sessions,
+        sample_routes,
+        session_routes,
         storage,
     ):
         app.register_blueprint(module.blueprint, url_prefix=API)

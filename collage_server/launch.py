@@ -32,7 +32,7 @@ from .app import create_app
 from .base.session_manifest import SUFFIX
 from .config import DEFAULT_PORT, ServerConfig
 from .http.access import ADMIT, TOKEN
-from .models.store import FixedInputs, ModelStore
+from .model_store import FixedInputs, ModelStore
 from .sessions.from_folder import is_run, open_run
 from .sessions.open import open_session
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from flask import Flask, current_app
 
 from .config import ServerConfig
-from .models.store import ModelStore
+from .model_store import ModelStore
 from .process_pool import ProcessPool
 from .runs.control import RunControl
 from .runs.dry_runs import DryRuns

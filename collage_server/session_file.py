@@ -16,8 +16,8 @@ from collage_core.errors import CollageError
 from .base.json_files import is_id
 from .config import ServerConfig
 from .launch import open_model
-from .models.store import FixedInputs
-from .runs import store as run_store
+from .model_store import FixedInputs
+from .runs import run_store
 from .services import Services, make
 from .sessions.from_folder import is_run, open_run
 from .sessions.save import Contents, contents_of_model, contents_of_run, session_pieces

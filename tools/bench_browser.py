@@ -24,7 +24,7 @@ import netron
 from bench_trace import CATEGORIES, OWN, Trace, read_trace
 from playwright.sync_api import Browser, CDPSession, Error, Locator, Page, Response
 
-from collage_server.http.netron import shell
+from collage_server.routes.netron import shell
 
 PAINT_LIMIT_MS = 120_000
 WIDTH, HEIGHT = 1280, 800

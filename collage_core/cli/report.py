@@ -24,7 +24,7 @@ def report(run: str, out: Path | None, model: str | None) -> None:
     then.
     """
     file = out or Path(f"{Path(run).resolve().name}.html")
-    import_module("collage_server.report.write").write_report(run, file, run_model=model, tell=_say_what)
+    import_module("collage_server.report_file").write_report(run, file, run_model=model, tell=_say_what)
     say(f"wrote {file}", err=True)
 
 

@@ -8,15 +8,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
-from flask import Response, request
+from flask import Response, current_app, request
 
 from ..base.json_files import json_data
-from ..services import services
 from .errors import Problem
 from .validation import read
 
 T = TypeVar("T")
 DEPTH = 20
+JSON_BYTES = "JSON_BYTES"
+"""Key of the app's configuration: the largest JSON body, in bytes, of a route that says nothing else."""
 
 
 def json_body(kind: type[T], most_bytes: int | None = None) -> T:
@@ -28,7 +29,7 @@ def json_body(kind: type[T], most_bytes: int | None = None) -> T:
     if not request.is_json:
         given = request.mimetype or "none"
         raise Problem(415, "not_json", f"a JSON body was expected, and its type is {given!r}", "send Content-Type: application/json")
-    request.max_content_length = most_bytes or services().config.body_bytes
+    request.max_content_length = most_bytes or current_app.config[JSON_BYTES]
     return read(kind, parse(request.get_data()))
 
 

@@ -10,7 +10,7 @@ from ..messages.live import RunState
 from ..messages.requests import RunRequest
 from ..messages.runs import AskedForm, RunSnapshot
 from ..worker import tasks
-from . import store as run_store
+from . import run_store
 from .dry_runs import DryRuns
 from .factory import RunFactory
 from .forms import form_asked, has_form

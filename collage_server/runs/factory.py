@@ -15,17 +15,17 @@ from typing import Any
 from collage_core.cost.database.records import machine_id
 from collage_core.what_if.terms import Terms
 
+from .. import descriptions
 from ..config import ServerConfig
 from ..http.errors import Problem, not_found
 from ..http.request_checks import check_groups, check_positive, check_targets, switched_off
 from ..http.validation import read
 from ..messages.requests import AgainstRequest, OptionProblem, OptionProblems, RunOptions, RunRequest
 from ..messages.runs import RunMarks, RunSnapshot, TargetCounts
-from ..models.store import FixedInputs, ModelStore
+from ..model_store import FixedInputs, ModelStore
 from ..process_pool import ProcessPool
-from ..toolchains import descriptions
 from ..worker import queries, tasks
-from . import store as run_store
+from . import run_store
 from .live_run import LiveRun
 from .marks import NAME_CHARACTERS, change_marks
 from .queue import RunQueue

@@ -14,7 +14,7 @@ from dataclasses import asdict
 from ..http.errors import Problem
 from ..messages.live import Numbered, RunStateChanged
 from ..messages.runs import RunSnapshot
-from . import store as run_store
+from . import run_store
 from .journal import Reader
 from .live_run import LiveRun
 from .state import ENDED

@@ -20,8 +20,8 @@ from ..messages.live import ApiError, Batch, Change, Numbered, RunState, RunStat
 from ..messages.runs import RunSnapshot
 from ..streaming.stream import Cursor, Ring, SnapshotCursor
 from .journal import FLUSH_S, Journal
+from .run_store import disown, save
 from .state import ENDED, Nodes, apply, finish
-from .store import disown, save
 
 _log = logging.getLogger(__name__)
 

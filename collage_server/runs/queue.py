@@ -21,7 +21,7 @@ from ..config import ServerConfig
 from ..http.errors import Problem
 from ..process_pool import ProcessPool
 from ..worker import queries
-from . import store as run_store
+from . import run_store
 from .live_run import LiveRun
 from .task import RunTask, failure
 

@@ -27,9 +27,9 @@ from ..messages.runs import Baseline, PlanResult, RunSnapshot
 from ..process_pool import ProcessPool
 from ..worker import queries
 from ..worker.engine import Outcome
-from . import store as run_store
+from . import run_store
+from .run_store import RECORDED, runs_folder
 from .state import NOT_BUILT, finish
-from .store import RECORDED, runs_folder
 
 SUFFIX = ".json.gz"
 SOURCE = "source.json"

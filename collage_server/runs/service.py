@@ -19,7 +19,7 @@ from ..base.run_files import record_file
 from ..http.errors import Problem, refused
 from ..messages.runs import PlanResult, RunLog, RunMarks, RunSnapshot, RunSummary
 from ..process_pool import ProcessPool
-from . import store as run_store
+from . import run_store
 from .follower import follow
 from .journal import newest_decisions
 from .live_run import LiveRun

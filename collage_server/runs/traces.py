@@ -22,7 +22,7 @@ from ..messages.kept import TraceFacts, TraceSearch, TraceState
 from ..messages.live import ApiError
 from ..process_pool import Events, ProcessPool
 from ..worker import tasks
-from . import store as run_store
+from . import run_store
 from .queue import RunQueue
 from .service import RunService
 

@@ -27,7 +27,7 @@ from ..base.session_manifest import SessionManifest, SessionModel, damaged, read
 from ..config import ServerConfig
 from ..messages.kept import OpenedSession
 from ..messages.live import RunState
-from ..models.store import FixedInputs, ModelStore
+from ..model_store import FixedInputs, ModelStore
 from ..runs.recorded import snapshot_of
 from ..worker.load_model import GRAPH, GROUPS
 from ..worker.run_folders import FoundRun, read_run

@@ -35,8 +35,8 @@ from ..base.session_manifest import SessionManifest, damaged
 from ..config import ServerConfig
 from ..messages.kept import OpenedSession
 from ..messages.runs import RunMarks, RunSnapshot
-from ..models.store import FILES, FixedInputs, ModelStore
-from ..runs import store as run_store
+from ..model_store import FILES, FixedInputs, ModelStore
+from ..runs import run_store
 from ..runs.marks import change_marks
 from ..runs.state import AT_REST, finish
 from ..runs.task import is_full

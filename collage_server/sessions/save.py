@@ -24,8 +24,7 @@ from ..base.json_files import json_data
 from ..base.run_files import record_file
 from ..http.errors import Problem, refused
 from ..messages.runs import RunSnapshot
-from ..runs import journal
-from ..runs import store as run_store
+from ..runs import journal, run_store
 from ..runs.export import CHUNK_BYTES, StreamBuffer
 from ..runs.marks import marks_of
 from ..runs.state import ENDED

@@ -17,7 +17,7 @@ from playwright.sync_api import Locator, Page, Route, expect
 
 from collage_server.app import create_app
 from collage_server.config import ServerConfig
-from collage_server.runs import store as run_store
+from collage_server.runs import run_store
 from collage_server.runs.journal import Reader
 from tests.helpers.live import TOKEN, Live, serve, until
 from tests.helpers.paths import ROOT

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from collage_core.base.extras import install_command
-from collage_server.runs.store import RECORDED
+from collage_server.runs.run_store import RECORDED
 from tests.helpers.paths import PLUGINS
 from tests.helpers.paths import RECORDED as RECORDED_RUNS
 from tests.helpers.sessions import entries_of, manifest_of, write_session

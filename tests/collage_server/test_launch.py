@@ -31,7 +31,7 @@ from collage_core.errors import CollageError
 from collage_server import launch
 from collage_server.config import ServerConfig
 from collage_server.launch import address_of, listen
-from collage_server.models.store import FixedInputs, ModelStore
+from collage_server.model_store import FixedInputs, ModelStore
 from collage_server.streaming import bounds
 from tests.helpers.live import DEADLINE_S, Live, bearer, serve, until
 

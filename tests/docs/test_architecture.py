@@ -23,11 +23,15 @@ def named_paths(text: str) -> list[str]:
 
 
 def gone(text: str, root: Path) -> list[str]:
-    """Return the paths that `text` names and that are neither in the repository nor, as rooms are named, in ``collage_core``."""
+    """Return the paths that `text` names and that are neither in the repository nor, as rooms are named, in ``collage_core``.
+
+    A room that is a file is named without its ending.
+    """
     return [
         name
         for name in named_paths(text)
-        if name not in BUILT and not any((base / name).exists() for base in (root, root / "collage_core"))
+        if name not in BUILT
+        and not any(path.exists() for base in (root, root / "collage_core") for path in (base / name, base / f"{name}.py"))
     ]
 
 
@@ -40,6 +44,7 @@ def test_every_file_that_the_page_names_is_there() -> None:
     ("text", "missing"),
     [
         ("in `collage_core/graph/groups.py` and `graph/groups.py`", []),
+        ("the room `collage_server/services`, which is a file", []),
         ("in `collage_core/graph/gone.py`", ["collage_core/graph/gone.py"]),
         ("the folder `collage_server/gone`", ["collage_server/gone"]),
         ("in `gone.py` or `gone.ts`", ["gone.py", "gone.ts"]),

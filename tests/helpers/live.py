@@ -16,9 +16,9 @@ import requests
 import socketio
 from flask import Flask
 
+from collage_server import model_store
 from collage_server.base.json_files import write_json
 from collage_server.launch import listen, make_wsgi_server
-from collage_server.models import store as model_store
 from collage_server.services import Services
 from collage_server.worker import load_model
 

@@ -12,7 +12,7 @@ from flask import Flask
 from collage_core.base.isolation.errors import WorkerTimeout
 from collage_core.errors import Cancelled
 from collage_server.http import asker
-from collage_server.runs import query_routes
+from collage_server.routes import query_routes
 from tests.helpers.live import Live, until
 
 

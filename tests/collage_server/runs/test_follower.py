@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 import requests
 
-from collage_server.runs import store as run_store
-from tests.collage_server.streaming.test_sockets import is_over
+from collage_server.runs import run_store
+from tests.collage_server.routes.test_sockets import is_over
 from tests.helpers.live import TOKEN, Live, bearer, until
 from tests.helpers.paths import ROOT
 

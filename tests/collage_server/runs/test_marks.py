@@ -10,7 +10,7 @@ from fake_engine import FakeEngine
 from collage_server.app import create_app
 from collage_server.config import ServerConfig
 from collage_server.runs import marks as run_marks
-from collage_server.runs import store as run_store
+from collage_server.runs import run_store
 from tests.helpers.live import Live
 
 

@@ -8,10 +8,10 @@ import pytest
 import requests
 
 from collage_core.trace.trace_file import FILE_NAME, PARTIAL_NAME
-from collage_server.runs import store as run_store
+from collage_server.runs import run_store
 from tests.helpers.live import Live, until
 
-from .test_routes import error_of
+from ..routes.test_run_routes import error_of
 
 
 @pytest.fixture(scope="module")

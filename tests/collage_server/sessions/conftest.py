@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from collage_server.models import store as model_store
+from collage_server import model_store
 from collage_server.sessions import open as session_open
 from tests.helpers.sessions import Entries, entries_of, make_session
 

@@ -18,8 +18,8 @@ from collage_server.app import create_app
 from collage_server.config import ServerConfig
 from collage_server.launch import open_first
 from collage_server.messages.kept import OpenedSession
-from collage_server.models.store import FixedInputs, ModelStore
-from collage_server.runs import store as run_store
+from collage_server.model_store import FixedInputs, ModelStore
+from collage_server.runs import run_store
 from collage_server.session_file import save_session
 from collage_server.sessions.from_folder import is_run, open_run
 from tests.helpers.command import document_of, in_this_process

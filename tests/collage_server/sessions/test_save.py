@@ -13,11 +13,11 @@ import pytest
 from flask import Flask
 
 from collage_server.http.errors import Problem
-from collage_server.runs.store import run_folder
+from collage_server.runs.run_store import run_folder
 from collage_server.services import Services
 from collage_server.sessions import save
 from collage_server.sessions.save import contents_of_model, contents_of_run, session_pieces
-from tests.collage_server.models.test_routes import WEIGHTS, onnx_file, upload
+from tests.collage_server.routes.test_model_routes import WEIGHTS, onnx_file, upload
 from tests.helpers.live import put_model
 from tests.helpers.sessions import NOTE, RECORDED, manifest_of
 

@@ -22,8 +22,8 @@ from collage_server.app import create_app
 from collage_server.base.run_files import CANDIDATES, ESTIMATES
 from collage_server.config import ServerConfig
 from collage_server.messages import candidates
-from collage_server.runs import store as run_store
-from collage_server.runs.query_routes import _control_node
+from collage_server.routes.query_routes import _control_node
+from collage_server.runs import run_store
 from collage_server.worker.candidate_table import spans
 from collage_server.worker.engine import COLLAGE
 from tests.collage_core.pipeline.bodies.test_plan_bodies import run as run_with_mock_costs

@@ -1,0 +1,93 @@
+"""Reports of recorded runs as files: they are small, and hold every node's candidates, the replay, the machine and the versions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from collage_core.cli.main import collage
+from collage_core.errors import CollageError
+from collage_core.model.samples import registry as samples
+from collage_server.report_file import write_report
+from tests.helpers.report import answers_in, config_of
+
+MOST_BYTES = 3_000_000
+MARK = {"long": pytest.mark.long, "slow": pytest.mark.slow}
+
+QUICK = "mini_mnist"
+LONG = ("crnn", "gpt2", "quantised", "squeezenet")
+RECORDED = sorted(path.name.removesuffix(".json.gz") for path in (Path(samples.__file__).parent / "recorded").glob("*.json.gz"))
+"""Every sample with a recorded run; some are built in seconds and others in minutes."""
+
+
+@pytest.fixture(autouse=True)
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("COLLAGE_HOME", str(tmp_path))
+
+
+def check(text: str, sample: str) -> None:
+    """It is small, and has an answer to whatever the page asks about its run."""
+    run = f"recorded-{sample}"
+    answers, report = answers_in(text), config_of(text)["report"]
+    assert len(text.encode()) < MOST_BYTES
+    snapshot = answers[f"GET runs/{run}"]
+    nodes = answers[f"GET models/{snapshot['model']}/graph"]["graph"]["nodes"]
+    packed = answers[f"GET runs/{run}/candidates?node=*"]
+    assert len(packed["nodes"]) == len(nodes)
+    chosen = [
+        {packed["candidates"][index]["id"] for index in rows["candidates"] if packed["candidates"][index]["chosen"]}
+        for rows in packed["nodes"]
+    ]
+    partition_of = {node: part["id"] for part in snapshot["plan"]["partitions"] for node in part["nodes"]}
+    assert chosen == [{partition_of[node]} for node in range(len(nodes))], "each node is explained by the partition that it is in"
+    assert answers[f"GET runs/{run}/trace"]["facts"]["steps"] > 0
+    assert snapshot["verify"] is not None
+    used = {part["target"] for part in snapshot["plan"]["partitions"]} - {"host"}
+    assert used <= {one["name"] for one in answers["GET toolchains"]["toolchains"]}
+    assert used <= report["versions"].keys()
+    assert report["machine"] == snapshot["machine"] != ""
+
+
+def test_a_recorded_run_as_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "report.html"
+    done = CliRunner().invoke(collage, ["report", QUICK, "-o", str(file)])
+    assert done.exit_code == 0, done.output
+    check(file.read_text(), QUICK)
+    said = done.stderr.splitlines()
+    assert [line for line in said if line.startswith("collecting the regrets of ")], "what takes long is told"
+    assert said[-1] == f"wrote {file}"
+
+
+@pytest.mark.parametrize(
+    "sample", [pytest.param(name, marks=MARK["long" if name in LONG else "slow"]) for name in RECORDED if name != QUICK]
+)
+def test_recorded_runs_of_samples(tmp_path: Path, sample: str) -> None:
+    write_report(sample, tmp_path / "report.html")
+    check((tmp_path / "report.html").read_text(), sample)
+
+
+def test_a_large_trace_stays_out_and_the_report_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("collage_server.report.answers.TRACE_BYTES", 1024)
+    write_report(QUICK, tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text()
+    answers = answers_in(text)
+    state = answers[f"GET runs/recorded-{QUICK}/trace"]
+    assert (state["state"], state["facts"]) == ("failed", None)
+    assert "its trace has" in state["error"]["message"]
+    assert not [path for path in answers if "chunks" in path]
+
+
+def test_an_unknown_run_is_refused_before_a_file_is_written(tmp_path: Path) -> None:
+    with pytest.raises(CollageError, match="there is no run 'nothing'"):
+        write_report("nothing", tmp_path / "report.html")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(CollageError, match=r"there is no run in '.*empty': it has no run\.json\.gz"):
+        write_report(str(tmp_path / "empty"), tmp_path / "report.html")
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(CollageError, match="cannot write"):
+        write_report(QUICK, tmp_path / "missing" / "report.html")
