@@ -20,9 +20,9 @@ from itertools import islice
 from ..errors import CollageError
 from ..graph.dataflow_graph import HOST
 from .alternatives.k_best import plans_in_order
+from .alternatives.within_budget import exceeds_budget, within_budget
 from .boundaries import boundaries_of
 from .constraints.constraints import Constraint, allowed_indices
-from .error_budget import exceeds_budget, within_budget
 from .objectives import TIME, Objective, is_moved, measures
 from .plan_properties import plan_total
 from .problem import FREE, HOST_NAME, SearchCandidate, SearchProblem, Transition

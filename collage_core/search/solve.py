@@ -10,13 +10,13 @@ from dataclasses import replace
 from functools import partial
 
 from ..errors import CollageError, InfeasibleError
-from .constraints.conflict import Feasibility, find_conflict
+from .conflict import Feasibility, find_conflict
 from .constraints.constraint_text import constraint_text
 from .constraints.constraints import Constraint, allowed_indices, uncovered, violations
+from .decomposition.exact import astar, dijkstra
 from .problem import HOST_NAME, SearchProblem
 from .searcher import QUIET, Searcher, SearchResult, SearchRun
 from .searchers.evolutionary import evolutionary, evolve, parse_evolution
-from .searchers.exact import astar, dijkstra
 from .searchers.greedy import greedy
 from .searchers.milp import milp
 from .searchers.op_dp import op_dp

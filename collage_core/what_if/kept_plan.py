@@ -12,8 +12,8 @@ from typing import Any
 from ..pipeline.record.record import RunRecord
 from ..rewrite.plan import Plan
 from ..rules.spec import HOST_TARGET
+from ..search.alternatives.within_budget import exceeds_budget
 from ..search.constraints.constraints import Constraint, parse_constraints, violations
-from ..search.error_budget import exceeds_budget
 from ..search.problem import SearchProblem
 from .replan_bodies import constraints_of_body
 

@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ...search.error_budget import plan_error
+from ...search.alternatives.within_budget import plan_error
 from ...search.problem import BILLION, SearchProblem
 from ...toolchains.base import Toolchain
 

@@ -1,5 +1,4 @@
-"""Pins, vetoes and cuts, targets that exclude each other, and minimal conflicts among constraints.
+"""Pins, vetoes and cuts, and targets that exclude each other.
 
-Constraints as a user writes them enter; for every candidate it leaves whether it may be in a plan. No plan is searched here, except to
-find a conflict.
+Constraints as a user writes them enter; for every candidate it leaves whether it may be in a plan. No plan is searched here.
 """

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 
 from collage_core.search.constraints.constraints import allowed_indices
+from collage_core.search.decomposition.exact import astar, dijkstra
 from collage_core.search.problem import SearchProblem, Transition
 from collage_core.search.searcher import REASONS, Newest, SearchReporter, SearchResult, SearchRun, nothing
 from collage_core.search.searchers import best_first
-from collage_core.search.searchers.exact import astar, dijkstra
 from collage_core.search.weights import Weights
 from tests.helpers.examples import examples
 from tests.helpers.problems import problems

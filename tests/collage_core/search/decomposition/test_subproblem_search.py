@@ -15,13 +15,13 @@ from collage_core.search.alternatives import forced_candidate, regret
 from collage_core.search.alternatives.forced_candidate import ForcedCandidateSearch
 from collage_core.search.alternatives.regret import Regrets
 from collage_core.search.constraints.constraints import allowed_indices
-from collage_core.search.decomposition import separators
+from collage_core.search.decomposition import exact, separators
+from collage_core.search.decomposition.exact import astar, dijkstra
 from collage_core.search.decomposition.separators import find_separators
 from collage_core.search.decomposition.subproblem_search import SubproblemSearch, TooDear
 from collage_core.search.problem import FlowTensor, SearchCandidate, SearchProblem, Transition
 from collage_core.search.searcher import SearchRun
-from collage_core.search.searchers import best_first, exact
-from collage_core.search.searchers.exact import astar, dijkstra
+from collage_core.search.searchers import best_first
 from tests.helpers.examples import examples
 
 TARGETS = ("a", "b", "c")

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from collage_core.errors import CollageError
 from collage_core.graph.index_set import IndexSet
 from collage_core.search.constraints.constraints import Constraint, allowed_indices
+from collage_core.search.decomposition.exact import astar
 from collage_core.search.plan_properties import plan_total
 from collage_core.search.problem import SearchProblem, Transition
 from collage_core.search.searcher import QUIET, SearchReporter, SearchResult, SearchRun
@@ -20,7 +21,6 @@ from collage_core.search.searchers import random_plan
 from collage_core.search.searchers.candidate_pool import CandidatePool
 from collage_core.search.searchers.contraction import Contraction
 from collage_core.search.searchers.evolutionary import Evolution, evolutionary, evolve, parse_evolution
-from collage_core.search.searchers.exact import astar
 from collage_core.search.searchers.greedy import greedy
 from collage_core.search.searchers.op_dp import op_dp
 from collage_core.search.searchers.random_plan import random_plans

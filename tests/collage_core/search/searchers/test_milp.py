@@ -12,11 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from collage_core.search.constraints.constraints import Constraint, allowed_indices
+from collage_core.search.decomposition.exact import astar, dijkstra
 from collage_core.search.plan_properties import plan_total
 from collage_core.search.problem import SearchProblem, Transition
 from collage_core.search.searcher import SearchReporter, SearchResult, SearchRun
 from collage_core.search.searchers import milp as module
-from collage_core.search.searchers.exact import astar, dijkstra
 from collage_core.search.searchers.milp import milp
 from tests.helpers.examples import examples
 from tests.helpers.tiny_problems import (

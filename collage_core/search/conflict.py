@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..plan_properties import cycle, may_loop
-from ..problem import SearchProblem
-from ..searchers.exact import astar
-from .constraints import Constraint, violations
-from .exclusion import compatible_sets, exclusions_of
+from .constraints.constraints import Constraint, violations
+from .constraints.exclusion import compatible_sets, exclusions_of
+from .decomposition.exact import astar
+from .plan_properties import cycle, may_loop
+from .problem import SearchProblem
 
 Layer = dict[int, tuple[int, int, int]]
 """Later nodes that are covered → (node, later nodes covered there, candidate placed there or -1) before the last step."""

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 from collage_core.errors import InfeasibleError
 from collage_core.graph.index_set import IndexSet
-from collage_core.search.constraints.conflict import Feasibility, find_conflict
+from collage_core.search.conflict import Feasibility, find_conflict
 from collage_core.search.constraints.constraints import Constraint, parse_constraints
 from collage_core.search.problem import FlowTensor, SearchCandidate, SearchProblem
 from collage_core.search.solve import is_feasible, solve
 from tests.helpers.examples import examples
 from tests.helpers.problems import every_plan, problems
 
-from .test_constraints import forms
+from .constraints.test_constraints import forms
 
 
 def with_dead_ends(problem: SearchProblem) -> SearchProblem:

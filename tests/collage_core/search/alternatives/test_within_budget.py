@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from collage_core.errors import InfeasibleError
 from collage_core.graph.index_set import IndexSet
-from collage_core.search import error_budget
+from collage_core.search.alternatives import within_budget
+from collage_core.search.alternatives.within_budget import exceeds_budget, plan_error
 from collage_core.search.constraints.constraints import Constraint
-from collage_core.search.error_budget import exceeds_budget, plan_error
 from collage_core.search.objective_search import k_best_for, solve_for
 from collage_core.search.objectives import TIME, measures, parse_objective
 from collage_core.search.plan_properties import plan_total
@@ -111,7 +111,7 @@ def test_a_constraint_comes_before_the_budget():
 
 
 def test_what_was_not_proven_is_not_called_optimal(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(error_budget, "MOST_PLANS", 0)
+    monkeypatch.setattr(within_budget, "MOST_PLANS", 0)
     found = solve_for(chain(0.5))
     assert (found.total, found.optimal) == (24 * 10**15, False)
     assert 0 < found.lower_bound < found.total

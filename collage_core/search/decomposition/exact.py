@@ -6,13 +6,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..decomposition.separators import find_separators
-from ..decomposition.subproblem import TooManyLeavings
-from ..decomposition.subproblem_search import SubproblemSearch, TooDear
 from ..plan_properties import cycle, plan_total
 from ..problem import SearchProblem
 from ..searcher import QUIET, SearchResult, SearchRun
-from .best_first import search_whole
+from ..searchers.best_first import search_whole
+from .separators import find_separators
+from .subproblem import TooManyLeavings
+from .subproblem_search import SubproblemSearch, TooDear
 
 DEAR = 4
 """Subproblems that weigh so many times the problem's candidates are dear: in those of most models no candidate counts more than twice."""

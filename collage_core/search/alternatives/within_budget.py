@@ -13,11 +13,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from .alternatives.k_best import plans_in_order
-from .constraints.constraints import Constraint, allowed_indices
-from .plan_properties import plan_total
-from .problem import SearchProblem
-from .searcher import SearchReporter, SearchResult, SearchRun
+from ..constraints.constraints import Constraint, allowed_indices
+from ..plan_properties import plan_total
+from ..problem import SearchProblem
+from ..searcher import SearchReporter, SearchResult, SearchRun
+from .k_best import plans_in_order
 
 MOST_PRICES = 24
 """Prices that are tried at most; each but the last finds another plan."""
