@@ -11,7 +11,7 @@ from .base.cores import usable_cores
 from .base.sizes import ShapeOf, is_fixed, shape_from, shape_text
 from .errors import CollageError
 from .graph.value_policy import FINITE, VALUE_POLICIES
-from .rules.base import RuleOptions
+from .rules.rule import RuleOptions
 from .rules.trees import FUSION_STYLES
 from .search.objectives import parse_objective
 from .search.solve import DEFAULT, searcher_of

@@ -14,7 +14,7 @@ from flask_socketio import SocketIO
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from .config import ServerConfig
-from .http import access, errors, security
+from .http import access, error_answers, security
 from .http.answers import JSON_BYTES
 from .routes import (
     described_routes,
@@ -71,7 +71,7 @@ def create_app(config: ServerConfig | None = None) -> tuple[Flask, SocketIO]:
     app.register_blueprint(netron.blueprint)
     app.register_blueprint(page.blueprint)
     app.after_request(page.set_asset_headers)
-    errors.register(app)
+    error_answers.register(app)
     socketio = SocketIO(
         app,
         async_mode="threading",

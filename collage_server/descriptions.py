@@ -12,11 +12,11 @@ from pathlib import Path
 
 from collage_core.base.home import home
 
-from .base.json_files import is_id
-from .http.errors import Problem, not_found, refused
+from .http.error_answers import Problem, not_found, refused
 from .messages.installation import DescriptionMistake
 from .messages.requests import RunRequest
 from .process_pool import ProcessPool
+from .shared.json_files import is_id
 from .worker.toolchain_rows import check_description
 
 MOST_BYTES = 64 << 10

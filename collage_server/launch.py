@@ -29,12 +29,12 @@ from collage_core.errors import CollageError
 from collage_core.model.samples import registry as samples
 
 from .app import create_app
-from .base.session_manifest import SUFFIX
 from .config import DEFAULT_PORT, ServerConfig
 from .http.access import ADMIT, TOKEN
 from .model_store import FixedInputs, ModelStore
 from .sessions.from_folder import is_run, open_run
 from .sessions.open import open_session
+from .shared.session_manifest import SUFFIX
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment

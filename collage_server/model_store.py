@@ -18,18 +18,18 @@ from pathlib import Path
 from typing import Any, TypeVar, TypeVarTuple
 
 from collage_core.base.home import home
-from collage_core.base.isolation.errors import WorkerDied, WorkerError, WorkerTimeout
 from collage_core.base.isolation.worker import Worker
+from collage_core.base.isolation.worker_errors import WorkerDied, WorkerError, WorkerTimeout
 from collage_core.base.model_file import is_relax_file
 from collage_core.base.model_folder import folder_given
 from collage_core.errors import CollageError
 from collage_core.graph.dataflow_graph import DataflowGraph
 
-from .base.from_json import from_json
-from .base.json_files import is_id, read_json, write_json
 from .config import ServerConfig
-from .http.errors import Problem, not_found, refused
+from .http.error_answers import Problem, not_found, refused
 from .messages.models import ModelGroups, ModelInfo, TensorJson
+from .shared.from_json import from_json
+from .shared.json_files import is_id, read_json, write_json
 from .worker import load_model
 from .worker.load_model import GRAPH, GROUPS, write_groups
 

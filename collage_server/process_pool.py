@@ -17,11 +17,11 @@ import psutil
 
 from collage_core.base.cores import usable_cores
 from collage_core.base.isolation.environment import database_access
-from collage_core.base.isolation.errors import WorkerError
 from collage_core.base.isolation.worker import Worker
+from collage_core.base.isolation.worker_errors import WorkerError
 from collage_core.errors import Cancelled, CollageError
 
-from .http.errors import Problem
+from .http.error_answers import Problem
 from .worker import queries
 from .worker.engine import Engine
 

@@ -14,13 +14,13 @@ from collage_core.base.whole_file import write_whole
 from collage_core.errors import CollageError
 
 from .app import create_app
-from .base.json_files import is_id
 from .config import ServerConfig
 from .report.answers import tell_nobody
 from .report.compose import report_of
 from .runs.run_store import SNAPSHOT, runs_folder
 from .services import Services
 from .sessions.from_folder import is_run, open_run
+from .shared.json_files import is_id
 
 
 def write_report(

@@ -13,7 +13,6 @@ from pathlib import Path
 from collage_core.base.home import expanded, writable_home
 from collage_core.errors import CollageError
 
-from .base.json_files import is_id
 from .config import ServerConfig
 from .launch import open_model
 from .model_store import FixedInputs
@@ -21,6 +20,7 @@ from .runs import run_store
 from .services import Services, make
 from .sessions.from_folder import is_run, open_run
 from .sessions.save import Contents, contents_of_model, contents_of_run, session_pieces
+from .shared.json_files import is_id
 
 
 def save_session(named: str, out: Path, *, with_model: bool = True, run_model: str | None = None) -> Contents:

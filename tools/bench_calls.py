@@ -29,7 +29,7 @@ from bench_calls_models import MODELS, conv_chain, one_product, relu_chain, sum_
 from collage_core.base.cores import usable_cores
 from collage_core.cost.database.records import machine_id
 from collage_core.cost.measuring.intervals import confidence_interval
-from collage_core.model.base import SubModel
+from collage_core.model.model import SubModel
 from collage_core.rewrite.assemble import assemble
 from collage_core.rewrite.partition_models import PartitionModel
 from collage_core.rewrite.runtime.artifact import Artifact

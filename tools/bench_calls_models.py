@@ -9,7 +9,7 @@ import numpy as np
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from collage_core.graph.dataflow_graph import Tensor, TensorType
-from collage_core.model.base import SubModel
+from collage_core.model.model import SubModel
 
 MELS, FRAMES = 40, 32
 SAMPLES = 512

@@ -32,7 +32,7 @@ from collage_core.cost.measuring.timing import TimingLimits
 from collage_core.cost.measuring.trial_backend import flushed_bytes
 from collage_core.cost.measuring.trial_worker import ArrayFile
 from collage_core.graph.index_set import IndexSet
-from collage_core.model.base import SubModel
+from collage_core.model.model import SubModel
 from collage_core.model.onnx_model import OnnxModel, load_model
 from collage_core.model.reference.accuracy import default_accuracy
 from collage_core.model.samples.registry import resolve

@@ -26,7 +26,7 @@ from result_file import ResultFile, add_options, this_machine
 from collage_core.errors import CollageError
 from collage_core.events import ignore
 from collage_core.graph.index_set import IndexSet
-from collage_core.model.base import SubModel
+from collage_core.model.model import SubModel
 from collage_core.model.onnx_model import load_model
 from collage_core.model.samples.registry import resolve
 from collage_core.options import Options

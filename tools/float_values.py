@@ -21,7 +21,7 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from collage_core.graph.value_ranges import INDEX_SLOTS
-from collage_core.model.base import SubModel
+from collage_core.model.model import SubModel
 from collage_core.model.types.dtypes import elem_type
 from collage_core.toolchains.base import Toolchain
 from collage_core.toolchains.exact_values import ABSENT, FINITE_RIGHT, RIGHT, VERDICTS, WRONG

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from onnx_suite_case import CRASHED, NOT_RUN, OUTCOMES, REFUSED, RIGHT, Outcome, names, run_case
 
-from collage_core.base.isolation.errors import WorkerError
 from collage_core.base.isolation.worker import Pool
+from collage_core.base.isolation.worker_errors import WorkerError
 
 WORKER = "suite"
 LONGEST_S = 60.0

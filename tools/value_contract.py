@@ -29,7 +29,7 @@ sys.path.insert(0, str(ROOT))
 from float_values import FLOATS, FloatCase, chain_cases, float_cases, measured_floats  # noqa: E402
 
 from collage_core.graph.value_ranges import INDEX_SLOTS  # noqa: E402
-from collage_core.model.base import SubModel  # noqa: E402
+from collage_core.model.model import SubModel  # noqa: E402
 from collage_core.model.types.dtypes import dtype_name, elem_type  # noqa: E402
 from collage_core.toolchains.base import Toolchain  # noqa: E402
 from collage_core.toolchains.exact_values import ABSENT, EXACT, SATURATES, Limit  # noqa: E402

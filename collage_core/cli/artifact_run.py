@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..base.isolation.errors import WorkerError
 from ..base.isolation.worker import Worker
+from ..base.isolation.worker_errors import WorkerError
 from ..errors import CollageError
 from ..pipeline.inside.inside_times import profile_document
 from ..rewrite.runtime.arrays_file import read_arrays, write_arrays

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..base.counted import counted
-from ..base.isolation.errors import WorkerError
+from ..base.isolation.worker_errors import WorkerError
 from ..errors import CollageError
 from ..toolchains.reasons import one_line
 from .json_output import print_json, prints_to_stderr

@@ -67,7 +67,7 @@ def _description(name: str) -> str:
     Raises:
         CollageError: there is no such toolchain, or its rules hold code.
     """
-    from ..rules.base import RuleOptions
+    from ..rules.rule import RuleOptions
     from ..rules.toml import rule_to_toml
     from ..toolchains.described import parse_description
     from ..toolchains.registry import get
@@ -79,7 +79,7 @@ def _description(name: str) -> str:
 
 def _tree(toolchain: Toolchain) -> dict[str, Any] | None:
     """Return the rules as data; None where they fail, as their text says."""
-    from ..rules.base import RuleOptions
+    from ..rules.rule import RuleOptions
 
     try:
         return toolchain.rule(RuleOptions()).to_json()

@@ -124,8 +124,8 @@ def apply(
 
 def _write_module(plans: Sequence[Path], model: str, out: Path, keep_symbols: bool) -> None:
     """Write the partitioned module beside the artifact, in a worker process, since that runs TVM."""
-    from ..base.isolation.errors import WorkerError
     from ..base.isolation.worker import Worker
+    from ..base.isolation.worker_errors import WorkerError
     from ..errors import CollageError
 
     with Worker() as worker:

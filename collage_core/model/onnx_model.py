@@ -23,7 +23,6 @@ from ..graph.control_flow import ControlFlow
 from ..graph.dataflow_graph import DataflowGraph, Node, Tensor, TensorType
 from ..graph.index_set import IndexSet
 from ..graph.value_policy import FINITE
-from .base import Arrays, FoldedNode, SubModel
 from .bodies.bodies import body_proto, control_flow, passed_on
 from .files.external_weights import MOST_BYTES, external_tensors, slice_of, values_of
 from .files.loading import read_model
@@ -35,6 +34,7 @@ from .forms.provenance import Provenance, find_provenance
 from .forms.taken_branches import take_branches
 from .forms.values import Number, Value, check_not_fixed, fix_values, implied_shapes
 from .forms.widening import types_of, unrounded, widened
+from .model import Arrays, FoldedNode, SubModel
 from .naming import inner_indices, inner_names, op_name
 from .reference.accuracy import default_accuracy, output_errors
 from .reference.bearing import NOISE, Bearing, has_floats, sets_beside

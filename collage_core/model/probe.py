@@ -6,7 +6,7 @@ import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
 from ..graph.dataflow_graph import Tensor, TensorType
-from .base import SubModel
+from .model import SubModel
 
 _WIDTH = 16
 

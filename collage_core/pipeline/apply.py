@@ -19,7 +19,7 @@ from ..rewrite.runtime.manifest import MODULE, NATIVE, read_manifest
 from ..toolchains.native_files import LOADER
 from ..toolchains.registry import get
 from . import discover
-from .described import check_not_described
+from .described_targets import check_not_described
 from .discover import Phases
 from .inside.timing_gap import Surroundings, timing_gap
 from .whole.errors_by_set import where_text

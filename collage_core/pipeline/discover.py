@@ -20,8 +20,8 @@ from ..errors import CollageError
 from ..events import CandidatesFound, Emit, Note, PhaseEnded, PhaseStarted
 from ..graph.dataflow_graph import DataflowGraph
 from ..graph.value_policy import ANY, FINITE
-from ..model.base import Arrays
 from ..model.bodies.body_runs import BodyRuns, NodeRuns, count_body_runs
+from ..model.model import Arrays
 from ..model.onnx_model import OnnxModel
 from ..model.reference.accuracy import default_accuracy
 from ..model.reference.inputs import all_finite
@@ -32,10 +32,10 @@ from ..options import Options
 from ..rewrite.plan import Plan
 from ..rewrite.runtime.arrays_file import read_arrays
 from ..rules import rule_report
-from ..rules.base import PartitionRule
 from ..rules.base_rules import Host
 from ..rules.candidate import CandidatePartition, Rejection, RejectionLog
 from ..rules.partitionings import with_partitionings
+from ..rules.rule import PartitionRule
 from ..rules.spec import HOST_TARGET, find_candidates, gather_specs, taken_nodes, with_buffers
 from ..toolchains.base import PROCESSOR, Toolchain
 from ..toolchains.described import DescribedToolchain, read_description

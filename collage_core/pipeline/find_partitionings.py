@@ -8,18 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from ..base.isolation.errors import WorkerError
 from ..base.isolation.worker import Worker
+from ..base.isolation.worker_errors import WorkerError
 from ..errors import CollageError
 from ..events import Emit, Note
 from ..graph.index_set import IndexSet
 from ..graph.sub_graph import SubGraphConfig
-from ..model.base import Model, SubModel
+from ..model.model import Model, SubModel
 from ..model.relax.relax_model import RelaxSource
-from ..rules.base import PartitionRule
 from ..rules.candidate import CandidatePartition, RejectionLog
 from ..rules.partitionings import Partitioning, make_partitioning
 from ..rules.pattern_table import table_prefixes
+from ..rules.rule import PartitionRule
 from ..toolchains import registry
 from ..toolchains.base import Toolchain
 from ..toolchains.described import DescribedToolchain

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..base.isolation.errors import WorkerError
+from ..base.isolation.worker_errors import WorkerError
 from ..errors import CollageError
 from ..graph.index_set import IndexSet
-from ..model.base import Model, SubModel
+from ..model.model import Model, SubModel
 from ..model.relax.relax_model import RelaxModel, RelaxSource, tvm_worker
-from ..rules.base import PartitionRule, TableMatch, Tables
 from ..rules.pattern_table import table_prefixes
+from ..rules.rule import PartitionRule, TableMatch, Tables
 from ..toolchains.base import ToolchainError
 from ..toolchains.reasons import one_line
 from ..toolchains.registry import get

@@ -40,7 +40,7 @@ from ..version import __version__
 from .bodies.body_search import KEPT_AWAY, BodySearch, bodies_s
 from .bodies.plan_bodies import PlannedNode
 from .cancelled import cancelled_document
-from .described import described_options
+from .described_targets import described_options
 from .discover import CandidateSet, Phases, model_document
 from .loop.budget import Budget, budget_s
 from .loop.certainty import break_ties_by_priority, noise_s, stability, total_interval_s

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..base.counted import counted
 from ..base.durations import milliseconds
-from ..base.isolation.errors import WorkerError
+from ..base.isolation.worker_errors import WorkerError
 from ..errors import CollageError
 from ..pipeline.record.record import RunRecord
 from ..what_if.compare import compare

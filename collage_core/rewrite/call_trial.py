@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from ..graph.dataflow_graph import Tensor
-from ..model.base import SubModel
+from ..model.model import SubModel
 from ..model.probe import product_model, relu_model
 from ..toolchains import registry
 from ..toolchains.base import Kernel

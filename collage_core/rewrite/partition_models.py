@@ -11,7 +11,7 @@ from ..errors import CollageError
 from ..graph.control_flow import ControlFlow
 from ..graph.dataflow_graph import Tensor
 from ..graph.topological_order import topological_order
-from ..model.base import SubModel
+from ..model.model import SubModel
 
 
 @dataclass(frozen=True)

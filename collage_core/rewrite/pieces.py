@@ -15,8 +15,8 @@ import onnx
 
 from ..errors import CollageError
 from ..graph.dataflow_graph import Tensor
-from ..model.base import SubModel
 from ..model.files.external_weights import values_of
+from ..model.model import SubModel
 from ..model.naming import op_name
 from ..model.types.dtypes import array_type
 from ..rules.spec import HOST_TARGET

@@ -16,7 +16,7 @@ from typing import Any
 
 from ..base.whole_file import write_whole
 from ..errors import CollageError
-from ..model.base import SubModel
+from ..model.model import SubModel
 from ..toolchains import registry
 from ..toolchains.base import ToolchainError
 from ..toolchains.reasons import one_line

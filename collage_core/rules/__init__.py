@@ -12,12 +12,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .base import PartitionRule, RuleOptions
     from .base_rules import DFPattern, Explicit, Host, OpCallByKind, OpPredicate
     from .candidate import CandidatePartition
     from .combinators import Composite, Folds, OnlyValid, Primitive, Union
     from .combine import Combine
     from .pattern_table import PatternTable
+    from .rule import PartitionRule, RuleOptions
     from .segments import Segments
     from .trees import arbitrary_fusion, classic_fusion, fusion_tree
 

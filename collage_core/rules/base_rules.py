@@ -15,9 +15,9 @@ from ..graph.control_flow import CONTROL_OPS
 from ..graph.dataflow_graph import DataflowGraph, Node
 from ..graph.index_set import IndexSet
 from ..graph.op_pattern_kind import OpPatternKind
-from .base import PartitionRule, RuleContext, RuleMatch
 from .candidate import Rejection
 from .pattern import MOST_MATCHES, Matcher, operators_of, parse_pattern
+from .rule import PartitionRule, RuleContext, RuleMatch
 from .where import Condition, first_failure
 
 

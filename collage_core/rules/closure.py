@@ -14,9 +14,9 @@ from ..graph.dataflow_graph import DataflowGraph
 from ..graph.index_set import IndexSet
 from ..graph.op_pattern_kind import OpPatternKind
 from ..graph.sub_graph import CONSTANT, SubGraph, SubGraphConfig
-from .base import RuleMatch
 from .combiners import ClosureMember, ClosureView, Combiner, GroupCombiner, Horizontal, MemberSort, PairCombiner, operators_of_branch
 from .cones import cone
+from .rule import RuleMatch
 
 _I = OpPatternKind.INJECTIVE
 

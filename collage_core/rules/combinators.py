@@ -14,8 +14,8 @@ from ..graph.constant_fed import constant_fed_nodes, with_constant_fed
 from ..graph.dataflow_graph import DataflowGraph, Node
 from ..graph.index_set import IndexSet
 from ..graph.sub_graph import SubGraphConfig, Violation
-from .base import PartitionRule, RuleContext, RuleMatch
 from .candidate import Rejection
+from .rule import PartitionRule, RuleContext, RuleMatch
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,10 @@ from ..graph.dataflow_graph import DataflowGraph
 from ..graph.index_set import IndexSet
 from ..graph.op_pattern_kind import OpPatternKind
 from ..graph.sub_graph import CONSTANT, SubGraph, SubGraphConfig, Violation
-from .base import PartitionRule, Reject, RuleContext, RuleMatch
 from .closure import Closure, ClosurePruner, Grows, joined_provenance
 from .combiners import Combiner, Constants, Kinds, TupleProjection, Vertical, parse_combiner
 from .cones import Joinable, OneExitSets, deeper_set
+from .rule import PartitionRule, Reject, RuleContext, RuleMatch
 
 CLASSIC = ("kind:A-B", "kind:B-R", "kind:I-I")
 """The combiners of TVM's `FuseOps`."""

@@ -20,7 +20,7 @@ from ..graph.dataflow_graph import DataflowGraph
 from ..graph.index_set import IndexSet
 from ..graph.op_pattern_kind import OpPatternKind
 from ..graph.sub_graph import CONSTANT, SubGraph
-from .base import RuleMatch
+from .rule import RuleMatch
 
 _I = OpPatternKind.INJECTIVE
 _ANCHORS = (OpPatternKind.COMM_REDUCE, OpPatternKind.OUT_EWISE_FUSABLE)

@@ -15,7 +15,6 @@ from typing import Any
 
 from ..errors import CollageError
 from ..graph.op_pattern_kind import OpPatternKind
-from .base import PartitionRule
 from .base_rules import DFPattern, Explicit, Host, OpCallByKind, OpPredicate
 from .combinators import Composite, Folds, OnlyValid, Primitive, Union
 from .combine import Combine
@@ -23,6 +22,7 @@ from .combiners import parse_combiner
 from .operators import OPERATORS
 from .pattern import operators_of, parse_pattern
 from .pattern_table import PatternTable
+from .rule import PartitionRule
 from .segments import Segments
 from .where import DTYPES, Condition, parse_where
 

@@ -12,7 +12,7 @@ from itertools import permutations
 
 from ..graph.dataflow_graph import DataflowGraph
 from ..graph.work_estimate import WorkEstimator
-from .regions import regions
+from .maximal_regions import maximal_regions
 
 LARGE = 0.1
 """The least share of the model's operations in a large region."""
@@ -53,11 +53,11 @@ def leftovers(graph: DataflowGraph, is_taken: Mask, others: Mapping[str, Mask]) 
     for names in sets[:MOST_SETS]:
         beside: list[list[int]] = []
         for name in names:
-            mine = regions(graph.sources, _without(partial[name], beside), beside)
+            mine = maximal_regions(graph.sources, _without(partial[name], beside), beside)
             beside += [nodes for nodes in mine if sum(work[index] for index in nodes) >= least]
         left = _without(is_taken, beside)
         if left != list(is_taken):
-            found += [(names, nodes) for nodes in regions(graph.sources, left, beside)]
+            found += [(names, nodes) for nodes in maximal_regions(graph.sources, left, beside)]
     return Leftovers(found, min(len(sets), MOST_SETS), max(0, len(sets) - MOST_SETS))
 
 

@@ -13,8 +13,8 @@ from typing import ClassVar
 from ..errors import CollageError
 from ..graph.index_set import IndexSet
 from ..graph.sub_graph import SubGraph, SubGraphConfig
-from .base import PartitionRule, RuleContext, RuleMatch, TableMatch
 from .candidate import Rejection
+from .rule import PartitionRule, RuleContext, RuleMatch, TableMatch
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from .base import PartitionRule
 from .candidate import CandidatePartition, RejectionLog
+from .rule import PartitionRule
 
 RuleReport = Mapping[str, Any]
 """``tree``: the rule tree as data; ``paths``: path → [candidates, deferred ones]; ``rejected``: ``rule``, ``stage``, ``check`` and

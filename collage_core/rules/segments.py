@@ -17,12 +17,12 @@ from typing import ClassVar
 from ..graph.dataflow_graph import DataflowGraph
 from ..graph.index_set import IndexSet
 from ..graph.work_estimate import WorkEstimator
-from .base import PartitionRule, RuleContext, RuleMatch, Tables
 from .candidate import Rejection, RejectionLog
 from .frontiers import MOST_PARTS, Label, majors, split
 from .leftovers import leftovers
 from .line import Line
-from .regions import regions
+from .maximal_regions import maximal_regions
+from .rule import PartitionRule, RuleContext, RuleMatch, Tables
 
 DEFAULT_LIMIT = 5_000
 """Most runs that one rule finds; longer ones are left out then, and a note reports it."""
@@ -75,7 +75,7 @@ class Segments(PartitionRule):
     def _regions(self, context: RuleContext, is_taken: Sequence[bool]) -> Iterator[tuple[IndexSet, str]]:
         """Yield the whole model or the regions, then the leftovers, each with its path."""
         graph = context.graph
-        for nodes in [range(len(graph))] if all(is_taken) else regions(graph.sources, is_taken):
+        for nodes in [range(len(graph))] if all(is_taken) else maximal_regions(graph.sources, is_taken):
             yield IndexSet(nodes), self.name
         found = leftovers(graph, is_taken, context.others)
         for names, nodes in found.regions:

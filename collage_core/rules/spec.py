@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from ..graph.computation import Computations
 from ..graph.dataflow_graph import DataflowGraph
-from .base import PartitionRule, RuleContext, RuleMatch, Tables, find_with_note
 from .base_rules import Host
 from .candidate import CandidatePartition, Rejection, RejectionLog
+from .rule import PartitionRule, RuleContext, RuleMatch, Tables, find_with_note
 from .segments import Segments
 
 HOST_TARGET = "host"

@@ -6,9 +6,9 @@ C++ implementation of Collage.
 
 from __future__ import annotations
 
-from .base import PartitionRule, RuleOptions
 from .combinators import Folds, OnlyValid, Primitive, Union
 from .combine import ANYTHING, CLASSIC, Combine
+from .rule import PartitionRule, RuleOptions
 from .segments import Segments
 
 COMBINERS = {"tvm": CLASSIC, "arbitrary": ANYTHING}

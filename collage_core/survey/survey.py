@@ -19,10 +19,10 @@ from typing import Any
 from pydantic import ConfigDict, TypeAdapter, with_config
 
 from ..base.isolation.environment import database_access
-from ..base.isolation.errors import WorkerError
 from ..base.isolation.memory import available_bytes
 from ..base.isolation.report import report
 from ..base.isolation.worker import Worker
+from ..base.isolation.worker_errors import WorkerError
 from ..base.whole_file import write_whole
 from ..errors import CollageError
 from ..events import Emit, ignore

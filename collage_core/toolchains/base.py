@@ -18,15 +18,15 @@ import numpy as np
 
 from ..errors import Cancelled, CollageError
 from ..graph.dataflow_graph import Tensor
-from ..model.base import SubModel, may_name_files
+from ..model.model import SubModel, may_name_files
 from .buffers import aligned_empty
 from .reasons import one_line
 
 if TYPE_CHECKING:
     import tvm
 
-    from ..rules.base import PartitionRule, RuleOptions
     from ..rules.candidate import CandidatePartition
+    from ..rules.rule import PartitionRule, RuleOptions
     from .native_files import NativeFiles
     from .profiling import NodeTime
     from .tuning import Tuning, Workload
@@ -377,7 +377,7 @@ def checked_rule(rule: Callable[[Any, RuleOptions], PartitionRule]) -> Callable[
 
     @wraps(rule)
     def answered(toolchain: Toolchain, options: RuleOptions) -> PartitionRule:
-        from ..rules.base import PartitionRule
+        from ..rules.rule import PartitionRule
 
         try:
             found = rule(toolchain, options)
@@ -440,7 +440,7 @@ def _word(value: Any) -> str:
 
 def rule_tree(toolchain: Toolchain) -> dict[str, Any] | None:
     """Return the rule tree as the page draws it (`rule_report.tree_without_counts`); None where the rule fails."""
-    from ..rules.base import RuleOptions
+    from ..rules.rule import RuleOptions
     from ..rules.rule_report import tree_without_counts
 
     try:
@@ -451,7 +451,7 @@ def rule_tree(toolchain: Toolchain) -> dict[str, Any] | None:
 
 def shown_rules(toolchain: Toolchain) -> str:
     """Return the rule tree as text for lists of toolchains, or why there is none."""
-    from ..rules.base import RuleOptions
+    from ..rules.rule import RuleOptions
 
     try:
         return str(toolchain.rule(RuleOptions()))

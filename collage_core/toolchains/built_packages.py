@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..base.bounded_folder import BoundedFolder
-from ..model.base import SubModel
+from ..model.model import SubModel
 from .base import Toolchain, ToolchainError
 
 _FOLDER, _ENDING = "packages", ".package"

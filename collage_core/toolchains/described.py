@@ -16,11 +16,11 @@ from typing import Any
 from ..base.user_file import read_text
 from ..errors import CollageError
 from ..graph.dataflow_graph import Tensor
-from ..model.base import SubModel
-from ..rules.base import PartitionRule, RuleOptions
+from ..model.model import SubModel
 from ..rules.base_rules import DFPattern
 from ..rules.combinators import Composite, Union
 from ..rules.data import RuleError, rule_from_json
+from ..rules.rule import PartitionRule, RuleOptions
 from ..rules.spec import HOST_TARGET
 from ..rules.toml import line_of
 from ..rules.trees import FUSION_STYLES, fusion_tree

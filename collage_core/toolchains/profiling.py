@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 
 from onnx import ModelProto
 
-from ..model.base import SubModel
 from ..model.forms.renaming import renamed
+from ..model.model import SubModel
 from ..model.scopes import read_by
 
 _LABEL = re.compile(r"collage@(\d+)@")

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import CollageError
 from ..graph.dataflow_graph import Tensor
-from ..model.base import SubModel
+from ..model.model import SubModel
 from .base import Availability, Kernel, Toolchain, ToolchainError, checked_rule
 from .reasons import one_line
 
 if TYPE_CHECKING:
-    from ..rules.base import PartitionRule, RuleOptions
+    from ..rules.rule import PartitionRule, RuleOptions
     from .described import DescribedToolchain
 
 GROUP = "collage.toolchains"

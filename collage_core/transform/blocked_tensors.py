@@ -13,7 +13,7 @@ from tvm import relax
 from tvm_ffi import structural_equal
 
 from ..graph.dataflow_graph import Tensor
-from ..model.base import SubModel
+from ..model.model import SubModel
 from ..model.relax.call_writer import Untranslatable
 from ..model.relax.regions import tensor_type
 from ..toolchains.blocked_layout import BLOCK, is_blocked

@@ -7,10 +7,10 @@ from contextlib import suppress
 
 from tvm import relax
 
-from ..base.isolation.errors import WorkerError
 from ..base.isolation.worker import Worker
+from ..base.isolation.worker_errors import WorkerError
 from ..errors import CollageError
-from ..model.base import SubModel
+from ..model.model import SubModel
 from ..model.relax.flat_model import flat_model, operators_of
 from ..toolchains import registry
 from ..toolchains.base import check_boundary

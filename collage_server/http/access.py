@@ -17,7 +17,7 @@ from werkzeug.http import parse_cookie
 from collage_core.base.access_token import bearer, is_same
 
 from ..messages.live import ApiError
-from .errors import error_response
+from .error_answers import error_response
 from .security import READS, set_headers
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 from flask import Response, current_app, request
 
-from ..base.json_files import json_data
-from .errors import Problem
+from ..shared.json_files import json_data
+from .error_answers import Problem
 from .validation import read
 
 T = TypeVar("T")

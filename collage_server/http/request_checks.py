@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..messages.runs import RunSnapshot
-from .errors import Problem
+from .error_answers import Problem
 
 
 def check_targets(targets: Sequence[str]) -> None:

@@ -19,7 +19,7 @@ from collage_core.base.model_file import PROGRAM_TEXT, may_hold_code
 
 from ..config import ServerConfig, is_loopback
 from ..messages.live import ApiError
-from .errors import Problem, error_response
+from .error_answers import Problem, error_response
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment

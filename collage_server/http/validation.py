@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, FailFast, ValidationError, create_mo
 
 from collage_core.base.validation import first_mistake, shown
 
-from .errors import Problem
+from .error_answers import Problem
 
 T = TypeVar("T")
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from flask import Blueprint, Response
 
 from .. import descriptions
-from ..base.from_json import from_json
 from ..http.answers import answer, json_body
 from ..http.asker import asker_left
 from ..messages.installation import Description, DescriptionCheck, DescriptionList, DescriptionText
 from ..services import services
+from ..shared.from_json import from_json
 from ..worker.toolchain_rows import check_description
 
 blueprint = Blueprint("described", __name__)

@@ -10,7 +10,7 @@ from flask import Blueprint, Response
 
 from ..http.answers import json_body
 from ..http.asker import asker_left
-from ..http.errors import Problem
+from ..http.error_answers import Problem
 from ..http.validation import read
 from ..messages.models import DotCluster, DotRequest
 from ..services import services

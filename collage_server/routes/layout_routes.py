@@ -17,11 +17,11 @@ from flask import Blueprint, Response
 
 from collage_core.base.home import home
 
-from ..base.json_files import write_json
 from ..http.answers import accepts_gzip, compressed_json, json_body
-from ..http.errors import Problem, not_found
+from ..http.error_answers import Problem, not_found
 from ..messages.models import LayoutJson
 from ..services import services
+from ..shared.json_files import write_json
 
 blueprint = Blueprint("layouts", __name__)
 

@@ -15,7 +15,7 @@ from collage_core.base.home import expanded, home
 from collage_core.model.samples import registry as samples
 
 from ..http.answers import accepts_gzip, answer, compressed_json, json_body, parse
-from ..http.errors import Problem, refused
+from ..http.error_answers import Problem, refused
 from ..http.security import check_code, check_path
 from ..http.validation import read
 from ..messages.models import ModelInfo, ModelList, OpenModel

@@ -15,13 +15,13 @@ from typing import TypeVarTuple
 import netron
 from flask import Blueprint, Response, request, send_file
 
-from collage_core.base.isolation.errors import WorkerDied, WorkerTimeout
+from collage_core.base.isolation.worker_errors import WorkerDied, WorkerTimeout
 from collage_core.errors import CollageError
 
-from ..base.run_files import PLAN, record_file
 from ..http.asker import asker_left
-from ..http.errors import not_found
+from ..http.error_answers import not_found
 from ..services import services
+from ..shared.run_files import PLAN, record_file
 from ..worker import onnx_files
 from ..worker.onnx_files import Shown
 

@@ -15,11 +15,9 @@ from flask import Blueprint, Response, request
 from collage_core.errors import InfeasibleError
 from collage_core.what_if.terms import Terms
 
-from ..base.from_json import from_json
-from ..base.run_files import DOCUMENT
 from ..http.answers import answer, json_body, json_file
 from ..http.asker import asker_left
-from ..http.errors import Problem, api_error, not_found, refused
+from ..http.error_answers import Problem, api_error, not_found, refused
 from ..http.request_checks import check_groups, check_positive, check_targets, switched_off
 from ..messages.bodies import BodyInfo, BodyNode, BodyPartition, ControlNode, RunBodies
 from ..messages.candidates import (
@@ -46,6 +44,8 @@ from ..runs.factory import MOST_NAME
 from ..runs.run_store import run_folder
 from ..runs.state import plan_info
 from ..services import services
+from ..shared.from_json import from_json
+from ..shared.run_files import DOCUMENT
 from ..worker import queries
 from ..worker.engine import Engine
 

@@ -10,8 +10,6 @@ from flask import Blueprint, Response, current_app, request, send_file
 
 from collage_core.results.formats import file_named
 
-from ..base.json_files import read_json
-from ..base.run_files import PLAN, record_file
 from ..http.answers import answer, json_body
 from ..http.asker import asker_left
 from ..http.file_names import attachment, plain_name
@@ -22,6 +20,8 @@ from ..runs import journal, run_store
 from ..runs.export import archive, contents
 from ..services import services
 from ..sessions.save import contents_of_run, session_pieces
+from ..shared.json_files import read_json
+from ..shared.run_files import PLAN, record_file
 from ..worker import queries
 from ..worker.export_files import write_export
 

@@ -10,7 +10,7 @@ from flask import Blueprint, Response, request
 from collage_core.base.home import home
 
 from ..http.answers import answer
-from ..http.errors import Problem
+from ..http.error_answers import Problem
 from ..http.file_names import attachment
 from ..services import services
 from ..sessions.open import open_session

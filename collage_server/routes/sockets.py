@@ -18,12 +18,12 @@ from flask_socketio import SocketIO
 from collage_core.base.counted import counted
 from collage_core.errors import CollageError
 
-from ..base.json_files import json_data
-from ..http.errors import Problem, api_error, error_body
+from ..http.error_answers import Problem, api_error, error_body
 from ..http.validation import read
 from ..messages.live import Batch, Change, Subscribe, Subscribed
 from ..runs.live_run import LiveRun
 from ..services import Services
+from ..shared.json_files import json_data
 from ..streaming.stream import Cursor, SnapshotCursor
 
 PAUSE_S = 0.05

@@ -7,7 +7,7 @@ import gzip
 from flask import Blueprint, Response
 
 from ..http.answers import accepts_gzip, answer, compressed_json
-from ..http.errors import Problem
+from ..http.error_answers import Problem
 from ..services import services
 
 blueprint = Blueprint("traces", __name__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from threading import Lock
 
 from ..config import ServerConfig
-from ..http.errors import Problem, refused
+from ..http.error_answers import Problem, refused
 from ..messages.live import RunState
 from ..messages.requests import RunRequest
 from ..messages.runs import AskedForm, RunSnapshot

@@ -10,7 +10,7 @@ import tempfile
 import threading
 from pathlib import Path
 
-from collage_core.base.isolation.errors import WorkerError
+from collage_core.base.isolation.worker_errors import WorkerError
 from collage_core.errors import Cancelled, CollageError
 
 from ..config import ServerConfig

@@ -10,8 +10,8 @@ from pathlib import Path
 from collage_core.base.durations import milliseconds
 from collage_core.results.formats import FILES
 
-from ..base.run_files import ARTIFACT, PLAN, RECORD, record_file
 from ..messages.runs import ExportInfo, Form, RunSnapshot, Shipped
+from ..shared.run_files import ARTIFACT, PLAN, RECORD, record_file
 from .forms import form_of
 
 CHUNK_BYTES = 1 << 20

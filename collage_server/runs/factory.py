@@ -17,7 +17,7 @@ from collage_core.what_if.terms import Terms
 
 from .. import descriptions
 from ..config import ServerConfig
-from ..http.errors import Problem, not_found
+from ..http.error_answers import Problem, not_found
 from ..http.request_checks import check_groups, check_positive, check_targets, switched_off
 from ..http.validation import read
 from ..messages.requests import AgainstRequest, OptionProblem, OptionProblems, RunOptions, RunRequest

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import asdict
 
-from ..http.errors import Problem
+from ..http.error_answers import Problem
 from ..messages.live import Numbered, RunStateChanged
 from ..messages.runs import RunSnapshot
 from . import run_store

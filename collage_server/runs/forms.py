@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final, cast, get_args
 
-from ..base.json_files import read_json
-from ..base.run_files import ARTIFACT, FORM
 from ..messages.runs import AskedForm, Form
+from ..shared.json_files import read_json
+from ..shared.run_files import ARTIFACT, FORM
 
 MANIFEST = "artifact.json"
 DEFAULT_FORM: Final = "module"

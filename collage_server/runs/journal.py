@@ -16,8 +16,8 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import IO
 
-from ..base.thinning import is_thinnable
 from ..messages.live import Numbered
+from ..shared.thinning import is_thinnable
 
 _log = logging.getLogger(__name__)
 

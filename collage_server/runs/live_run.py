@@ -15,9 +15,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from ..base.run_files import STOP
 from ..messages.live import ApiError, Batch, Change, Numbered, RunState, RunStateChanged
 from ..messages.runs import RunSnapshot
+from ..shared.run_files import STOP
 from ..streaming.stream import Cursor, Ring, SnapshotCursor
 from .journal import FLUSH_S, Journal
 from .run_store import disown, save

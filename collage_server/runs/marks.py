@@ -10,10 +10,10 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from ..base.json_files import read_json, write_json
-from ..http.errors import Problem
+from ..http.error_answers import Problem
 from ..http.validation import read
 from ..messages.runs import RunMarks
+from ..shared.json_files import read_json, write_json
 
 MARKS = "marks.json"
 NAME_CHARACTERS = 120

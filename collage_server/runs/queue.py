@@ -13,13 +13,13 @@ from contextlib import suppress
 from typing import Any
 
 from collage_core.base.counted import counted
-from collage_core.base.isolation.errors import WorkerError
+from collage_core.base.isolation.worker_errors import WorkerError
 from collage_core.errors import Cancelled, CollageError
 
-from ..base.run_files import record_file
 from ..config import ServerConfig
-from ..http.errors import Problem
+from ..http.error_answers import Problem
 from ..process_pool import ProcessPool
+from ..shared.run_files import record_file
 from ..worker import queries
 from . import run_store
 from .live_run import LiveRun

@@ -18,13 +18,13 @@ from typing import Any
 from collage_core.model.samples import registry as samples
 from collage_core.trace.trace_file import FILE_NAME
 
-from ..base.from_json import from_json
-from ..base.json_files import read_json, write_json
-from ..base.run_files import PLAN, RECORD
 from ..config import ServerConfig
 from ..messages.live import RunState
 from ..messages.runs import Baseline, PlanResult, RunSnapshot
 from ..process_pool import ProcessPool
+from ..shared.from_json import from_json
+from ..shared.json_files import read_json, write_json
+from ..shared.run_files import PLAN, RECORD
 from ..worker import queries
 from ..worker.engine import Outcome
 from . import run_store

@@ -20,12 +20,12 @@ import psutil
 from collage_core.base.home import home
 from collage_core.rules.baseline_names import is_alone
 
-from ..base.from_json import from_json
-from ..base.json_files import is_id, json_data, read_json, write_json
-from ..base.run_files import record_file
-from ..http.errors import Problem, not_found, refused
+from ..http.error_answers import Problem, not_found, refused
 from ..messages.live import ApiError, RunState
 from ..messages.runs import Baseline, PlanInfo, PlanResult, RunSnapshot, RunSummary
+from ..shared.from_json import from_json
+from ..shared.json_files import is_id, json_data, read_json, write_json
+from ..shared.run_files import record_file
 from .journal import Reader
 from .marks import marks_of
 from .state import ACTIVE, AT_REST, apply

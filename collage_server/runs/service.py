@@ -12,13 +12,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from collage_core.base.isolation.errors import WorkerError
+from collage_core.base.isolation.worker_errors import WorkerError
 from collage_core.errors import CollageError
 
-from ..base.run_files import record_file
-from ..http.errors import Problem, refused
+from ..http.error_answers import Problem, refused
 from ..messages.runs import PlanResult, RunLog, RunMarks, RunSnapshot, RunSummary
 from ..process_pool import ProcessPool
+from ..shared.run_files import record_file
 from . import run_store
 from .follower import follow
 from .journal import newest_decisions

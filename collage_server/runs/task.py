@@ -7,11 +7,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVarTuple
 
-from collage_core.base.isolation.errors import WorkerDied, WorkerError, WorkerFailed
+from collage_core.base.isolation.worker_errors import WorkerDied, WorkerError, WorkerFailed
 from collage_core.base.whole_file import FULL
 from collage_core.errors import CollageError, InfeasibleError
 
-from ..http.errors import DISK_FULL, api_error
+from ..http.error_answers import DISK_FULL, api_error
 from ..messages.live import ApiError, RunState
 from ..worker.engine import Outcome
 from .live_run import LiveRun

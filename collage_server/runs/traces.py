@@ -15,12 +15,12 @@ from pathlib import Path
 from collage_core.errors import Cancelled, CollageError
 from collage_core.trace.trace_file import FILE_NAME, PARTIAL_NAME, read_chunk, read_info
 
-from ..base.from_json import from_json
 from ..config import ServerConfig
-from ..http.errors import api_error, not_found, refused
+from ..http.error_answers import api_error, not_found, refused
 from ..messages.kept import TraceFacts, TraceSearch, TraceState
 from ..messages.live import ApiError
 from ..process_pool import Events, ProcessPool
+from ..shared.from_json import from_json
 from ..worker import tasks
 from . import run_store
 from .queue import RunQueue

@@ -20,15 +20,15 @@ from collage_core.errors import CollageError
 from collage_core.model.samples import registry as samples
 from collage_core.version import __version__
 
-from ..base import session_manifest as form
-from ..base.json_files import json_data, read_json, write_json
-from ..base.run_files import PLAN, RECORD
-from ..base.session_manifest import SessionManifest, SessionModel, damaged, read_manifest
 from ..config import ServerConfig
 from ..messages.kept import OpenedSession
 from ..messages.live import RunState
 from ..model_store import FixedInputs, ModelStore
 from ..runs.recorded import snapshot_of
+from ..shared import session_manifest as form
+from ..shared.json_files import json_data, read_json, write_json
+from ..shared.run_files import PLAN, RECORD
+from ..shared.session_manifest import SessionManifest, SessionModel, damaged, read_manifest
 from ..worker.load_model import GRAPH, GROUPS
 from ..worker.run_folders import FoundRun, read_run
 from .open import MISTAKES, Opening, opening

@@ -19,9 +19,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from collage_core.base.user_file import unpack
 
-from ..base.session_manifest import EVENTS, damaged
 from ..messages.live import Numbered, RunStateChanged
 from ..protocol import EVENTS as KINDS
+from ..shared.session_manifest import EVENTS, damaged
 
 MOST_BYTES = 160 << 20
 """Of a journal, unpacked: twice what one of ours may hold, and some."""

@@ -21,17 +21,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from collage_core.base.isolation.errors import WorkerDied, WorkerError, WorkerTimeout
 from collage_core.base.isolation.worker import Worker
+from collage_core.base.isolation.worker_errors import WorkerDied, WorkerError, WorkerTimeout
 from collage_core.base.model_file import may_hold_code
 from collage_core.base.validation import first_mistake
 from collage_core.model.samples import registry as samples
 
-from ..base import session_manifest as form
-from ..base.from_json import adapter_of
-from ..base.json_files import json_data, read_json, write_json
-from ..base.run_files import record_file
-from ..base.session_manifest import SessionManifest, damaged
 from ..config import ServerConfig
 from ..messages.kept import OpenedSession
 from ..messages.runs import RunMarks, RunSnapshot
@@ -40,6 +35,11 @@ from ..runs import run_store
 from ..runs.marks import change_marks
 from ..runs.state import AT_REST, finish
 from ..runs.task import is_full
+from ..shared import session_manifest as form
+from ..shared.from_json import adapter_of
+from ..shared.json_files import json_data, read_json, write_json
+from ..shared.run_files import record_file
+from ..shared.session_manifest import SessionManifest, damaged
 from ..worker import session_files
 from ..worker.engine import Outcome
 from ..worker.load_model import GRAPH

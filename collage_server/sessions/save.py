@@ -19,16 +19,16 @@ from collage_core.base.model_file import may_hold_code
 from collage_core.base.user_file import open_file
 from collage_core.version import __version__
 
-from ..base import session_manifest as form
-from ..base.json_files import json_data
-from ..base.run_files import record_file
-from ..http.errors import Problem, refused
+from ..http.error_answers import Problem, refused
 from ..messages.runs import RunSnapshot
 from ..runs import journal, run_store
 from ..runs.export import CHUNK_BYTES, StreamBuffer
 from ..runs.marks import marks_of
 from ..runs.state import ENDED
 from ..services import Services
+from ..shared import session_manifest as form
+from ..shared.json_files import json_data
+from ..shared.run_files import record_file
 
 _STORED = (".gz", ".zip")
 

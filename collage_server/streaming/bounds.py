@@ -20,7 +20,7 @@ from flask_socketio import SocketIO
 from socketio import packet as packets
 from wsproto.utilities import RemoteProtocolError
 
-from ..http.errors import error_response
+from ..http.error_answers import error_response
 from ..http.security import is_socket_path
 from ..messages.live import ApiError
 

@@ -13,9 +13,9 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..base.thinning import is_thinnable, thin
 from ..messages.live import Batch, Change, Numbered, PatchOperation
 from ..messages.runs import RunSnapshot
+from ..shared.thinning import is_thinnable, thin
 from .patches import patch_between
 
 WINDOW = 8

@@ -185,7 +185,7 @@ class CollageEngine(Engine["RunRecord"]):
     """`collage_core` as an engine."""
 
     imports = (
-        *("collage_core.model.relax.load", "collage_core.pipeline.shapes.for_shapes", "collage_core.what_if.described"),
+        *("collage_core.model.relax.load", "collage_core.pipeline.shapes.for_shapes", "collage_core.what_if.described_what_if"),
         *("collage_core.what_if.remeasure", "collage_core.what_if.search_again", "collage_core.what_if.undecided"),
     )
 
@@ -228,7 +228,7 @@ class CollageEngine(Engine["RunRecord"]):
         return decided(record, model, limit_s, terms, emit)
 
     def with_described(self, record: RunRecord, descriptions: Mapping[str, str], terms: Terms, emit: Emit) -> RunRecord:
-        from collage_core.what_if.described import with_described
+        from collage_core.what_if.described_what_if import with_described
 
         return with_described(record, descriptions, terms, emit)
 

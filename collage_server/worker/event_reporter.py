@@ -14,8 +14,8 @@ from typing import Any
 from collage_core.base.isolation.report import report
 from collage_core.events import Event
 
-from ..base.json_files import json_data
-from ..base.thinning import is_thinnable, thin
+from ..shared.json_files import json_data
+from ..shared.thinning import is_thinnable, thin
 
 FLUSH_S = 0.025
 BUNDLE_THINNABLE = 40

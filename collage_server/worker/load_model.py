@@ -12,7 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..base.json_files import json_data, write_json
+from ..shared.json_files import json_data, write_json
 
 if TYPE_CHECKING:
     from onnx import ModelProto

@@ -9,7 +9,7 @@ from typing import Any
 from collage_core.graph.dataflow_graph import DataflowGraph
 from collage_core.rewrite.export.dot import Cluster, Drawing, dot_text
 
-from ..base.json_files import read_json
+from ..shared.json_files import read_json
 
 
 def write_dot(graph_file: str, drawing: Mapping[str, Any]) -> str:

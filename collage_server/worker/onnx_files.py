@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from collage_core.errors import CollageError
 
-from ..base.run_files import RECORD
+from ..shared.run_files import RECORD
 
 if TYPE_CHECKING:
     from onnx import ModelProto

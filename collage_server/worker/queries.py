@@ -16,8 +16,8 @@ from collage_core.base.whole_file import write_whole
 from collage_core.errors import CollageError
 from collage_core.what_if.terms import Terms
 
-from ..base.json_files import file_content, json_data
-from ..base.run_files import ARTIFACT, CANDIDATES, ESTIMATES, record_file
+from ..shared.json_files import file_content, json_data
+from ..shared.run_files import ARTIFACT, CANDIDATES, ESTIMATES, record_file
 from .engine import Engine, Json, Outcome, R
 from .records import keep_record, load_record, own_record
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from collage_core.errors import CollageError
 
-from ..base.json_files import json_data, write_json
-from ..base.run_files import DOCUMENT, record_file
+from ..shared.json_files import json_data, write_json
+from ..shared.run_files import DOCUMENT, record_file
 from .engine import Engine, Outcome, R
 
 RECORDS_KEPT = 3

@@ -17,8 +17,8 @@ from typing import Any
 from collage_core.base.user_file import read_file
 from collage_core.errors import CollageError
 
-from ..base.run_files import RECORD
-from ..base.session_manifest import damaged
+from ..shared.run_files import RECORD
+from ..shared.session_manifest import damaged
 from .engine import Engine, Json, Outcome, R
 from .records import keep_record, load_record
 

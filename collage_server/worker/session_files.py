@@ -21,9 +21,9 @@ from collage_core.base.user_file import open_file, unpack
 from collage_core.errors import CollageError
 from collage_core.graph.dataflow_graph import DataflowGraph
 
-from ..base.json_files import json_data, read_json, write_json
-from ..base.run_files import PLAN, RECORD
-from ..base.session_manifest import MANIFEST, MANIFEST_BYTES, SessionManifest, damaged, read_manifest
+from ..shared.json_files import json_data, read_json, write_json
+from ..shared.run_files import PLAN, RECORD
+from ..shared.session_manifest import MANIFEST, MANIFEST_BYTES, SessionManifest, damaged, read_manifest
 from .engine import Engine, Outcome, R
 from .load_model import GRAPH, write_graph, write_groups
 from .records import keep_record, load_record

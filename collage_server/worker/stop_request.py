@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from ..base.run_files import STOP
+from ..shared.run_files import STOP
 
 LOOK_S = 0.05
 """From one look for the file to the next at least: a search asks thousands of times a second."""

@@ -13,7 +13,7 @@ from collage_core.base.isolation.report import report
 from collage_core.trace.trace_file import FILE_NAME
 from collage_core.what_if.terms import Terms
 
-from ..base.run_files import ARTIFACT, FORM
+from ..shared.run_files import ARTIFACT, FORM
 from .engine import Engine, Json, Outcome, R
 from .event_reporter import EventReporter
 from .records import keep_record, load_record, own_record

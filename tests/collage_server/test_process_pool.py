@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from fake_engine import FakeEngine
 
-from collage_core.base.isolation.errors import WorkerDied, WorkerFailed
 from collage_core.base.isolation.report import report
+from collage_core.base.isolation.worker_errors import WorkerDied, WorkerFailed
 from collage_core.errors import Cancelled, CollageError
 from collage_server import process_pool
-from collage_server.http.errors import Problem
+from collage_server.http.error_answers import Problem
 from collage_server.process_pool import ProcessPool
 from collage_server.worker import queries
 from tests.helpers.live import until

@@ -8,10 +8,10 @@ from typing import Any
 from collage_core import events
 from collage_core.graph.dataflow_graph import Constant, DataflowGraph, Node, Tensor, TensorType
 from collage_core.graph.op_pattern_kind import OpPatternKind
-from collage_core.model.base import FoldedNode
+from collage_core.model.model import FoldedNode
 from collage_server import protocol
-from collage_server.base.thinning import THINNABLE
 from collage_server.messages import models
+from collage_server.shared.thinning import THINNABLE
 
 X = Tensor("x", TensorType((1, 3), "float32"))
 NODE = Node(0, "relu", "Relu", OpPatternKind.from_letter("E"), ("x", "c"), (Tensor("y", X.type),))

@@ -10,7 +10,7 @@ from flask import Flask
 from werkzeug.exceptions import BadRequest
 
 from collage_server import protocol
-from collage_server.http.errors import _CODES
+from collage_server.http.error_answers import _CODES
 from tests.helpers.paths import DOCS
 
 DOC = DOCS / "api.md"
@@ -177,10 +177,10 @@ def test_bodies(app: Flask, data: Any, mimetype: str, status: int, code: str, me
 
 
 def test_other_http_errors_and_faults(home: object, caplog: pytest.LogCaptureFixture) -> None:
-    from collage_server.http import errors
+    from collage_server.http import error_answers
 
     app = Flask("faulty")
-    errors.register(app)
+    error_answers.register(app)
     app.add_url_rule("/bad", "bad", lambda: (_ for _ in ()).throw(BadRequest("what is this")))
     app.add_url_rule("/fault", "fault", lambda: 1 / 0)
     assert_shape(app.test_client().get("/bad"), 400, _CODES[400])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from collage_server.base.session_manifest import read_manifest
+from collage_server.shared.session_manifest import read_manifest
 from tests.helpers.command import document_of
 from tests.helpers.paths import DOCS
 

@@ -13,10 +13,10 @@ from collage_core.graph.index_set import IndexSet
 from collage_core.graph.sub_graph import SubGraph
 from collage_core.model.onnx_model import load_model
 from collage_core.model.samples.registry import resolve
-from collage_core.rules.base import RuleContext, RuleOptions
 from collage_core.rules.candidate import RejectionLog
 from collage_core.rules.combiners import _NAMED
 from collage_core.rules.data import RULES, rule_from_json
+from collage_core.rules.rule import RuleContext, RuleOptions
 from collage_core.toolchains.described import read_description
 from tests.helpers.command import document_of
 from tests.helpers.paths import DOCS

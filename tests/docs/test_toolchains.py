@@ -23,7 +23,7 @@ from collage_core.model.onnx_model import load_model
 from collage_core.rewrite.assemble import assemble
 from collage_core.rewrite.partition_models import PartitionModel
 from collage_core.rewrite.runtime.artifact_calls import run_artifact
-from collage_core.rules.base import RuleContext, RuleOptions
+from collage_core.rules.rule import RuleContext, RuleOptions
 from collage_core.rules.candidate import RejectionLog
 from collage_core.toolchains.base import ToolchainError
 from collage_core.toolchains.registry import get

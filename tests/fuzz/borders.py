@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from onnx import ModelProto
 
-from collage_core.base.isolation.errors import WorkerTimeout
 from collage_core.base.isolation.worker import Worker
+from collage_core.base.isolation.worker_errors import WorkerTimeout
 from collage_core.cli.constraints_file import mistakes_located, read_constraints
 from collage_core.cli.explanation import explain_run, show_explanation
 from collage_core.cli.terms_text import explain_terms
@@ -43,8 +43,8 @@ from collage_core.rewrite.runtime.arrays_file import read_arrays
 from collage_core.rewrite.runtime.manifest import NAME, read_manifest
 from collage_core.rewrite.runtime.shaped_artifact import open_artifact
 from collage_core.rewrite.runtime.shaped_manifest import read_shaped_manifest
-from collage_core.rules.base import RuleContext, RuleOptions, find_with_note
 from collage_core.rules.candidate import RejectionLog
+from collage_core.rules.rule import RuleContext, RuleOptions, find_with_note
 from collage_core.search.constraints.constraints import parse_constraints
 from collage_core.search.problem import problem_from_json
 from collage_core.serving.json_bounds import JsonBounds, parse_json

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 from onnx import ModelProto
 
-from collage_core.model.base import Arrays
 from collage_core.model.bodies.body_runs import NodeRuns, count_body_runs
+from collage_core.model.model import Arrays
 from collage_core.model.onnx_model import OnnxModel
 from collage_core.pipeline.whole.assemble_and_verify import pieces_of
 from collage_core.rewrite.assemble import assemble

@@ -17,9 +17,9 @@ import socketio
 from flask import Flask
 
 from collage_server import model_store
-from collage_server.base.json_files import write_json
 from collage_server.launch import listen, make_wsgi_server
 from collage_server.services import Services
+from collage_server.shared.json_files import write_json
 from collage_server.worker import load_model
 
 TOKEN = "the-token-of-the-tests"

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from collage_core.model.base import SubModel
+from collage_core.model.model import SubModel
 from collage_core.toolchains.base import Toolchain
 from collage_core.toolchains.blocked_layout import is_blocked, to_blocked, to_plain
 from collage_core.toolchains.buffers import aligned_empty

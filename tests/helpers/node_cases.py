@@ -19,12 +19,12 @@ from onnx.backend.test.case.node import collect_testcases
 
 from collage_core.errors import CollageError
 from collage_core.graph.index_set import IndexSet
-from collage_core.model.base import SubModel
 from collage_core.model.forms.normalising import normalise
+from collage_core.model.model import SubModel
 from collage_core.model.onnx_model import OnnxModel
 from collage_core.model.types.inference import infer
-from collage_core.rules.base import RuleContext, RuleOptions
 from collage_core.rules.candidate import RejectionLog
+from collage_core.rules.rule import RuleContext, RuleOptions
 from collage_core.toolchains.base import Toolchain
 from tests.helpers.model_runs import Ran, is_close, run_models
 

@@ -11,7 +11,7 @@ import onnx
 from onnx import helper, shape_inference
 
 from collage_core.graph.dataflow_graph import Tensor, TensorType
-from collage_core.model.base import SubModel
+from collage_core.model.model import SubModel
 from collage_core.model.types.dtypes import dtype_name
 
 from .small_models import normal, sub_model, tensor

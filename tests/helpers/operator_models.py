@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from onnx import TensorProto, helper
 
-from collage_core.model.base import SubModel
+from collage_core.model.model import SubModel
 
 from .small_models import node, normal, sub_model, tensor
 

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 from collage_core.base.home import home
 from collage_core.graph.dataflow_graph import Tensor
-from collage_core.model.base import SubModel
-from collage_core.rules.base import PartitionRule, RuleOptions
+from collage_core.model.model import SubModel
 from collage_core.rules.base_rules import DFPattern, OpPredicate
+from collage_core.rules.rule import PartitionRule, RuleOptions
 from collage_core.toolchains.base import Availability, Kernel, Toolchain, ToolchainError
 from collage_core.toolchains.onnxruntime.onnxruntime import OnnxRuntimeToolchain
 

@@ -18,11 +18,11 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 import jsonpatch
 
 from collage_core.events import PHASES, STEPS
-from collage_server.base.json_files import json_data
 from collage_server.messages.live import Change, Numbered, PatchOperation, RunStateChanged
 from collage_server.messages.runs import RunSnapshot, TargetCounts
 from collage_server.protocol import EVENTS
 from collage_server.runs.state import apply, finish
+from collage_server.shared.json_files import json_data
 from collage_server.streaming.stream import SnapshotCursor
 from tests.helpers.paths import ROOT
 

@@ -10,7 +10,7 @@ import onnxruntime
 from onnx import NodeProto, helper, numpy_helper
 
 from collage_core.graph.dataflow_graph import Tensor, TensorType
-from collage_core.model.base import SubModel
+from collage_core.model.model import SubModel
 from collage_core.model.types.dtypes import elem_type
 from collage_core.toolchains.buffers import aligned_empty
 

@@ -19,10 +19,10 @@ import onnx
 from onnx import numpy_helper
 
 from collage_core.graph.dataflow_graph import Tensor
-from collage_core.model.base import SubModel
-from collage_core.rules.base import PartitionRule, RuleOptions
+from collage_core.model.model import SubModel
 from collage_core.rules.base_rules import OpPredicate
 from collage_core.rules.candidate import CandidatePartition
+from collage_core.rules.rule import PartitionRule, RuleOptions
 from collage_core.rules.trees import arbitrary_fusion
 from collage_core.toolchains import registry
 from collage_core.toolchains.base import Availability, Kernel, Toolchain, ToolchainError

@@ -16,7 +16,7 @@ from collage_test_toolchains import Numpy, NumpyKernel
 
 from collage_core.errors import Cancelled
 from collage_core.graph.dataflow_graph import Tensor
-from collage_core.model.base import SubModel
+from collage_core.model.model import SubModel
 from collage_core.toolchains.base import Kernel, ToolchainError
 
 

@@ -12,9 +12,9 @@ import numpy as np
 import onnx
 
 from collage_core.graph.dataflow_graph import Tensor
-from collage_core.model.base import SubModel
-from collage_core.rules.base import PartitionRule, RuleOptions
+from collage_core.model.model import SubModel
 from collage_core.rules.base_rules import OpPredicate
+from collage_core.rules.rule import PartitionRule, RuleOptions
 from collage_core.toolchains.base import Availability, Kernel, Toolchain
 
 

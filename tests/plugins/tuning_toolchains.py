@@ -17,7 +17,7 @@ import onnx
 from collage_test_toolchains import Numpy, NumpyKernel
 
 from collage_core.graph.dataflow_graph import Tensor
-from collage_core.model.base import SubModel
+from collage_core.model.model import SubModel
 from collage_core.toolchains.base import Kernel
 from collage_core.toolchains.tuning import TunedKernel, Tuning, Workload, begin_trial, decoded
 

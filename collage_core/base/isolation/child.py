@@ -16,9 +16,9 @@ import threading
 from typing import Any
 
 from .channel import Channel, ChannelClosed
-from .errors import PackedError, by_name
 from .light_imports import spare
 from .report import report_to
+from .worker_errors import PackedError, by_name
 
 _PR_SET_PDEATHSIG = 1
 _LOOK_AGAIN_MS = 1000

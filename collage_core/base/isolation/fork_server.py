@@ -20,9 +20,9 @@ from typing import Any
 import psutil
 
 from .environment import READ_BY_IMPORTS
-from .errors import ending
 from .fork_server_process import MESSAGE_BYTES
 from .spawn import spawn
+from .worker_errors import ending
 
 START_TIMEOUT_S = 60.0
 _LOOK_S = 0.5

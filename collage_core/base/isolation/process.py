@@ -24,10 +24,10 @@ import psutil
 
 from .channel import Channel
 from .environment import child_environment
-from .errors import WorkerDied
 from .fork_server import fork_worker
 from .scratch import scratch_folder
 from .spawn import spawn
+from .worker_errors import WorkerDied
 
 OUTPUT_TAIL_BYTES = 8 << 10
 OUTPUT_LIMIT_BYTES = 4 << 20

@@ -15,9 +15,9 @@ from typing import Any, Self
 
 from ...errors import Cancelled
 from .channel import ChannelClosed, Garbled
-from .errors import PackedError, WorkerDied, WorkerTimeout, by_name, ending, last_line
 from .process import ChildProcess
 from .scratch import ScratchFolder
+from .worker_errors import PackedError, WorkerDied, WorkerTimeout, by_name, ending, last_line
 
 START_TIMEOUT_S = 60.0
 _MEMORY_CHECK_S = 0.2

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ...errors import CollageError
 from ...events import CandidateBuilding, Emit
 from ...graph.value_policy import FINITE
-from ...model.base import Arrays, Model
+from ...model.model import Arrays, Model
 from ...rules.candidate import CandidatePartition
 from ...toolchains.base import Toolchain
 from ...toolchains.described import DescribedToolchain

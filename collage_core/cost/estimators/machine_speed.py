@@ -17,8 +17,8 @@ from functools import cache
 
 import numpy as np
 
-from ...base.isolation.errors import WorkerError
 from ...base.isolation.worker import Worker
+from ...base.isolation.worker_errors import WorkerError
 from ...errors import CollageError
 
 _SIDE = 384

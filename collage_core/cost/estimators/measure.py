@@ -24,7 +24,7 @@ from ...graph.dataflow_graph import DataflowGraph
 from ...graph.index_set import IndexSet
 from ...graph.sub_graph import SubGraph
 from ...graph.value_policy import FINITE
-from ...model.base import Arrays, Model
+from ...model.model import Arrays, Model
 from ...model.reference.bearing import fingerprint
 from ...model.reference.input_sets import EXTREME
 from ...rules.candidate import CandidatePartition

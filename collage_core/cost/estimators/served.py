@@ -26,8 +26,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ...base.validation import first_mistake
 from ...errors import Cancelled, CollageError
-from ...model.base import Model
 from ...model.files.external_weights import in_one_piece
+from ...model.model import Model
 from ...rules.candidate import CandidatePartition
 from .function import NoCostsError, UnknownCost
 

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...base.isolation.errors import WorkerError
+from ...base.isolation.worker_errors import WorkerError
 from ...errors import Cancelled
-from ...model.base import SubModel
+from ...model.model import SubModel
 from ...toolchains.base import ToolchainError, with_weights_inside
 from ...toolchains.reasons import one_line
 from ...toolchains.tuning import MOST_TRIALS, TunedKernel, digest, encoded, schedules

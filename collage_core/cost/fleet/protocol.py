@@ -14,7 +14,7 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Strict, TypeAdapter, ValidationError, with_config
 
-from ...base.isolation.errors import WorkerDied, WorkerError
+from ...base.isolation.worker_errors import WorkerDied, WorkerError
 from ...base.validation import first_mistake
 from ...errors import CollageError, printable
 from ...toolchains.base import Availability, ToolchainError

@@ -14,9 +14,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from ...base.isolation.errors import WorkerError, by_name
 from ...base.isolation.scratch import scratch_folder
 from ...base.isolation.worker import Worker
+from ...base.isolation.worker_errors import WorkerError, by_name
 from ...errors import Cancelled, CollageError
 from ...toolchains.reasons import one_line
 from ..measuring.trial import TrialRunner, TrialTask

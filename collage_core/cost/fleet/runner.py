@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ...base.isolation.errors import WorkerError
+from ...base.isolation.worker_errors import WorkerError
 from ...events import Emit, ignore
 from ...toolchains import registry
 from ...toolchains.base import Availability

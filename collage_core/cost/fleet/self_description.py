@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from ...base.cores import usable_cores
-from ...base.isolation.errors import WorkerError
 from ...base.isolation.worker import Worker
+from ...base.isolation.worker_errors import WorkerError
 from ...errors import CollageError
 from ...toolchains import registry
 from ...version import __version__

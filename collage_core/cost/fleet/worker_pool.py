@@ -13,8 +13,8 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ...base.isolation.errors import WorkerError
 from ...base.isolation.worker import Worker
+from ...base.isolation.worker_errors import WorkerError
 from ...errors import Cancelled, CollageError
 from ...events import Emit, Note
 from . import client

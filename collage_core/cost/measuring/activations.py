@@ -15,7 +15,7 @@ import numpy as np
 from ...base.isolation.scratch import ScratchFolder
 from ...errors import CollageError
 from ...graph.dataflow_graph import Tensor
-from ...model.base import Arrays, Model
+from ...model.model import Arrays, Model
 from .trial_worker import ArrayFile
 
 CHUNK_BYTES = 1 << 30

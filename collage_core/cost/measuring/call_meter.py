@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
-from ...base.isolation.errors import WorkerError
+from ...base.isolation.worker_errors import WorkerError
 from ...errors import CollageError
 from ...toolchains.base import Availability
 from ...toolchains.reasons import one_line

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...model.base import SubModel
+from ...model.model import SubModel
 from ...toolchains.base import Toolchain, check_boundary
 from ...toolchains.blocked_layout import is_blocked, to_blocked
 from ...toolchains.buffers import aligned_copy

@@ -18,7 +18,7 @@ from functools import cache
 
 import numpy as np
 
-from ...base.isolation.errors import WorkerError
+from ...base.isolation.worker_errors import WorkerError
 from ...errors import CollageError
 from ...graph.dataflow_graph import Tensor, TensorType
 from ...model.probe import product_model, relu_model

@@ -18,11 +18,11 @@ from typing import Any
 import psutil
 
 from ...base.durations import milliseconds
-from ...base.isolation.errors import WorkerDied, WorkerError, WorkerTimeout
 from ...base.isolation.worker import Pool, Worker
+from ...base.isolation.worker_errors import WorkerDied, WorkerError, WorkerTimeout
 from ...errors import Cancelled, CollageError
 from ...graph.value_policy import FINITE
-from ...model.base import SubModel
+from ...model.model import SubModel
 from ...toolchains.base import ToolchainError
 from ...toolchains.built_packages import BuiltPackages
 from ...toolchains.reasons import one_line

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...graph.dataflow_graph import Tensor
 from ...graph.value_policy import FINITE
-from ...model.base import SubModel
+from ...model.model import SubModel
 from ...model.reference.accuracy import has_other_type, is_float, output_errors, relative_error, worst_element
 from ...model.reference.row_sets import RowSet
 from ...toolchains.base import AllocatingKernel, Kernel, Toolchain, ToolchainError, check_boundary, outputs_of

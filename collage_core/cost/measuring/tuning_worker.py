@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from ...model.base import SubModel
+from ...model.model import SubModel
 from ...toolchains.base import ToolchainError
 from ...toolchains.tuning import Tuning, Workload
 from .trial_worker import GetToolchain

@@ -15,7 +15,7 @@ import numpy as np
 from ...errors import CollageError
 from ...graph.control_flow import IF, LOOP, ControlFlow, RunBody, run_control
 from ...graph.dataflow_graph import DataflowGraph, Tensor
-from ..base import Arrays
+from ..model import Arrays
 from ..onnx_model import OnnxModel
 from ..types.dtypes import array_type
 

@@ -18,8 +18,8 @@ import numpy as np
 from onnx import ModelProto, TensorProto, numpy_helper
 
 from ...errors import CollageError
-from ..base import may_name_files
 from ..forms.unsigned_weights import INTEGER_PRODUCTS
+from ..model import may_name_files
 from ..scopes import all_nodes
 from ..types.dtypes import BITS, dtype_name, numpy_dtype
 from .external_data import Slice, is_external, read_slice

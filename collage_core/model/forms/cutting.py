@@ -11,8 +11,8 @@ from ...errors import CollageError
 from ...graph.dataflow_graph import DataflowGraph, Tensor
 from ...graph.index_set import IndexSet
 from ...graph.sub_graph import SubGraph
-from ..base import SubModel
 from ..files.external_weights import MOST_BYTES
+from ..model import SubModel
 from ..types.inference import value_info
 
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import onnx
 from onnx import ModelProto, NodeProto
 
-from ...base.isolation.errors import WorkerError
 from ...base.isolation.shared import shared_worker
+from ...base.isolation.worker_errors import WorkerError
 from ..files.external_weights import external_tensors, make_paths_absolute, with_relative_paths, without_external
 from ..naming import CAST_MARK, domain_of, opset_versions
 from ..reference.ort_session import RUN_LIMIT_S, OrtSession, RuntimeRefusal

@@ -15,7 +15,7 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_h
 from ...errors import CollageError
 from ...graph.dataflow_graph import TensorType
 from ...graph.topological_order import topological_order
-from ..base import FoldedNode
+from ..model import FoldedNode
 from ..naming import ONNX_DOMAINS, domain_of, name_nodes, op_name, opset_versions
 from ..reference.ort_session import error_text
 from ..scopes import all_nodes, read_by

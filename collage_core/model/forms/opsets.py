@@ -12,8 +12,8 @@ from functools import cache
 import onnx.defs
 from onnx import ModelProto, NodeProto, helper
 
-from ...base.isolation.errors import WorkerError
 from ...base.isolation.worker import Worker
+from ...base.isolation.worker_errors import WorkerError
 from ...errors import CollageError
 from ..naming import ONNX_DOMAINS, op_name, opset_versions, since_version
 from ..reference.ort_session import OrtSession, RuntimeRefusal, error_text

@@ -18,7 +18,7 @@ import onnx.defs
 from onnx import AttributeProto, ModelProto, NodeProto
 
 from ...graph.topological_order import topological_order
-from ..base import FoldedNode
+from ..model import FoldedNode
 from ..naming import domain_of, name_nodes, op_name, opset_versions
 from ..scopes import has_inner_graph, read_by
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from onnx import GraphProto, ModelProto
 
-from ..base import SubModel
+from ..model import SubModel
 
 
 def renamed(model: SubModel, names: Mapping[str, str]) -> SubModel:

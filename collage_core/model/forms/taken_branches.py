@@ -15,8 +15,8 @@ import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto, helper
 
 from ...graph.control_flow import IF
-from ..base import Arrays, FoldedNode
 from ..files.external_weights import values_of
+from ..model import Arrays, FoldedNode
 from ..naming import ONNX_DOMAINS, op_name, unique_names
 from ..reference.ort_session import OrtSession, RuntimeRefusal
 from ..scopes import inner_graphs

@@ -13,7 +13,7 @@ import ml_dtypes
 import numpy as np
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, numpy_helper
 
-from ..base import Arrays
+from ..model import Arrays
 from ..naming import ONNX_DOMAINS
 from ..reference.accuracy import is_float, relative_error
 from ..reference.ort_session import OrtSession, RuntimeRefusal

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...graph.value_policy import ANY, FINITE
-from ..base import Arrays, Model
+from ..model import Arrays, Model
 from .row_sets import RowSet, row_errors
 
 FLOAT_ACCURACY = 1e-3

@@ -17,7 +17,7 @@ from ...errors import CollageError
 from ...graph.dataflow_graph import DataflowGraph, Node
 from ...graph.value_policy import ANY, FINITE
 from ...graph.value_ranges import type_range
-from ..base import Arrays
+from ..model import Arrays
 from .accuracy import output_errors, tensors_in
 from .extreme_inputs import find_extreme
 from .input_sets import DRAWN, EXTREME, NON_FINITE, OWN, InputSet, InputSets

@@ -18,7 +18,7 @@ import numpy as np
 from ...base.counted import counted
 from ...graph.dataflow_graph import DataflowGraph, Node, Tensor, TensorType
 from ...graph.value_ranges import is_index, ranges_of, type_range
-from ..base import Arrays
+from ..model import Arrays
 from ..types.dtypes import numpy_dtype
 
 MOST_ATTEMPTS = 16

@@ -18,7 +18,7 @@ import numpy as np
 from ...errors import CollageError
 from ...graph.dataflow_graph import Tensor
 from ...graph.value_arrays import as_text, as_values
-from ..base import Arrays
+from ..model import Arrays
 from ..types.dtypes import numpy_dtype
 from ..types.type_names import element_of
 from .accuracy import is_float, largest_error, tensors_in

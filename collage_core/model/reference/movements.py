@@ -13,7 +13,7 @@ from typing import TypeGuard
 import numpy as np
 
 from ...graph.dataflow_graph import DataflowGraph
-from ..base import Arrays
+from ..model import Arrays
 from .row_sets import RowSet, row_errors
 
 SUPPRESSION = "NonMaxSuppression"

@@ -7,7 +7,7 @@ from tvm import relax
 
 from ...errors import CollageError
 from ...graph.dataflow_graph import Tensor
-from ..base import SubModel
+from ..model import SubModel
 from .regions import Region, divided, tensor_type
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from ...base.model_file import is_relax_file
 from ...errors import CollageError
-from ..base import Arrays
 from ..forms.values import Value
+from ..model import Arrays
 from ..onnx_model import OnnxModel, load_model
 from .relax_model import load_relax
 

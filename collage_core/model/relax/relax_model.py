@@ -17,16 +17,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import ModelProto, numpy_helper
 
-from ...base.isolation.errors import WorkerError
 from ...base.isolation.shared import shared_worker
 from ...base.isolation.worker import Worker
+from ...base.isolation.worker_errors import WorkerError
 from ...base.module_regions import RegionSummary
 from ...base.user_file import read_file
 from ...errors import CollageError
-from ..base import Arrays, FoldedNode
 from ..files.external_weights import MOST_BYTES
 from ..forms.normalising import normalise
 from ..forms.values import Value, fix_values
+from ..model import Arrays, FoldedNode
 from ..onnx_model import OnnxModel
 from ..shapes.shapes import assumed_texts
 

@@ -11,10 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from ...graph.dataflow_graph import Tensor
-from ..base import SubModel
 from ..files.loading import read_model
 from ..forms.normalising import normalise
 from ..forms.values import Value, fix_values, implied_shapes
+from ..model import SubModel
 from ..onnx_model import OnnxModel
 from .shapes import input_dimensions, set_shape
 

@@ -13,7 +13,7 @@ from onnx import ModelProto, ValueInfoProto
 from ...errors import CollageError
 from ...graph.dataflow_graph import Tensor, TensorType
 from ...graph.topological_order import topological_order
-from ..base import SubModel
+from ..model import SubModel
 from ..onnx_model import OnnxModel
 from ..scopes import read_by
 from ..types.inference import Inferred, infer, value_info

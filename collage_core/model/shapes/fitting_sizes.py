@@ -15,8 +15,8 @@ from itertools import islice, product
 import numpy as np
 from onnx import ModelProto
 
-from ...base.isolation.errors import WorkerError
 from ...base.isolation.shared import shared_worker
+from ...base.isolation.worker_errors import WorkerError
 from ...errors import CollageError
 from ...graph.dataflow_graph import Tensor, TensorType
 from ..files.external_weights import external_tensors

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ...base.isolation.errors import WorkerError
 from ...base.isolation.worker import Worker
+from ...base.isolation.worker_errors import WorkerError
 from ...errors import CollageError
 from ...rewrite.plan import PlacedPartition, Plan, read_plan
 from ...rewrite.runtime.artifact import Profile

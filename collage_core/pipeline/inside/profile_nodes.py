@@ -6,14 +6,14 @@ import math
 import time
 from collections.abc import Callable
 
-from ...base.isolation.errors import WorkerError
 from ...base.isolation.worker import Worker
+from ...base.isolation.worker_errors import WorkerError
 from ...cost.database.records import machine_id
 from ...cost.measuring.activations import ActivationStore
 from ...cost.measuring.profile_worker import profile_nodes
 from ...errors import CollageError
 from ...graph.index_set import IndexSet
-from ...model.base import Arrays, Model
+from ...model.model import Arrays, Model
 from ...rewrite.plan import PlacedPartition, Plan
 from ...rules.spec import HOST_TARGET
 from ...toolchains import registry

@@ -88,7 +88,7 @@ def rivals_of(
             break
         shift: dict[Hashable, float] = defaultdict(draw.gauss)
         moved = [CostedCandidate(item.held, _moved(item.cost, shift[_key(item, key)])) for item in known]
-        for region in regions(planned.partitions, search(moved, left_s / max(1, FEWEST_DRAWS - number)).partitions):
+        for region in differing_regions(planned.partitions, search(moved, left_s / max(1, FEWEST_DRAWS - number)).partitions):
             identity = frozenset(item.held for side in region for item in side)
             if identity not in found:
                 found[identity] = _rival(planned, *region, key)
@@ -99,7 +99,7 @@ def _key(item: CostedCandidate, key: Key) -> Hashable:
     return key(item.held) if isinstance(item.held, CandidatePartition) else item.id
 
 
-def regions(
+def differing_regions(
     plan: Sequence[CostedCandidate], other: Sequence[CostedCandidate]
 ) -> list[tuple[tuple[CostedCandidate, ...], tuple[CostedCandidate, ...]]]:
     """Return the partitions of each of two plans that are not in the other, in groups that hold the same nodes."""

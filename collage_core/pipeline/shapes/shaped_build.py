@@ -15,10 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ...base.isolation.errors import WorkerError
 from ...base.isolation.worker import Worker
+from ...base.isolation.worker_errors import WorkerError
 from ...errors import CollageError
-from ...model.base import Arrays, SubModel
+from ...model.model import Arrays, SubModel
 from ...model.onnx_model import OnnxModel
 from ...model.samples.registry import resolve
 from ...model.shapes.dynamic_model import dynamic_model

@@ -22,15 +22,15 @@ from typing import Any
 
 import numpy as np
 
-from ...base.isolation.errors import WorkerError
 from ...base.isolation.scratch import scratch_folder
 from ...base.isolation.worker import Pool
+from ...base.isolation.worker_errors import WorkerError
 from ...cost.measuring.other_load import OtherLoad
 from ...errors import CollageError
 from ...events import Emit, Note, Verified
 from ...graph.index_set import IndexSet
 from ...graph.value_policy import FINITE
-from ...model.base import SubModel
+from ...model.model import SubModel
 from ...model.onnx_model import OnnxModel
 from ...model.reference.accuracy import without_finite
 from ...model.reference.row_sets import RowSet

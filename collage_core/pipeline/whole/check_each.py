@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import AccuracyError
-from ...model.base import Arrays
+from ...model.model import Arrays
 from ...model.reference.accuracy import relative_error
 from ...rewrite.assemble import assemble
 from ...rewrite.partition_models import PartitionModel

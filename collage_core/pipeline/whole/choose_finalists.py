@@ -12,7 +12,7 @@ from dataclasses import replace
 from ...rewrite.plan import Plan
 from ...rules.candidate import CandidatePartition
 from ...rules.spec import HOST_TARGET
-from ...search.alternatives.rivals import rivals
+from ...search.alternatives.near_plans import near_plans
 from ...search.constraints.constraints import Constraint, allowed_indices
 from ...search.plan_properties import plan_total
 from ...search.problem import SearchProblem, femtoseconds
@@ -148,4 +148,4 @@ def _rivals(searched: Planned, constraints: Sequence[Constraint], settings: Sear
     most = final.total + max(round(final.total * NEAR), femtoseconds(noise_s(searched)))
     stop = after(RIVALS_S)
     run = SearchRun(should_stop=lambda: stop() or settings.should_stop())
-    return [plan.chosen for plan in rivals(problem, usable_now, final.chosen, most, computation_keys(searched), MOST_RIVALS, run)]
+    return [plan.chosen for plan in near_plans(problem, usable_now, final.chosen, most, computation_keys(searched), MOST_RIVALS, run)]

@@ -17,8 +17,8 @@ from queue import SimpleQueue
 from typing import NamedTuple
 
 from ...base.cores import usable_cores
-from ...base.isolation.errors import WorkerTimeout
 from ...base.isolation.memory import available_bytes
+from ...base.isolation.worker_errors import WorkerTimeout
 from ...errors import Cancelled, CollageError
 from ...events import ComparingPlans, Emit, Note
 from ...rewrite.runtime.artifact import Profile

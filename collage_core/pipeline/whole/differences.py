@@ -13,7 +13,7 @@ from ...rules.spec import HOST_TARGET
 from ...search.plan_properties import plan_total
 from ...search.problem import FEMTOSECONDS
 from ..loop.cost_table import is_settled
-from ..loop.rivals import regions
+from ..loop.rivals import differing_regions
 from ..record.record import CostedCandidate, RunRecord
 
 
@@ -32,7 +32,7 @@ def _difference(record: RunRecord, row: Mapping[str, Any]) -> dict[str, Any]:
     by_id = {item.id: item for item in record.candidates}
     mine = [by_id[partition.id] for partition in record.plan.partitions]
     theirs = [by_id[partition["id"]] for partition in row["partitions"]]
-    found = [_region(record, mine, *sides) for sides in regions(mine, theirs)]
+    found = [_region(record, mine, *sides) for sides in differing_regions(mine, theirs)]
     measured_s = record.document["verify"]["measured_s"], row["measured_s"]
     is_measured = None not in measured_s
     plan_s, its_s = measured_s if is_measured else (record.plan.total_s, row["total_s"])

@@ -21,7 +21,7 @@ from ...base.isolation.worker import Pool
 from ...errors import Cancelled, CollageError
 from ...graph.dataflow_graph import DataflowGraph
 from ...graph.index_set import IndexSet
-from ...model.base import Arrays
+from ...model.model import Arrays
 from ...model.onnx_model import OnnxModel
 from ...model.reference.accuracy import output_errors
 from ...rewrite.assemble import assemble

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ...model.base import Arrays
+from ...model.model import Arrays
 from ...model.onnx_model import OnnxModel
 from ...model.reference.accuracy import output_errors
 from ...model.reference.input_sets import EXTREME

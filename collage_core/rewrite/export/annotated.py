@@ -13,8 +13,8 @@ from onnx import ModelProto, StringStringEntryProto, TensorProto
 from ...base.durations import milliseconds
 from ...graph.dataflow_graph import HOST
 from ...graph.index_set import IndexSet
-from ...model.base import Model
 from ...model.files.external_data import is_external, tensors_of
+from ...model.model import Model
 from ...model.naming import unique_names
 from ...model.types.inference import value_info
 from ..plan import PlacedPartition, Plan

@@ -17,7 +17,7 @@ import numpy as np
 from ...graph.dataflow_graph import DataflowGraph, Node, Tensor, TensorType
 from ...graph.index_set import IndexSet
 from ...graph.topological_order import topological_order
-from ...model.base import SubModel
+from ...model.model import SubModel
 from ...rules.pattern import Matcher, parse_pattern
 from ..base import Kernel, Toolchain, ToolchainError, with_weights_inside
 from ..reasons import one_line
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import tvm
     from onnx import ModelProto
 
-    from ...rules.base import PartitionRule, RuleOptions
+    from ...rules.rule import PartitionRule, RuleOptions
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,12 @@ import numpy as np
 
 from ...base.extras import install_command
 from ...graph.dataflow_graph import Tensor
-from ...model.base import SubModel
+from ...model.model import SubModel
 from ..base import Availability, Kernel, Toolchain
 from .ncnn_operators import CHECKS, REFUSALS_OF_VALUES
 
 if TYPE_CHECKING:
-    from ...rules.base import PartitionRule, RuleOptions
+    from ...rules.rule import PartitionRule, RuleOptions
     from ..native_files import NativeFiles
     from ..profiling import NodeTime
 

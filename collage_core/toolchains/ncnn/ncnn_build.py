@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ...model.base import SubModel
+from ...model.model import SubModel
 from ..base import ToolchainError
 from ..buffers import aligned_empty
 from ..reasons import one_line

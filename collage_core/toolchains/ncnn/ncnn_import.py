@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from onnx import ModelProto
 
 from ...graph.dataflow_graph import Node
-from ...model.base import SubModel
+from ...model.model import SubModel
 from ...model.naming import opset_versions
 from ..base import ToolchainError
 from ..sub_model_graph import graph_of

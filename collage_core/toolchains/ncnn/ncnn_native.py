@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ...model.base import SubModel
+from ...model.model import SubModel
 from ..base import Kernel, ToolchainError
 from ..native_files import NativeFiles, loader_text
 from ..reasons import one_line

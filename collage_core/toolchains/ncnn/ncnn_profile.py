@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...model.base import SubModel
+from ...model.model import SubModel
 from ..base import ToolchainError
 from ..buffers import aligned_empty
 from ..profiling import NodeTime, Step, node_times, watched_runs

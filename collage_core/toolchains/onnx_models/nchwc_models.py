@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from onnx import ModelProto, NodeProto, helper
 
 from ...graph.dataflow_graph import Tensor
-from ...model.base import SubModel
 from ...model.forms.renaming import rename_tensors
+from ...model.model import SubModel
 
 REORDER_TARGET = "onnxruntime"
 """The target that runs a `reorder_model`."""

@@ -22,7 +22,7 @@ from ...base import processor
 from ...errors import CollageError
 from ...graph.dataflow_graph import Tensor
 from ...graph.value_policy import FINITE
-from ...model.base import SubModel, may_name_files
+from ...model.model import SubModel, may_name_files
 from ..base import Availability, Kernel, Toolchain, ToolchainError, unbound_outputs
 from ..buffers import array_at, buffer_dtype
 from ..onnx_models.external_package import is_external, make_package, onnx_of
@@ -31,7 +31,7 @@ from ..reasons import one_line
 from ..wrong_calls import onnxruntime_refusal_of_any
 
 if TYPE_CHECKING:
-    from ...rules.base import PartitionRule, RuleOptions
+    from ...rules.rule import PartitionRule, RuleOptions
     from ..native_files import NativeFiles
     from ..profiling import NodeTime
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from ...model.base import SubModel
+from ...model.model import SubModel
 from ..base import Availability
 from ..blocked_layout import NCHW16C, blocked_availability, is_blocked
 from .onnxruntime import OnnxRuntimeToolchain

@@ -21,7 +21,7 @@ import numpy as np
 from ...base.extras import install_command
 from ...base.processor import has_any
 from ...graph.dataflow_graph import Tensor
-from ...model.base import SubModel, may_name_files
+from ...model.model import SubModel, may_name_files
 from ..base import Availability, Kernel, Toolchain, ToolchainError, unbound_outputs
 from ..buffers import array_at, buffer_dtype
 from ..onnx_models.external_package import is_external, make_package, onnx_of, with_file_numbers
@@ -29,7 +29,7 @@ from ..reasons import one_line
 from ..wrong_calls import OPENVINO_REFUSALS
 
 if TYPE_CHECKING:
-    from ...rules.base import PartitionRule, RuleOptions
+    from ...rules.rule import PartitionRule, RuleOptions
     from ..native_files import NativeFiles
     from ..profiling import NodeTime
 

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 from ...base.extras import install_command
 from ...base.home import home
 from ...graph.dataflow_graph import Tensor
-from ...model.base import SubModel
+from ...model.model import SubModel
 from ..base import Availability, Kernel, Toolchain, ToolchainError
 from .engine_store import EngineStore
 from .tensorrt_operators import OPERATORS
 
 if TYPE_CHECKING:
-    from ...rules.base import PartitionRule, RuleOptions
+    from ...rules.rule import PartitionRule, RuleOptions
 
 DEFAULT_DEPTH = 3
 DRIVER = Path("/proc/driver/nvidia/version")

@@ -16,7 +16,7 @@ from typing import Any
 
 from ...graph.dataflow_graph import DataflowGraph, Node
 from ...graph.index_set import IndexSet
-from ...model.base import Model
+from ...model.model import Model
 from ...model.onnx_model import load_model
 from ...model.samples.registry import resolve
 from ..base import ToolchainError, with_weights_inside

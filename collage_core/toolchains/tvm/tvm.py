@@ -21,7 +21,7 @@ import numpy as np
 from ...base.cores import usable_cores
 from ...base.extras import install_command
 from ...graph.dataflow_graph import Tensor
-from ...model.base import SubModel
+from ...model.model import SubModel
 from ..base import Availability, Kernel, Toolchain, ToolchainError
 from ..buffers import ALIGNMENT, aligned_copy, array_at
 from ..reasons import one_line
@@ -31,7 +31,7 @@ from .tvm_operators import OPERATORS
 if TYPE_CHECKING:
     import tvm
 
-    from ...rules.base import PartitionRule, RuleOptions
+    from ...rules.rule import PartitionRule, RuleOptions
     from ..tuning import Tuning, Workload
 
 DEFAULT_DEPTH = 4

@@ -15,7 +15,7 @@ from tvm import relax, te
 from tvm.ir import IRModule
 from tvm.target.codegen import llvm_get_system_cpu
 
-from ...model.base import SubModel
+from ...model.model import SubModel
 from ..base import ToolchainError
 from ..reasons import one_line
 from .tvm_fusion_guards import KeepProjections, KeepSymbolicKernels

@@ -16,7 +16,7 @@ from ...base.cores import usable_cores
 from ...graph.constant_fed import constant_fed_nodes, with_constant_fed
 from ...graph.dataflow_graph import DataflowGraph
 from ...graph.index_set import IndexSet
-from ...model.base import SubModel
+from ...model.model import SubModel
 from ...model.relax.lifting import replaced
 from ..base import ToolchainError
 from ..reasons import one_line

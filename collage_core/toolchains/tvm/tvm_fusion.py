@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ...base.cores import usable_cores
-from ...model.base import SubModel
+from ...model.model import SubModel
 from ..wrong_calls import TVM_REFUSALS
 from .tvm import TvmToolchain
 from .tvm_operators import OPERATORS
@@ -19,7 +19,7 @@ from .tvm_operators import OPERATORS
 if TYPE_CHECKING:
     import tvm
 
-    from ...rules.base import PartitionRule, RuleOptions
+    from ...rules.rule import PartitionRule, RuleOptions
 
 DEPTH = 4
 FUSE_OPS = "FuseOps"

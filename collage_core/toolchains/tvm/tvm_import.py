@@ -21,7 +21,7 @@ from onnx import ModelProto, numpy_helper
 from tvm.relax.frontend.onnx import from_onnx
 
 from ...graph.dataflow_graph import Tensor
-from ...model.base import SubModel
+from ...model.model import SubModel
 from ...model.naming import domain_of
 from ...model.scopes import all_nodes
 from ...model.types.inference import infer

@@ -22,7 +22,7 @@ from tvm.support import cc
 
 from ...errors import CollageError
 from ...graph.dataflow_graph import Tensor
-from ...model.base import SubModel
+from ...model.model import SubModel
 from ...model.relax.flat_model import flat_model
 from ..base import ToolchainError
 from ..libraries.native_call import NativeCall

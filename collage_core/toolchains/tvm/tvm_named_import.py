@@ -15,7 +15,7 @@ import tvm
 from tvm import relax
 from tvm.relax.frontend.onnx.onnx_frontend import ONNXGraphImporter
 
-from ...model.base import SubModel
+from ...model.model import SubModel
 from ...model.relax.lifting import replaced
 from ...model.relax.relax_model import RelaxSource
 from ..base import ToolchainError

@@ -13,7 +13,7 @@ import tvm
 from tvm import relax
 from tvm_ffi import structural_hash
 
-from ...model.base import SubModel
+from ...model.model import SubModel
 from ...model.relax.lifting import lifted
 from ...model.relax.replacing import Replaced
 from ..base import ToolchainError

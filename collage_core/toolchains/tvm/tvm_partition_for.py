@@ -15,7 +15,7 @@ import tvm
 import tvm_ffi
 from tvm import relax
 
-from ...model.base import SubModel
+from ...model.model import SubModel
 from ...model.relax.relax_model import RelaxSource
 from ..base import ToolchainError
 from ..reasons import one_line

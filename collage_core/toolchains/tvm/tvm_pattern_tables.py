@@ -21,9 +21,9 @@ from tvm.relax.dpl import CallPattern, TupleGetItemPattern, TuplePattern
 from tvm.relax.transform import PatternCheckContext
 
 from ...errors import CollageError
-from ...model.base import SubModel
+from ...model.model import SubModel
 from ...model.relax.relax_model import RelaxSource
-from ...rules.base import TableMatch
+from ...rules.rule import TableMatch
 from ..reasons import one_line
 from .tvm_byoc import MODULES
 from .tvm_named_import import NamedModule, bindings_of, import_source, nodes_of

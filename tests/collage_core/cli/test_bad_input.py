@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from collage_core.cli.run_options import seconds
 from collage_core.errors import CollageError
-from collage_core.rules.base import RuleContext, find_with_note
 from collage_core.rules.candidate import RejectionLog
 from collage_core.rules.data import rule_from_json
+from collage_core.rules.rule import RuleContext, find_with_note
 from collage_core.toolchains.described import read_description
 from tests.helpers.command import in_this_process
 from tests.helpers.graphs import MINI_MNIST

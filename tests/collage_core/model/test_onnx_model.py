@@ -9,7 +9,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from collage_core.graph.dataflow_graph import Constant, DataflowGraph, TensorType
 from collage_core.graph.index_set import IndexSet
-from collage_core.model.base import Model
+from collage_core.model.model import Model
 from collage_core.model.onnx_model import load_model
 from collage_core.model.reference.accuracy import largest_error
 from collage_core.model.types.dtypes import dtype_name, elem_type

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import collage_core as collage
-from collage_core.base.isolation.errors import WorkerTimeout
+from collage_core.base.isolation.worker_errors import WorkerTimeout
 from collage_core.errors import CollageError
 from collage_core.results import result as results
 from collage_core.results.formats import FILES

@@ -12,7 +12,7 @@ import pytest
 
 from collage_core.errors import CollageError
 from collage_core.graph.index_set import IndexSet
-from collage_core.model.base import Arrays
+from collage_core.model.model import Arrays
 from collage_core.model.onnx_model import OnnxModel, load_model
 from collage_core.model.reference.accuracy import output_errors
 from collage_core.rewrite.assemble import assemble

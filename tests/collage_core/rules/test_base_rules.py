@@ -9,11 +9,11 @@ from collage_core.graph.dataflow_graph import DataflowGraph, Node
 from collage_core.graph.index_set import IndexSet
 from collage_core.graph.op_pattern_kind import OpPatternKind
 from collage_core.graph.sub_graph import SubGraph, SubGraphConfig
-from collage_core.rules.base import PartitionRule, RuleContext, RuleOptions
 from collage_core.rules.base_rules import Explicit, Host, OpCallByKind, OpCheck, OpPredicate
 from collage_core.rules.candidate import RejectionLog
 from collage_core.rules.combinators import OnlyValid, Primitive, Union
 from collage_core.rules.combine import ANYTHING, CLASSIC, Combine
+from collage_core.rules.rule import PartitionRule, RuleContext, RuleOptions
 from collage_core.rules.spec import PartitionSpec, find_candidates, gather_specs
 from collage_core.rules.trees import arbitrary_fusion, classic_fusion
 from tests.helpers.examples import examples

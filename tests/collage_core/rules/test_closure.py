@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collage_core.graph.dataflow_graph import DataflowGraph
-from collage_core.rules.base import RuleContext
 from collage_core.rules.base_rules import OpCallByKind
 from collage_core.rules.candidate import RejectionLog
 from collage_core.rules.closure import Closure
 from collage_core.rules.combiners import ClosureMember, PairCombiner
+from collage_core.rules.rule import RuleContext
 from tests.helpers.graphs import graph
 
 

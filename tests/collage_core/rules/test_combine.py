@@ -16,13 +16,13 @@ from collage_core.graph.dataflow_graph import DataflowGraph, Node, Tensor, Tenso
 from collage_core.graph.index_set import IndexSet
 from collage_core.graph.op_pattern_kind import OpPatternKind
 from collage_core.graph.sub_graph import SubGraph, SubGraphConfig
-from collage_core.rules.base import PartitionRule, RuleContext
 from collage_core.rules.base_rules import Explicit, OpCallByKind, OpPredicate
 from collage_core.rules.candidate import RejectionLog
 from collage_core.rules.combinators import Composite, OnlyValid, Union
 from collage_core.rules.combine import ANYTHING, CLASSIC, Combine
 from collage_core.rules.combiners import VARIADIC, parse_combiner
 from collage_core.rules.data import rule_from_json
+from collage_core.rules.rule import PartitionRule, RuleContext
 from tests.helpers.examples import examples
 from tests.helpers.paths import ROOT
 

@@ -14,7 +14,6 @@ from onnx import helper
 
 from collage_core.errors import CollageError
 from collage_core.model.types.dtypes import _elem_types
-from collage_core.rules.base import PartitionRule, RuleContext, find_with_note
 from collage_core.rules.base_rules import DFPattern, Explicit, Host, OpCallByKind, OpPredicate
 from collage_core.rules.candidate import RejectionLog
 from collage_core.rules.combinators import Composite, Folds, OnlyValid, Primitive, Union
@@ -22,6 +21,7 @@ from collage_core.rules.combine import Combine
 from collage_core.rules.data import RULES, rule_from_json
 from collage_core.rules.operators import DEFAULTS, OPERATORS
 from collage_core.rules.pattern_table import PatternTable
+from collage_core.rules.rule import PartitionRule, RuleContext, find_with_note
 from collage_core.rules.segments import Segments
 from collage_core.rules.toml import line_of, rule_to_toml
 from collage_core.rules.where import DTYPES, Condition

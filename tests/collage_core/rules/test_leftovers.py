@@ -12,7 +12,7 @@ from collage_core.graph.work_estimate import WorkEstimator
 from collage_core.rules.base_rules import OpPredicate
 from collage_core.rules.candidate import RejectionLog
 from collage_core.rules.leftovers import LARGE, MOST_SETS, leftovers
-from collage_core.rules.regions import regions
+from collage_core.rules.maximal_regions import maximal_regions
 from collage_core.rules.segments import Segments
 from collage_core.rules.spec import find_candidates, gather_specs, taken_nodes
 from tests.helpers.graphs import graphs
@@ -85,7 +85,7 @@ def test_leftovers_fit_in_one_plan_with_what_the_other_takes(on: DataflowGraph, 
     others = [index in other for index in range(len(on))]
     found = leftovers(on, [index in own for index in range(len(on))], {"a": others})
     work = [WorkEstimator(on).operations(index) for index in range(len(on))]
-    large = [nodes for nodes in regions(on.sources, others) if sum(work[index] for index in nodes) >= LARGE * sum(work)]
+    large = [nodes for nodes in maximal_regions(on.sources, others) if sum(work[index] for index in nodes) >= LARGE * sum(work)]
     label = {index: index for index in range(len(on))}
     for nodes in [*large, *(left for _, left in found.regions)]:
         assert not SubGraph(on, IndexSet(nodes)).re_entered

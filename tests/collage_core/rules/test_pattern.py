@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from collage_core.errors import CollageError
 from collage_core.graph.dataflow_graph import Constant, DataflowGraph, Node, Tensor, TensorType
 from collage_core.graph.op_pattern_kind import OpPatternKind
-from collage_core.rules.base import RuleContext, RuleOptions
 from collage_core.rules.base_rules import DFPattern, OpPredicate
 from collage_core.rules.candidate import RejectionLog
 from collage_core.rules.data import rule_from_json
 from collage_core.rules.operators import attribute_of
 from collage_core.rules.pattern import COMMUTATIVE, Anything, Call, Either, Matcher, Pattern, parse_pattern
+from collage_core.rules.rule import RuleContext, RuleOptions
 from collage_core.rules.where import parse_where
 from collage_core.toolchains.described import read_description
 from tests.helpers.examples import examples

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from collage_core.errors import CollageError
-from collage_core.rules.base import RuleContext, TableMatch
 from collage_core.rules.candidate import RejectionLog
 from collage_core.rules.combinators import OnlyValid, Primitive
 from collage_core.rules.data import RuleError, rule_from_json
 from collage_core.rules.pattern_table import PatternTable, table_prefixes
+from collage_core.rules.rule import RuleContext, TableMatch
 from collage_core.rules.segments import Segments
 from collage_core.rules.spec import PartitionSpec, find_candidates, taken_nodes
 from tests.helpers.graphs import graph

@@ -15,10 +15,10 @@ from collage_core.pipeline.record.record import RunRecord
 from collage_core.pipeline.run import partition
 from collage_core.pipeline.run_specs import run_specs
 from collage_core.rules import rule_report
-from collage_core.rules.base import PartitionRule, RuleOptions
 from collage_core.rules.base_rules import DFPattern, Host, OpPredicate
 from collage_core.rules.candidate import RejectionLog
 from collage_core.rules.combinators import Composite, OnlyValid, Union
+from collage_core.rules.rule import PartitionRule, RuleOptions
 from collage_core.rules.spec import PartitionSpec, find_candidates
 from collage_core.rules.trees import arbitrary_fusion, classic_fusion
 from tests.helpers.graphs import MINI_MNIST, graphs

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from collage_core.graph.dataflow_graph import DataflowGraph
 from collage_core.graph.index_set import IndexSet
 from collage_core.graph.sub_graph import SubGraph
-from collage_core.rules.base import RuleContext, RuleMatch, RuleOptions
 from collage_core.rules.base_rules import OpPredicate
 from collage_core.rules.candidate import RejectionLog
 from collage_core.rules.combinators import OnlyValid, Primitive, Union
-from collage_core.rules.regions import regions
+from collage_core.rules.maximal_regions import maximal_regions
+from collage_core.rules.rule import RuleContext, RuleMatch, RuleOptions
 from collage_core.rules.segments import Segments, cut_points
 from collage_core.rules.trees import arbitrary_fusion
 from tests.helpers.graphs import MINI_MNIST, graph, graphs
@@ -113,7 +113,7 @@ def has_cycle(on: DataflowGraph, label: list[int]) -> bool:
 @given(on=graphs(most_nodes=12), taken=st.sets(st.integers(0, 11)))
 @settings(max_examples=200)
 def test_regions_are_disjoint_fit_in_one_plan_and_cannot_be_joined(on: DataflowGraph, taken: set[int]) -> None:
-    made = regions(on.sources, [node.index in taken for node in on.nodes])
+    made = maximal_regions(on.sources, [node.index in taken for node in on.nodes])
     assert sorted(index for nodes in made for index in nodes) == [node.index for node in on.nodes if node.index in taken]
     label = list(range(len(on)))
     for nodes in made:
@@ -133,13 +133,13 @@ def test_regions_are_disjoint_fit_in_one_plan_and_cannot_be_joined(on: DataflowG
 
 def test_regions_join_what_is_fed_from_aside() -> None:
     on = graph(["p: Conv <- x", "u: TopK <- x", "q: Relu <- u", "r: Add <- p, q"])
-    assert regions(on.sources, [True, False, True, True]) == [[0, 2, 3]]
+    assert maximal_regions(on.sources, [True, False, True, True]) == [[0, 2, 3]]
 
 
 def test_regions_do_not_make_a_cycle_between_them() -> None:
     """Both a-c and b-d are convex, but together each would wait for the other."""
     on = graph(["a: Conv <- x", "b: Conv <- x", "u: TopK <- a", "v: TopK <- b", "c: Add <- v, a", "d: Add <- u, b"])
-    made = regions(on.sources, [True, True, False, False, True, True])
+    made = maximal_regions(on.sources, [True, True, False, False, True, True])
     assert made == [[0, 4], [1], [5]]
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import onnx
 
 from collage_core.model.onnx_model import OnnxModel
-from collage_core.rules.base import RuleOptions
 from collage_core.rules.base_rules import OpPredicate
 from collage_core.rules.candidate import CandidatePartition, RejectionLog
+from collage_core.rules.rule import RuleOptions
 from collage_core.rules.spec import find_candidates, gather_specs
 from collage_core.rules.trees import arbitrary_fusion, classic_fusion
 from tests.helpers.models import loaded

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from collage_core.rules.base import PartitionRule, RuleContext, RuleOptions
 from collage_core.rules.base_rules import OpPredicate
 from collage_core.rules.candidate import RejectionLog
 from collage_core.rules.combinators import Folds
+from collage_core.rules.rule import PartitionRule, RuleContext, RuleOptions
 from collage_core.rules.trees import arbitrary_fusion, classic_fusion, kernel_fusion
 from tests.helpers.graphs import MINI_MNIST, graph
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from collage_core.base.isolation.errors import WorkerDied
 from collage_core.base.isolation.worker import Worker
+from collage_core.base.isolation.worker_errors import WorkerDied
 from collage_core.errors import CollageError, InfeasibleError
 from collage_core.events import Emit, ignore
 from collage_core.options import Options

@@ -13,7 +13,7 @@ from onnx import TensorProto
 
 from collage_core.graph.dataflow_graph import TensorType
 from collage_core.graph.index_set import IndexSet
-from collage_core.model.base import SubModel
+from collage_core.model.model import SubModel
 from collage_core.toolchains import blocked_layout
 from collage_core.toolchains.base import Availability
 from collage_core.toolchains.blocked_layout import BLOCK, blocked_availability, has_blocked_end, is_blocked, to_blocked, to_plain

@@ -9,10 +9,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from collage_core.model.base import SubModel
+from collage_core.model.model import SubModel
 from collage_core.model.probe import relu_model
-from collage_core.rules.base import PartitionRule, RuleOptions
 from collage_core.rules.base_rules import Explicit
+from collage_core.rules.rule import PartitionRule, RuleOptions
 from collage_core.toolchains import built_packages
 from collage_core.toolchains.base import Availability, Kernel, Toolchain, ToolchainError
 from collage_core.toolchains.built_packages import BuiltPackages

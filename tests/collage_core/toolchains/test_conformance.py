@@ -11,8 +11,8 @@ import numpy as np
 import psutil
 import pytest
 
-from collage_core.model.base import SubModel
-from collage_core.rules.base import PartitionRule, RuleOptions
+from collage_core.model.model import SubModel
+from collage_core.rules.rule import PartitionRule, RuleOptions
 from collage_core.toolchains.base import AllocatingKernel, Kernel, Toolchain, ToolchainError, check_boundary, outputs_of
 from collage_core.toolchains.buffers import aligned_empty
 from tests.helpers.model_runs import run_models

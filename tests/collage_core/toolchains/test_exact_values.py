@@ -12,8 +12,8 @@ import pytest
 from collage_core.graph.index_set import IndexSet
 from collage_core.graph.value_policy import ANY, FINITE
 from collage_core.model.onnx_model import OnnxModel
-from collage_core.rules.base import RuleContext, RuleOptions
 from collage_core.rules.candidate import RejectionLog
+from collage_core.rules.rule import RuleContext, RuleOptions
 from collage_core.toolchains.onnxruntime.onnxruntime_values import ONNXRUNTIME_VALUES
 from collage_core.toolchains.registry import get
 from tests.helpers.model_runs import run_models

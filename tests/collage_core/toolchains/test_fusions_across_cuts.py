@@ -9,7 +9,7 @@ import onnx
 import pytest
 
 from collage_core.graph.index_set import IndexSet
-from collage_core.model.base import SubModel
+from collage_core.model.model import SubModel
 from collage_core.model.onnx_model import OnnxModel, load_model
 from collage_core.model.samples.builder import Net
 from collage_core.model.samples.registry import resolve

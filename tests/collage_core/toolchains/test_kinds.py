@@ -7,7 +7,7 @@ import pytest
 
 from collage_core.graph.dataflow_graph import TensorType
 from collage_core.graph.op_pattern_kind import OpPatternKind
-from collage_core.model.base import SubModel
+from collage_core.model.model import SubModel
 from collage_core.model.types.dtypes import dtype_name
 from collage_core.model.types.kinds import DEPARTURES, kind_of
 from collage_core.toolchains.registry import get

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from collage_core.base import processor
-from collage_core.model.base import SubModel
+from collage_core.model.model import SubModel
 from collage_core.toolchains.base import ToolchainError
 from collage_core.toolchains.native_files import NativeFiles, is_quantised
 from collage_core.toolchains.registry import all_toolchains, get

@@ -9,7 +9,7 @@ import onnx
 import pytest
 from onnx import helper
 
-from collage_core.model.base import SubModel
+from collage_core.model.model import SubModel
 from collage_core.toolchains import profiling
 from collage_core.toolchains.base import ToolchainError
 from collage_core.toolchains.blocked_layout import is_blocked, to_blocked

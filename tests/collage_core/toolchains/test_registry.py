@@ -9,8 +9,8 @@ import sys
 import pytest
 
 from collage_core.errors import CollageError
-from collage_core.rules.base import RuleContext, RuleOptions
 from collage_core.rules.candidate import RejectionLog
+from collage_core.rules.rule import RuleContext, RuleOptions
 from collage_core.toolchains.base import ToolchainError, shown_rules
 from collage_core.toolchains.registry import all_toolchains, get, names
 from tests.helpers.graphs import graph
@@ -107,7 +107,7 @@ def test_a_broken_plug_in_is_shown_with_its_reason(extra, plug_in: str, name: st
 def test_listing_them_imports_none_of_their_libraries():
     code = """
 import sys
-from collage_core.rules.base import RuleOptions
+from collage_core.rules.rule import RuleOptions
 from collage_core.toolchains.registry import all_toolchains
 for toolchain in all_toolchains():
     toolchain.availability()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from collage_core.graph.index_set import IndexSet
-from collage_core.rules.base import RuleContext, RuleOptions
 from collage_core.rules.candidate import RejectionLog
+from collage_core.rules.rule import RuleContext, RuleOptions
 from collage_core.toolchains.registry import get
 from collage_core.toolchains.wrong_calls import openvino_refusal
 from tests.helpers.model_runs import run_models

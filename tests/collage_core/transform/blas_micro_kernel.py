@@ -11,8 +11,8 @@ import tvm
 from tvm import relax, s_tir, te, tirx
 from tvm.script import tirx as T
 
-from collage_core.rules.base import PartitionRule, RuleOptions
 from collage_core.rules.base_rules import DFPattern
+from collage_core.rules.rule import PartitionRule, RuleOptions
 from collage_core.toolchains.libraries.blas import _library
 
 from .hooked_toolchains import Hooked, sizes

@@ -10,9 +10,9 @@ import tvm
 from tvm import relax, te
 
 from collage_core.graph.dataflow_graph import Tensor
-from collage_core.model.base import SubModel
-from collage_core.rules.base import PartitionRule, RuleOptions
+from collage_core.model.model import SubModel
 from collage_core.rules.base_rules import OpPredicate
+from collage_core.rules.rule import PartitionRule, RuleOptions
 from collage_core.toolchains.base import Availability, Kernel, Toolchain, ToolchainError
 from collage_core.toolchains.libraries.library_functions import Bind, LibraryCall, LibraryFunctions, LibraryToolchain, Run
 

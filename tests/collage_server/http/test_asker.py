@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from collage_core.base.isolation.errors import WorkerTimeout
+from collage_core.base.isolation.worker_errors import WorkerTimeout
 from collage_core.errors import Cancelled
 from collage_server.http import asker
 from collage_server.routes import query_routes

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from collage_core.base.validation import first_mistake
-from collage_server.http.errors import Problem
+from collage_server.http.error_answers import Problem
 from collage_server.http.validation import read
 from collage_server.messages.live import Subscribe
 from collage_server.messages.models import LayoutJson, OpenModel

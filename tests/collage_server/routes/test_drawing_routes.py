@@ -9,7 +9,7 @@ import pytest
 from flask import Flask
 
 from collage_server import model_store
-from collage_server.base.json_files import write_json
+from collage_server.shared.json_files import write_json
 from collage_server.worker import load_model
 from tests.helpers.dot_reader import read_dot
 from tests.helpers.graphs import MINI_MNIST

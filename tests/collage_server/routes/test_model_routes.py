@@ -18,9 +18,9 @@ from onnx import TensorProto, helper, numpy_helper
 
 from collage_server import model_store
 from collage_server.app import create_app
-from collage_server.base.json_files import read_json, write_json
 from collage_server.config import ServerConfig
 from collage_server.services import services
+from collage_server.shared.json_files import read_json, write_json
 from collage_server.worker import load_model
 from tests.helpers.detectors import detector
 from tests.helpers.live import Live, put_model

@@ -12,7 +12,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from collage_core.base.isolation.errors import WorkerDied, WorkerTimeout
+from collage_core.base.isolation.worker_errors import WorkerDied, WorkerTimeout
 from collage_core.errors import CollageError
 from collage_core.model.onnx_model import load_model
 from collage_core.model.samples import registry as samples

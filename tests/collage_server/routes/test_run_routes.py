@@ -16,11 +16,11 @@ import psutil
 import pytest
 from flask import Flask
 
-from collage_server.base.run_files import ARTIFACT, STOP
 from collage_server.config import ServerConfig
 from collage_server.messages.requests import RunRequest
 from collage_server.messages.runs import Baseline, PlanInfo, VerifyInfo
 from collage_server.runs import live_run, run_store
+from collage_server.shared.run_files import ARTIFACT, STOP
 from tests.helpers.live import DEADLINE_S, Live, put_model, until
 
 from ..runs.test_state import START

@@ -8,8 +8,8 @@ import jsonpatch
 import pytest
 from fake_runs import BURST, PLAN_EVERY
 
-from collage_server.base.thinning import BATCH_THINNABLE, is_thinnable
 from collage_server.runs import run_store
+from collage_server.shared.thinning import BATCH_THINNABLE, is_thinnable
 from collage_server.streaming import stream
 from tests.helpers.live import Listener, Live, until
 

@@ -17,12 +17,12 @@ import pytest
 
 from collage_core.events import ignore
 from collage_core.options import Options
-from collage_server.base.run_files import ARTIFACT, FORM
 from collage_server.messages.runs import AskedForm
 from collage_server.runs import run_store
 from collage_server.runs.export import contents
 from collage_server.runs.forms import form_asked, form_of, has_form
 from collage_server.runs.state import finish
+from collage_server.shared.run_files import ARTIFACT, FORM
 from collage_server.worker.engine import COLLAGE
 from tests.helpers.live import Live, until
 from tests.helpers.models import model_of, write

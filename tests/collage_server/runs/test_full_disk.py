@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from collage_core.base.isolation.errors import WorkerFailed
+from collage_core.base.isolation.worker_errors import WorkerFailed
 from collage_core.base.whole_file import write_whole
-from collage_server.base.json_files import write_json
 from collage_server.http.answers import json_file
 from collage_server.runs import live_run, recorded, run_store, task
 from collage_server.runs.journal import EVENTS, Journal
 from collage_server.runs.run_store import OWNER
+from collage_server.shared.json_files import write_json
 from collage_server.worker import queries
 from tests.helpers.live import Live, put_model, until
 

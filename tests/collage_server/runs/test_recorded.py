@@ -15,10 +15,10 @@ from fake_runs import document_plan
 from flask.testing import FlaskClient
 
 from collage_server.app import create_app
-from collage_server.base.json_files import read_json, write_json
 from collage_server.config import ServerConfig
 from collage_server.process_pool import ProcessPool
 from collage_server.runs import recorded, run_store
+from collage_server.shared.json_files import read_json, write_json
 from tests.helpers.live import until
 
 RUN = "recorded-mini_mnist"

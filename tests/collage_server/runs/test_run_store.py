@@ -18,9 +18,8 @@ from fake_engine import FakeEngine
 
 from collage_core.events import CandidateCosted, MeasuredPlan, PhaseStarted
 from collage_server.app import create_app
-from collage_server.base.run_files import RECORD
 from collage_server.config import ServerConfig
-from collage_server.http.errors import Problem
+from collage_server.http.error_answers import Problem
 from collage_server.messages.live import Numbered, RunState
 from collage_server.messages.requests import RunRequest
 from collage_server.messages.runs import Baseline, PlanInfo, PlanResult, RunSnapshot, VerifyInfo
@@ -28,6 +27,7 @@ from collage_server.runs import run_store
 from collage_server.runs.factory import RunFactory
 from collage_server.runs.journal import Journal
 from collage_server.runs.state import finish
+from collage_server.shared.run_files import RECORD
 from tests.helpers.live import Live, until
 
 from .test_state import DOCUMENT, START, after

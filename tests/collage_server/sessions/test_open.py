@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from collage_core.base.isolation.errors import WorkerDied, WorkerFailed, WorkerTimeout
+from collage_core.base.isolation.worker_errors import WorkerDied, WorkerFailed, WorkerTimeout
 from collage_core.errors import CollageError
 from collage_server.app import create_app
 from collage_server.config import ServerConfig

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from collage_server.http.errors import Problem
+from collage_server.http.error_answers import Problem
 from collage_server.runs.run_store import run_folder
 from collage_server.services import Services
 from collage_server.sessions import save

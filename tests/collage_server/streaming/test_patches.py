@@ -10,8 +10,8 @@ import jsonpatch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collage_server.base.json_files import json_data
 from collage_server.messages.runs import PlanInfo, PlanPartition, RunSnapshot, TargetCounts
+from collage_server.shared.json_files import json_data
 from collage_server.streaming.patches import MOST_ROWS, patch_between
 from tests.helpers.examples import examples
 from tests.helpers.run_changes import FILE, START, content, followed_run

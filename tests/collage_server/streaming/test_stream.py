@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collage_server.base.thinning import BATCH_THINNABLE, thin
 from collage_server.messages.live import Numbered
+from collage_server.shared.thinning import BATCH_THINNABLE, thin
 from collage_server.streaming import stream
 from collage_server.streaming.stream import BATCH_ITEMS, WINDOW, Cursor, Ring
 

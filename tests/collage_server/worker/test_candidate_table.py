@@ -19,11 +19,11 @@ from collage_core.cost.database.records import machine_id
 from collage_core.model.onnx_model import load_model
 from collage_core.rules.baseline_names import is_alone, main_target
 from collage_server.app import create_app
-from collage_server.base.run_files import CANDIDATES, ESTIMATES
 from collage_server.config import ServerConfig
 from collage_server.messages import candidates
 from collage_server.routes.query_routes import _control_node
 from collage_server.runs import run_store
+from collage_server.shared.run_files import CANDIDATES, ESTIMATES
 from collage_server.worker.candidate_table import spans
 from collage_server.worker.engine import COLLAGE
 from tests.collage_core.pipeline.bodies.test_plan_bodies import run as run_with_mock_costs

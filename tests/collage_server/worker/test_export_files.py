@@ -12,9 +12,9 @@ from flask.testing import FlaskClient
 from collage_core.pipeline.record.record import RunRecord
 from collage_core.results.formats import FILES, export, file_named
 from collage_core.results.result import open_run
-from collage_server.base.run_files import record_file
 from collage_server.config import ServerConfig
 from collage_server.runs import run_store
+from collage_server.shared.run_files import record_file
 from tests.helpers.command import in_this_process
 from tests.helpers.report import answers_in
 from tests.helpers.sessions import entries_of

@@ -11,8 +11,8 @@ from fake_engine import FakeEngine
 from fake_runs import FakeRecord
 
 from collage_core.errors import CollageError
-from collage_server.base.json_files import read_json
-from collage_server.base.run_files import DOCUMENT, RECORD
+from collage_server.shared.json_files import read_json
+from collage_server.shared.run_files import DOCUMENT, RECORD
 from collage_server.worker import records
 from collage_server.worker.records import keep_record, load_record
 

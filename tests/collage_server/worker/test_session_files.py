@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from collage_core.errors import CollageError
-from collage_server.base.session_manifest import SessionManifest
+from collage_server.shared.session_manifest import SessionManifest
 from collage_server.worker import session_files
 from collage_server.worker.session_files import unpack_session
 from tests.helpers.sessions import with_digests, write_session

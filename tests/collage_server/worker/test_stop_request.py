@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from collage_server.base.run_files import STOP
+from collage_server.shared.run_files import STOP
 from collage_server.worker.stop_request import LOOK_S, StopRequest
 
 

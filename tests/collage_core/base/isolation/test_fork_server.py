@@ -16,10 +16,10 @@ import worker_functions as functions
 
 from collage_core.base.isolation import fork_server, fork_server_process
 from collage_core.base.isolation.environment import child_environment
-from collage_core.base.isolation.errors import WorkerDied
 from collage_core.base.isolation.shared import shared_worker
 from collage_core.base.isolation.spawn import spawn
 from collage_core.base.isolation.worker import Pool, Worker
+from collage_core.base.isolation.worker_errors import WorkerDied
 from collage_core.errors import Cancelled
 
 from .test_worker import LONG_S, is_gone, wait_until

@@ -12,8 +12,8 @@ import psutil
 import pytest
 
 from collage_core.base.isolation import shared
-from collage_core.base.isolation.errors import WorkerDied
 from collage_core.base.isolation.shared import shared_worker
+from collage_core.base.isolation.worker_errors import WorkerDied
 
 
 def pid(name: str) -> int:

@@ -17,9 +17,9 @@ import psutil
 import pytest
 import worker_functions as functions
 
-from collage_core.base.isolation.errors import WorkerDied, WorkerFailed, WorkerTimeout
 from collage_core.base.isolation.report import report
 from collage_core.base.isolation.worker import Pool, Worker
+from collage_core.base.isolation.worker_errors import WorkerDied, WorkerFailed, WorkerTimeout
 from collage_core.errors import Cancelled, CollageError, InfeasibleError
 from collage_core.toolchains.base import ToolchainError
 

@@ -29,7 +29,7 @@ from collage_core.errors import Cancelled, CollageError
 from collage_core.events import CandidateBuilding, Event, Note
 from collage_core.graph.computation import Computations
 from collage_core.graph.index_set import IndexSet
-from collage_core.model.base import Arrays
+from collage_core.model.model import Arrays
 from collage_core.model.onnx_model import OnnxModel, load_model
 from collage_core.rules.candidate import CandidatePartition
 from collage_core.rules.spec import HOST_TARGET

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from recorded_costs import MEASURED_WHOLLY
 
-from collage_core.base.isolation.errors import WorkerDied
+from collage_core.base.isolation.worker_errors import WorkerDied
 from collage_core.cost.estimators import machine_speed as speeds
 from collage_core.cost.estimators import roofline
 from collage_core.cost.estimators.factory import make_estimator

@@ -12,7 +12,7 @@ from fleet_functions import INVALID_ANSWERS, RECORD
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collage_core.base.isolation.errors import WorkerDied, WorkerError
+from collage_core.base.isolation.worker_errors import WorkerDied, WorkerError
 from collage_core.cost.database.records import Record, now
 from collage_core.cost.fleet.protocol import (
     InvalidAnswer,

@@ -26,7 +26,7 @@ from tuning_toolchains import SLICE
 from worker_functions import crash, raise_collage_error, raise_toolchain_error
 
 from collage_core.base.home import home
-from collage_core.base.isolation.errors import WorkerError
+from collage_core.base.isolation.worker_errors import WorkerError
 from collage_core.cost.database.database import CostDatabase
 from collage_core.cost.database.maintenance import Selection, records, selected_tunings
 from collage_core.cost.database.records import CostKey, Record, machine_id

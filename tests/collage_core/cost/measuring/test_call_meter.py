@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from collage_core.base.isolation.errors import WorkerDied
+from collage_core.base.isolation.worker_errors import WorkerDied
 from collage_core.cost.database.database import CostDatabase
 from collage_core.cost.database.records import TransitionKey
 from collage_core.cost.measuring.call_meter import CALL, CallMeter

@@ -16,7 +16,7 @@ from collage_core.cost.measuring.repetitions import FEWEST, MOST, MOST_TRIED, re
 from collage_core.cost.measuring.trial import TrialTask
 from collage_core.cost.measuring.trial_backend import TrialBackend
 from collage_core.errors import Cancelled
-from collage_core.model.base import SubModel
+from collage_core.model.model import SubModel
 from tests.helpers.repetitions import QUIET, repeated
 
 KEY, OTHER = (CostKey(name * 16, "tvm", "1", 1, "a machine") for name in ("ab", "cd"))

@@ -20,7 +20,7 @@ from collage_core.cost.measuring.trial import TrialLimits, TrialRunner
 from collage_core.cost.measuring.trial_backend import Caller, LocalBackend
 from collage_core.cost.transition import Transition, TransitionModel
 from collage_core.events import Event, Note
-from collage_core.model.base import SubModel
+from collage_core.model.model import SubModel
 from collage_core.model.probe import product_model, relu_model
 from collage_core.toolchains import registry
 from collage_core.toolchains.onnx_models.nchwc_models import REORDER_TARGET

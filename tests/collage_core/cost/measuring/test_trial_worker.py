@@ -18,8 +18,8 @@ from collage_core.cost.measuring.trial_worker import ArrayFile
 from collage_core.graph.index_set import IndexSet
 from collage_core.model.onnx_model import load_model
 from collage_core.model.probe import relu_model
-from collage_core.rules.base import PartitionRule, RuleOptions
 from collage_core.rules.base_rules import Explicit
+from collage_core.rules.rule import PartitionRule, RuleOptions
 from collage_core.toolchains.base import Availability, Toolchain
 from collage_core.toolchains.registry import get
 from tests.helpers.models import write

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from collage_core.errors import CollageError
-from collage_core.model.base import SubModel
+from collage_core.model.model import SubModel
 from collage_core.model.onnx_model import OnnxModel, load_model
 from collage_core.model.reference.ort_session import OrtSession
 from collage_core.model.shapes.dynamic_model import dynamic_model

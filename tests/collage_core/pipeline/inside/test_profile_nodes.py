@@ -10,8 +10,8 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from collage_core.base.isolation.errors import WorkerDied
 from collage_core.base.isolation.worker import Worker
+from collage_core.base.isolation.worker_errors import WorkerDied
 from collage_core.cost.measuring.profile_worker import profile_nodes
 from collage_core.model.onnx_model import OnnxModel
 from collage_core.pipeline.inside.profile_nodes import ALL_S, profiled_times

@@ -8,8 +8,8 @@ from pathlib import Path
 from collage_core.api import partition
 from collage_core.pipeline.shapes.run_shapes import run_shapes
 from collage_core.rules.candidate import CandidatePartition
-from collage_server.base.from_json import from_json
 from collage_server.messages.shapes import RunShapes
+from collage_server.shared.from_json import from_json
 from tests.helpers.models import model_of, write
 
 TARGETS = ("onnxruntime", "openvino")

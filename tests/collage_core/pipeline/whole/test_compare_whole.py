@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from collage_core.base.isolation.errors import WorkerTimeout
+from collage_core.base.isolation.worker_errors import WorkerTimeout
 from collage_core.cost.measuring.core_latency import rounds_at_low_latency
 from collage_core.errors import Cancelled, CollageError
 from collage_core.events import ComparingPlans, Event, Note

@@ -51,7 +51,7 @@ import pickle, sys
 from collage_core.rewrite.runtime.artifact_calls import run_artifact
 folder, inputs = pickle.loads(sys.stdin.buffer.read())
 outputs = run_artifact(folder, inputs)
-ours = {f"collage_core.{name}" for name in ("rewrite.assemble", "rewrite.plan", "rules.base")}
+ours = {f"collage_core.{name}" for name in ("rewrite.assemble", "rewrite.plan", "rules.rule")}
 heavy = sorted({"onnx", "openvino", "onnxruntime", "pydantic", "flask", *ours} & set(sys.modules))
 sys.stdout.buffer.write(pickle.dumps((outputs, heavy)))
 """

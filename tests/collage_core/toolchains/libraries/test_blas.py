@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from collage_core.model.base import SubModel
+from collage_core.model.model import SubModel
 from collage_core.toolchains.base import ToolchainError
 from collage_core.toolchains.libraries import blas
 from collage_core.toolchains.registry import get

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from collage_core.errors import CollageError
-from collage_core.model.base import SubModel
+from collage_core.model.model import SubModel
 from collage_core.toolchains.base import Availability, ToolchainError
 from collage_core.toolchains.libraries.library_functions import Bind, LibraryCall, LibraryFunctions, LibraryToolchain
 from tests.helpers.paths import DOCS

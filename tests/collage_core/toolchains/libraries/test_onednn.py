@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from onnx import ModelProto
 
-from collage_core.model.base import SubModel
-from collage_core.rules.base import RuleContext, RuleOptions
+from collage_core.model.model import SubModel
 from collage_core.rules.candidate import RejectionLog
+from collage_core.rules.rule import RuleContext, RuleOptions
 from collage_core.toolchains.base import Toolchain, ToolchainError
 from collage_core.toolchains.libraries import blas, onednn, onednn_library
 from collage_core.toolchains.libraries.onednn import OneDnnToolchain

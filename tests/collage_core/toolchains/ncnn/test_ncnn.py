@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from collage_core.rules.base import RuleContext, RuleOptions
 from collage_core.rules.candidate import RejectionLog
+from collage_core.rules.rule import RuleContext, RuleOptions
 from collage_core.toolchains.ncnn import ncnn as ncnn_toolchain
 from collage_core.toolchains.registry import get
 from tests.helpers.graphs import graph

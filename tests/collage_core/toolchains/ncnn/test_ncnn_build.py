@@ -8,7 +8,7 @@ import numpy as np
 import psutil
 import pytest
 
-from collage_core.model.base import SubModel
+from collage_core.model.model import SubModel
 from collage_core.toolchains.base import ToolchainError
 from collage_core.toolchains.registry import get
 from tests.helpers.small_models import conv_relu, drawn, node, normal, reference, sub_model, tensor

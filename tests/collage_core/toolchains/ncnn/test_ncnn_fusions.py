@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from collage_core.model.base import SubModel
+from collage_core.model.model import SubModel
 from collage_core.toolchains.ncnn.ncnn_import import imported
 from collage_core.toolchains.registry import get
 from tests.helpers.small_models import drawn, node, normal, reference, sub_model, tensor

@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from collage_core.model.base import SubModel
+from collage_core.model.model import SubModel
 from collage_core.toolchains.base import ToolchainError
 from collage_core.toolchains.ncnn import ncnn_kernel
 from collage_core.toolchains.ncnn.ncnn_import import imported

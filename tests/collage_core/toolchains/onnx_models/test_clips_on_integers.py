@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 import pytest
 
-from collage_core.model.base import SubModel
+from collage_core.model.model import SubModel
 from collage_core.toolchains.onnx_models.clips_on_integers import move_clips_behind_quantisers
 from collage_core.toolchains.registry import get
 from tests.helpers.long_cases import mostly_long

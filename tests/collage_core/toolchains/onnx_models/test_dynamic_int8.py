@@ -7,12 +7,12 @@ import onnx
 import pytest
 
 from collage_core.graph.index_set import IndexSet
-from collage_core.model.base import SubModel
+from collage_core.model.model import SubModel
 from collage_core.model.onnx_model import load_model
 from collage_core.model.reference.accuracy import relative_error
 from collage_core.model.samples.registry import resolve
-from collage_core.rules.base import RuleContext, RuleOptions
 from collage_core.rules.candidate import RejectionLog
+from collage_core.rules.rule import RuleContext, RuleOptions
 from collage_core.toolchains.base import ToolchainError
 from collage_core.toolchains.onnx_models.dynamic_int8 import quantised
 from collage_core.toolchains.onnx_models.int8_products import refusal

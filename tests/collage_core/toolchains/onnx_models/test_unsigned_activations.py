@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 import pytest
 
-from collage_core.model.base import SubModel
+from collage_core.model.model import SubModel
 from collage_core.toolchains.onnx_models.unsigned_activations import make_activations_unsigned
 from collage_core.toolchains.registry import get
 from tests.helpers.model_runs import run_models

@@ -6,7 +6,7 @@ import numpy as np
 from onnx import ModelProto
 
 from collage_core.graph.dataflow_graph import Tensor, TensorType
-from collage_core.model.base import SubModel
+from collage_core.model.model import SubModel
 from collage_core.model.naming import CAST_MARK
 from collage_core.toolchains.onnxruntime.onnxruntime_casts import with_unique_casts
 from collage_core.toolchains.registry import get

@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import pytest
 
-from collage_core.model.base import SubModel
+from collage_core.model.model import SubModel
 from collage_core.model.reference.accuracy import relative_error
 from collage_core.toolchains.base import ToolchainError
 from collage_core.toolchains.openvino import openvino as openvino_toolchain

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from collage_core.rules.base import RuleContext, RuleOptions
 from collage_core.rules.candidate import RejectionLog
+from collage_core.rules.rule import RuleContext, RuleOptions
 from collage_core.toolchains.base import ToolchainError
 from collage_core.toolchains.registry import get
 from collage_core.toolchains.tensorrt import tensorrt, tensorrt_build

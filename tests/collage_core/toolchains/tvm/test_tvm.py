@@ -12,7 +12,7 @@ from onnx import helper
 
 from collage_core.base.extras import install_command
 from collage_core.graph.dataflow_graph import Node
-from collage_core.model.base import SubModel
+from collage_core.model.model import SubModel
 from collage_core.toolchains.base import ToolchainError
 from collage_core.toolchains.registry import get
 from collage_core.toolchains.tvm import tvm as tvm_toolchain
@@ -249,8 +249,8 @@ def test_the_operators_that_it_takes_are_those_that_the_importer_has():
 def test_its_rule_leaves_out_what_the_importer_lacks():
     from collage_core.graph.dataflow_graph import DataflowGraph, Tensor, TensorType
     from collage_core.graph.op_pattern_kind import OpPatternKind
-    from collage_core.rules.base import RuleContext, RuleOptions
     from collage_core.rules.candidate import RejectionLog
+    from collage_core.rules.rule import RuleContext, RuleOptions
 
     kind = TensorType((2, 2), "float32")
     nodes = (
@@ -264,8 +264,8 @@ def test_its_rule_leaves_out_what_the_importer_lacks():
 
 
 def test_without_a_pattern_table_it_is_offered_what_fuse_ops_would_fuse():
-    from collage_core.rules.base import RuleContext, RuleOptions
     from collage_core.rules.candidate import RejectionLog
+    from collage_core.rules.rule import RuleContext, RuleOptions
     from tests.helpers.graphs import MINI_MNIST
 
     rule = get("tvm").rule(RuleOptions())

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from collage_core.graph.index_set import IndexSet
-from collage_core.model.base import SubModel
+from collage_core.model.model import SubModel
 from collage_core.model.onnx_model import load_model
 from collage_core.model.samples.registry import resolve
 from collage_core.rewrite.runtime.manifest import LISTING
-from collage_core.rules.base import RuleOptions
 from collage_core.rules.base_rules import OpCallByKind
 from collage_core.rules.candidate import RejectionLog
 from collage_core.rules.combinators import OnlyValid, Primitive
 from collage_core.rules.combine import CLASSIC, Combine
+from collage_core.rules.rule import RuleOptions
 from collage_core.rules.spec import find_candidates, gather_specs
 from collage_core.toolchains.base import ToolchainError
 from collage_core.toolchains.registry import get

@@ -17,7 +17,7 @@ tvm = pytest.importorskip("tvm")
 
 from tvm import relax  # noqa: E402
 
-from collage_core.model.base import SubModel  # noqa: E402
+from collage_core.model.model import SubModel  # noqa: E402
 from collage_core.toolchains.libraries.library_functions import LibraryToolchain, call_of  # noqa: E402
 from collage_core.toolchains.registry import get  # noqa: E402
 from collage_core.toolchains.tvm import tvm_library_calls  # noqa: E402

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from collage_core.model.base import SubModel
+from collage_core.model.model import SubModel
 from collage_core.toolchains.base import ToolchainError
 from collage_core.toolchains.buffers import aligned_empty
 from collage_core.toolchains.tuning import MOST_TRIALS, TunedKernel, encoded, schedules

@@ -1,4 +1,4 @@
-"""`rivals`: plans nearly as good as a given one that differ from it, and from each other, in a good share of their cost.
+"""`near_plans`: plans nearly as good as a given one that differ from it, and from each other, in a good share of their cost.
 
 The k best plans of a model are mostly one plan with small parts exchanged. So each plan here is the best one that holds some
 candidate which is large and not in the given plan (`ForcedCandidateSearch`); those whose dual prices promise most come first.
@@ -18,7 +18,7 @@ DIFFERENT = 0.1
 """Plans are different if partitions that only one of them has make up this share of its total."""
 
 
-def rivals(
+def near_plans(
     problem: SearchProblem,
     usable: Sequence[int],
     chosen: Sequence[int],
@@ -31,7 +31,7 @@ def rivals(
 
     Args:
         chosen: The given plan, from which all others differ.
-        most: Greatest total of a rival in femtoseconds.
+        most: Greatest total of such a plan in femtoseconds.
         keys: Of each candidate of the problem. Candidates of one key are one computation on one target: a plan that only exchanges
             these is no other plan.
     """

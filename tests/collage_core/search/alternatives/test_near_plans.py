@@ -1,4 +1,4 @@
-"""Rivals: near the best plan by their totals, and different from it and from each other in what costs much."""
+"""Plans near the best plan by their totals, and different from it and from each other in what costs much."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hypothesis import assume, given
 
 from collage_core.graph.index_set import IndexSet
-from collage_core.search.alternatives.rivals import rivals
+from collage_core.search.alternatives.near_plans import near_plans
 from collage_core.search.plan_properties import plan_total
 from collage_core.search.problem import SearchCandidate, SearchProblem
 from collage_core.search.searcher import SearchRun
@@ -25,7 +25,7 @@ def chain(*parts: tuple[str, tuple[int, ...], int]) -> SearchProblem:
 
 def found(problem: SearchProblem, most: int, keys: Sequence[object] | None = None, count: int = 9) -> list[list[str]]:
     best = solve(problem)
-    listed = rivals(problem, range(len(problem.candidates)), best.chosen, most, keys or list(range(99)), count)
+    listed = near_plans(problem, range(len(problem.candidates)), best.chosen, most, keys or list(range(99)), count)
     return [[problem.candidates[index].id for index in plan.chosen] for plan in listed]
 
 
@@ -49,7 +49,7 @@ def test_a_plan_that_differs_in_little_or_only_exchanges_equal_computations_is_n
 
 def test_nothing_is_looked_for_when_the_time_is_over() -> None:
     over = SearchRun(should_stop=lambda: True)
-    assert rivals(SPLIT, range(5), solve(SPLIT).chosen, 1050, list(range(5)), 9, over) == []
+    assert near_plans(SPLIT, range(5), solve(SPLIT).chosen, 1050, list(range(5)), 9, over) == []
 
 
 @given(tiny_problems(most_nodes=5, unknown=False))
@@ -60,7 +60,7 @@ def test_every_rival_is_a_plan_whose_total_is_what_it_says(problem: SearchProble
     best = solve(problem)
     most = best.total + max(1, best.total // 2)
     usable = range(len(problem.candidates))
-    listed = rivals(problem, usable, best.chosen, most, list(usable), 3)
+    listed = near_plans(problem, usable, best.chosen, most, list(usable), 3)
     assert len(listed) <= 3
     for plan in listed:
         assert frozenset(plan.chosen) in plans

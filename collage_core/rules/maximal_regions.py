@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
-def regions(reads: Sequence[Sequence[int]], is_taken: Sequence[bool], beside: Sequence[Sequence[int]] = ()) -> list[list[int]]:
+def maximal_regions(reads: Sequence[Sequence[int]], is_taken: Sequence[bool], beside: Sequence[Sequence[int]] = ()) -> list[list[int]]:
     """Return the regions of the taken nodes, single nodes included, each ascending, ordered by their first node.
 
     Args:

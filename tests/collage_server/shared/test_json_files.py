@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from collage_server.base.json_files import is_id, json_data, read_json, write_json
+from collage_server.shared.json_files import is_id, json_data, read_json, write_json
 
 
 def test_plain() -> None:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import pytest
 
-from collage_server.base.from_json import from_json
+from collage_server.shared.from_json import from_json
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from collage_core.errors import CollageError
-from collage_server.base.session_manifest import is_model_entry, read_manifest, to_json
+from collage_server.shared.session_manifest import is_model_entry, read_manifest, to_json
 
 FILE = {"bytes": 1, "sha256": "0" * 64}
 ENTRIES = (

@@ -14,7 +14,7 @@ from ..cost.estimators.roofline import RooflineEstimator
 from ..errors import CollageError
 from ..events import CandidatesFound, Emit, Note, ignore
 from ..graph.index_set import IndexSet
-from ..pipeline.described import described_options
+from ..pipeline.described_targets import described_options
 from ..pipeline.discover import Phases
 from ..pipeline.loop.search_and_merge import Planned, SearchSettings, merge_rounds, searched
 from ..pipeline.record.record import DESCRIBED, CostedCandidate, RunRecord, search_candidates
@@ -22,8 +22,8 @@ from ..pipeline.whole.baselines import baseline
 from ..pipeline.whole.why_not_alone import why_not_alone
 from ..rewrite.plan import PlannedTarget
 from ..rules import rule_report
-from ..rules.base import RuleOptions
 from ..rules.candidate import CandidatePartition, RejectionLog
+from ..rules.rule import RuleOptions
 from ..rules.spec import HOST_TARGET, find_candidates, gather_specs
 from ..search.problem import FEMTOSECONDS, SearchProblem
 from ..toolchains.described import DescribedToolchain, parse_description

@@ -16,7 +16,7 @@ from collage_core.pipeline.record.record import RunRecord
 from collage_core.pipeline.run import partition
 from collage_core.pipeline.run_specs import run_specs
 from collage_core.toolchains.described import DescriptionError, parse_description
-from collage_core.what_if.described import with_described
+from collage_core.what_if.described_what_if import with_described
 from collage_core.what_if.search_again import search_again
 from collage_core.what_if.terms import Terms
 

@@ -15,7 +15,7 @@ from typing import Any
 from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
-from collage_core.base.isolation.errors import WorkerTimeout
+from collage_core.base.isolation.worker_errors import WorkerTimeout
 from collage_core.base.module_regions import RegionSummary
 from collage_core.base.open_inputs import OpenInput
 from collage_core.base.whole_file import FULL
