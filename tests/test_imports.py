@@ -22,7 +22,7 @@ from tests.helpers.paths import DOCS, ROOT
 DOORS = {"collage_core", "collage_core.rules", "collage_core.toolchains", "collage_core.transform"}
 """Packages whose ``__init__`` gives names to people outside."""
 
-UNDIVIDED = ("model", "pipeline", "toolchains")
+UNDIVIDED = ("model", "toolchains")
 """Rooms whose folders import each other."""
 
 FRONT_DOOR = {"__init__", "api", "errors", "events", "options", "version"}

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from collage_core.graph.dataflow_graph import DataflowGraph, Node
 from collage_core.model import samples
-from collage_core.pipeline.inside.node_times import PartitionTimes
+from collage_core.pipeline.record.node_times import PartitionTimes
 from collage_core.pipeline.record.record import RunRecord, read_record
 
 RECORDED = Path(samples.__file__).parent / "recorded"

@@ -28,7 +28,7 @@ def check(model: str, plan: Path, slower_than: str | None, as_json: bool) -> Non
 
     The plan is built anew, and the artifact beside it is opened as it lies there. Versions that have changed since are named.
     """
-    from ..pipeline.whole.check_plan import check_plan
+    from ..pipeline.check_plan import check_plan
     from ..pipeline.whole.errors_by_set import error_text
     from .terminal import Progress
 

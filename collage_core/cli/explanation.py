@@ -12,8 +12,8 @@ from typing import Any
 
 from ..base.counted import counted
 from ..base.durations import duration
-from ..pipeline.inside.node_times import CANDIDATES, COST, PROFILER
 from ..pipeline.record.known_regret import KnownRegret
+from ..pipeline.record.node_times import CANDIDATES, COST, PROFILER
 from ..pipeline.record.record import RunRecord
 from ..pipeline.whole.differences import region_text
 from ..rewrite.plan import source_label

@@ -104,7 +104,7 @@ def _build_in_form(record: RunRecord, model: str, form: str, given: dict[str, An
 
 
 def _dry_run(model: str, as_json: bool, given: dict[str, Any]) -> None:
-    from ..pipeline.shapes.each_shape import dry_run_at_shapes
+    from ..pipeline.each_shape import dry_run_at_shapes
 
     with mistakes_located(given["constraints_file"]), prints_to_stderr():
         document = dry_run_at_shapes(model, options_of(given), _tell_note)
@@ -146,7 +146,7 @@ def _show_dry_run(document: dict[str, Any]) -> None:
 @watched
 def candidates(model: str, as_json: bool, **given: Any) -> None:
     """List the graph of MODEL, every candidate, and everything rejected with the reason (phases 1 and 2)."""
-    from ..pipeline.shapes.each_shape import find_at_shapes
+    from ..pipeline.each_shape import find_at_shapes
 
     with mistakes_located(given["constraints_file"]), prints_to_stderr():
         document = find_at_shapes(model, options_of({**given, "costs": "none"}), _tell_note)

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..base.json_file import read_json
 from ..errors import CollageError, InfeasibleError
-from ..pipeline.record.plan_documents import result_document
+from ..pipeline.plan_documents import result_document
 from ..search.alternatives.pareto import pareto
 from ..search.alternatives.regret import regret_intervals
 from ..search.constraints.constraints import Constraint, allowed_indices, parse_constraints

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..base.durations import milliseconds
-from ..pipeline.inside.node_times import PartitionTimes
+from ..pipeline.record.node_times import PartitionTimes
 from ..pipeline.record.record import RunRecord
 from ..pipeline.whole.finalists import measured_beside
 from ..rewrite.export.dot import PLAIN

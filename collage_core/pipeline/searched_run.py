@@ -60,7 +60,7 @@ from .loop.search_and_merge import (
     regret_seconds,
 )
 from .loop.tuning import TuningStep, check_tunes
-from .record.plan_documents import (
+from .plan_documents import (
     bodies_document,
     budget_document,
     not_verified,

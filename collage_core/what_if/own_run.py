@@ -14,7 +14,7 @@ from ..cost.database.records import now
 from ..errors import CollageError
 from ..events import Emit, Note, ignore
 from ..pipeline.discover import Phases
-from ..pipeline.record.plan_documents import bodies_under, plan_document
+from ..pipeline.plan_documents import bodies_under, plan_document
 from ..pipeline.record.record import RunRecord
 from ..pipeline.whole.finalists import GIVEN, decision_text
 from ..rewrite.plan import Plan

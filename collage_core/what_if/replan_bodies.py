@@ -13,7 +13,7 @@ from typing import Any
 from ..cost.cost import Cost
 from ..errors import InfeasibleError
 from ..pipeline.bodies.body_rows import named_nodes
-from ..pipeline.record.plan_documents import plan_document
+from ..pipeline.plan_documents import plan_document
 from ..pipeline.record.record import CostedCandidate, RunRecord, search_candidates
 from ..rules.spec import HOST_TARGET
 from ..search.constraints.constraints import allowed_indices, parse_constraints

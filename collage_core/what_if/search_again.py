@@ -9,7 +9,7 @@ from ..cost.database.records import now
 from ..events import Emit, ignore
 from ..pipeline.discover import Phases
 from ..pipeline.loop.search_and_merge import regret_seconds
-from ..pipeline.record.plan_documents import bodies_under, not_verified, plan_document, search_document
+from ..pipeline.plan_documents import bodies_under, not_verified, plan_document, search_document
 from ..pipeline.record.record import RunRecord
 from ..search.constraints.constraints import allowed_indices
 from .terms import Terms

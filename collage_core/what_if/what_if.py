@@ -14,7 +14,7 @@ from ..errors import CollageError, InfeasibleError
 from ..events import Emit, ignore
 from ..pipeline.loop.certainty import recorded_interval_s
 from ..pipeline.loop.search_and_merge import Planned, SearchSettings, plan_event, search_first, searched
-from ..pipeline.record.plan_documents import bodies_under, placed_partitions, placed_transitions, plan_document
+from ..pipeline.plan_documents import bodies_under, placed_partitions, placed_transitions, plan_document
 from ..pipeline.record.record import CostedCandidate, RunRecord, usable
 from ..pipeline.whole.baselines import baseline
 from ..rewrite.plan import ONE_SHAPE, Plan

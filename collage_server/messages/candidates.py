@@ -232,7 +232,7 @@ class RunCandidates:
 
 @dataclass(frozen=True)
 class NodeGroupTime:
-    """Nodes that one kernel computes together, or a single node; fields as in `collage_core.pipeline.inside.node_times.NodeGroup`.
+    """Nodes that one kernel computes together, or a single node; fields as in `collage_core.pipeline.record.node_times.NodeGroup`.
 
     Attributes:
         share: Of the time of the partition, from 0 to 1.

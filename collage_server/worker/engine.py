@@ -196,7 +196,7 @@ class CollageEngine(Engine["RunRecord"]):
 
     def dry_run(self, model: Path, options: Json) -> Json:
         from collage_core.options import Options
-        from collage_core.pipeline.shapes.each_shape import dry_run_at_shapes
+        from collage_core.pipeline.each_shape import dry_run_at_shapes
 
         return dry_run_at_shapes(model, Options(**options_from_json(options)))
 
@@ -329,7 +329,7 @@ class CollageEngine(Engine["RunRecord"]):
         return other_terms(record, terms)
 
     def against(self, record: RunRecord, text: str, name: str, devices: Mapping[str, str]) -> Json:
-        from collage_core.pipeline.record.plan_documents import plan_document
+        from collage_core.pipeline.plan_documents import plan_document
         from collage_core.what_if.apparent_loss import loss_document, own_plan
         from collage_core.what_if.compare import side_of
         from collage_core.what_if.given_plan import given_from_text

@@ -8,7 +8,7 @@ import bench_operators
 import pytest
 from bench_operators import RECORDED, gelus, inside, least_s, most_gain, profiled_s
 
-from collage_core.pipeline.inside.node_times import PROFILER, NodeGroup, PartitionTimes
+from collage_core.pipeline.record.node_times import PROFILER, NodeGroup, PartitionTimes
 from collage_core.pipeline.record.record import read_record
 
 

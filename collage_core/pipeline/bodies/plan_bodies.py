@@ -146,7 +146,7 @@ class NodeMeter:
         from ...rewrite.assemble import assemble
         from ...rewrite.partition_models import PartitionModel
         from ..whole.assemble_and_verify import pieces_of
-        from .planned_bodies import bodies_of_node
+        from ..whole.planned_bodies import bodies_of_node
 
         limits = TrialLimits.from_environment().of_percentile(self.percentile)
         cut, name = self.model.cut(IndexSet((index,))), self.model.graph.nodes[index].name

@@ -18,7 +18,7 @@ from ...rewrite.plan import PlacedPartition, Plan
 from ...rules.spec import HOST_TARGET
 from ...toolchains import registry
 from ...toolchains.reasons import one_line
-from .node_times import NONE, PartitionTimes, scaled
+from ..record.node_times import NONE, PartitionTimes, scaled
 
 ALL_S = 15.0
 """No further partition is profiled after so many seconds, or fewer where the run has less time; the dearest are first."""

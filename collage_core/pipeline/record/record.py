@@ -36,8 +36,8 @@ from ...search.problem import BILLION, FlowTensor, SearchCandidate, SearchProble
 from ...search.searcher import SearchResult, SearchRun
 from ...search.solve import solve
 from ...toolchains.described import parse_description
-from ..inside.node_times import PartitionTimes, read_times, times_of_plan
 from .known_regret import KnownRegret
+from .node_times import PartitionTimes, read_times, times_of_plan
 from .record_checks import check_record
 
 SCHEMA = 1

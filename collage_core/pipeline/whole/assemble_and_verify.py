@@ -45,10 +45,10 @@ from ...toolchains.base import ToolchainError
 from ...toolchains.built_packages import BuiltPackages
 from ...toolchains.native_files import LOADER
 from ...toolchains.reasons import one_line
-from ..bodies.planned_bodies import control_model
 from ..discover import Phases
 from ..inside.additive_error import additive_error_s
 from .errors_by_set import ErrorsBySet, largest_errors, sets_text, worst_set
+from .planned_bodies import control_model
 from .references import Reference, references_of
 
 BUILD_TIMEOUT_S = 900.0

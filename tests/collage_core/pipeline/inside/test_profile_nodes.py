@@ -18,7 +18,7 @@ from collage_core.pipeline.inside.profile_nodes import ALL_S, profiled_times
 from collage_core.rewrite.plan import Plan
 from collage_core.toolchains.base import ToolchainError
 from collage_core.toolchains.profiling import NodeTime
-from tests.collage_core.pipeline.inside.test_node_times import partition, plan
+from tests.collage_core.pipeline.record.test_node_times import partition, plan
 from tests.helpers.models import loaded
 
 

@@ -13,10 +13,10 @@ from collage_core.cost.database.records import machine_id
 from collage_core.errors import AccuracyError, CollageError
 from collage_core.events import Event, Note
 from collage_core.options import Options
+from collage_core.pipeline import check_plan as checking
+from collage_core.pipeline.check_plan import ATTEMPTS, SlowerError, check_plan
 from collage_core.pipeline.run import partition
 from collage_core.pipeline.shapes.apply_shapes import apply
-from collage_core.pipeline.whole import check_plan as checking
-from collage_core.pipeline.whole.check_plan import ATTEMPTS, SlowerError, check_plan
 from collage_core.rewrite.plan import PlannedTarget, read_plan
 from collage_core.toolchains import registry
 from collage_core.version import __version__

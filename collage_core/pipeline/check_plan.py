@@ -16,22 +16,22 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ...base.durations import milliseconds
-from ...base.isolation.worker import Pool
-from ...cost.database.records import machine_id
-from ...errors import AccuracyError, CollageError
-from ...events import Emit, Note, ignore
-from ...rewrite.plan import Plan, read_plan
-from ...rewrite.runtime.manifest import NAME, REBUILD, Manifest
-from ...rewrite.runtime.shaped_manifest import read_manifests
-from ...toolchains import registry
-from ...toolchains.native_files import LOADER
-from ...version import __version__
-from ..discover import load_as_planned
-from ..record.record import FILE_NAME, RunRecord
-from ..shapes.apply_shapes import apply
-from .assemble_and_verify import Built, errors_of, errors_with_loader, time_plan, verify_document
-from .errors_by_set import where_text
+from ..base.durations import milliseconds
+from ..base.isolation.worker import Pool
+from ..cost.database.records import machine_id
+from ..errors import AccuracyError, CollageError
+from ..events import Emit, Note, ignore
+from ..rewrite.plan import Plan, read_plan
+from ..rewrite.runtime.manifest import NAME, REBUILD, Manifest
+from ..rewrite.runtime.shaped_manifest import read_manifests
+from ..toolchains import registry
+from ..toolchains.native_files import LOADER
+from ..version import __version__
+from .discover import load_as_planned
+from .record.record import FILE_NAME, RunRecord
+from .shapes.apply_shapes import apply
+from .whole.assemble_and_verify import Built, errors_of, errors_with_loader, time_plan, verify_document
+from .whole.errors_by_set import where_text
 
 ATTEMPTS = 3
 """A plan that seems slower is timed again: a machine may be busy for a moment."""

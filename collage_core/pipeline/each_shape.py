@@ -10,11 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ...events import Emit, Note, ignore
-from ...options import Options
-from ..discover import find
-from ..regions import dry_run_regions
-from .shapes_to_plan import named, shapes_to_plan
+from ..events import Emit, Note, ignore
+from ..options import Options
+from .discover import find
+from .regions import dry_run_regions
+from .shapes.shapes_to_plan import named, shapes_to_plan
 
 _COUNTED = ("candidates", "unique", "deferred", "known", "to_measure")
 _ADDED = (

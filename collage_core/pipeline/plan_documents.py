@@ -7,19 +7,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from ...base.counted import counted
-from ...base.durations import duration, milliseconds
-from ...graph.dataflow_graph import DataflowGraph
-from ...graph.sub_graph import SubGraph
-from ...rewrite.plan import PlacedPartition, PlacedTransition, PlacedTuning, Plan
-from ...search.plan_properties import plan_transitions
-from ...search.problem import FEMTOSECONDS
-from ...search.searcher import SearchResult
-from ..bodies.plan_bodies import PlannedNode
-from ..loop.budget import Budget
-from ..loop.rivals import Rival
-from ..loop.search_and_merge import Planned
-from .record import CostedCandidate
+from ..base.counted import counted
+from ..base.durations import duration, milliseconds
+from ..graph.dataflow_graph import DataflowGraph
+from ..graph.sub_graph import SubGraph
+from ..rewrite.plan import PlacedPartition, PlacedTransition, PlacedTuning, Plan
+from ..search.plan_properties import plan_transitions
+from ..search.problem import FEMTOSECONDS
+from ..search.searcher import SearchResult
+from .bodies.plan_bodies import PlannedNode
+from .loop.budget import Budget
+from .loop.rivals import Rival
+from .loop.search_and_merge import Planned
+from .record.record import CostedCandidate
 
 
 def placed_partitions(

@@ -10,7 +10,7 @@ from collage_core.errors import CollageError
 from collage_core.events import Event, Note
 from collage_core.options import Options
 from collage_core.pipeline.dry_run import dry_run
-from collage_core.pipeline.shapes.each_shape import dry_run_at_shapes, find_at_shapes
+from collage_core.pipeline.each_shape import dry_run_at_shapes, find_at_shapes
 from tests.helpers.command import document_of, in_this_process
 from tests.helpers.dynamic_encoder import dynamic_encoder
 

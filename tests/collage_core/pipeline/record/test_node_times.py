@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from collage_core.pipeline.inside.node_times import PartitionTimes, read_times, scaled, times_of_plan
+from collage_core.pipeline.record.node_times import PartitionTimes, read_times, scaled, times_of_plan
 from collage_core.rewrite.plan import PlacedPartition, Plan, PlannedModel
 from collage_core.toolchains.profiling import NodeTime
 
