@@ -10,7 +10,7 @@ from .cost.estimators.function import KIND, CostFunction, function_name
 from .errors import CollageError
 from .events import Emit, ignore
 from .options import Options
-from .pipeline.regions import partition_regions
+from .pipeline.partition import partition as run_pipeline
 from .results.result import Result, result_of
 
 if TYPE_CHECKING:
@@ -49,4 +49,4 @@ def partition(
         from .transform.whole_module import partition_module
 
         return partition_module(model, tuple(targets), costs=named, cost_function=function, emit=emit, **options)
-    return result_of(partition_regions(model, Options(targets=tuple(targets), costs=named, **options), emit, function), model)
+    return result_of(run_pipeline(model, Options(targets=tuple(targets), costs=named, **options), emit, function), model)

@@ -183,6 +183,15 @@ def test_no_files_import_each_other(files: dict[str, Path]):
     assert not circles(import_graph(files))
 
 
+def test_every_run_begins_in_one_function(files: dict[str, Path]):
+    """`pipeline.partition.partition` alone decides between one run and a run for each region or shape."""
+    begun = {"collage_core.pipeline.run.run_once", "collage_core.pipeline.shapes.for_shapes.run_at_shapes"}
+    callers = {module for module, path in files.items() if begun & {part.dotted for part in imports_of_file(module, path)}}
+    assert callers == {"collage_core.pipeline.partition"}
+    defining = {module for module, path in files.items() if re.search(r"^def partition\(", path.read_text(), re.M)}
+    assert defining == {"collage_core.api", "collage_core.cli.partition", "collage_core.pipeline.partition"}
+
+
 def test_every_name_is_imported_from_the_file_that_defines_it(files: dict[str, Path]):
     defined = {module: defined_in(path.read_text()) for module, path in files.items()}
     wrong = [

@@ -39,8 +39,8 @@ from collage_core.model.samples.registry import resolve
 from collage_core.options import Options
 from collage_core.pipeline.loop.certainty import together_s
 from collage_core.pipeline.loop.measuring_policy import MeasuringPolicy
+from collage_core.pipeline.partition import partition
 from collage_core.pipeline.record.record import RunRecord
-from collage_core.pipeline.run import partition
 from collage_core.rules.candidate import CandidatePartition
 from collage_core.rules.spec import HOST_TARGET
 

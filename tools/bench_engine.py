@@ -25,7 +25,7 @@ class RuleOfThumbEngine(CollageEngine):
     def partition(self, model: Path, options: Json, out: Path, emit: Emit, should_stop: Callable[[], bool]) -> RunRecord:
         """The best plan where every second target is good at one operator, and bad at all others."""
         from collage_core.options import Options
-        from collage_core.pipeline.run import partition
+        from collage_core.pipeline.partition import partition
 
         out.mkdir(parents=True)
         costs = out / "costs.json"

@@ -30,8 +30,8 @@ from collage_core.model.model import SubModel
 from collage_core.model.onnx_model import load_model
 from collage_core.model.samples.registry import resolve
 from collage_core.options import Options
+from collage_core.pipeline.partition import partition
 from collage_core.pipeline.record.record import RunRecord
-from collage_core.pipeline.run import partition
 from collage_core.pipeline.whole.differences import differences, region_text
 
 SAMPLES = (

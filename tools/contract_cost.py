@@ -24,7 +24,7 @@ from collage_core.graph.value_policy import FINITE, VALUE_POLICIES  # noqa: E402
 from collage_core.model.samples.registry import SAMPLES  # noqa: E402
 from collage_core.options import Options  # noqa: E402
 from collage_core.pipeline.discover import CandidateSet, Phases  # noqa: E402
-from collage_core.pipeline.run import partition  # noqa: E402
+from collage_core.pipeline.partition import partition  # noqa: E402
 from collage_core.toolchains.exact_values import Contract  # noqa: E402
 from collage_core.toolchains.ncnn import ncnn_operators  # noqa: E402
 

@@ -26,9 +26,9 @@ from collage_core.errors import CollageError
 from collage_core.options import Options
 from collage_core.pipeline.discover import load_as_planned
 from collage_core.pipeline.inside.profile_nodes import profiled_times
+from collage_core.pipeline.partition import partition
 from collage_core.pipeline.record.node_times import PROFILER
 from collage_core.pipeline.record.record import RunRecord, read_record, write_record
-from collage_core.pipeline.run import partition
 from collage_core.toolchains.registry import get
 
 FOLDER = Path(__file__).resolve().parent.parent / "collage_core" / "model" / "samples" / "recorded"

@@ -65,7 +65,8 @@ if TYPE_CHECKING:
 @watched
 def partition(model: str, as_json: bool, save_problem: Path | None, dry_run: bool, form: str, **given: Any) -> None:
     """Find the fastest way to run MODEL (a file, or a sample's name) over several targets."""
-    from ..pipeline.regions import partition_regions, region_document
+    from ..pipeline.partition import partition as run_pipeline
+    from ..pipeline.partition import region_document
     from .shapes_text import shapes_lines
     from .terminal import Progress, show_plan
 
@@ -77,7 +78,7 @@ def partition(model: str, as_json: bool, save_problem: Path | None, dry_run: boo
         return
     progress_shown = Progress(quiet=as_json and not sys.stderr.isatty())
     with wrong_told(as_json=as_json), progress_shown as progress, mistakes_located(given["constraints_file"]), prints_to_stderr():
-        record = partition_regions(model, options_of(given), progress)
+        record = run_pipeline(model, options_of(given), progress)
         verified = {} if form == "module" else _build_in_form(record, model, form, given, progress)
     if save_problem is not None:
         write_json(save_problem, record.problem_json())

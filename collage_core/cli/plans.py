@@ -93,7 +93,7 @@ def apply(
 ) -> None:
     """Build MODEL as PLAN says, and verify it (phase 4)."""
     from ..pipeline.apply import check_has_module
-    from ..pipeline.regions import plans_beside
+    from ..pipeline.partition import plans_beside
     from ..pipeline.shapes.apply_shapes import apply as build
     from ..rewrite.plan import read_plan
     from .terminal import Progress

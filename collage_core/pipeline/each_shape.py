@@ -13,7 +13,7 @@ from typing import Any
 from ..events import Emit, Note, ignore
 from ..options import Options
 from .discover import find
-from .regions import dry_run_regions
+from .partition import dry_run_regions
 from .shapes.shapes_to_plan import named, shapes_to_plan
 
 _COUNTED = ("candidates", "unique", "deferred", "known", "to_measure")

@@ -16,14 +16,13 @@ from ..base.counted import counted
 from ..cost.cost import Cost
 from ..cost.estimators.function import CostFunction
 from ..errors import AccuracyError, Cancelled, CollageError, InfeasibleError, PartitionBuildError
-from ..events import BaselineMeasured, Emit, Note, PlanDecided, ignore
+from ..events import BaselineMeasured, Emit, Note, PlanDecided
 from ..options import Options
 from ..rewrite.partition_models import PartitionModel
 from ..rewrite.plan import Plan
 from ..rules.candidate import CandidatePartition
 from ..rules.spec import HOST_TARGET
 from ..search.constraints.constraints import allowed_indices
-from ..search.searcher import never
 from .apply import check_accuracy, make_folder
 from .cancelled import NOT_BUILT, NOT_TIMED
 from .inside.additive_error import additive_error_s, costs_inside
@@ -55,28 +54,11 @@ _FAILED_AT = {"numerics": "wrong", "run": "not run", "device": "not usable"}
 TOO_LATE_TO_COMPARE = "no time was left to measure these plans whole: {} (--budget gives a run more)"
 
 
-def partition(
-    source: str | Path,
-    options: Options,
-    emit: Emit = ignore,
-    function: CostFunction | None = None,
-    should_stop: Callable[[], bool] = never,
-) -> RunRecord:
-    """Run the whole pipeline.
+def run_once(source: str | Path, options: Options, emit: Emit, function: CostFunction | None, should_stop: Callable[[], bool]) -> RunRecord:
+    """Run all phases for one region at one shape; arguments and errors are those of `partition`.
 
     Measured costs go on to build, verify and time the plan and every target alone; with other costs that is done only
     with ``options.out``. A plan in which a described toolchain has a part is not built.
-
-    Args:
-        function: Gives the costs, in this process; ``options.costs`` is then only its name.
-        should_stop: Asked often; once it is True, the run ends as soon as it can, with the best plan so far. The document's
-            ``cancelled`` says what is missing.
-
-    Raises:
-        Cancelled: `should_stop` said so before there was any plan.
-        CollageError: a mistake of the user.
-        InfeasibleError: no plan exists.
-        AccuracyError: the assembled plan is over the accuracy; the plan and the run are written all the same.
     """
     run = Run(source, options, emit, function, should_stop=should_stop)
     try:
@@ -95,7 +77,7 @@ def finish(run: Run) -> RunRecord:
     """Build and compare the plan of a run that has searched, as far as its options ask for that, and write what they ask for.
 
     Raises:
-        CollageError, AccuracyError: as `partition`.
+        CollageError, AccuracyError: as `run_once`.
     """
     options, record = run.options, run.record()
     if options.out is not None:

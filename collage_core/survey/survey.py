@@ -153,9 +153,9 @@ class _Runner:
 
 def run_model(source: str, options: Options) -> dict[str, Any]:
     """Run the pipeline for one model, and return its document; events go to `report`."""
-    from ..pipeline.regions import partition_regions, region_document
+    from ..pipeline.partition import partition, region_document
 
-    return region_document(partition_regions(source, options, report))
+    return region_document(partition(source, options, report))
 
 
 def _key(source: str, options: Options) -> str:

@@ -29,9 +29,9 @@ from ..model.relax.regions import LeftBinding, Region, divided, variables
 from ..model.relax.relax_model import load_relax
 from ..model.relax.span_names import with_names_of_spans
 from ..options import Options
+from ..pipeline.partition import partition
 from ..pipeline.record.record import RunRecord
 from ..pipeline.region_shares import RegionShares
-from ..pipeline.run import partition
 from ..rewrite.plan import PlacedPartition, Plan
 from ..rules.spec import HOST_TARGET
 from ..toolchains import registry
@@ -260,7 +260,7 @@ class CollagePartition:
         if shares is not None:
             self._emit(Note(shares.progress_text(name)))
             own = shares.options_of(name)
-        record = partition(path, replace(own, constraints=(*own.constraints, *vetoes)), self._emit, self._cost_function)
+        record = partition(path, replace(own, constraints=(*own.constraints, *vetoes)), self._emit, self._cost_function, regions=())
         if shares is not None:
             shares.ended(name, record.document)
         return record

@@ -95,8 +95,8 @@ def partitioned(run: str) -> Response:
 
 
 @models.get("/runs/<run>/partitions/<partition>/onnx")
-def partition(run: str, partition: str) -> Response:
-    return _answer(onnx_files.partition, *_of_run(run), partition)
+def cut_partition(run: str, partition: str) -> Response:
+    return _answer(onnx_files.cut_partition, *_of_run(run), partition)
 
 
 def _of_run(run: str) -> tuple[str, str]:

@@ -103,7 +103,7 @@ class RunFactory:
         described = descriptions.saved_among(request.targets)
         run = self._new_run(request, name, machine_id(), nodes, RunOptions(**request.given()), described)
         path, options = self.engine_options(request, run.folder)
-        return RunTask(run, tasks.partition, self._config.engine, str(path), options, str(run.folder), builds=True, keeps_best=True)
+        return RunTask(run, tasks.run_pipeline, self._config.engine, str(path), options, str(run.folder), builds=True, keeps_best=True)
 
     def engine_options(self, request: RunRequest, folder: Path) -> tuple[Path, dict[str, Any]]:
         """Return the model's file, and the options of a run as the engine takes them; described toolchains are written into `folder`.

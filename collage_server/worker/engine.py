@@ -185,7 +185,7 @@ class CollageEngine(Engine["RunRecord"]):
     """`collage_core` as an engine."""
 
     imports = (
-        *("collage_core.model.relax.load", "collage_core.pipeline.shapes.for_shapes", "collage_core.what_if.described_what_if"),
+        *("collage_core.model.relax.load", "collage_core.pipeline.partition", "collage_core.what_if.described_what_if"),
         *("collage_core.what_if.remeasure", "collage_core.what_if.search_again", "collage_core.what_if.undecided"),
     )
 
@@ -202,9 +202,10 @@ class CollageEngine(Engine["RunRecord"]):
 
     def partition(self, model: Path, options: Json, out: Path, emit: Emit, should_stop: Callable[[], bool]) -> RunRecord:
         from collage_core.options import Options
-        from collage_core.pipeline.shapes.for_shapes import partition
+        from collage_core.pipeline.partition import partition
 
-        return partition(model, Options(**options_from_json(options), out=out), emit, should_stop=should_stop)
+        # A module of several regions was opened at one of them, so it need not be read once more.
+        return partition(model, Options(**options_from_json(options), out=out), emit, should_stop=should_stop, regions=())
 
     def search_again(self, record: RunRecord, terms: Terms, emit: Emit, own: RunRecord | None = None) -> RunRecord:
         from collage_core.what_if.search_again import search_again

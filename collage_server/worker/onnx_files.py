@@ -73,7 +73,7 @@ def partitioned(path: str, plan: str) -> Shown:
     return _shown(annotated(model, known, regret_texts(RunRecord.load(Path(plan).with_name(RECORD)))))
 
 
-def partition(path: str, plan: str, chosen: str) -> Shown:
+def cut_partition(path: str, plan: str, chosen: str) -> Shown:
     """Return the partition `chosen` of the plan, cut out as it is handed to its toolchain.
 
     Raises:

@@ -20,7 +20,7 @@ from .records import keep_record, load_record, own_record
 from .stop_request import StopRequest
 
 
-def partition(engine: Engine[R], model: str, options: Json, folder: str) -> Outcome:
+def run_pipeline(engine: Engine[R], model: str, options: Json, folder: str) -> Outcome:
     """Run the whole pipeline, with an artifact. Ends with the best plan so far once the server asks for that (`StopRequest`)."""
     with EventReporter() as emit:
         record = engine.partition(Path(model), options, Path(folder) / ARTIFACT, emit, StopRequest(Path(folder)))

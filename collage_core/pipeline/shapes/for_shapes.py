@@ -1,6 +1,6 @@
-"""`partition`: the pipeline for a model of one shape, or for each of several, with the plans that serve them.
+"""`run_at_shapes`: a run for each of several shapes, with the plans that serve them.
 
-Several shapes are planned one after another by runs of their own, which share the cost database. Then two answers are compared: the one
+The shapes are planned one after another by runs of their own, which share the cost database. Then two answers are compared: the one
 plan that is best over all of them, and one plan for each range. A `RunRecord` leaves: that of the shape of the largest weight, whose
 document has ``shapes``, and whose plan has the plans of all (`Plan.by_shape`). With ``out`` the folder is one artifact for all shapes.
 """
@@ -14,14 +14,12 @@ from pathlib import Path
 
 from ...cost.estimators.function import CostFunction
 from ...errors import Cancelled, InfeasibleError
-from ...events import Emit, Event, Note, ignore
+from ...events import Emit, Event, Note
 from ...model.shapes.planned_shapes import PlannedShape
 from ...options import Options
 from ...rewrite.plan import ShapePlan
 from ...rewrite.shaped_folder import folder_of, forget_artifact
 from ...rules.baseline_names import ALL_SHAPES, OF_RANGE
-from ...search.searcher import never
-from .. import run as one_shape
 from ..apply import make_folder
 from ..record.record import RunRecord
 from ..run import Run, finish
@@ -38,21 +36,15 @@ MOST_CROSSOVERS = 4
 """Most pairs of neighbouring shapes between which a crossover is looked for."""
 
 
-def partition(
-    source: str | Path,
-    options: Options,
-    emit: Emit = ignore,
-    function: CostFunction | None = None,
-    should_stop: Callable[[], bool] = never,
+def run_at_shapes(
+    source: str | Path, options: Options, emit: Emit, function: CostFunction | None, should_stop: Callable[[], bool]
 ) -> RunRecord:
-    """Run the whole pipeline, as `run.partition` does, for as many shapes as the options say.
+    """Run all phases at each shape that the options give, as `run_once` does.
 
     Raises:
-        Cancelled, CollageError, InfeasibleError, AccuracyError: as `run.partition`; the message names the shape.
+        Cancelled, CollageError, InfeasibleError, AccuracyError: as `run_once`; the message names the shape.
     """
-    if not options.plans_shapes:
-        return one_shape.partition(source, options, emit, function, should_stop)
-    return _Shapes(source, options, emit, function, should_stop).partition()
+    return _Shapes(source, options, emit, function, should_stop).planned()
 
 
 @dataclass
@@ -80,7 +72,7 @@ class _Shapes:
         self.asked: ShapesToPlan = shapes_to_plan(source, options)
         self.runs: list[ShapeRun] = []
 
-    def partition(self) -> RunRecord:
+    def planned(self) -> RunRecord:
         for said in self.asked.notes:
             self.emit(Note(said))
         if self.options.out is not None:

@@ -46,11 +46,11 @@ def partition_for(toolchain: str) -> Callable[[tvm.IRModule], tvm.IRModule]:
     module = importlib.import_module(f"tvm.relax.backend.{MODULES[toolchain]}")
     found: Callable[[tvm.IRModule], tvm.IRModule] = getattr(module, f"partition_for_{toolchain}")
 
-    def partition(mod: tvm.IRModule) -> tvm.IRModule:
+    def quietly(mod: tvm.IRModule) -> tvm.IRModule:
         with _without_workspaces(module):
             return found(mod)
 
-    return partition
+    return quietly
 
 
 @tvm.transform.module_pass(opt_level=0, name="CollageUnchanged")

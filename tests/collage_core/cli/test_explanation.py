@@ -12,8 +12,8 @@ from collage_core.cli.explanation import show_explanation
 from collage_core.cli.terms_text import show_terms
 from collage_core.cost.cost import Tuned
 from collage_core.options import Options
+from collage_core.pipeline.partition import partition
 from collage_core.pipeline.record.record import CostedCandidate, RunRecord, read_record
-from collage_core.pipeline.run import partition
 from collage_core.search.problem import FEMTOSECONDS
 from collage_core.search.solve import solve
 from collage_core.what_if.explanation import explain

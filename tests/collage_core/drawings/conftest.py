@@ -7,8 +7,8 @@ import json
 import pytest
 
 from collage_core.options import Options
+from collage_core.pipeline.partition import partition
 from collage_core.pipeline.record.record import RunRecord
-from collage_core.pipeline.run import partition
 from tests.helpers.models import model_of, write
 
 HOSTILE = '</script><b>&"\\N\x1b'

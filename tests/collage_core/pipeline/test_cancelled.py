@@ -13,8 +13,8 @@ from collage_core.errors import Cancelled
 from collage_core.events import CandidateCosted, Event, Note, PhaseStarted, PlanImproved
 from collage_core.options import Options
 from collage_core.pipeline.cancelled import NOT_BUILT, NOT_TIMED, cancelled_document
+from collage_core.pipeline.partition import partition
 from collage_core.pipeline.record.record import RunRecord
-from collage_core.pipeline.run import partition
 from collage_core.rules.spec import HOST_TARGET
 
 

@@ -15,7 +15,7 @@ from collage_core.events import Event, Note
 from collage_core.options import Options
 from collage_core.pipeline import check_plan as checking
 from collage_core.pipeline.check_plan import ATTEMPTS, SlowerError, check_plan
-from collage_core.pipeline.run import partition
+from collage_core.pipeline.partition import partition
 from collage_core.pipeline.shapes.apply_shapes import apply
 from collage_core.rewrite.plan import PlannedTarget, read_plan
 from collage_core.toolchains import registry

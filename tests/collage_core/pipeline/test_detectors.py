@@ -15,7 +15,7 @@ from collage_core.events import ignore
 from collage_core.model.onnx_model import load_model
 from collage_core.model.samples.retinanet import retinanet
 from collage_core.options import Options
-from collage_core.pipeline.run import partition
+from collage_core.pipeline.partition import partition
 from collage_core.rewrite.runtime.artifact import Artifact
 from tests.helpers.detectors import detector
 from tests.helpers.models import write

@@ -16,8 +16,8 @@ from collage_core.graph.index_set import IndexSet
 from collage_core.graph.value_policy import ANY, FINITE, VALUE_POLICIES
 from collage_core.options import Options
 from collage_core.pipeline.discover import CandidateSet, Phases
+from collage_core.pipeline.partition import partition
 from collage_core.pipeline.record.record import CostedCandidate, RecordedCandidate, search_candidates
-from collage_core.pipeline.run import partition
 from collage_core.rules.base_rules import OpCallByKind, OpPredicate
 from collage_core.rules.candidate import CandidatePartition, RejectionLog
 from collage_core.rules.combinators import OnlyValid

@@ -13,8 +13,8 @@ from collage_core.events import Event, Note, ignore
 from collage_core.options import Options
 from collage_core.pipeline.discover import CandidateSet, Phases
 from collage_core.pipeline.find_partitionings import tvms_name
+from collage_core.pipeline.partition import partition
 from collage_core.pipeline.record.record import RunRecord
-from collage_core.pipeline.run import partition
 from collage_core.pipeline.whole.differences import differences
 from collage_core.rules.base_rules import OpPredicate
 from collage_core.rules.candidate import CandidatePartition

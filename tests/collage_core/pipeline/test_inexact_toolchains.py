@@ -17,7 +17,7 @@ from collage_core.errors import AccuracyError
 from collage_core.graph.index_set import IndexSet
 from collage_core.graph.value_policy import ANY, FINITE
 from collage_core.options import Options
-from collage_core.pipeline.run import partition
+from collage_core.pipeline.partition import partition
 from collage_core.rules.candidate import CandidatePartition
 from tests.helpers.models import loaded, model_of, write
 from tests.helpers.paths import PLUGINS

@@ -14,10 +14,10 @@ from collage_core.errors import CollageError
 from collage_core.events import Note
 from collage_core.model.relax.relax_model import regions_in
 from collage_core.options import Options
-from collage_core.pipeline import regions
+from collage_core.pipeline import partition as front_door
 from collage_core.pipeline.discover import CandidateSet, Phases
+from collage_core.pipeline.partition import partition, plans_beside
 from collage_core.pipeline.record.record import RunRecord
-from collage_core.pipeline.regions import partition_regions, plans_beside
 from collage_core.rewrite.plan import read_plan
 from tests.helpers.command import document_of, in_this_process
 
@@ -64,7 +64,7 @@ def module(tmp_path: Path) -> Path:
 def test_each_region_has_a_run_of_its_own(module: Path, tmp_path: Path) -> None:
     """The largest of ``main`` first. A symbol that no shape fixes is a batch of one, in each function by itself."""
     notes: list[str] = []
-    first = partition_regions(module, OPTIONS, lambda event: notes.append(event.text) if isinstance(event, Note) else None)
+    first = partition(module, OPTIONS, lambda event: notes.append(event.text) if isinstance(event, Note) else None)
     records = [first, *first.regions.values()]
     assert list(first.regions) == ["main.0", "scaled.0"]
     assert [one.plan.options["region"] for one in records] == ["main.1", "main.0", "scaled.0"]
@@ -75,10 +75,10 @@ def test_each_region_has_a_run_of_its_own(module: Path, tmp_path: Path) -> None:
     assert [(one.name, one.block, one.nodes) for one in listed] == [("main.1", 2, 3), ("main.0", 0, 1), ("scaled.0", 0, 2)]
     assert all(one.operations >= one.nodes * 4 for one in listed)
     assert left == []
-    only = partition_regions(module, Options(("onnxruntime",), costs="roofline", threads=1, region="scaled.0", shapes={"x": (3, 4)}))
+    only = partition(module, Options(("onnxruntime",), costs="roofline", threads=1, region="scaled.0", shapes={"x": (3, 4)}))
     assert only.graph.inputs[0].type.shape == (3, 4)
     with pytest.raises(CollageError, match=r"the function 'main' has 2 regions, and 'main.7' is none"):
-        partition_regions(module, Options(("onnxruntime",), costs="roofline", region="main.7"))
+        partition(module, Options(("onnxruntime",), costs="roofline", region="main.7"))
 
 
 @pytest.mark.long
@@ -114,24 +114,39 @@ def test_plans_artifacts_and_the_module_hold_all_regions(tmp_path: Path, capsys:
 def test_the_budget_is_shared_out_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """With mock costs nothing is measured; what each run may spend is what is looked at."""
     found_regions = [RegionSummary("main.1", 2, 3, 24.0), RegionSummary("main.0", 0, 1, 8.0)]
-    monkeypatch.setattr(regions, "regions_in", lambda _path, _shapes: (found_regions, []))
-    record, given, notes = partition_regions("mini_mnist", OPTIONS), [], []
+    monkeypatch.setattr(front_door, "regions_in", lambda _path, _shapes: (found_regions, []))
+    record, given, notes = partition("mini_mnist", OPTIONS), [], []
     record = replace(record, document={**record.document, "budget": {"spent_s": 45.0, "tuned_s": 15.0}})
 
     def planned(_source: object, options: Options, *_others: object) -> RunRecord:
         given.append((options.region, options.budget_s, options.tune_s))
         return record
 
-    monkeypatch.setattr(regions, "partition", planned)
+    monkeypatch.setattr(front_door, "run_once", planned)
     options = Options(("onnxruntime",), costs="mock:costs.json", budget_s=40)
-    partition_regions("model.py", options, lambda event: notes.append(event.text) if isinstance(event, Note) else None)
-    partition_regions("model.py", Options(("tvm",), tune_s=20))
+    partition("model.py", options, lambda event: notes.append(event.text) if isinstance(event, Note) else None)
+    partition("model.py", Options(("tvm",), tune_s=20))
     assert given == [("main.1", 30, None), ("main.0", 10, None), ("main.1", None, 15), ("main.0", None, 5)]
     assert notes == ["region main.1, 1 of 2: 30 s of 40 s for measuring", "region main.0, 2 of 2: 10 s of 40 s for measuring"]
     given.clear()
     record = replace(record, document={**record.document, "budget": {"spent_s": 17.0, "tuned_s": 5.0}})
-    partition_regions("model.py", Options(("tvm",), budget_s=40, tune_s=20))
+    partition("model.py", Options(("tvm",), budget_s=40, tune_s=20))
     assert given == [("main.1", 30, 15), ("main.0", 28, 15)], "what the first run leaves goes to the next"
+
+
+def test_a_module_is_not_read_for_regions_that_the_caller_knows(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[str | None] = []
+
+    def planned(_source: object, options: Options, *_others: object) -> RunRecord:
+        given.append(options.region)
+        return record
+
+    record = partition("mini_mnist", OPTIONS)
+    monkeypatch.setattr(front_door, "regions_in", None)
+    monkeypatch.setattr(front_door, "run_once", planned)
+    assert partition("model.py", OPTIONS, regions=()) is record
+    partition("model.py", OPTIONS, regions=[RegionSummary("main.1", 2, 3, 24.0), RegionSummary("main.0", 0, 1, 8.0)])
+    assert given == [None, "main.1", "main.0"]
 
 
 def test_a_dry_run_tells_of_each_region(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,14 +156,14 @@ def test_a_dry_run_tells_of_each_region(monkeypatch: pytest.MonkeyPatch) -> None
         asked.append(options.region)
         return {"of": options.region}
 
-    monkeypatch.setattr(regions, "dry_run", told)
+    monkeypatch.setattr(front_door, "dry_run", told)
     found_regions = [RegionSummary("main.1", 2, 3, 24.0), RegionSummary("main.0", 0, 1, 8.0)]
-    monkeypatch.setattr(regions, "regions_in", lambda _path, _shapes: (found_regions, ["the function 'f' is left to TVM: why"]))
+    monkeypatch.setattr(front_door, "regions_in", lambda _path, _shapes: (found_regions, ["the function 'f' is left to TVM: why"]))
     notes: list[str] = []
-    found = regions.dry_run_regions("model.py", OPTIONS, lambda event: notes.append(event.text) if isinstance(event, Note) else None)
+    found = front_door.dry_run_regions("model.py", OPTIONS, lambda event: notes.append(event.text) if isinstance(event, Note) else None)
     assert found == {"of": "main.1", "region": "main.1", "regions": {"main.0": {"of": "main.0"}}}
     assert notes == ["the function 'f' is left to TVM: why"]
-    assert regions.dry_run_regions("mini_mnist", OPTIONS) == {"of": None}
+    assert front_door.dry_run_regions("mini_mnist", OPTIONS) == {"of": None}
     assert asked == ["main.1", "main.0", None]
 
 
@@ -180,9 +195,9 @@ def test_annotations_of_devices_are_vetoes(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_other_models_are_one_run_and_have_no_regions(tmp_path: Path) -> None:
-    record = partition_regions("mini_mnist", OPTIONS)
+    record = partition("mini_mnist", OPTIONS)
     assert not record.regions
     assert "region" not in record.plan.options
     assert plans_beside(tmp_path / "plan.json", record.plan) == {}
     with pytest.raises(CollageError, match=r"is no Relax module, so it has no region 'main\.0'"):
-        partition_regions("mini_mnist", Options(("onnxruntime",), costs="roofline", region="main.0"))
+        partition("mini_mnist", Options(("onnxruntime",), costs="roofline", region="main.0"))

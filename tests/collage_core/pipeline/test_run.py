@@ -24,8 +24,9 @@ from collage_core.pipeline import run as pipeline_run
 from collage_core.pipeline import run_estimator, searched_run
 from collage_core.pipeline.loop.budget import Budget
 from collage_core.pipeline.loop.deadline import ComparingDeadlines, Deadline
+from collage_core.pipeline.partition import partition
 from collage_core.pipeline.record.record import CostedCandidate, RunRecord
-from collage_core.pipeline.run import MOST_EXCLUSIONS, Run, _built, partition
+from collage_core.pipeline.run import MOST_EXCLUSIONS, Run, _built
 from collage_core.pipeline.whole import choose_finalists, compare_whole
 from collage_core.pipeline.whole.compare_whole import Comparison
 from collage_core.pipeline.whole.finalists import NO_TIME, SEARCHED, Finalist, WholeTime

@@ -11,7 +11,7 @@ from collage_core.errors import CollageError
 from collage_core.model.samples.registry import resolve
 from collage_core.options import Options
 from collage_core.pipeline.discover import load_as_planned
-from collage_core.pipeline.run import partition
+from collage_core.pipeline.partition import partition
 from collage_core.results.annotated_file import annotated_file
 from collage_core.results.node_rows import regret_texts, regrets_by_node
 from collage_core.rewrite.export.annotated import annotate_original

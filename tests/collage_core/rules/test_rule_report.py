@@ -11,8 +11,8 @@ from hypothesis import given, settings
 
 from collage_core.graph.dataflow_graph import DataflowGraph
 from collage_core.options import Options
+from collage_core.pipeline.partition import partition
 from collage_core.pipeline.record.record import RunRecord
-from collage_core.pipeline.run import partition
 from collage_core.pipeline.run_specs import run_specs
 from collage_core.rules import rule_report
 from collage_core.rules.base_rules import DFPattern, Host, OpPredicate

@@ -18,8 +18,8 @@ from collage_core.cost.cost import Cost
 from collage_core.errors import CollageError
 from collage_core.events import Event, PlanImproved
 from collage_core.options import Options
+from collage_core.pipeline.partition import partition
 from collage_core.pipeline.record.record import CostedCandidate, RecordedCandidate, RunRecord
-from collage_core.pipeline.run import partition
 from collage_core.search.constraints.constraints import allowed_indices
 from collage_core.search.problem import FEMTOSECONDS, SearchProblem
 from collage_core.search.searcher import SearchResult, SearchRun

@@ -14,8 +14,8 @@ from collage_core.cost.cost import Cost
 from collage_core.errors import CollageError
 from collage_core.graph.index_set import IndexSet
 from collage_core.options import Options
+from collage_core.pipeline.partition import partition
 from collage_core.pipeline.record.record import CostedCandidate, RunRecord, search_candidates
-from collage_core.pipeline.run import partition
 from collage_core.rewrite.plan import read_plan
 from collage_core.what_if.apparent_loss import apparent_loss, largest_pieces, own_plan
 from collage_core.what_if.compare import compare

@@ -13,8 +13,8 @@ import pytest
 from collage_core.errors import CollageError
 from collage_core.events import ignore
 from collage_core.options import Options
+from collage_core.pipeline.partition import partition
 from collage_core.pipeline.record.record import RunRecord
-from collage_core.pipeline.run import partition
 from collage_core.search.plan_properties import plan_total
 from collage_core.search.problem import FEMTOSECONDS
 from collage_core.what_if.compare import compare, side_of

@@ -12,8 +12,8 @@ from collage_core.errors import CollageError, InfeasibleError
 from collage_core.events import Event, Note
 from collage_core.options import Options
 from collage_core.pipeline.apply import apply
+from collage_core.pipeline.partition import partition
 from collage_core.pipeline.record.record import RunRecord
-from collage_core.pipeline.run import partition
 from collage_core.pipeline.run_specs import run_specs
 from collage_core.toolchains.described import DescriptionError, parse_description
 from collage_core.what_if.described_what_if import with_described

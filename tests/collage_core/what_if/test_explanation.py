@@ -16,8 +16,8 @@ import pytest
 
 from collage_core.errors import InfeasibleError
 from collage_core.options import Options
+from collage_core.pipeline.partition import partition
 from collage_core.pipeline.record.record import RunRecord
-from collage_core.pipeline.run import partition
 from collage_core.rules.spec import HOST_TARGET
 from collage_core.search.problem import FEMTOSECONDS
 from collage_core.search.solve import solve

@@ -15,8 +15,8 @@ from collage_core.errors import CollageError
 from collage_core.events import CandidateBuilding, CandidateCosted, Event, Note
 from collage_core.model.samples.registry import resolve
 from collage_core.options import Options
+from collage_core.pipeline.partition import partition
 from collage_core.pipeline.record.record import CostedCandidate, RunRecord
-from collage_core.pipeline.run import partition
 from collage_core.what_if.remeasure import measure_again
 
 MODEL = "mini_mnist"

@@ -14,8 +14,8 @@ from collage_core.cost.cost import Cost
 from collage_core.errors import CollageError
 from collage_core.graph.computation import Computations
 from collage_core.options import Options
+from collage_core.pipeline.partition import partition
 from collage_core.pipeline.record.record import CostedCandidate, RunRecord, search_candidates
-from collage_core.pipeline.run import partition
 from collage_core.search.problem import FEMTOSECONDS
 from collage_core.search.solve import solve
 from collage_core.what_if.other_terms import other_terms

@@ -22,8 +22,8 @@ from collage_core.events import Event, PhaseEnded, ignore
 from collage_core.graph.computation import Computations
 from collage_core.options import Options
 from collage_core.pipeline.loop.rivals import Rival
+from collage_core.pipeline.partition import partition
 from collage_core.pipeline.record.record import CostedCandidate, RunRecord, search_candidates
-from collage_core.pipeline.run import partition
 from collage_core.rules.candidate import CandidatePartition
 from collage_core.what_if.terms import Terms
 from collage_core.what_if.undecided import Timed, _as_inside, _with_costs, decide, decided, needs, undecided

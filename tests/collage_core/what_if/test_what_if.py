@@ -11,8 +11,8 @@ import pytest
 
 from collage_core.errors import CollageError, InfeasibleError
 from collage_core.options import Options
+from collage_core.pipeline.partition import partition
 from collage_core.pipeline.record.record import CostedCandidate, RunRecord
-from collage_core.pipeline.run import partition
 from collage_core.what_if.search_again import search_again
 from collage_core.what_if.terms import Terms
 from collage_core.what_if.what_if import baseline_plan, effects, what_if

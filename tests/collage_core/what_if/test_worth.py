@@ -11,8 +11,8 @@ import pytest
 
 from collage_core.cost.cost import Cost
 from collage_core.options import Options
+from collage_core.pipeline.partition import partition
 from collage_core.pipeline.record.record import CostedCandidate, RunRecord
-from collage_core.pipeline.run import partition
 from collage_core.what_if import worth as sweeping
 from collage_core.what_if.worth import worth
 from tests.helpers.command import document_of, in_this_process

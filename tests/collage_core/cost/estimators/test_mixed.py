@@ -20,7 +20,8 @@ from collage_core.events import CandidateBuilding, CandidateCosted, Event, Note
 from collage_core.graph.dataflow_graph import DataflowGraph
 from collage_core.graph.index_set import IndexSet
 from collage_core.options import Options
-from collage_core.pipeline.run import Run, partition
+from collage_core.pipeline.partition import partition
+from collage_core.pipeline.run import Run
 from collage_core.rules.candidate import CandidatePartition
 from collage_core.toolchains import registry
 from collage_core.toolchains.described import read_description

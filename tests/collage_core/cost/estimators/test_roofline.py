@@ -20,8 +20,8 @@ from collage_core.events import Event, Note
 from collage_core.graph.index_set import IndexSet
 from collage_core.model.onnx_model import OnnxModel
 from collage_core.options import Options
+from collage_core.pipeline.partition import partition
 from collage_core.pipeline.record.record import read_record
-from collage_core.pipeline.run import partition
 from collage_core.rules.candidate import CandidatePartition
 from collage_core.rules.spec import HOST_TARGET
 from collage_core.toolchains.base import Toolchain

@@ -17,7 +17,7 @@ import collage_core as collage
 from collage_core.errors import Cancelled, CollageError
 from collage_core.events import ignore
 from collage_core.options import Options
-from collage_core.pipeline.run import partition
+from collage_core.pipeline.partition import partition
 
 
 @pytest.fixture

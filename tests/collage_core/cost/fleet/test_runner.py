@@ -41,8 +41,8 @@ from collage_core.errors import Cancelled, CollageError
 from collage_core.events import Event, Note
 from collage_core.model.probe import relu_model
 from collage_core.options import Options
+from collage_core.pipeline.partition import partition
 from collage_core.pipeline.record.record import FILE_NAME, read_record
-from collage_core.pipeline.run import partition
 from collage_core.survey.row import PLANNED
 from collage_core.survey.survey import ROW, models_of, survey
 from collage_core.survey.tables import survey_csv, survey_page

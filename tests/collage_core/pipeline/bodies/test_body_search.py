@@ -16,8 +16,8 @@ from collage_core.model.onnx_model import load_model
 from collage_core.model.reference.accuracy import largest_error
 from collage_core.options import Options
 from collage_core.pipeline.bodies import body_search
+from collage_core.pipeline.partition import partition
 from collage_core.pipeline.record.record import RunRecord
-from collage_core.pipeline.run import partition
 from collage_core.rewrite.plan import plan_from_json
 from collage_core.rewrite.runtime.artifact import Artifact
 from tests.collage_core.pipeline.bodies.test_plan_bodies import mock, run

@@ -20,8 +20,8 @@ from collage_core.model.reference.accuracy import largest_error
 from collage_core.options import Options
 from collage_core.pipeline.apply import apply
 from collage_core.pipeline.bodies.plan_bodies import NEVER_RAN
+from collage_core.pipeline.partition import partition
 from collage_core.pipeline.record.record import RunRecord, read_record
-from collage_core.pipeline.run import partition
 from collage_core.rewrite.plan import plan_from_json, read_plan
 from collage_core.rewrite.runtime.artifact import Artifact
 from collage_core.what_if.search_again import search_again

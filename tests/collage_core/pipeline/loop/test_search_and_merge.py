@@ -26,9 +26,9 @@ from collage_core.pipeline.loop.search_and_merge import (
     regret_seconds,
     search_first,
 )
+from collage_core.pipeline.partition import partition
 from collage_core.pipeline.plan_documents import priority_note
 from collage_core.pipeline.record.record import CostedCandidate
-from collage_core.pipeline.run import partition
 from collage_core.rules.candidate import CandidatePartition
 from collage_core.search.objectives import parse_objective
 from collage_core.search.plan_properties import plan_total

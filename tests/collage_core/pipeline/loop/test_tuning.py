@@ -21,8 +21,8 @@ from collage_core.pipeline.loop.measure import MeasuringLoop
 from collage_core.pipeline.loop.measuring_policy import MeasureEverything
 from collage_core.pipeline.loop.search_and_merge import Planned
 from collage_core.pipeline.loop.tuning import FOR_REPETITIONS, TuningStep
+from collage_core.pipeline.partition import partition
 from collage_core.pipeline.record.record import RunRecord
-from collage_core.pipeline.run import partition
 from collage_core.rewrite.plan import read_plan
 from collage_core.rules.candidate import CandidatePartition
 from collage_core.toolchains import registry

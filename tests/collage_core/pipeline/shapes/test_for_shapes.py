@@ -20,8 +20,9 @@ from collage_core.events import Event, Note
 from collage_core.model.reference.accuracy import largest_error
 from collage_core.model.shapes import planned_shapes
 from collage_core.options import Options
+from collage_core.pipeline import partition as pipeline
 from collage_core.pipeline.record.record import RunRecord, read_record
-from collage_core.pipeline.shapes import for_shapes, shaped_build
+from collage_core.pipeline.shapes import shaped_build
 from collage_core.rewrite.plan import read_plan
 from collage_core.rewrite.runtime.shaped_artifact import DynamicModel, ShapedArtifact, open_artifact
 from collage_core.rules.candidate import CandidatePartition
@@ -212,11 +213,11 @@ def test_a_run_that_is_stopped_keeps_the_shapes_that_it_has(encoder: Path) -> No
         return 1.0
 
     options = Options(TARGETS, costs="function:costs", shapes={"ids": "1,{8,16,32}"})  # type: ignore[dict-item]
-    found = for_shapes.partition(encoder, options, tell, costs, lambda: is_over[0]).document["shapes"]
+    found = pipeline.partition(encoder, options, tell, costs, lambda: is_over[0]).document["shapes"]
     assert [(row["name"], row["weight"]) for row in found["planned"]] == [("seq=8", 1.0)]
     assert "the run was cancelled: 2 of 3 shapes have no plan" in notes
     with pytest.raises(Cancelled):
-        for_shapes.partition(encoder, options, tell, costs, lambda: True)
+        pipeline.partition(encoder, options, tell, costs, lambda: True)
 
 
 def test_another_search_on_its_costs_is_about_its_own_shape(encoder: Path) -> None:

@@ -13,8 +13,8 @@ from collage_core.cli.each_text import each_told, show_each
 from collage_core.events import ignore
 from collage_core.options import Options
 from collage_core.pipeline.apply import apply
+from collage_core.pipeline.partition import partition
 from collage_core.pipeline.record.record import RunRecord
-from collage_core.pipeline.run import partition
 from collage_core.pipeline.whole.check_each import PartitionAccuracyError, _rows, begins_text
 from collage_core.rewrite.partition_models import PartitionModel
 from collage_core.rules.candidate import CandidatePartition

@@ -11,8 +11,8 @@ from collage_core.cli.explanation import explain_run, show_explanation
 from collage_core.events import ignore
 from collage_core.options import Options
 from collage_core.pipeline.loop.cost_table import TOO_LATE
+from collage_core.pipeline.partition import partition
 from collage_core.pipeline.record.record import RunRecord
-from collage_core.pipeline.run import partition
 from collage_core.pipeline.whole.differences import differences, region_text
 from collage_core.rules.candidate import CandidatePartition
 

@@ -1,7 +1,7 @@
-"""`partition_regions`: every region of a Relax module in a run of its own, as `CollagePartition` takes a module.
+"""`partition`: the pipeline for any model, as the command line, Python, the server and TVM's pass call it.
 
-A model file and `Options` enter; a record for each region leaves, and with ``out`` a folder for each. A model of any other kind, and a
-module with one region, are one run.
+A model's file and `Options` enter; a `RunRecord` leaves, and with ``out`` a folder. A Relax module of several regions takes a run for
+each, a model of several shapes one for each shape; any other model is one run.
 """
 
 from __future__ import annotations
@@ -24,29 +24,44 @@ from ..search.searcher import never
 from .dry_run import dry_run
 from .record.record import RunRecord
 from .region_shares import RegionShares
-from .shapes.for_shapes import partition
+from .run import run_once
+from .shapes.for_shapes import run_at_shapes
 
 PLAN = "plan.json"
 
 
-def partition_regions(
+def partition(
     source: str | Path,
     options: Options,
     emit: Emit = ignore,
     function: CostFunction | None = None,
     should_stop: Callable[[], bool] = never,
+    regions: Sequence[RegionSummary] | None = None,
 ) -> RunRecord:
-    """Run the pipeline for each region of the model `source`, and return the record of the region that is taken where none is named.
+    """Run the whole pipeline, for every region and shape of the model `source`.
 
-    The others are its `regions`. The first run writes into ``options.out``, each other one into a folder there that is called as its
-    region. The time that the options give for measuring and tuning is shared out, and what one run leaves of it goes to those after it.
+    Of several regions, the record is that of the one that is taken where none is named, and the others are its `regions`. The first
+    run writes into ``options.out``, each other one into a folder there that is called as its region. The time that the options give for
+    measuring and tuning is shared out, and what one run leaves of it goes to those after it. Of several shapes, the record is that of
+    the largest weight, its document has ``shapes``, and its plan has those of all.
+
+    Args:
+        function: Gives the costs, in this process; ``options.costs`` is then only its name.
+        should_stop: Asked often; once it is True, the run ends as soon as it can, with the best plan so far. The document's
+            ``cancelled`` says what is missing.
+        regions: Those of the model, where the caller knows them; else a Relax module is read for them.
 
     Raises:
-        CollageError: as `partition`; what the runs before it wrote is kept.
+        Cancelled: `should_stop` said so before there was any plan.
+        CollageError: a mistake of the user; what the runs of other regions wrote is kept.
+        InfeasibleError: no plan exists.
+        AccuracyError: the assembled plan is over the accuracy; the plan and the run are written all the same.
     """
-    regions = regions_of(source, options, emit)
+    if regions is None:
+        regions = regions_of(source, options, emit)
+    run = run_at_shapes if options.plans_shapes else run_once
     if len(regions) < 2:
-        return partition(source, options, emit, function, should_stop)
+        return run(source, options, emit, function, should_stop)
     shares, names = RegionShares(options, regions), [region.name for region in regions]
     records: dict[str, RunRecord] = {}
     for at, name in enumerate(names):
@@ -55,7 +70,7 @@ def partition_regions(
             break
         emit(Note(shares.progress_text(name)))
         out = options.out if options.out is None or at == 0 else options.out / name
-        records[name] = partition(source, replace(shares.options_of(name), region=name, out=out), emit, function, should_stop)
+        records[name] = run(source, replace(shares.options_of(name), region=name, out=out), emit, function, should_stop)
         shares.ended(name, records[name].document)
     return replace(records.pop(names[0]), regions=records)
 
@@ -89,7 +104,7 @@ def region_document(record: RunRecord) -> dict[str, Any]:
 
 
 def plans_beside(plan_file: Path, plan: Plan) -> dict[str, Path]:
-    """Return the files of the plans that `partition_regions` made beside `plan`, by the names of their regions.
+    """Return the files of the plans that `partition` made beside `plan`, by the names of their regions.
 
     Raises:
         CollageError: one of them cannot be read.
