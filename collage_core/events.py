@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 PHASES = ("load", "specs", "candidates", "costs", "search", "merge", "rewrite", "verify", "baselines")
-STEPS = ("largest first", "settle", "search", "merge", "repeat", "tune", "decide")
+STEPS = ("profile", "largest first", "settle", "search", "merge", "repeat", "tune", "decide")
 """The steps of the measuring loop (`pipeline.measure`), within the phases ``costs``, ``search`` and ``merge``."""
 
 

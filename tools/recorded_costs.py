@@ -13,7 +13,9 @@ from pathlib import Path
 from statistics import fmean
 
 from collage_core.cost.cost import Cost
+from collage_core.cost.profile import ProfiledPart
 from collage_core.events import Emit, ignore
+from collage_core.graph.index_set import IndexSet
 from collage_core.pipeline.loop.budget import Budget
 from collage_core.pipeline.loop.cost_table import CostTable
 from collage_core.pipeline.loop.measure import MeasuringLoop
@@ -44,6 +46,7 @@ class RecordedCosts:
     Attributes:
         asked: The measured candidates, in order.
         repeated: Those that were measured once more, in order.
+        profiled: Those whose profile was asked for, in order.
         most: So many are measured before the time is over.
         is_over: Says so, too; asked before each measurement.
     """
@@ -56,6 +59,7 @@ class RecordedCosts:
         self._recorded = {(item.target, item.inside): item.cost for item in record.candidates}
         self.asked: list[CandidatePartition] = []
         self.repeated: list[CandidatePartition] = []
+        self.profiled: list[CandidatePartition] = []
         self.most = len(self.candidates)
         self.is_over: Callable[[], bool] = never
         self._noise = noise
@@ -68,12 +72,33 @@ class RecordedCosts:
         known: Mapping[CandidatePartition, Cost] | None = None,
         emit: Emit = ignore,
         budget: Budget | None = None,
+        is_profiled: bool = False,
     ) -> MeasuringLoop:
-        """The loop over these candidates; `known` are costs of before the run."""
+        """The loop over these candidates.
+
+        Args:
+            known: Costs of before the run.
+            is_profiled: All toolchains but TVM have profilers (`profile`).
+        """
         table = CostTable(self.record.graph, self.candidates, computation_key)
         table.recall({candidate: cost for candidate, cost in (known or {}).items() if candidate.target != HOST_TARGET})
         repeat = self.repeat if self._noise else None
-        return MeasuringLoop(table, policy or MeasuringPolicy(), self.measure, self.search, emit, repeat, budget=budget)
+        asks = self.measure, self.search, emit, repeat
+        if not is_profiled:
+            return MeasuringLoop(table, policy or MeasuringPolicy(), *asks, budget=budget)
+        targets = [name for name in table.by_target if name != "tvm"]
+        return MeasuringLoop(table, policy or MeasuringPolicy(), *asks, budget=budget, profile=self.profile, profiled_targets=targets)
+
+    def profile(self, candidate: CandidatePartition) -> ProfiledPart | None:
+        """As `measure.Profile`: each node takes about what it takes alone. None where it has no cost alone, or the part has none."""
+        self.profiled.append(candidate)
+        alone = [self._recorded.get((candidate.target, IndexSet((node,)))) for node in candidate.inside]
+        seconds = [cost.seconds for cost in alone if cost is not None and cost.seconds is not None]
+        if self.cost(candidate).seconds is None or len(seconds) < len(candidate.inside):
+            return None
+        spread = random.Random(len(self.profiled))
+        groups = [((node,), cost_s * spread.uniform(0.9, 1.1)) for node, cost_s in zip(candidate.inside, seconds, strict=True)]
+        return ProfiledPart(candidate, tuple(groups))
 
     def measure(self, wanted: Sequence[CandidatePartition], best_s: float | None) -> Iterator[tuple[CandidatePartition, Cost]]:
         """As `measure.Measure`."""

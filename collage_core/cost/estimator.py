@@ -12,6 +12,7 @@ from typing import Protocol, runtime_checkable
 from ..graph.dataflow_graph import DataflowGraph
 from ..rules.candidate import CandidatePartition
 from .cost import Cost
+from .profile import ProfiledPart
 from .transition import TransitionModel
 
 Known = tuple[CandidatePartition, Cost, bool]
@@ -122,6 +123,23 @@ class TunedCosts:
     trials: int = 0
     is_done: bool = False
     note: str = ""
+
+
+@runtime_checkable
+class ProfilingEstimator(LazyEstimator, Protocol):
+    """A `LazyEstimator` that can ask toolchains for the times of their kernels."""
+
+    def has_profiler(self, target: str) -> bool:
+        """Return whether `profile` can answer for candidates of this target."""
+        ...
+
+    def profile(self, candidate: CandidatePartition) -> ProfiledPart | None:
+        """Return where the time of `candidate` goes; None where it cannot be built or profiled.
+
+        Raises:
+            Cancelled: the time was over, or the user stopped it.
+        """
+        ...
 
 
 @runtime_checkable

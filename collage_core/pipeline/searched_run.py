@@ -17,11 +17,12 @@ from ..base.garbage import no_collector
 from ..base.home import why_nothing_is_kept
 from ..base.isolation.worker import Pool
 from ..cost.database.records import now
-from ..cost.estimator import CostEstimator, Known, LazyEstimator, TuningEstimator
+from ..cost.estimator import CostEstimator, Known, LazyEstimator, ProfilingEstimator, TuningEstimator
 from ..cost.estimators.function import CostFunction
 from ..cost.estimators.roofline import machine_rates
 from ..cost.measuring.other_load import OtherLoad, busy_text
 from ..cost.measuring.trial import TrialLimits, trial_workers
+from ..cost.profile import ProfiledPart
 from ..errors import Cancelled
 from ..events import Emit, Event, Note, PlanImproved, StepStarted
 from ..graph.work_estimate import WorkEstimator
@@ -261,7 +262,11 @@ class SearchedRun:
         if lazy is None or not self.options.is_measured:
             return MeasuringLoop(table, policy, self._measure, self.plans.best, self.emit, budget=self.budget, singles=self._singles())
         asks = self._measure, self.plans.best, self.emit, self._repeat, self._calls
-        return MeasuringLoop(table, policy, *asks, self.budget, self._tuning(), self._singles())
+        profiler = self.estimator if isinstance(self.estimator, ProfilingEstimator) and policy.quantiles else None
+        targets = [name for name in self.options.targets if profiler is not None and profiler.has_profiler(name)]
+        return MeasuringLoop(
+            table, policy, *asks, self.budget, self._tuning(), self._singles(), self._profile if targets else None, targets
+        )
 
     def _singles(self) -> list[str]:
         """Targets whose candidates are single calls of a library: two of them in a row are no call."""
@@ -294,6 +299,13 @@ class SearchedRun:
             return
         with nullcontext() if self.options.is_measured else no_collector(keeps=True):
             yield from self._followed(estimator.estimate(self.found.graph, placed), placed)
+
+    def _profile(self, candidate: CandidatePartition) -> ProfiledPart | None:
+        assert isinstance(self.estimator, ProfilingEstimator)
+        try:
+            return self.estimator.profile(candidate)
+        except Cancelled:
+            return None
 
     def _repeat(self, candidates: Sequence[CandidatePartition], best_s: float | None) -> Costs:
         assert isinstance(self.estimator, LazyEstimator)

@@ -30,7 +30,7 @@ from ...model.reference.input_sets import EXTREME
 from ...rules.candidate import CandidatePartition
 from ...rules.spec import HOST_TARGET
 from ...toolchains import registry
-from ...toolchains.base import Availability
+from ...toolchains.base import Availability, Toolchain
 from ...toolchains.blocked_layout import has_blocked_end
 from ..cost import HOST_COST, Cost
 from ..database.database import CostDatabase
@@ -46,6 +46,7 @@ from ..measuring.transition_meter import TransitionMeter
 from ..measuring.trial import TrialLimits, TrialRunner, TrialTask
 from ..measuring.trial_backend import LocalBackend, TrialBackend, flushed_bytes
 from ..measuring.trial_worker import CheckSet, GetToolchain
+from ..profile import ProfiledPart
 from ..transition import TransitionModel
 from .single_nodes import SingleNodes
 from .tuner import Tuner
@@ -202,6 +203,24 @@ class MeasureEstimator:
             yield from self._known(computation, record, from_cache=True)
         self._note_ends(trials)
         yield from self._trials(trials, records, done, len(computations), best_s)
+
+    def has_profiler(self, target: str) -> bool:
+        """As `ProfilingEstimator.has_profiler`."""
+        return type(self._get_toolchain(target)).profile is not Toolchain.profile
+
+    def profile(self, candidate: CandidatePartition) -> ProfiledPart | None:
+        """As `ProfilingEstimator.profile`, on the inputs that are timed."""
+        try:
+            model = self._model.cut(candidate.inside)
+        except CollageError:
+            return None
+        store = next(iter(self._activations().values()))
+        store.fetch(tensor.name for tensor in model.inputs)
+        given = [store.file(tensor.name) for tensor in model.inputs]
+        kernels = self._backend.profile(TrialTask(candidate.target, model, given, (), None))
+        nodes = list(candidate.inside)
+        groups = tuple((tuple(nodes[index] for index in one.nodes), one.seconds) for one in kernels if one.nodes)
+        return ProfiledPart(candidate, groups, sum(one.seconds for one in kernels if not one.nodes)) if groups else None
 
     def recall(self, candidates: Sequence[CandidatePartition]) -> Iterator[Known]:
         """As `LazyEstimator.recall`: what the database has, and what it says of larger ones."""

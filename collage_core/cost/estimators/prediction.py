@@ -7,6 +7,11 @@ as the best seen on this model, so it looks attractive and is tried. So does a k
 others that may have taken most of the time: the fit cannot tell which of them took it. By how much measured costs are below their
 own prediction tells by how much an unmeasured one may be below its own: the bound is a quantile of that.
 
+Where a target's own profiler told how long its kernels take (`Profiles`), a second model bounds the cost of a candidate as well: a part
+for the call, the time of its nodes inside the profiled part, and the time of the nodes that this candidate tears out of a kernel, which
+takes them together with others. Of both bounds the higher one counts: rates know what small parts take beside their kernels, and
+profiles know which kernels are slow.
+
 The bound is no proof; `make bench-costs` measures what it loses.
 """
 
@@ -20,6 +25,7 @@ import numpy as np
 from ...graph.dataflow_graph import DataflowGraph
 from ...graph.index_set import IndexSet
 from ...graph.work_estimate import BY_BYTES, WORK_KINDS, WorkEstimator, work_kind
+from .profiles import Profiles
 
 FEATURES = ("call", "node", "border_bytes", *WORK_KINDS)
 _IS_HEAVY = np.array([name in WORK_KINDS and name not in BY_BYTES for name in FEATURES])
@@ -39,6 +45,10 @@ A_LOT = 0.1
 """A kind of work with less than this share of the model's operations is of no interest by itself."""
 FEW = 3
 """With no more measurements than these on a target, an unmeasured one may cost half of its prediction."""
+TORN = 0.3
+"""The time that nodes out of the middle of a kernel are expected to take more, as a share of their time in it."""
+UNTRIED = 0.8
+"""With no more measurements than `FEW` beside a profile, an unmeasured candidate may cost this share of its prediction."""
 
 Known = Mapping[tuple[str, IndexSet], float]
 """(target, nodes) → measured seconds."""
@@ -51,6 +61,7 @@ class Predictor:
         self._graph = graph
         self._work = WorkEstimator(graph)
         self._features: dict[IndexSet, np.ndarray] = {}
+        self.profiles = Profiles(graph, ())
 
     def bounds(self, known: Known, wanted: Iterable[tuple[str, IndexSet]], quantile: float) -> dict[tuple[str, IndexSet], float]:
         """Return a lower bound in seconds for each of `wanted`, as far as `known` tells.
@@ -63,12 +74,33 @@ class Predictor:
             by_target[target].append((inside, seconds))
         prior = self._prior(known)
         models = {target: self._fitted(measured, prior, quantile) for target, measured in by_target.items()}
+        profiled = {target: self._fitted_to_profile(target, by_target[target], quantile) for target in self.profiles.targets}
         unseen = (prior, 0.5, 0.0)
         bounds = {}
         for target, inside in wanted:
             factors, share, floor = models.get(target, unseen)
-            bounds[target, inside] = max(floor, share * float(self._of(inside) @ factors))
+            bound = max(floor, share * float(self._of(inside) @ factors))
+            told = self.profiles.times(target, inside)
+            if told is not None:
+                factors, share = profiled[target]
+                bound = max(bound, share * float(np.array([1.0, *told]) @ factors))
+            bounds[target, inside] = bound
         return bounds
+
+    def _fitted_to_profile(self, target: str, measured: list[tuple[IndexSet, float]], quantile: float) -> tuple[np.ndarray, float]:
+        """Return the factors of the call, of profiled seconds and of torn ones, and the share of a prediction that is the bound."""
+        from scipy.optimize import nnls
+
+        prior = np.array([CALL_S, 1.0, TORN])
+        told = [(self.profiles.times(target, inside), seconds) for inside, seconds in measured]
+        relative = np.array([[1.0 / seconds, *(np.array(times) / seconds)] for times, seconds in told if times is not None and seconds > 0])
+        if not len(relative):
+            return prior, UNTRIED
+        rows = np.vstack([relative, np.diag(HOLD / prior)])
+        scale = np.maximum(np.abs(rows).max(axis=0), 1e-30)
+        factors = nnls(rows / scale, np.concatenate([np.ones(len(relative)), np.full(len(prior), HOLD)]))[0] / scale
+        ratios = 1 / np.maximum(relative @ factors, 1e-9)
+        return factors, min(1.0, float(np.quantile(ratios, quantile))) if len(relative) > FEW else UNTRIED
 
     def untold(self, known: Known, targets: Iterable[str]) -> list[tuple[str, str]]:
         """Return (target, kind) for the kinds of heavy work in the model whose rate on a target no measurement tells apart from others'.
@@ -81,6 +113,7 @@ class Predictor:
         for target in targets:
             measured = [self._of(inside) / max(seconds, 1e-9) for (name, inside), seconds in known.items() if name == target]
             is_told = _told_apart(np.array(measured), prior) if measured else np.zeros(len(FEATURES), bool)
+            is_told = is_told | (target in self.profiles.targets)
             found += [(target, FEATURES[index]) for index in np.flatnonzero(matters & ~is_told)]
         return found
 

@@ -15,6 +15,7 @@ from ...base.isolation.worker_errors import WorkerError
 from ...events import Emit, ignore
 from ...toolchains import registry
 from ...toolchains.base import Availability
+from ...toolchains.profiling import NodeTime
 from ..database.records import Record
 from ..measuring.call_meter import ASSEMBLER
 from ..measuring.trial import Hangs, TrialLimits, TrialTask
@@ -124,6 +125,10 @@ class FleetRunner:
         for job in self._pool.results(jobs()):
             task = tasks_of.pop(job)
             yield task, self._record(task, job)
+
+    def profile(self, task: TrialTask) -> Sequence[NodeTime]:
+        """As `TrialBackend.profile`: workers of a fleet run trials alone."""
+        return ()
 
     def _trial_job(self, task: TrialTask) -> Job:
         """Return the job of a trial; it is done already where its target hung too often, or its model cannot be sent."""

@@ -25,9 +25,10 @@ from ...graph.value_policy import FINITE
 from ...model.model import SubModel
 from ...toolchains.base import ToolchainError
 from ...toolchains.built_packages import BuiltPackages
+from ...toolchains.profiling import NodeTime
 from ...toolchains.reasons import one_line
 from ..database.records import Record
-from . import trial_worker
+from . import profile_worker, trial_worker
 from .noise_filter import UNKNOWN_SPEED, Speed, SpeedHistory
 from .timing import SHORT_LOOK, TimingLimits
 from .trial_worker import ArrayFile, Check, CheckSet, GetToolchain, Timed
@@ -198,6 +199,22 @@ class TrialRunner:
                 record = self._warm_up(worker, task.target) or self._outcome(worker, task)[0]
         self._hangs.add(task.target, record)
         return record
+
+    def profile(self, task: TrialTask) -> Sequence[NodeTime]:
+        """As `TrialBackend.profile`, in the worker of the target.
+
+        Raises:
+            Cancelled: the user stopped it.
+        """
+        worker = self._pool.worker(task.target)
+        if self._hangs.refusal(task.target) is not None or self._warm_up(worker, task.target) is not None:
+            return ()
+        limit_s = self.limits.build_s + self.limits.run_s
+        asked = profile_worker.profile_nodes, self._get_toolchain, task.target, task.model, task.given, self._threads
+        try:
+            return worker.call(*asked, timeout_s=limit_s, should_stop=self._should_stop) or ()
+        except (WorkerError, CollageError):
+            return ()
 
     def run_all(self, tasks: Iterable[TrialTask]) -> Iterator[tuple[TrialTask, Record]]:
         """Yield each task with its record, one after another; a task is taken when the one before it is done."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any, Protocol
 
 from ...base.isolation.worker import Worker
 from ...graph.dataflow_graph import DataflowGraph
 from ...toolchains.base import Availability
+from ...toolchains.profiling import NodeTime
 from ..database.records import Record, machine_id
 from .trial import TrialLimits, TrialRunner, TrialTask
 from .trial_worker import GetToolchain
@@ -59,6 +60,10 @@ class TrialBackend(Protocol):
         """Yield each task with its record, in any order; the next task is taken when a worker is free."""
         ...
 
+    def profile(self, task: TrialTask) -> Sequence[NodeTime]:
+        """Return where the time of a run goes, by the target's own profiler; empty if it has none, or the run fails."""
+        ...
+
     def caller(self) -> Caller:
         """Return a process for calls that are no trial, such as those that measure transitions."""
         ...
@@ -75,6 +80,7 @@ class LocalBackend:
         self._runner = runner
         self.limits = runner.limits
         self.run_all = runner.run_all
+        self.profile = runner.profile
         self.close = runner.close
         self.machine = machine_id()
         self.availability = cache(lambda target: get_toolchain(target).availability())

@@ -12,6 +12,8 @@ from functools import cached_property
 
 from ...cost.cost import HOST_COST, Cost
 from ...cost.estimators.prediction import Predictor
+from ...cost.estimators.profiles import Profiles
+from ...cost.profile import ProfiledPart
 from ...graph.dataflow_graph import DataflowGraph
 from ...graph.index_set import IndexSet
 from ...rules.candidate import CandidatePartition
@@ -72,6 +74,7 @@ class CostTable:
         self._failed: dict[tuple[str, int], Cost] = {}
         self._failing_nodes: dict[str, list[tuple[IndexSet, Cost]]] = {}
         self._predictor = Predictor(graph)
+        self._profiled: list[ProfiledPart] = []
         self._learn({candidate: _host_cost(candidate) for candidate in candidates if candidate.target == HOST_TARGET})
 
     @property
@@ -126,6 +129,11 @@ class CostTable:
         """The known cost of `candidate`; None where it is not known, or invalid."""
         return self._cost(candidate).seconds if self.is_known(candidate) else None
 
+    def may_run(self, candidate: CandidatePartition) -> bool:
+        """Return whether no trial showed that the target cannot build or run `candidate`; its results may be wrong."""
+        cost = self._cost(candidate) if self.is_known(candidate) else TOO_LATE
+        return cost.seconds is not None or cost.is_unknown or cost.stage == "numerics"
+
     def set_own(self, candidate: CandidatePartition, cost: Cost) -> None:
         """Let `candidate` have `cost` from now on, which may be an invalid one.
 
@@ -138,8 +146,19 @@ class CostTable:
             if len(one.inside) == len(self.graph):
                 self._whole[one] = cost
 
+    @property
+    def is_profiled(self) -> bool:
+        """Return whether some target's profiler told where its time goes."""
+        return bool(self._profiled)
+
+    def learn_profile(self, part: ProfiledPart) -> None:
+        """Take where the time of a candidate goes; it counts for what is not known on its target."""
+        self._profiled.append(part)
+
     def set_bounds(self, quantile: float) -> None:
         """Bound what is not known, from what is (`Predictor.bounds`)."""
+        profiles = [(part, self._costs.get(self.key(part.candidate), TOO_LATE)) for part in self._profiled]
+        self._predictor.profiles = Profiles(self.graph, ((part, cost.seconds if is_settled(cost) else None) for part, cost in profiles))
         wanted = {key: (group[0].target, group[0].inside) for key, group in self._groups.items() if key not in self._costs}
         bounds = self._predictor.bounds(self._measured(), wanted.values(), quantile)
         self._bounds = {key: Cost.bound(bounds[part]) for key, part in wanted.items()}
@@ -204,10 +223,14 @@ class CostTable:
         )
 
     @property
+    def open(self) -> int:
+        """How many distinct computations are not known."""
+        return sum(key not in self._costs for key in self._groups)
+
+    @property
     def share_known(self) -> float:
         """The share of `to_measure` that is known."""
-        open_ = sum(key not in self._costs for key in self._groups)
-        return (self.to_measure - open_) / max(1, self.to_measure)
+        return (self.to_measure - self.open) / max(1, self.to_measure)
 
     def spared(self, targets: Iterable[str]) -> dict[str, int]:
         """Target → how many distinct computations were not measured, since no better plan has them."""

@@ -1,9 +1,10 @@
 """`MeasuringLoop`: the one loop of a run in which costs get known and a plan is found, through steps that have names.
 
-    largest first ─▶ settle ─▶ search ─▶ merge ─▶ repeat ─▶ tune ─▶ decide
-                       ▲                            │  ▲       │
-                       └────────────────────────────┘  └───────┘
+    profile ─▶ largest first ─▶ settle ─▶ search ─▶ merge ─▶ repeat ─▶ tune ─▶ decide
+                                  ▲                            │  ▲       │
+                                  └────────────────────────────┘  └───────┘
 
+* **profile** asks each toolchain's own profiler where the time of its largest parts goes, if more is open than can be measured.
 * **largest first** measures the largest candidate of each target, and the groups of partitionings: the plans to beat. With the first
   of them there is a plan.
 * **settle** searches under lower bounds for what is not measured, and measures what the best plan rests on, until that is everything.
@@ -28,6 +29,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from ...cost.cost import Cost
+from ...cost.profile import ProfiledPart
 from ...errors import Cancelled, InfeasibleError
 from ...events import Emit, Event, Note, SearchProgress, StepStarted, ignore
 from ...graph.index_set import IndexSet
@@ -48,6 +50,8 @@ Measure = Callable[[Sequence[CandidatePartition], float | None], Costs]
 """Measures candidates; a plan of so many seconds is known, None while there is none. One missing in the answer came too late."""
 Repeat = Callable[[Sequence[CandidatePartition], float | None], Costs]
 """As `Measure`, once more; one missing in the answer cannot be known any better, unless the time is over."""
+Profile = Callable[[CandidatePartition], ProfiledPart | None]
+"""Profiles a candidate; None where it cannot be built or profiled, or the time was over."""
 Calls = Callable[[Sequence[str]], Costs]
 """Measures calls of some targets in the assembled module; costs that were told before and are others now."""
 SETTLE_S = 3.0
@@ -87,6 +91,8 @@ class MeasuringLoop:
         repeat: None where costs are not measured: repeating tells nothing.
         calls: None where calls count as free.
         budget: Ends measuring; without limit unless given. Whoever measures asks it, too.
+        profile: None where no toolchain has a profiler.
+        profiled_targets: Targets whose toolchains have one.
         tuning: Tunes; None where that was not asked for.
         singles: Targets of which no two partitions are fused: each candidate is one call of a library.
 
@@ -107,6 +113,8 @@ class MeasuringLoop:
         budget: Budget | None = None,
         tuning: TuningStep | None = None,
         singles: Collection[str] = (),
+        profile: Profile | None = None,
+        profiled_targets: Collection[str] = (),
     ):
         self.table = table
         self.policy = policy
@@ -120,6 +128,8 @@ class MeasuringLoop:
         self._calls = calls
         self._tuning = tuning
         self._singles = frozenset(singles)
+        self._profile = profile
+        self._profiled_targets = profiled_targets
         self._quantile = next(iter(policy.quantiles), 0.0)
         self._least: int | None = None
         self._best: int | None = None
@@ -129,6 +139,7 @@ class MeasuringLoop:
 
     def costs(self) -> None:
         """Steps ``largest first`` and ``settle``."""
+        self._profile_parts()
         self._enter("largest first")
         tell = self._tell_first_plan if self._repeat is not None else None
         try:
@@ -145,6 +156,22 @@ class MeasuringLoop:
         self.budget.begin_shares()
         self.budget.has_plan = True
         self._settle()
+
+    def _profile_parts(self) -> None:
+        """Step ``profile``: of each target the whole model, or the largest parts that it can take."""
+        if self._profile is None or not self.policy.profiles(self.table):
+            return
+        self._enter("profile")
+        for target in self._profiled_targets:
+            tried: dict[CandidatePartition, bool] = {}
+            while self.budget.share_spent < self.policy.profiling:
+                part = self.policy.next_to_profile(self.table, target, tried)
+                if part is None:
+                    break
+                told = self._profile(part)
+                tried[part] = told is not None
+                if told is not None:
+                    self.table.learn_profile(told)
 
     def check_plan(self) -> None:
         """Raise Cancelled where the user has stopped the run before what is known made a plan: there is nothing to keep."""

@@ -28,6 +28,9 @@ class MeasuringPolicy:
         quantiles: Of the prediction's misses, from bold to safe bounds (`Predictor.bounds`); a plan is settled under one after another.
         part: Share of the model's operations; a candidate that tells how fast a target is at a kind of work has no more.
         pure: Share of its operations that are of that kind, at least.
+        profiled: Most parts of a target that are profiled, the largest.
+        profiling: Share of the budget; when so much is spent, nothing more is profiled.
+        fewest_profiled: With no more open computations than these, nothing is profiled.
         completing: Most candidates that are measured beside the large parts of targets that cannot take the whole model.
         fewest_nodes, share_of_nodes: A coarse candidate has so many nodes at least, and that share of the model's.
         share: Of the distinct computations; when so many are known, the boldest bounds must do.
@@ -44,6 +47,9 @@ class MeasuringPolicy:
     quantiles: tuple[float, ...] = (0.5, 0.25, 0.1, 0.03)
     part: float = 0.25
     pure: float = 0.9
+    profiled: int = 4
+    profiling: float = 0.25
+    fewest_profiled: int = 50
     completing: int = 12
     fewest_nodes: int = 4
     share_of_nodes: float = 0.02
@@ -69,13 +75,34 @@ class MeasuringPolicy:
         largest = [max(found, key=lambda candidate: len(candidate.inside)) for found in table.by_target.values()]
         return [candidate for candidate in largest if not table.is_known(candidate)]
 
+    def profiles(self, table: CostTable) -> bool:
+        """Return whether profiles are worth their time: where few computations are open, measuring them takes no longer."""
+        return table.open > self.fewest_profiled
+
+    def next_to_profile(self, table: CostTable, target: str, tried: Mapping[CandidatePartition, bool]) -> CandidatePartition | None:
+        """Return the largest part of `target` that shares no node with one that was profiled; None where enough is profiled, or failed.
+
+        Args:
+            tried: Parts of the target → whether they could be profiled.
+        """
+        profiled = [part.inside for part, is_told in tried.items() if is_told]
+        if len(profiled) >= self.profiled or len(tried) >= 2 * self.profiled:
+            return None
+        fitting = (
+            one
+            for one in table.by_target[target]
+            if len(one.inside) > 1 and one not in tried and table.may_run(one) and all(part.isdisjoint(one.inside) for part in profiled)
+        )
+        return max(fitting, key=lambda one: len(one.inside), default=None)
+
     def complete(self, table: CostTable) -> list[CandidatePartition]:
         """The candidates that make plans with the large parts of targets that cannot take the whole model (`completions`).
 
-        None for parts that take longer than the best whole model or are no good, and none where no target takes the whole model.
+        None for parts that take longer than the best whole model or are no good, none where no target takes the whole model, and
+        none where profiles tell which parts could win.
         """
         best_s = table.best_s
-        if best_s is None:
+        if best_s is None or table.is_profiled:
             return []
         wanted: list[CandidatePartition] = []
         for group in completions(table.graph, table.by_target):

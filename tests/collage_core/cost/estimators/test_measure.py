@@ -486,3 +486,18 @@ def test_time_limits_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("COLLAGE_BUILD_TIMEOUT_S", "7.5")
     limits = TrialLimits.from_environment()
     assert (limits.build_s, limits.run_s) == (7.5, TrialLimits.run_s)
+
+
+def test_a_profile_names_the_nodes_of_the_model(bench: Bench) -> None:
+    """One that cannot be built has none; nor has a toolchain without a profiler, which is not asked."""
+    estimator = bench.estimator()
+    try:
+        [part] = bench.candidates("onnxruntime", (ADD1, RELU2))
+        told = estimator.profile(part)
+        assert told is not None
+        assert sorted(node for nodes, _ in told.groups for node in nodes) == [ADD1, RELU2]
+        assert told.total_s > 0
+        assert estimator.profile(*bench.candidates("segfaults_at_build", (ADD1, RELU2))) is None
+        assert [estimator.has_profiler(target) for target in ("onnxruntime", "numpy")] == [True, False]
+    finally:
+        estimator.close()

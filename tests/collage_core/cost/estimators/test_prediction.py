@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collage_core.cost.estimators.prediction import Predictor
+from collage_core.cost.estimators.profiles import Profiles
+from collage_core.cost.profile import ProfiledPart
 from collage_core.graph.index_set import IndexSet
+from collage_core.rules.candidate import CandidatePartition
 from collage_core.rules.line import Line
 from tests.helpers.graphs import graph
 from tests.helpers.typed_graphs import speech
@@ -43,3 +46,17 @@ def test_a_kind_of_work_that_was_only_measured_with_another_looks_attractive() -
     others = [("a", line.between(0, cut - 4)), ("a", line.between(0, cut - 8)), ("a", line.between(0, cut - 12))]
     measured = {front: 9e-3, others[0]: 7.5e-3, others[1]: 6e-3}
     assert 2e-3 < Predictor(on).bounds({**known, **measured}, [others[2]], 0.03)[others[2]] <= 4.6e-3, "convolutions are known by now"
+
+
+def test_a_profile_bounds_what_was_not_measured() -> None:
+    """The whole takes 8 ms, of which one convolution takes 5: no rate of all convolutions together would tell."""
+    whole = IndexSet(range(8))
+    part = ProfiledPart(CandidatePartition(CHAIN, "a", whole, "test"), tuple(((node,), 5.0 if node == 3 else 0.4) for node in range(8)))
+    predictor = Predictor(CHAIN)
+    wanted = [("a", IndexSet((3,))), ("a", IndexSet((5,))), ("b", IndexSet((3,)))]
+    predictor.profiles = Profiles(CHAIN, [(part, 7.8e-3)])
+    bounds = predictor.bounds({("a", whole): 7.8e-3}, wanted, 0.5)
+    assert 3.5e-3 < bounds[wanted[0]] <= 5.1e-3
+    assert 0.2e-3 < bounds[wanted[1]] <= 0.5e-3
+    assert bounds[wanted[2]] < 1e-4, "a profile says nothing of another target"
+    assert not [kind for target, kind in predictor.untold({("a", whole): 7.8e-3}, ["a"])], "rates of a profiled target are of no interest"

@@ -121,3 +121,13 @@ def test_a_toolchain_that_takes_fixed_shapes_only_is_not_asked_to_build(runner: 
     record = runner.run(open_task("numpy", tmp_path, 6))
     assert record.stage == "import"
     assert record.reason == "'x' is float32[?, 3]: its shape differs from call to call, which is not supported"
+
+
+def test_a_profile_comes_from_the_worker_of_the_target(runner: TrialRunner, task: TrialTask) -> None:
+    """One that has no profiler, and one whose build hangs or fails, have none: nothing is raised."""
+    task = replace(task, target="onnxruntime")
+    [one] = runner.profile(task)
+    assert one.nodes == (0,)
+    assert one.seconds > 0
+    assert runner.profile(replace(task, target="numpy")) == ()
+    assert runner.profile(replace(task, model=replace(task.model, onnx=b"no model"))) == ()

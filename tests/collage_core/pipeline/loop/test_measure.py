@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
@@ -10,6 +11,7 @@ import pytest
 from recorded_costs import MEASURED_WHOLLY, RecordedCosts, computation_key
 
 from collage_core.cost.cost import Cost
+from collage_core.cost.profile import ProfiledPart
 from collage_core.events import STEPS, Emit, Event, Note, PlanConsidered, PlanImproved, SearchProgress, StepStarted, ignore
 from collage_core.graph.index_set import IndexSet
 from collage_core.pipeline.loop.budget import INFERENCES, Budget
@@ -403,3 +405,60 @@ def test_what_plans_of_other_shapes_hold_gets_known_whole_and_only_once() -> Non
         again.get_known([rough, bound])  # type: ignore[list-item]
     assert recorded.asked == [rough, bound]
     assert not any(again.table.is_open(candidate) for candidate in (rough, bound))  # type: ignore[arg-type]
+
+
+def test_profiles_spare_trials_and_lose_no_plan() -> None:
+    """A quarter of the trials over six models, at least; each plan is the best one over all costs all the same."""
+    asked = {False: 0, True: 0}
+    for name, is_profiled in itertools.product(["bert", "gpt2", "inception", "quantised", "resnet50", "squeezenet"], asked):
+        recorded = RecordedCosts(record_of(name))
+        events: list[Event] = []
+        loop = recorded.loop(emit=events.append, is_profiled=is_profiled)
+        loop.costs()
+        assert loop.search().final.total <= 1.01 * recorded.best().total
+        asked[is_profiled] += len(recorded.asked)
+        assert ("profile" in steps(events)) == is_profiled == bool(recorded.profiled)
+    assert asked[True] < 3 / 4 * asked[False]
+
+
+def test_where_little_is_open_nothing_is_profiled() -> None:
+    recorded = RecordedCosts(record_of("lstm"))
+    loop = recorded.loop(is_profiled=True)
+    loop.costs()
+    assert (recorded.profiled, loop.table.is_profiled) == ([], False)
+
+
+def test_parts_that_cannot_be_profiled_are_followed_by_smaller_ones() -> None:
+    """A target that cannot be profiled as a whole has up to four parts without common nodes, and no more than eight are tried."""
+    recorded = RecordedCosts(record_of("squeezenet"))
+    whole = len(recorded.record.graph)
+    told = recorded.profile
+
+    def profile(candidate: CandidatePartition) -> ProfiledPart | None:
+        part = told(candidate)
+        return None if len(candidate.inside) == whole else part
+
+    recorded.profile = profile  # type: ignore[method-assign]
+    recorded.loop(is_profiled=True).costs()
+    for target in {candidate.target for candidate in recorded.profiled}:
+        first, *parts = (candidate for candidate in recorded.profiled if candidate.target == target)
+        assert len(first.inside) == whole
+        assert len(parts) <= 7
+        told_of = [part.inside for part in parts if told(part) is not None]
+        assert 1 <= len(told_of) <= 4
+        assert len(IndexSet(index for inside in told_of for index in inside)) == sum(map(len, told_of))
+
+
+def test_no_more_is_profiled_when_a_quarter_of_the_time_is_spent() -> None:
+    recorded, now = RecordedCosts(record_of("squeezenet")), [0.0]
+    told = recorded.profile
+
+    def profile(candidate: CandidatePartition) -> ProfiledPart | None:
+        now[0] += 3.0
+        return told(candidate)
+
+    budget = Budget(10.0, lambda: now[0])
+    recorded.profile = profile  # type: ignore[method-assign]
+    with budget.counting():
+        recorded.loop(is_profiled=True, budget=budget).costs()
+    assert len(recorded.profiled) == 1
