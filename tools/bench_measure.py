@@ -27,7 +27,7 @@ from collage_core.events import ignore
 from collage_core.model.onnx_model import load_model
 from collage_core.options import Options
 from collage_core.pipeline.loop.search_and_merge import Planned, search_first
-from collage_core.pipeline.run import Run
+from collage_core.pipeline.searched_run import SearchedRun
 from collage_core.search.constraints.constraints import parse_constraints
 from collage_core.search.problem import FEMTOSECONDS, SearchProblem
 from collage_core.search.searcher import SearchResult, SearchRun, after
@@ -93,7 +93,7 @@ class Once:
     """
 
     def __init__(self, path: Path, options: Options):
-        self.run = Run(path, options, ignore)
+        self.run = SearchedRun(path, options, ignore)
         phases = self.run.phases.seconds
         self.seconds = {"find": (phases["specs"] or 0.0) + (phases["candidates"] or 0.0)}
         began = time.perf_counter()

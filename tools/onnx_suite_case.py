@@ -27,7 +27,7 @@ from collage_core.model.reference.accuracy import output_errors
 from collage_core.model.reference.ort_session import OrtSession
 from collage_core.model.reference.randomness import RANDOM_OPS
 from collage_core.options import Options
-from collage_core.pipeline.run import Run
+from collage_core.pipeline.searched_run import SearchedRun
 from collage_core.pipeline.whole.assemble_and_verify import pieces_of
 from collage_core.pipeline.whole.references import references_of
 from collage_core.rewrite.assemble import assemble
@@ -135,19 +135,18 @@ def _through_collage(
     onnx.save(model, source)
     arrays = {key: array for name, value in given.items() for key, array in as_arrays(name, value).items()}
     np.savez(inputs, allow_pickle=False, **arrays)
-    run = Run(source, Options(targets=tuple(targets), costs="roofline", inputs=inputs), ignore)
+    run = SearchedRun(source, Options(targets=tuple(targets), costs="roofline", inputs=inputs), ignore)
     try:
-        run.cost()
-        run.search()
+        decision = run.search(run.cost())
     finally:
         run.close()
-    graph, plan = run.found.model.graph, run.record().plan
+    graph, plan = run.found.model.graph, run.record(decision).plan
     constants = {name: run.found.model.constant(name) for name in graph.outputs if name in graph.constants}
     assemble(pieces_of(run.found.model, plan), graph.inputs, graph.outputs, out, 1, constants=constants)
     return run_artifact(out, run.inputs), _difference_beside(run, out)
 
 
-def _difference_beside(run: Run, artifact: Path) -> str:
+def _difference_beside(run: SearchedRun, artifact: Path) -> str:
     """Return by what an artifact is wrong on drawn and extreme inputs; empty where it is not, or the model draws random numbers."""
     if any(node.op in RANDOM_OPS for node in run.found.graph.nodes):
         return ""

@@ -1,16 +1,35 @@
-"""`cancelled_document`: what a run that its user stopped leaves undone, in words.
+"""`UserStop`: the user's wish to stop a run. `cancelled_document`: what a stopped run leaves undone, in words.
 
-The phase and the facts of the run enter; the ``cancelled`` part of its document leaves. Plain data in, plain data out.
+The function that says whether the user wants to stop enters, and the facts of the run; the ``cancelled`` part of its document leaves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
+
+from .discover import Phases
 
 NOT_BUILT = "not built, since the run was cancelled"
 NOT_TIMED = "not timed, since the run was cancelled"
 _UNSETTLED = "not all adjacent partitions on one target were tried fused, and close choices were not re-timed"
+
+
+class UserStop:
+    """Returns, when called, whether the user has stopped the run; once that was so it stays so.
+
+    Attributes:
+        phase: The phase in which the wish was seen first; empty as long as there was none.
+    """
+
+    def __init__(self, should_stop: Callable[[], bool], phases: Phases):
+        self._should_stop, self._phases = should_stop, phases
+        self.phase = ""
+
+    def __call__(self) -> bool:
+        if not self.phase and self._should_stop():
+            self.phase = self._phases.current
+        return bool(self.phase)
 
 
 def cancelled_document(phase: str, late: int, asked: int, document: Mapping[str, Any], builds: bool) -> dict[str, Any] | None:

@@ -7,14 +7,12 @@ from pathlib import Path
 from collage_core.events import ignore
 from collage_core.options import Options
 from collage_core.pipeline.record.record import RunRecord
-from collage_core.pipeline.run import Run
+from collage_core.pipeline.searched_run import SearchedRun
 
 
 def searched_run(source: Path, options: Options) -> RunRecord:
-    run = Run(source, options, ignore)
+    run = SearchedRun(source, options, ignore)
     try:
-        run.cost()
-        run.search()
-        return run.record()
+        return run.record(run.search(run.cost()))
     finally:
         run.close()

@@ -13,7 +13,7 @@ import os
 import zlib
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -145,6 +145,10 @@ class RunRecord:
     bodies: Mapping[str, Mapping[str, RunRecord]] = field(default_factory=dict)
     regions: Mapping[str, RunRecord] = field(default_factory=dict)
     has_newer_costs: bool = False
+
+    def with_document(self, **parts: Any) -> RunRecord:
+        """Return the record with other `parts` of its document."""
+        return replace(self, document={**self.document, **parts})
 
     def save(self, folder: Path) -> None:
         """Write ``run.json.gz`` and ``plan.json`` into `folder`, each whole or not at all."""

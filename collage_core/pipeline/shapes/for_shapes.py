@@ -22,12 +22,13 @@ from ...rewrite.shaped_folder import folder_of, forget_artifact
 from ...rules.baseline_names import ALL_SHAPES, OF_RANGE
 from ..apply import make_folder
 from ..record.record import RunRecord
-from ..run import Run, finish
+from ..run import finish
+from ..searched_run import SearchedRun
 from .joint_plan import JointPlan, joint_plan, learn_from_each_other
 from .one_build import OneBuild
 from .ranges import BY_RANGE, ONE_PLAN, Crossover, assign, bisect, is_worth, weighted_total
 from .serve_between import Between, serve_between, shape_with
-from .shape_run import Parts, ShapeRun, parts_of
+from .shape_run import Parts, ShapeRun, parts_of_plan
 from .shaped_build import build_shaped
 from .shapes_document import Answer, ShapesFound, shapes_document
 from .shapes_to_plan import ShapesToPlan, named, shapes_to_plan
@@ -135,13 +136,13 @@ class _Shapes:
         for run in self.runs:
             run.shape = replace(run.shape, weight=run.shape.weight / total)
 
-    def _run(self, shape: PlannedShape, number: int | None) -> Run:
+    def _run(self, shape: PlannedShape, number: int | None) -> SearchedRun:
         """Begin the run of one shape; of one between the planned ones where `number` is None."""
         out = None if self.options.out is None or number is None else self.options.out / folder_of(number)
         alone = self.asked.options_at(shape, self.options, out)
         if number is None:
             alone = replace(alone, tune_s=None)
-        return Run(self.source, alone, self.emit, self.function, should_stop=self.should_stop)
+        return SearchedRun(self.source, alone, self.emit, self.function, should_stop=self.should_stop)
 
     def _decide(self, joint: JointPlan) -> _Decision:
         owners: dict[Parts, ShapeRun] = {}
@@ -194,18 +195,16 @@ class _Shapes:
         if parts not in (run.own, *others.values()):
             others[OF_RANGE] = parts
         with named(run.shape):
-            run.take(parts, others)
-            return finish(run.run)
+            return finish(run.run, run.take(parts, others))
 
     def _compare_whole(self, found: ShapesFound) -> None:
         """Decide once more where all plans were measured whole: one plan for all shapes, or the fastest of each."""
         found.decide_whole(self.options.objective == "time" and not self.options.constraints)
         for number, run in enumerate(self.runs):
             wanted = found.whole_parts(number)
-            if wanted is not None and wanted != parts_of(run.run.planned):
+            if wanted is not None and wanted != parts_of_plan(found.records[number].plan):
                 with named(run.shape):
-                    run.take(wanted, {})
-                    found.records[number] = run.rebuilt(found.records[number])
+                    found.records[number] = run.rebuilt(run.take(wanted, {}), found.records[number])
 
         found.keep_final()
 

@@ -16,7 +16,7 @@ from ...model.shapes.planned_shapes import FreeDimension, PlannedShape
 from ...rewrite.plan import RangePartition, RangePlan, ShapePlan
 from ...rules.spec import HOST_TARGET
 from ...toolchains.described import DescribedToolchain
-from ..run import Run
+from ..searched_run import SearchedRun
 from .between import Stretch, stretches
 from .shape_run import Parts, ShapeRun
 from .shapes_document import ShapesFound
@@ -24,7 +24,7 @@ from .shapes_document import ShapesFound
 MOST_BUILT = 16
 """Most sizes in all, planned ones included, of which each gets a build of its own."""
 
-MakeRun = Callable[[PlannedShape, int], Run]
+MakeRun = Callable[[PlannedShape, int], SearchedRun]
 """Begins the run of a shape, of which the artifact has this number."""
 
 

@@ -1,12 +1,13 @@
 """`ShapeRun`: a run at one of several planned shapes, which answers what the plan of another shape would take at its own.
 
-A `Run` enters, which has searched its own shape or not. Plans are known by their parts: target and nodes, which mean the same at every
-shape. Costs that are missing are measured here, as far as there is time.
+A `SearchedRun` enters; its decisions leave, at its own shape and over all of them. Plans are known by their parts: target and nodes, which
+mean the same at every shape. Costs that are missing are measured here, as far as there is time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
@@ -24,13 +25,16 @@ from ...search.plan_properties import plan_total
 from ...search.problem import FEMTOSECONDS, SearchProblem
 from ...search.searcher import SearchResult
 from ..apply import check_accuracy, make_folder
+from ..decision import Decision
 from ..inside.additive_error import additive_error_s
 from ..loop.cost_table import is_settled
-from ..loop.search_and_merge import Planned
+from ..loop.search_and_merge import Planned, known_total_s
 from ..record.record import RunRecord, merged_rule
-from ..run import Run
+from ..searched_run import SearchedRun
 from ..whole.assemble_and_verify import build_and_verify
+from ..whole.choose_finalists import another_plan
 from ..whole.finalists import RIVAL, SEARCHED
+from ..whole.run_baselines import BaselinePlan, find_baselines
 
 Part = tuple[str, IndexSet]
 """Target and nodes of a candidate."""
@@ -45,13 +49,15 @@ class ShapeRun:
     """A run at one shape.
 
     Attributes:
+        decision: What the search at this shape alone decided; None where nothing was searched.
         own: The plan of the least sum at this shape; empty where nothing was searched.
         found: The same in the problem of all that is known here.
     """
 
-    def __init__(self, shape: PlannedShape, run: Run):
+    def __init__(self, shape: PlannedShape, run: SearchedRun):
         self.shape = shape
         self.run = run
+        self.decision: Decision | None = None
         self.own: Parts = frozenset()
         self.found: Planned | None = None
         self._by_part: dict[Part, CandidatePartition] = {}
@@ -69,14 +75,11 @@ class ShapeRun:
 
     def search(self) -> None:
         """Find the plan of the least sum at this shape."""
-        try:
-            self.run.cost()
-            self.run.search()
-        finally:
-            self.run.close()
+        with closing(self.run):
+            self.decision = decision = self.run.search(self.run.cost())
         self._add(self.run.loop.table.merged)
-        self._add(item.held for item in self.run.planned.costed if isinstance(item.held, CandidatePartition))
-        self.found, self.own = self.run.searched, parts_of(self.run.searched)
+        self._add(item.held for item in decision.planned.costed if isinstance(item.held, CandidatePartition))
+        self.found, self.own = decision.searched, parts_of(decision.searched)
 
     def search_again(self) -> None:
         """Find the plan of the least sum once more, since plans of other shapes brought costs of more candidates.
@@ -84,16 +87,17 @@ class ShapeRun:
         The plan stays where nothing better came up, so that what decided between equal plans does; and where a better one rests on costs
         that nobody knows.
         """
-        run, table = self.run, self.run.loop.table
+        assert self.decision is not None
+        run, table, searched = self.run, self.run.loop.table, self.decision.searched
         everything = dict.fromkeys([*table.candidates, *table.merged, *self._by_part.values()])
-        planned = replace(run.plans.best(table.costed_of(everything), ignore), first=run.searched.first)
+        planned = replace(run.plans.best(table.costed_of(everything), ignore), first=searched.first)
         parts, is_known = parts_of(planned), not any(self.is_open(part) for part in parts_of(planned))
-        if parts == parts_of(run.best) or not is_known:
+        if parts == parts_of(self.decision.best) or not is_known:
             own = self.planned(self.own)
             assert own is not None
-            is_optimal = run.searched.final.optimal and is_known
-            final = replace(run.searched.final, chosen=own.final.chosen, total=own.final.total, optimal=is_optimal)
-            planned = replace(own, first=run.searched.first, final=final)
+            is_optimal = searched.final.optimal and is_known
+            final = replace(searched.final, chosen=own.final.chosen, total=own.final.total, optimal=is_optimal)
+            planned = replace(own, first=searched.first, final=final)
         self.found, self.own = planned, parts_of(planned)
 
     def cost(self, part: Part) -> Cost | None:
@@ -146,15 +150,25 @@ class ShapeRun:
             return None
         return planned.final.total / FEMTOSECONDS
 
-    def take(self, parts: Parts, others: Mapping[str, Parts]) -> None:
-        """Make the plan of `parts` that of this run, and measure `others`, by name, beside it where plans are measured whole."""
+    def take(self, parts: Parts, others: Mapping[str, Parts]) -> Decision:
+        """Return the decision for the plan of `parts`, the best over several shapes.
+
+        Args:
+            others: Name → a plan to measure beside it.
+        """
+        assert self.decision is not None
         needed = parts.union(*others.values())
         if self.found is None or not needed <= {(item.target, item.inside) for item in self.found.problem.candidates}:
             self.search_again()
-        found = self.found
+        found, run = self.found, self.run
         assert found is not None
-        own = found.final.chosen if parts == parts_of(found) else _chosen(found.problem, parts)
-        self.run.decide_over_shapes(found, own, {name: _chosen(found.problem, plan) for name, plan in others.items()})
+        chosen = found.final.chosen if parts == parts_of(found) else _chosen(found.problem, parts)
+        baselines = find_baselines(run.found, found, run.plans.settings, is_cut_off=run.loop.is_cut_off)
+        for name, other in others.items():
+            beside = another_plan(found, _chosen(found.problem, other))
+            baselines.append(BaselinePlan(name, beside.final.chosen, known_total_s(found.costed, beside.final)))
+        decision = self.decision.over_shapes(found, baselines)
+        return decision if chosen == found.final.chosen else decision.take(chosen, run.plans)
 
     def build(self, parts: Parts, pool: Pool) -> tuple[Plan, dict[str, Any]]:
         """Build and verify the plan of `parts` at this shape, whatever is known of its costs; return it with the `verify` document.
@@ -171,7 +185,7 @@ class ShapeRun:
         planned = self.planned(parts, alone=True)
         if planned is None:
             raise CollageError("a partition of the plan cannot be at this shape", "give --shape a set of sizes", "shape")
-        plan, out = run._plan_of(planned), run.options.out
+        plan, out = run.plan_of(planned, {}), run.options.out
         if out is not None:
             make_folder(out)
         with build_and_verify(run.found.model, plan, run.inputs, run.phases, run.emit, out, run.is_stopped, pool) as built:
@@ -181,25 +195,31 @@ class ShapeRun:
             plan.write(out / "plan.json")
         return plan, verify
 
-    def rebuilt(self, before: RunRecord) -> RunRecord:
-        """Return the record of this run once its plan, which another one has replaced, is built and verified.
+    def rebuilt(self, decision: Decision, before: RunRecord) -> RunRecord:
+        """Return the record of a decision once its plan, which has replaced another one, is built and verified.
 
         Args:
-            before: Its record with the plan that was there, whose comparison with other plans stays.
+            before: The record with the plan that was there, whose comparison with other plans stays.
         """
         run = self.run
-        record = run.record()
-        rows, own = rows_beside(parts_of(run.planned), before.document)
-        record.document.update(alternatives=rows, baselines=before.document["baselines"], decided_by="whole", decided_for=ALL_SHAPES)
-        with build_and_verify(run.found.model, run.plan, run.inputs, run.phases, run.emit, run.options.out, run.is_stopped) as built:
-            record.document["verify"].update(built.verify)
+        record = run.record(decision)
+        rows, own = rows_beside(parts_of(decision.planned), before.document)
+        with build_and_verify(run.found.model, record.plan, run.inputs, run.phases, run.emit, run.options.out, run.is_stopped) as built:
+            verify = {**record.document["verify"], **built.verify}
         if own is not None:  # It was timed in turns with the others, and not just now, by itself.
             timed = {"measured_s": own["measured_s"], "interval_s": own["interval_s"]}
-            record.document["verify"].update(timed, additive_error_s=additive_error_s(run.plan, own["measured_s"]))
-        record.document["phases"] = run.phases.to_json()
+            verify.update(timed, additive_error_s=additive_error_s(record.plan, own["measured_s"]))
+        record = record.with_document(
+            alternatives=rows,
+            baselines=before.document["baselines"],
+            decided_by="whole",
+            decided_for=ALL_SHAPES,
+            verify=verify,
+            phases=run.phases.to_json(),
+        )
         if run.options.out is not None:
             record.save(run.options.out)
-        check_accuracy(record.document["verify"], record.plan.accuracy)
+        check_accuracy(verify, record.plan.accuracy)
         return record
 
     def _make(self, parts: Iterable[Part]) -> None:
@@ -223,6 +243,11 @@ def _chosen(problem: SearchProblem, parts: Parts) -> tuple[int, ...]:
 def parts_of(planned: Planned) -> Parts:
     """Return the parts of a plan."""
     return frozenset((item.target, item.inside) for item in planned.partitions)
+
+
+def parts_of_plan(plan: Plan) -> Parts:
+    """Return the parts of a plan as its file has it."""
+    return frozenset((part.target, IndexSet(part.nodes)) for part in plan.partitions)
 
 
 def rows_beside(parts: Parts, document: Mapping[str, Any]) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:

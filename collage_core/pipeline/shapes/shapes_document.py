@@ -15,7 +15,7 @@ from ...rules.baseline_names import ALL_SHAPES, is_alone
 from ..record.record import RunRecord
 from ..whole.finalists import BASELINE
 from .ranges import BY_RANGE, ONE_PLAN, Crossover, is_worth, losses, weighted_total
-from .shape_run import Parts, ShapeRun, parts_of
+from .shape_run import Parts, ShapeRun, parts_of_plan
 from .shapes_to_plan import ShapesToPlan
 
 SCHEMA = 1
@@ -77,7 +77,7 @@ class ShapesFound:
     @property
     def final(self) -> list[int]:
         """The index of the plan that each shape has now; `keep_final` has put each into `plans`."""
-        return [self.plans.index(parts_of(run.run.planned)) for run in self.runs]
+        return [self.plans.index(parts_of_plan(record.plan)) for record in self.records]
 
     @property
     def final_crossovers(self) -> list[Crossover]:
@@ -87,8 +87,8 @@ class ShapesFound:
 
     def keep_final(self) -> None:
         """Take the plans into `plans` that shapes have since they were the fastest, measured whole."""
-        for owner in self.runs:
-            parts = parts_of(owner.run.planned)
+        for owner, record in zip(self.runs, self.records, strict=True):
+            parts = parts_of_plan(record.plan)
             if parts not in self.plans:
                 self.plans.append(parts)
                 self.totals.append([run.total_s(parts) if run.names == owner.names else None for run in self.runs])
@@ -132,13 +132,13 @@ class ShapesFound:
 
     def _measured(self, number: int) -> dict[str, _Whole]:
         """Return by name what was measured whole at a shape, and could be the one plan."""
-        record, run = self.records[number], self.runs[number]
+        record = self.records[number]
         found: dict[str, _Whole] = {}
         for row in record.document["alternatives"]:
             if row["kind"] == BASELINE and row["measured_s"] is not None and not row["reason"]:
                 parts = frozenset((part["target"], IndexSet(part["nodes"])) for part in row["partitions"])
                 found[row["name"]] = _Whole(row["measured_s"], row["total_s"], parts)
-        plan = parts_of(run.run.planned)
+        plan = parts_of_plan(record.plan)
         if self.one.plans and plan == self.plans[self.one.plans[0]]:
             found[ALL_SHAPES] = _Whole(record.document["verify"]["measured_s"], record.plan.total_s, plan)
         return found
@@ -202,7 +202,7 @@ def _plans(found: ShapesFound) -> list[dict[str, Any]]:
 
 def _planned(found: ShapesFound, number: int) -> dict[str, Any]:
     run, record = found.runs[number], found.records[number]
-    verify, parts = record.document["verify"], run.run.planned.partitions
+    verify = record.document["verify"]
     return {
         "name": run.shape.name,
         "sizes": dict(run.shape.sizes),
@@ -212,7 +212,7 @@ def _planned(found: ShapesFound, number: int) -> dict[str, Any]:
         "total_s": record.plan.total_s,
         "measured_s": verify["measured_s"],
         "max_rel_error": verify["max_rel_error"],
-        "partitions": [{"target": part.target, "nodes": list(part.inside)} for part in parts],
+        "partitions": [{"target": part.target, "nodes": list(part.nodes)} for part in record.plan.partitions],
         "baselines": [{name: row[name] for name in ("name", "total_s", "measured_s", "reason")} for row in record.document["baselines"]],
     }
 

@@ -13,7 +13,9 @@ import pytest
 
 from collage_core.cost.cost import Cost
 from collage_core.cost.database.database import CostDatabase
-from collage_core.pipeline.run import Run
+from collage_core.pipeline import build_and_compare
+from collage_core.pipeline.decision import Decision
+from collage_core.pipeline.searched_run import SearchedRun
 from tests.helpers.known_costs import Known
 
 
@@ -104,12 +106,12 @@ def test_locked_database_is_passed_over_and_nothing_is_lost(
 ) -> None:
     monkeypatch.setitem(CostDatabase.__init__.__kwdefaults__, "busy_s", 0.5)
 
-    def measure_late(run: Run) -> dict[int, Cost]:
+    def measure_late(run: SearchedRun, decision: Decision) -> dict[int, Cost]:
         late = [candidate for candidate in run.loop.table.candidates if not run.loop.table.is_known(candidate)]
-        assert len([cost for _, cost in run._measure(late, None)]) > 0
+        assert len([cost for _, cost in run.measure(late, None)]) > 0
         return {}
 
-    monkeypatch.setattr(Run, "_missing_costs", measure_late)
+    monkeypatch.setattr(build_and_compare, "_missing_costs", measure_late)
     rows = known.rows()
     with closing(sqlite3.connect(known.database, isolation_level=None)) as connection:
         connection.execute("BEGIN IMMEDIATE")

@@ -12,7 +12,7 @@ from collage_core.events import ignore
 from collage_core.options import Options
 from collage_core.pipeline.apply import apply
 from collage_core.pipeline.discover import find
-from collage_core.pipeline.run import Run
+from collage_core.pipeline.searched_run import SearchedRun
 from collage_core.pipeline.shapes.apply_shapes import apply as apply_shapes
 from collage_core.pipeline.whole import assemble_and_verify
 from collage_core.rewrite.plan import Plan, ShapePlan
@@ -32,11 +32,9 @@ def planned(tmp_path_factory: pytest.TempPathFactory) -> tuple[Plan, Path, Path]
     folder = tmp_path_factory.mktemp("own")
     source, inputs = write(folder, model_of(TEXT)), folder / "inputs.npz"
     np.savez(inputs, x=np.arange(12, dtype=np.float32).reshape(3, 4), s=np.array([6, 2]))
-    run = Run(source, Options(targets=("onnxruntime",), costs="roofline", inputs=inputs), ignore)
+    run = SearchedRun(source, Options(targets=("onnxruntime",), costs="roofline", inputs=inputs), ignore)
     try:
-        run.cost()
-        run.search()
-        return run.record().plan, source, inputs
+        return run.record(run.search(run.cost())).plan, source, inputs
     finally:
         run.close()
 

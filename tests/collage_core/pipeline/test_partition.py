@@ -27,7 +27,7 @@ from collage_core.model.samples.registry import resolve
 from collage_core.options import Options
 from collage_core.pipeline.discover import load_as_planned
 from collage_core.pipeline.record.record import read_record
-from collage_core.pipeline.run import Run
+from collage_core.pipeline.searched_run import SearchedRun
 from collage_core.pipeline.whole.finalists import SEARCHED
 from collage_core.rewrite.plan import read_plan
 from collage_core.rewrite.runtime.artifact import Artifact
@@ -146,13 +146,12 @@ def searched(home: Path, model: str, *targets: str) -> list[dict[str, Any]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COLLAGE_HOME", str(home))
         shorten(patch.setattr)
-        run = Run(model, Options(targets), ignore)
+        run = SearchedRun(model, Options(targets), ignore)
         try:
-            run.cost()
-            run.search()
+            decision = run.search(run.cost())
         finally:
             run.close()
-        return run.record().document["targets"]
+        return run.record(decision).document["targets"]
 
 
 def test_a_second_run_measures_nothing(made: tuple[Path, Path, dict[str, Any]]) -> None:

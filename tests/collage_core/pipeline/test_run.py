@@ -20,14 +20,16 @@ from collage_core.errors import AccuracyError, CollageError, InfeasibleError
 from collage_core.events import CandidateCosted, Event, Note, PlanDecided, ignore
 from collage_core.graph.index_set import IndexSet
 from collage_core.options import Options
-from collage_core.pipeline import run as pipeline_run
-from collage_core.pipeline import run_estimator, searched_run
+from collage_core.pipeline import build_and_compare, next_plan, run_estimator
+from collage_core.pipeline.build_and_compare import Outcome, over_other_costs
+from collage_core.pipeline.decision import decide
 from collage_core.pipeline.loop.budget import Budget
 from collage_core.pipeline.loop.deadline import ComparingDeadlines, Deadline
+from collage_core.pipeline.next_plan import MOST_EXCLUSIONS, build_until_right
 from collage_core.pipeline.partition import partition
 from collage_core.pipeline.record.record import CostedCandidate, RunRecord
-from collage_core.pipeline.run import MOST_EXCLUSIONS, Run, _built
-from collage_core.pipeline.whole import choose_finalists, compare_whole
+from collage_core.pipeline.searched_run import SearchedRun
+from collage_core.pipeline.whole import choose_finalists, compare_whole, run_baselines
 from collage_core.pipeline.whole.compare_whole import Comparison
 from collage_core.pipeline.whole.finalists import NO_TIME, SEARCHED, Finalist, WholeTime
 from collage_core.rewrite.plan import read_plan
@@ -38,6 +40,7 @@ from collage_core.search.searcher import SearchResult
 from collage_core.search.solve import solve
 from collage_core.what_if.search_again import search_again
 from collage_core.what_if.terms import Terms
+from tests.collage_core.pipeline.test_decision import searches
 from tests.collage_core.pipeline.whole.test_choose_finalists import COSTS, plan_of, planned
 from tests.collage_core.pipeline.whole.test_choose_finalists import made as made_finalists
 from tests.helpers.command import brief_collage, document
@@ -133,7 +136,7 @@ def test_a_plan_that_was_not_measured_alone_is_before_it_becomes_the_plan(tmp_pa
         chosen = tuple(index[taken[0][0], half] for half in taken[0][1:])
         return replace(solve(problem, (), GREEDY), chosen=chosen) if name == GREEDY else None
 
-    monkeypatch.setattr(searched_run, "baseline", of_halves)
+    monkeypatch.setattr(run_baselines, "baseline", of_halves)
     monkeypatch.setattr(choose_finalists, "MOST_RIVALS", 0)
     for number in range(3):  # On a busy machine a bound may be so wide that all are measured.
         folder = tmp_path / str(number)
@@ -166,7 +169,7 @@ def test_where_the_whole_takes_longer_than_its_parts_their_costs_are_corrected(t
 
     monkeypatch.setattr(compare_whole, "profile_plan", profile)
     monkeypatch.setattr(choose_finalists, "MOST_RIVALS", 0)
-    monkeypatch.setattr(searched_run, "baseline", lambda *given: None)
+    monkeypatch.setattr(run_baselines, "baseline", lambda *given: None)
     vetoes: Any = tuple(
         {"kind": "veto", "node": node, "target": target} for node, target in (("abs5", "openvino"), ("relu0", "onnxruntime"))
     )
@@ -214,21 +217,22 @@ def test_a_target_of_less_precision_takes_what_the_accuracy_leaves_room_for(tmp_
 
 def test_a_plan_of_corrected_costs_for_which_no_time_is_left_is_not_compared_and_says_so() -> None:
     before, newer = planned(), planned({("b", (1, 2)): 0.2, **COSTS})
-    listed, taken = made_finalists(before), list[tuple[int, ...]]()
+    listed, plans = made_finalists(before), searches()
     loop = SimpleNamespace(with_costs=lambda planned, costs: newer, undecided=lambda planned: [])
-    run: Any = SimpleNamespace(planned=before, budget=Budget(), loop=loop, _plan_of=plan_of, _take=taken.append)
-    run._decide = lambda found: run.__dict__.update(planned=found, searched=found)
+    run: Any = SimpleNamespace(budget=Budget(), loop=loop, plans=plans, plan_of=lambda planned, bodies: plan_of(planned))
+    run.decide = lambda planned, bodies: decide(planned, [], plans)
     built: Any = SimpleNamespace(took_s=5.0, verify={"measured_s": 1.0})
     outcome = Comparison(0, [WholeTime(1.0, None, 5)] * len(listed))
-    carried, got = Run._over_other_costs(run, {}, built, listed, outcome, ComparingDeadlines(last=Deadline(4.0)))
+    before_s = ComparingDeadlines(last=Deadline(4.0))
+    decision, carried, got = over_other_costs(run, decide(before, [], plans), {}, built, listed, outcome, before_s)
     assert (list(carried[-1].names), carried[-1].reason) == ([SEARCHED], NO_TIME)
     assert (got.winner, got.times) == (0, [*outcome.times, WholeTime()])
-    assert taken == [carried[0].chosen]
+    assert (decision.searched, decision.planned.final.chosen) == (newer, carried[0].chosen)
 
 
 @pytest.mark.long
 def test_plans_that_there_was_no_time_to_compare_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipeline_run, "comparing_deadlines", lambda *given: ComparingDeadlines(Deadline(0.0), Deadline(0.0)))
+    monkeypatch.setattr(build_and_compare, "comparing_deadlines", lambda *given: ComparingDeadlines(Deadline(0.0), Deadline(0.0)))
     record, events = decided_whole(monkeypatch, tmp_path, lambda one: 1e-3, "ncnn")
     late = [row["name"] for row in record.document["alternatives"] if row["reason"] == NO_TIME]
     assert late
@@ -239,51 +243,43 @@ def test_plans_that_there_was_no_time_to_compare_are_named(tmp_path: Path, monke
     assert all(row["reason"] == NO_TIME for row in record.document["baselines"] if row["name"] in late)
 
 
-class ErringRun:
-    """Its plan errs until `least` partitions are excluded. What takes the place of one has the same index in the problem without it."""
+def excluded_until_right(patch: pytest.MonkeyPatch, least: int, falls_back: bool = False, late_after: int = 1000) -> int:
+    """Return how many partitions are excluded of a plan that errs until `least` are; a baseline that takes its place counts as 100."""
 
-    def __init__(self, least: int, falls_back: bool = False, late_after: int = 1000):
-        self._falls_back, self._late_after = falls_back, late_after
-        self.planned = SimpleNamespace(final=SimpleNamespace(chosen=(0,)))
-        self._least = least
-        self._excluded = 0
+    def build(run: Any, decision: Any, record: Any) -> Outcome:
+        return Outcome(decision, record, is_right=decision >= least)
 
-    def record(self) -> Any:
-        return SimpleNamespace(document={"verify": {"max_rel_error": 0.1}}, excluded=self._excluded)
+    run: Any = SimpleNamespace(record=lambda decision: SimpleNamespace(document={"verify": {"max_rel_error": 0.1}}, excluded=decision))
+    last = [0]
 
-    def build(self, record: Any) -> bool:
-        return record.excluded >= self._least
+    def excluded(run: Any, decision: Any, error: float) -> Any:
+        last[0] = decision + 1
+        return last[0]
 
-    def correct_budget(self, correction: Any, error: float) -> bool:
-        return False
-
-    def is_late(self) -> bool:
-        return self._excluded >= self._late_after
-
-    def exclude_worst(self, error: float) -> bool:
-        self._excluded += 1
-        return True
-
-    def fall_back(self, error: float) -> bool:
-        self._excluded += 100 * self._falls_back
-        return self._falls_back
+    run.is_late = lambda: last[0] >= late_after
+    patch.setattr(next_plan, "build", build)
+    patch.setattr(next_plan, "correct_budget", lambda *given: None)
+    patch.setattr(next_plan, "exclude_worst", excluded)
+    patch.setattr(next_plan, "fall_back", lambda run, decision, error: decision + 100 if falls_back else None)
+    first: Any = 0
+    record: Any = build_until_right(run, first, run.record(first)).record
+    return int(record.excluded)
 
 
-def test_partitions_are_excluded_until_the_plan_is_right_or_there_were_enough() -> None:
+def test_partitions_are_excluded_until_the_plan_is_right_or_there_were_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     for least in (0, 1, 2, MOST_EXCLUSIONS, MOST_EXCLUSIONS + 1):
-        run: Any = ErringRun(least)
-        assert _built(run, run.record()).excluded == min(least, MOST_EXCLUSIONS)
-    run = ErringRun(MOST_EXCLUSIONS + 1, falls_back=True)
-    assert _built(run, run.record()).excluded == MOST_EXCLUSIONS + 100, "at last a baseline takes the place of the plan"
-    run = ErringRun(MOST_EXCLUSIONS, falls_back=True, late_after=3)
-    assert _built(run, run.record()).excluded == 3 + 100, "it does so at once where the run is late"
+        assert excluded_until_right(monkeypatch, least) == min(least, MOST_EXCLUSIONS)
+    most = excluded_until_right(monkeypatch, MOST_EXCLUSIONS + 1, falls_back=True)
+    assert most == MOST_EXCLUSIONS + 100, "at last a baseline takes the place of the plan"
+    late = excluded_until_right(monkeypatch, MOST_EXCLUSIONS, falls_back=True, late_after=3)
+    assert late == 3 + 100, "it does so at once where the run is late"
 
 
 @pytest.mark.long
 def test_no_baseline_against_the_constraints_takes_the_place_of_a_wrong_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each drifting Relu errs by 6e-4, of at most 1e-3 that may be, and nobody else may take it."""
     monkeypatch.setenv("COLLAGE_TOOLCHAINS", "erring_toolchains:Drifts")
-    monkeypatch.setattr(pipeline_run, "MOST_EXCLUSIONS", 0)
+    monkeypatch.setattr(next_plan, "MOST_EXCLUSIONS", 0)
     pins: Any = ({"kind": "veto", "op": "Relu", "target": "onnxruntime"}, {"kind": "veto", "op": "Relu", "target": "openvino"})
     with pytest.raises(AccuracyError):
         decided_whole(monkeypatch, tmp_path, lambda one: 1e-3, "drifts", constraints=pins)
@@ -295,7 +291,7 @@ def test_a_fleet_is_let_go_where_costs_cannot_be_kept(tmp_path: Path, monkeypatc
     monkeypatch.setenv("COLLAGE_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(run_estimator, "_backend", lambda *given: fleet)
     with pytest.raises(CollageError, match="costs cannot be kept in a database of the kind 'mysql'"):
-        Run("mini_mnist", Options(("onnxruntime",), costs_db="mysql://costs"), ignore)
+        SearchedRun("mini_mnist", Options(("onnxruntime",), costs_db="mysql://costs"), ignore)
     assert closed == ["the fleet"]
 
 

@@ -130,14 +130,12 @@ def test_another_form_than_the_one_that_is_being_built_is_refused(live: Live, mo
 @pytest.mark.parametrize("form", ["native", "pieces"])
 def test_the_commands_for_a_form_load_it(tmp_path: Path, form: str) -> None:
     """The engine builds it, and a shell runs what the page shows."""
-    from collage_core.pipeline.run import Run
+    from collage_core.pipeline.searched_run import SearchedRun
 
     model = write(tmp_path, model_of("g (float[2,3] x) => (float[2,3] y) { y = Relu(x) }"))
-    run = Run(model, Options(targets=("onnxruntime",), costs="roofline"), ignore)
+    run = SearchedRun(model, Options(targets=("onnxruntime",), costs="roofline"), ignore)
     try:
-        run.cost()
-        run.search()
-        record = run.record()
+        record = run.record(run.search(run.cost()))
     finally:
         run.close()
     COLLAGE.build(record, model, tmp_path / ARTIFACT, form, ignore)

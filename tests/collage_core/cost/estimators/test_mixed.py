@@ -20,8 +20,9 @@ from collage_core.events import CandidateBuilding, CandidateCosted, Event, Note
 from collage_core.graph.dataflow_graph import DataflowGraph
 from collage_core.graph.index_set import IndexSet
 from collage_core.options import Options
+from collage_core.pipeline.build_and_compare import baselines_not_built
 from collage_core.pipeline.partition import partition
-from collage_core.pipeline.run import Run
+from collage_core.pipeline.searched_run import SearchedRun
 from collage_core.rules.candidate import CandidatePartition
 from collage_core.toolchains import registry
 from collage_core.toolchains.described import read_description
@@ -194,18 +195,16 @@ def test_what_an_accelerator_on_paper_would_bring(tmp_path: Path, chain: Path) -
 def test_one_that_brings_nothing_is_in_no_plan(tmp_path: Path, chain: Path) -> None:
     """A second a call: the plan is numpy's and can be built; of the baselines the hook's own cannot."""
     files = (hook(tmp_path, cost="[cost]\nlaunch_s = 1"),)
-    run = Run(chain, Options(("numpy", "hook"), toolchain_files=files, fold=False), lambda event: None)
+    run = SearchedRun(chain, Options(("numpy", "hook"), toolchain_files=files, fold=False), lambda event: None)
     try:
-        run.cost()
-        run.search()
+        decision = run.search(run.cost())
     finally:
         run.close()
-    record = run.record()
+    record = run.record(decision)
     assert {partition.target for partition in record.plan.partitions} == {"numpy"}
     assert {partition.source for partition in record.plan.partitions} == {"measured"}
     assert run.why_not_built(record.plan) == ""
-    assert "hook" not in run.buildable_baselines(record.document)
-    reasons = {row["name"]: row["reason"] for row in record.document["baselines"]}
+    reasons = baselines_not_built(run, decision)
     assert reasons["hook"] == "not built, since the target 'hook' is not usable here: it is only described, in a file"
     assert reasons["numpy"] == ""
     assert {row["name"]: row["total_s"] for row in record.document["baselines"]}["hook"] == 1.0
@@ -224,18 +223,17 @@ def test_a_toolchain_that_says_what_it_costs_is_asked_and_not_measured(
 ) -> None:
     monkeypatch.setenv(registry.EXTRA, "collage_test_toolchains:Numpy,collage_test_toolchains:Priced")
     events: list[Event] = []
-    run = Run(chain, Options(("numpy", "priced"), fold=False), events.append)
+    run = SearchedRun(chain, Options(("numpy", "priced"), fold=False), events.append)
     try:
-        run.cost()
-        run.search()
+        decision = run.search(run.cost())
     finally:
         run.close()
-    costs = {tuple(item.inside): item.cost for item in run.record().candidates if item.target == "priced"}
+    costs = {tuple(item.inside): item.cost for item in run.record(decision).candidates if item.target == "priced"}
     assert (costs[0,].seconds, costs[0,].source, costs[0,].reason) == (1e-9, "estimate", "by the function 'cost_s'")
     assert (costs[1,].source, costs[1,].reason) == ("invalid", "the function 'cost_s' raised ValueError: no price for an Add")
     assert {event.target for event in events if isinstance(event, CandidateBuilding)} == {"numpy"}
     assert Note("every cost of priced is an estimate by the function 'cost_s'; transitions are free") in events
-    rows = {row["name"]: row for row in run.record().document["targets"]}
+    rows = {row["name"]: row for row in run.record(decision).document["targets"]}
     assert (rows["priced"]["measured"], rows["numpy"]["measured"] > 0) == (0, True)
 
 

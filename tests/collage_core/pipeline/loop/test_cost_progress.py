@@ -34,7 +34,7 @@ from collage_core.options import Options
 from collage_core.pipeline.loop.budget import Budget
 from collage_core.pipeline.loop.cost_progress import CostProgress
 from collage_core.pipeline.loop.time_remaining import NEWEST, SLOW_S, TimeRemaining
-from collage_core.pipeline.run import Run
+from collage_core.pipeline.searched_run import SearchedRun
 from collage_core.rewrite.plan import PlacedPartition
 from collage_core.rules.candidate import CandidatePartition
 from tests.helpers.models import model_of, write
@@ -49,9 +49,8 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> list[Event]:
         shorten_trials(patch.setattr)
         patch.setattr(CallMeter, "_measured", free_call)
         options = Options(("onnxruntime",), costs_db=str(folder / "costs.sqlite3"), threads=1, budget_s=600)
-        run = Run("mini_mnist", options, events.append)
-        run.cost()
-        run.search()
+        run = SearchedRun("mini_mnist", options, events.append)
+        run.search(run.cost())
         run.close()
     return events
 
@@ -182,10 +181,9 @@ def test_what_was_left_out_is_repeated_where_its_interval_says_that_it_may_be_be
     unlucky = Unlucky()
 
     def planned() -> list[tuple[str, int]]:
-        run = Run(path, options, lambda event: None, estimator=unlucky)
-        run.cost()
-        run.search()
-        return [(placed.target, len(placed.nodes)) for placed in run.record().plan.partitions]
+        run = SearchedRun(path, options, lambda event: None, estimator=unlucky)
+        decision = run.search(run.cost())
+        return [(placed.target, len(placed.nodes)) for placed in run.record(decision).plan.partitions]
 
     assert planned() == [("openvino", 2)]
     assert unlucky.repeated == [("onnxruntime", 2), ("openvino", 2)], "the one at 1.5 s is too dear, whatever it may be off by"
@@ -211,7 +209,7 @@ def test_inputs_that_prove_little_are_told_where_something_is_compared(tmp_path:
 
     def told(options: Options) -> list[Event]:
         events: list[Event] = []
-        Run(path, options, events.append).close()
+        SearchedRun(path, options, events.append).close()
         return [event for event in events if isinstance(event, Note)]
 
     measured = {"costs_db": str(tmp_path / "costs.sqlite3"), "fold": False}

@@ -1,0 +1,209 @@
+"""`build`: phase 4 of a run: the plan assembled, verified, and measured whole beside others, of which the fastest is the plan.
+
+A run with its decision and record enters; an `Outcome` leaves: what is decided now, the record with what was measured, and whether the
+plan is right. No plan is searched for here but over costs that measuring the whole corrected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from ..base.counted import counted
+from ..cost.cost import Cost
+from ..errors import Cancelled
+from ..events import BaselineMeasured, Note, PlanDecided
+from ..rules.candidate import CandidatePartition
+from ..rules.spec import HOST_TARGET
+from .cancelled import NOT_BUILT, NOT_TIMED
+from .decision import Decision
+from .inside.additive_error import additive_error_s, costs_inside
+from .inside.profile_nodes import profiled_times
+from .inside.timing_gap import Surroundings, timing_gap
+from .loop.cost_table import is_settled
+from .loop.deadline import ComparingDeadlines, comparing_deadlines
+from .record.record import RunRecord
+from .searched_run import SearchedRun
+from .whole.assemble_and_verify import Built, build_and_verify
+from .whole.choose_finalists import another_plan, carried_over, finalists
+from .whole.compare_whole import Comparison, compare_whole, needed_s
+from .whole.finalists import BARRED, SEARCHED, Finalist, WholeTime, alternatives, barred, decision_text, measured_plans
+
+TOO_LATE_TO_COMPARE = "no time was left to measure these plans whole: {} (--budget gives a run more)"
+
+
+class Outcome(NamedTuple):
+    """What building the plan of a run led to.
+
+    Attributes:
+        decision: As it is now: another plan may have been faster.
+        record: Of that plan.
+        is_right: The plan that was built is within its accuracy. One that cannot be built, or that the user has no patience for,
+            counts as right, and the document says why nothing was built.
+    """
+
+    decision: Decision
+    record: RunRecord
+    is_right: bool
+
+
+def build(run: SearchedRun, decision: Decision, record: RunRecord) -> Outcome:
+    """Phase 4 of a run whose plan is that of `record`; where that plan is wrong, nothing is timed beside it."""
+    why_not = baselines_not_built(run, decision)
+    rows = [{**row, "reason": row["reason"] or why_not.get(row["name"], "")} for row in record.document["baselines"]]
+    outcome = Outcome(decision, record.with_document(baselines=rows), is_right=True)
+    reason = NOT_BUILT if run.is_stopped() else run.why_not_built(record.plan)
+    if not reason:
+        try:
+            outcome = _build(run, decision, outcome.record, why_not)
+        except Cancelled:
+            reason = NOT_BUILT
+    record = outcome.record
+    if reason:
+        run.emit(Note(f"the plan is {reason}"))
+        record = record.with_document(verify={**record.document["verify"], "reason": reason})
+    return outcome._replace(record=record.with_document(phases=run.phases.to_json()))
+
+
+def baselines_not_built(run: SearchedRun, decision: Decision) -> dict[str, str]:
+    """Return why each baseline that has a plan cannot be built here; empty for one that can."""
+    others = {name: another_plan(decision.searched, chosen) for name, chosen in decision.baseline_plans.items()}
+    return {name: run.why_not_built(run.plan_of(planned, decision.bodies)) for name, planned in others.items()}
+
+
+def finalists_of(run: SearchedRun, decision: Decision, why_not: Mapping[str, str]) -> list[Finalist]:
+    """Return the plan, and the plans that are measured beside it.
+
+    Args:
+        why_not: As `baselines_not_built` returns it.
+    """
+    return finalists(
+        decision.searched,
+        decision.planned,
+        {name: chosen for name, chosen in decision.baseline_plans.items() if not why_not[name]},
+        lambda planned: run.plan_of(planned, decision.bodies),
+        run.plans.constraints(decision.planned.problem),
+        run.plans.settings,
+        decision.refused,
+        run.loop.table.key,
+    )
+
+
+def _build(run: SearchedRun, decision: Decision, record: RunRecord, why_not: Mapping[str, str]) -> Outcome:
+    """As `build`, of a plan that can be built. Raises Cancelled where the user stopped the run before the plan was verified."""
+    services = run.phases, run.emit, run.options.out, run.is_stopped
+    with build_and_verify(run.found.model, record.plan, run.inputs, *services, packages=run.packages) as built:
+        record = record.with_document(verify={**record.document["verify"], **built.verify})
+        if run.options.is_measured and built.is_right:
+            try:
+                with run.phases("baselines"):
+                    if run.is_stopped():
+                        raise Cancelled
+                    decision, record = _measure_whole(run, decision, record, built, why_not)
+                    worker = built.pool.worker("assemble")  # it has the toolchains, and no artifact whose threads would be in the way
+                    times = profiled_times(run.found.model, record.plan, run.inputs, worker, limit_s=run.deadline.left_s)
+                    record = record.with_document(node_times=[one.to_json() for one in times])
+            except Cancelled:  # The plan stands, verified; what was timed beside it by then is no comparison.
+                rows = [{**row, "reason": row["reason"] or NOT_TIMED} for row in record.document["baselines"]]
+                record = record.with_document(baselines=rows)
+        verify = record.document["verify"]
+        gap = timing_gap(record.plan, verify, Surroundings.since(built.load)) if run.options.is_measured else ""
+        if gap:
+            run.emit(Note(gap))
+        return Outcome(decision, record.with_document(verify={**verify, "gap": gap}), built.is_right)
+
+
+def _measure_whole(
+    run: SearchedRun, decision: Decision, record: RunRecord, built: Built, why_not: Mapping[str, str]
+) -> tuple[Decision, RunRecord]:
+    """Time the plan beside the other finalists, and return the decision for the fastest with its record."""
+    others, deadlines = finalists_of(run, decision, why_not), comparing_deadlines(run.budget.limit_s, run.deadline)
+    outcome = compare_whole(built, others, run.emit, decision.lowest_core_latency_s, deadlines)
+    if outcome.winner:
+        decision = decision.take(others[outcome.winner].chosen, run.plans)
+    missing = _missing_costs(run, decision)
+    if missing:
+        run.emit(Note("some partitions of the fastest plan were not measured alone: now they are, and the search runs again"))
+    inside = costs_inside(decision.planned, outcome.profile) if outcome.profile else {}
+    if inside:
+        text = f"the costs of {counted(len(inside), 'partition')} were corrected to what they take inside the whole"
+        run.emit(Note(f"{text}, and the search ran again"))
+    if missing or inside:
+        decision, others, outcome = over_other_costs(run, decision, {**missing, **inside}, built, others, outcome, deadlines)
+    late = [next(iter(one.names)) for one in others if one.is_late]
+    if late:
+        run.emit(Note(TOO_LATE_TO_COMPARE.format(", ".join(late))))
+    rows = alternatives(others, outcome.times, outcome.winner)
+    record = _measured_record(run, decision, record, built, rows)
+    for row in record.document["baselines"]:
+        run.emit(BaselineMeasured(row["name"], row["total_s"], row["measured_s"], row["reason"]))
+    name = next(iter(others[outcome.winner].names))
+    run.emit(PlanDecided(record.document["decided_by"], name, built.verify["measured_s"], measured_plans(rows)))
+    if not decision.is_searched:
+        run.emit(Note(decision_text(record.document)))
+    for one in barred(others, outcome.times, outcome.winner):
+        run.emit(Note(f"{one} is faster, measured whole, but {BARRED}"))
+    return decision, record
+
+
+def _measured_record(run: SearchedRun, decision: Decision, before: RunRecord, built: Built, rows: Sequence[Mapping[str, Any]]) -> RunRecord:
+    """Return the record `before` with the plan that is decided on now, and the times of all that were measured whole, the `rows`."""
+    record = run.record(decision)
+    built.plan = record.plan
+    built.verify["additive_error_s"] = additive_error_s(record.plan, built.verify["measured_s"])
+    measured = {row["name"]: {key: row[key] for key in ("total_s", "measured_s", "reason")} for row in rows}
+    document = {
+        **before.document,
+        **{key: record.document[key] for key in ("plan", "targets", "search", "budget", "bodies", "decided_by")},
+        "alternatives": rows,
+        "verify": {**before.document["verify"], **built.verify},
+        "baselines": [{**row, **measured.get(row["name"], {})} for row in before.document["baselines"]],
+    }
+    return replace(record, created=before.created, rules=before.rules, document=document)
+
+
+def _missing_costs(run: SearchedRun, decision: Decision) -> dict[int, Cost]:
+    """Measure what the plan rests on and nobody measured, as far as there is time: index in ``planned.costed`` → its cost."""
+    costed = decision.planned.costed
+    open_ = [index for index in decision.planned.indices if costed[index].target != HOST_TARGET and not is_settled(costed[index].cost)]
+    wanted = {held: index for index in open_ if isinstance(held := costed[index].held, CandidatePartition)}
+    if not wanted or run.budget.is_over():
+        return {}
+    with run.budget.counting():
+        return {wanted[candidate]: cost for candidate, cost in run.measure(list(wanted), None) if cost.seconds is not None}
+
+
+def over_other_costs(
+    run: SearchedRun,
+    decision: Decision,
+    costs: Mapping[int, Cost],
+    built: Built,
+    others: list[Finalist],
+    outcome: Comparison,
+    deadlines: ComparingDeadlines,
+) -> tuple[Decision, list[Finalist], Comparison]:
+    """Search again where some partitions of the plan have other costs, and time what is found beside the plan, if there is time.
+
+    Return the decision and the finalists over these costs, and their times.
+    """
+    before = decision.planned.problem
+    with run.budget.counting():
+        decision = run.decide(run.loop.with_costs(decision.planned, costs), decision.bodies)
+    carried = carried_over(others, before, decision.searched, lambda planned: run.plan_of(planned, decision.bodies))
+    ahead, times = outcome.winner, list(outcome.times)
+    if len(carried) > len(others) and needed_s(built, carried[-1:]) > deadlines.last.left_s:
+        carried[-1].leave_for_time()
+        times.append(WholeTime())
+    elif len(carried) > len(others):
+        try:
+            again = compare_whole(built, [carried[ahead], carried[-1]], run.emit, decision.lowest_core_latency_s, deadlines)
+        except Cancelled:
+            carried = carried[:-1]
+        else:
+            times = [*times[:ahead], again.times[0], *times[ahead + 1 :], again.times[1]]
+            ahead = len(others) if again.winner else ahead
+    decision = replace(decision, undecided=run.loop.undecided(decision.planned))
+    if SEARCHED not in carried[ahead].names:
+        decision = decision.take(carried[ahead].chosen, run.plans)
+    return decision, carried, Comparison(ahead, times)

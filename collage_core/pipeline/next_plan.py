@@ -1,0 +1,179 @@
+"""`build_until_right`: builds the plan of a run; where it errs too much, or cannot be built, the one that comes next.
+
+A run with its decision and record enters; the `Outcome` of the last plan that was built leaves. The search goes on with a corrected error
+budget, without what fails, or without the partition that errs most; where it cannot, each baseline is tried in turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from ..base.counted import counted
+from ..cost.cost import Cost
+from ..errors import CollageError, InfeasibleError, PartitionBuildError
+from ..events import Note
+from ..rules.candidate import CandidatePartition
+from .build_and_compare import Outcome, baselines_not_built, build, finalists_of
+from .decision import Decision
+from .loop.error_budget import BudgetCorrection
+from .loop.search_and_merge import Planned
+from .record.record import CostedCandidate, RunRecord
+from .searched_run import SearchedRun
+
+MOST_EXCLUSIONS = 8
+"""Partitions that are excluded, one after another, where the whole plan errs too much."""
+MOST_UNBUILDABLE = 30
+"""Computations that are excluded, one after another, since nobody had built them before and their target cannot."""
+_FAILED_AT = {"numerics": "wrong", "run": "not run", "device": "not usable"}
+"""Stage at which a partition failed → the beginning of what is said of it; at the others it was not built."""
+
+
+def build_until_right(run: SearchedRun, decision: Decision, record: RunRecord) -> Outcome:
+    """Build the plan; where its error says so, another one, and at last each baseline in turn.
+
+    Return what was decided last, with the record of the plan that is right; where none is, that of the last plan that was searched for.
+    """
+    correction, excluded = BudgetCorrection(), 0
+    while True:
+        outcome = _build_what_can_be(run, decision, record)
+        decision, error = outcome.decision, outcome.record.document["verify"]["max_rel_error"]
+        other = None if error is None or run.is_late() else correct_budget(run, decision, correction, error)
+        if other is None and not outcome.is_right and excluded < MOST_EXCLUSIONS and not run.is_late():
+            other = exclude_worst(run, decision, error)
+            excluded += 1
+        if other is None:
+            break
+        decision, record = other, run.record(other)
+    last = outcome
+    while not last.is_right:
+        other = fall_back(run, last.decision, last.record.document["verify"]["max_rel_error"])
+        if other is None:
+            return last._replace(record=outcome.record)
+        last = build(run, other, run.record(other))
+    return last
+
+
+def _build_what_can_be(run: SearchedRun, decision: Decision, record: RunRecord) -> Outcome:
+    """Build the plan, and where one of its partitions cannot be built, or does not run, a plan without that computation.
+
+    A cost that is no measurement, or that no time was left to measure, says nothing of whether the toolchain takes it.
+    """
+    for _ in range(MOST_UNBUILDABLE):
+        try:
+            return build(run, decision, record)
+        except CollageError as error:
+            other = exclude_failing(run, decision, error) if error.code == "toolchain" and not run.is_late() else None
+            if other is None:
+                raise
+            decision, record = other, run.record(other)
+    return build(run, decision, record)
+
+
+def correct_budget(run: SearchedRun, decision: Decision, correction: BudgetCorrection, error: float) -> Decision | None:
+    """Search again where the whole plan's `error` is not what its partitions' errors add up to; None where that does not change it."""
+    estimate, old = decision.estimated_error, run.plans.budget
+    budget = correction.corrected(old, estimate, error)
+    if budget is None:
+        return None
+    before = decision.best if budget.factor < old.factor else decision.planned
+    run.plans.budget = budget
+    planned = run.loop.again(before)
+    if [item.id for item in planned.partitions] == [item.id for item in before.partitions]:
+        return None
+    text = f"the whole plan erred by {error:.3g}, its partitions by {estimate:.3g} in all, {run.found.accuracy():g} is allowed"
+    run.emit(Note(f"{text}: the search goes on with errors counted {budget.factor:.2g} times"))
+    return replace(run.decide(planned, decision.bodies), undecided=decision.undecided)
+
+
+def exclude_worst(run: SearchedRun, decision: Decision, error: float) -> Decision | None:
+    """Search again without the worst partition: the one that errs most. None where none errs, or there is no plan without it."""
+
+    def erring_most(own: float) -> Cost:
+        """Return the cost of a partition that errs by `own`, the most of all in the plan."""
+        reason = f"the whole plan erred by {error:.3g}, {run.found.accuracy():g} is allowed"
+        return replace(Cost.invalid("numerics", f"{reason}; of its partitions this one erred most: {own:.3g}"), error=own)
+
+    if not run.options.is_measured:
+        # Costs say nothing of errors here: those that are wrong alone go, and else the worst.
+        costs = run.trials_alone.costs(_placed(decision))
+        failed = {candidate: cost for candidate, cost in costs.items() if cost.is_invalid}
+        if not failed:
+            erring = {candidate: cost.error for candidate, cost in costs.items() if cost.error}
+            if erring:
+                most = max(erring, key=lambda candidate: erring[candidate])
+                failed = {most: erring_most(erring[most])}
+        return _go_without(run, decision, failed)
+    costed = decision.planned.costed
+    index = max(decision.planned.indices, key=lambda index: costed[index].cost.error or 0.0)
+    worst = costed[index]
+    if not worst.cost.error:
+        return None
+    wrong = erring_most(worst.cost.error)
+    text = f"{wrong.reason} ({_where(run, worst)}): the search goes on without it"
+    return _go_on(run, decision, lambda: run.loop.with_costs(decision.planned, {index: wrong}), text)
+
+
+def exclude_failing(run: SearchedRun, decision: Decision, error: CollageError) -> Decision | None:
+    """Search again without the partition that `error` is about, or those that fail alone; None where there is no such plan."""
+    if isinstance(error, PartitionBuildError):
+        broken = [candidate for candidate in _placed(decision) if candidate.id == error.partition_id]
+        return _go_without(run, decision, {candidate: Cost.invalid("build", error.reason) for candidate in broken})
+    if run.options.is_measured:
+        return None
+    costs = run.trials_alone.costs(_placed(decision))
+    return _go_without(run, decision, {candidate: cost for candidate, cost in costs.items() if cost.is_invalid})
+
+
+def fall_back(run: SearchedRun, decision: Decision, error: float) -> Decision | None:
+    """Take the next baseline for the plan, which errs by `error`, where no other plan could be searched for.
+
+    Return None where none is left that may take its place.
+    """
+    reason = f"it errs by {error:.3g}, {run.found.accuracy():g} is allowed"
+    if not run.options.is_measured:
+        return None
+    decision = decision.refuse(reason)
+    others = finalists_of(run, decision, baselines_not_built(run, decision))
+    left = [one for one in others if one.may_ship and not one.reason]
+    if not left:
+        return None
+    run.emit(Note(f"the plan is out, {reason}: {next(iter(left[0].names))} is tried in its place"))
+    return decision.take(left[0].chosen, run.plans)
+
+
+def _placed(decision: Decision) -> list[CandidatePartition]:
+    """Return the candidates of the plan."""
+    return [item.held for item in decision.planned.partitions if isinstance(item.held, CandidatePartition)]
+
+
+def _go_without(run: SearchedRun, decision: Decision, failed: Mapping[CandidatePartition, Cost]) -> Decision | None:
+    """Search again without the computations that failed, and without what holds a node that fails alone where nobody measured that."""
+    if not failed:
+        return None
+    table, texts = run.loop.table, []
+    for candidate, cost in failed.items():
+        texts.append(f"{_FAILED_AT.get(cost.stage, 'not built')} ({_where(run, candidate)}): {cost.reason}")
+        table.fail(candidate, cost)
+        if not run.options.is_measured and len(candidate.inside) > 1:
+            for nodes, alone in run.trials_alone.failing_nodes(candidate, table.candidates):
+                name = run.found.graph.nodes[nodes.first()].name
+                reason = f"it holds a node that fails alone, as {name!r} does: {alone.reason}"
+                table.fail_nodes(candidate.target, nodes, replace(alone, reason=reason))
+    return _go_on(run, decision, lambda: run.loop.again(decision.planned), f"{'; '.join(texts)}; the search goes on without it")
+
+
+def _go_on(run: SearchedRun, decision: Decision, search: Callable[[], Planned], text: str) -> Decision | None:
+    """Return the decision for the plan of `search`, and say `text`; None where there is no plan."""
+    try:
+        with run.budget.counting():
+            planned = search()
+    except InfeasibleError:
+        return None
+    run.emit(Note(text))
+    decision = run.decide(planned, decision.bodies)
+    return replace(decision, undecided=run.loop.undecided(decision.planned))
+
+
+def _where(run: SearchedRun, item: CostedCandidate | CandidatePartition) -> str:
+    return f"{item.target}, {counted(len(item.inside), 'node')} from {run.found.graph.nodes[item.inside.base].name!r}"
