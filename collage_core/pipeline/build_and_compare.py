@@ -34,7 +34,7 @@ TOO_LATE_TO_COMPARE = "no time was left to measure these plans whole: {} (--budg
 
 
 class Outcome(NamedTuple):
-    """What building the plan of a run led to.
+    """The result of building the plan of a run.
 
     Attributes:
         decision: As it is now: another plan may have been faster.

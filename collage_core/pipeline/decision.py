@@ -23,7 +23,7 @@ Chosen = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Decision:
-    """What a run decided on. All plans are of the problem of `planned`.
+    """The decision of a run. All plans are of the problem of `planned`.
 
     Attributes:
         best: The plan of the least sum.

@@ -1,4 +1,4 @@
-"""What a run decides on, from given costs: each step returns another decision, and leaves the one before as it is."""
+"""The decisions of a run, from given costs: each step returns another decision, and leaves the one before as it is."""
 
 from __future__ import annotations
 
