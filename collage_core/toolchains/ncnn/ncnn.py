@@ -28,7 +28,7 @@ DEFAULT_DEPTH = 3
 SUPPORTED_VERSION = "1.0.20261020"
 """The version whose layers `ncnn_operators` was verified with."""
 
-IMPORTER_VERSION = "+collage.5"
+IMPORTER_VERSION = "+collage.6"
 """Version of our importer, which the toolchain's version ends with: kernels depend on it too. Count up when kernels change, so that
 their costs are measured again."""
 

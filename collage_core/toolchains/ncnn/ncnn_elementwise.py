@@ -106,6 +106,13 @@ def _power(call: ImportCall) -> list[Value]:
     return [call.network.add("BinaryOp", [square, value], value.shape, {0: MUL})]
 
 
+def _exp(call: ImportCall) -> list[Value]:
+    """Square the exponential of half the number: ncnn's own is infinite from 88.4 on, and float32 holds those up to 88.7."""
+    half = call.network.add("BinaryOp", [call.data()], call.data().shape, {0: MUL, 1: 1, 2: 0.5})
+    root = call.network.add("UnaryOp", [half], half.shape, {0: UNARY["Exp"]})
+    return [call.network.add("UnaryOp", [root], half.shape, {0: SQUARE})]
+
+
 def _softplus(call: ImportCall) -> list[Value]:
     """Add the positive part to the logarithm of 1 and the exponential of -|x|: that of x, which ncnn takes, overflows from 88 on."""
     net, value = call.network, call.data()
@@ -126,6 +133,7 @@ EMITTERS: Mapping[str, Emitter] = {
     "Clip": _clip,
     "Elu": lambda call: call.layer("ELU", {0: call.number("alpha")}),
     "Erf": lambda call: call.layer("Erf"),
+    "Exp": _exp,
     "Gelu": lambda call: call.layer("GELU", {0: int(call.attribute("approximate", "none") == "tanh")}),
     "HardSigmoid": lambda call: call.layer("HardSigmoid", {0: call.number("alpha"), 1: call.number("beta")}),
     "HardSwish": lambda call: call.layer("HardSwish", {0: 1 / 6, 1: 0.5}),

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ..profiling import NodeTime
 
 DEFAULT_DEPTH = 3
-SETTINGS_VERSION = "+collage.2"
+SETTINGS_VERSION = "+collage.3"
 """Version of the settings and rewritings here, which the toolchain's version ends with: kernels depend on them too. Count up when kernels
 change, so that their costs are measured again."""
 
@@ -126,7 +126,7 @@ class OpenVinoToolchain(Toolchain):
             onnx = with_bools_by_floats(model.onnx)
             onnx = _with_copied_inputs(onnx) if _hands_inputs_on(_parsed(onnx)[0]) else onnx
             read = _parsed(onnx)[0]
-            ir = ir_of(read) if is_alone or _sorts(read) else None  # Of the ONNX file OpenVINO would not know that ties have an order.
+            ir = ir_of(read) if is_alone or _is_changed(read) else None  # Of the ONNX file OpenVINO would not know of the changes.
         except Exception as error:  # as above
             raise ToolchainError("import", reason(error)) from error
         return files_of(onnx, ir, model.outputs, _config(threads, self.precision_hint), _version())
@@ -254,9 +254,9 @@ def _hands_inputs_on(read: Any) -> bool:
     return any(result.input_value(0).get_node().get_type_name() == "Parameter" for result in read.get_results())
 
 
-def _sorts(read: Any) -> bool:
-    """Return whether a model has a TopK."""
-    return any(node.get_type_name() == "TopK" for node in read.get_ops())
+def _is_changed(read: Any) -> bool:
+    """Return whether a model has operators that `_parsed` replaces."""
+    return any(node.get_type_name() in ("Exp", "NonMaxSuppression", "TopK") for node in read.get_ops())
 
 
 def _order_ties(read: Any) -> None:
@@ -275,10 +275,56 @@ def _order_ties(read: Any) -> None:
                 stable.output(index).set_names(names)
 
 
+def _raise_thresholds(read: Any) -> None:
+    """Let every NonMaxSuppression of a model keep boxes whose overlap equals the threshold, as ONNX does.
+
+    OpenVINO suppresses these; with the default threshold of 0 all boxes but one.
+    """
+    from openvino import opset11
+
+    for node in read.get_ops():
+        if node.get_type_name() == "NonMaxSuppression" and node.input_value(3).get_node().get_type_name() == "Constant":
+            threshold = node.input_value(3).get_node().data.astype(np.float32)
+            least = np.float32(np.finfo(np.float32).tiny)  # A smaller number counts as 0.
+            raised = np.maximum(np.nextafter(threshold, np.float32(np.inf)), least)
+            node.input(3).replace_source_output(opset11.constant(raised, dtype=np.float32).output(0))
+
+
+def _halve_exponents(read: Any) -> None:
+    """Let every Exp of a model be the square of the exponential of half the number.
+
+    OpenVINO's own is infinite from 88.4 on, and float32 holds those up to 88.7. Where the maximum is subtracted first, as in a softmax of
+    its parts, the exponents are at most 0 and OpenVINO has one kernel for the parts; these stay.
+    """
+    from openvino import opset11
+
+    for node in read.get_ops():
+        if node.get_type_name() == "Exp" and node.get_element_type().is_real() and not _is_below_maximum(node):
+            half = opset11.constant(0.5, dtype=node.get_element_type())
+            root = opset11.exp(opset11.multiply(node.input_value(0), half))
+            root.set_friendly_name(f"{node.get_friendly_name()}/root")
+            square = opset11.multiply(root, root)
+            square.set_friendly_name(node.get_friendly_name())
+            names = node.output(0).get_names()
+            node.output(0).replace(square.output(0))
+            square.output(0).set_names(names)
+
+
+def _is_below_maximum(exp: Any) -> bool:
+    """Return whether an Exp reads the difference of a tensor and its maximum along some axes."""
+    difference = exp.input_value(0).get_node()
+    if difference.get_type_name() != "Subtract":
+        return False
+    maximum = difference.input_value(1).get_node()
+    return maximum.get_type_name() == "ReduceMax" and maximum.input_value(0) == difference.input_value(0)
+
+
 def _parsed(model: bytes) -> tuple[Any, list[np.ndarray]]:
-    """Return `model` as the reader makes it, with ties in order; weights in files are constants over maps, which nothing copies."""
+    """Return `model` as the reader makes it, changed where OpenVINO computes wrong; maps hold weights in files, which nothing copies."""
     read, maps = _as_read(model)
     _order_ties(read)
+    _raise_thresholds(read)
+    _halve_exponents(read)
     return read, maps
 
 

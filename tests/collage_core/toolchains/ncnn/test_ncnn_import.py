@@ -277,6 +277,16 @@ def test_exponentials_of_large_numbers_do_not_overflow(op: str, further: tuple[n
     assert_close(outputs, reference(model, [LARGE]))
 
 
+@needs_ncnn
+def test_an_exponential_is_finite_where_float32_holds_it():
+    exponents = np.float32([[-87, -1, 0, 88.3], [88.38, 88.5, 88.6, 88.7]])
+    model = model_of("Exp", call(exponents.shape))
+    kernel, outputs = make(get("ncnn"), model), buffers(model)
+    kernel.bind([exponents], outputs)
+    kernel.run()
+    np.testing.assert_allclose(outputs[0], np.exp(exponents.astype(np.float64)), rtol=1e-5)
+
+
 def test_every_operator_that_is_taken_is_tried():
     tried = {op for made in GROUPS for op, _ in made()}
     assert sorted(CHECKS.keys() - tried) == []

@@ -67,6 +67,41 @@ def test_of_equal_elements_the_lower_index_comes_first(tmp_path: Path, largest: 
     np.testing.assert_array_equal(made[0], np.take_along_axis(given[0], order, -1))
 
 
+EDGE = np.float32([[-88.7, -1, 0, 88.3], [88.38, 88.5, 88.6, 88.7]])
+"""Exponents of finite numbers of float32, some of which are nearly infinite."""
+
+
+@needs_openvino
+@pytest.mark.parametrize("is_native", [False, True])
+def test_an_exponential_is_finite_where_float32_holds_it(tmp_path: Path, is_native: bool):
+    model, toolchain = sub_model([node("Exp", "x", "y")], [tensor("x", (2, 4))], [tensor("y", (2, 4))]), get("openvino")
+    if is_native:
+        files = toolchain.native_files(model, 1, False)
+        for name, content in files.files.items():
+            (tmp_path / name).write_bytes(content)
+        kernel = toolchain.open_native(tmp_path / next(iter(files.files)), model.inputs, model.outputs, files.settings)
+    else:
+        kernel = make(toolchain, model)
+    made = buffers(model)
+    kernel.bind([EDGE], made)
+    kernel.run()
+    np.testing.assert_allclose(made[0], np.exp(EDGE.astype(np.float64)), rtol=1e-5)
+
+
+@needs_openvino
+@pytest.mark.parametrize("threshold", [0.0, 0.5])
+def test_a_box_whose_overlap_equals_the_threshold_is_kept(threshold: float):
+    """The two boxes overlap by half of the larger one, or not at all."""
+    boxes = np.float32([[[0, 0, 1, 1], [0, 0, 1, 0.5] if threshold else [5, 5, 6, 6]]])
+    limits = {"m": np.array([3]), "t": np.float32([threshold]), "u": np.float32([0])}
+    inputs, outputs = [tensor("b", (1, 2, 4)), tensor("s", (1, 1, 2))], [tensor("y", (2, 3), "int64")]
+    model = sub_model([node("NonMaxSuppression", "b s m t u", "y")], inputs, outputs, limits)
+    kernel, made = make(get("openvino"), model), buffers(model)
+    kernel.bind([boxes, np.float32([[[0.9, 0.8]]])], made)
+    kernel.run()
+    assert made[0].tolist() == [[0, 0, 0], [0, 0, 1]]
+
+
 def test_a_cast_to_bool_goes_by_a_float_and_nothing_else_changes():
     casts = [node("Cast", "x", "f", to=1), node("Cast", "x", "b", to=9)]
     model = sub_model(casts, [tensor("x", (2,), "int32")], [tensor("f", (2,)), tensor("b", (2,), "bool")])
