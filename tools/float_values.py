@@ -12,7 +12,7 @@ ONNX Runtime as a target is compared with itself unoptimised: its row says what 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +24,7 @@ from collage_core.graph.value_ranges import INDEX_SLOTS
 from collage_core.model.model import SubModel
 from collage_core.model.types.dtypes import elem_type
 from collage_core.toolchains.base import Toolchain
-from collage_core.toolchains.exact_values import ABSENT, FINITE_RIGHT, RIGHT, VERDICTS, WRONG
+from collage_core.toolchains.exact_values import ABSENT, EXPONENTS, FINITE_RIGHT, MASKED, RIGHT, VERDICTS, WHOLE, WRONG
 from tests.helpers.model_runs import run_models_on_sets
 from tests.helpers.operator_calls import CALLS, Call, call, ints, model_of, scalar
 from tests.helpers.small_models import node, normal, reference, sub_model, tensor
@@ -49,6 +49,16 @@ def _some(*special: float, share: float = 0.2) -> Draw:
     return draw
 
 
+def _masked(made: np.ndarray, random: np.random.Generator) -> np.ndarray:
+    """Return `made` with some of its rows along each axis −∞, as a mask of attention hides all keys of some queries."""
+    for axis in range(made.ndim):
+        shape = tuple(1 if each == axis else size for each, size in enumerate(made.shape))
+        made = np.where(random.random(shape) < 0.3, -np.inf, made)
+    return made
+
+
+_INEXACT = (1, 41, 47, 55, 61, 83, 97, 107)
+"""Numbers of which the product with their reciprocal, each rounded to float32, is not 1, beside 1."""
 CLASSES: Mapping[str, Draw] = {
     "ordinary": _normal,
     "large": lambda random, shape: random.uniform(-1, 1, shape) * random.choice([1, 20, 100, 1e3, 1e4], shape),
@@ -60,7 +70,10 @@ CLASSES: Mapping[str, Draw] = {
     "subnormal": lambda random, shape: random.standard_normal(shape) * 1e-39,
     "ties": lambda random, shape: random.integers(-2, 3, shape).astype(float),
     "halves": lambda random, shape: random.integers(-9, 9, shape) * 0.5 + 0.25 * random.integers(0, 2, shape),
+    WHOLE: lambda random, shape: (random.integers(1, 21, shape) * random.choice(_INEXACT, shape)).astype(float),
+    EXPONENTS: lambda random, shape: random.uniform(88.4, 88.7, shape) * random.choice([1, -1], shape),
     "infinite": _some(np.inf, -np.inf),
+    MASKED: lambda random, shape: _masked(random.standard_normal(shape), random),
     "nan": _some(np.nan),
 }
 """Name of a class → how its floats are drawn."""
@@ -84,7 +97,9 @@ FURTHER: Mapping[str, Sequence[Call]] = {
 OWN_REFERENCE = frozenset({"AveragePool", "LRN", "LpPool", "Resize"})
 """Operators that ONNX Runtime decides: `onnx.reference` averages what is not NaN, sums other windows, or multiplies infinity by 0."""
 UNDEFINED = frozenset(
-    [(op, name) for op in ("Cast", "CastLike") for name in ("infinite", "nan", "huge")]  # ONNX does not define the integers that are made.
+    [
+        (op, name) for op in ("Cast", "CastLike") for name in ("infinite", MASKED, "nan", "huge")
+    ]  # ONNX does not define the integers that are made.
     + [("Conv", "huge")]  # Whether partial sums overflow depends on their order, which ONNX does not define either.
 )
 ROUNDED = frozenset({"QuantizeLinear"})
@@ -101,12 +116,12 @@ class FloatCase:
     model: SubModel
     data: tuple[str, ...]
 
-    def sets(self) -> dict[str, list[list[np.ndarray]]]:
-        """Return class → sets of inputs: all data of the class, then each input of several alone."""
-        return {name: [self._inputs(draw, chosen) for chosen in self._chosen()] for name, draw in CLASSES.items() if self._is_defined(name)}
+    def sets(self, classes: Collection[str] = tuple(CLASSES)) -> dict[str, list[list[np.ndarray]]]:
+        """Return class → sets of inputs, of `classes`: all data of the class, then each input of several alone."""
+        return {name: [self._inputs(CLASSES[name], chosen) for chosen in self._chosen()] for name in classes if self._is_defined(name)}
 
     def _is_defined(self, name: str) -> bool:
-        return (self.row.partition(" ")[0], name) not in UNDEFINED
+        return (self.row.partition(" ")[0], name) not in UNDEFINED and (name != WHOLE or (self.dtype == "float32" and " " not in self.row))
 
     def _chosen(self) -> list[tuple[str, ...]]:
         return [self.data, *((name,) for name in self.data if len(self.data) > 1)]
@@ -177,7 +192,7 @@ def wanted(case: FloatCase, inputs: Sequence[np.ndarray], name: str, by_runtime:
     """Return for each output what is right, and which elements of it count."""
     own = reference(case.model, inputs)
     if by_runtime or case.row in OWN_REFERENCE or " " in case.row:
-        return [(array, np.ones(array.shape, bool)) for array in own]
+        return [(array, _counts(array, name)) for array in own]
     is_wide = all(array.dtype.kind in "fV" for array in own)
     given = {
         read.name: array.astype(np.float64) if is_wide and read.type.dtype in FLOATS else array
@@ -188,23 +203,35 @@ def wanted(case: FloatCase, inputs: Sequence[np.ndarray], name: str, by_runtime:
             evaluator = ReferenceEvaluator(_widened(case.model) if is_wide else case.model.onnx)
             other = [np.asarray(one) for one in evaluator.run(None, given)]
     except Exception:  # noqa: BLE001 - it is plain Python, and fails in as many ways
-        return [(array, np.ones(array.shape, bool)) for array in own]
+        return [(array, _counts(array, name)) for array in own]
     if any(one.shape != array.shape for one, array in zip(other, own, strict=True)):
-        return [(array, np.ones(array.shape, bool)) for array in own]
+        return [(array, _counts(array, name)) for array in own]
     return [_decided(one, array, name) for one, array in zip(other, own, strict=True)]
+
+
+def _counts(own: np.ndarray, name: str) -> np.ndarray:
+    """Return which elements of the class say something: of `WHOLE` whole numbers and halves, which a Round that reads them needs exactly.
+
+    Beyond 2^20 rounding makes whole numbers of others.
+    """
+    if name != WHOLE or own.dtype.kind != "f":
+        return np.ones(own.shape, bool)
+    return np.asarray((np.rint(2 * own) == 2 * own) & (np.abs(own) < 2**20))
 
 
 def _decided(other: np.ndarray, own: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
     with np.errstate(all="ignore"):
-        other = other.astype(own.dtype)
-    if name in ("infinite", "nan"):
-        return other, np.ones(own.shape, bool)
-    return own, _close(other, own, name)
+        other, counts = other.astype(own.dtype), _counts(own, name)
+    if name in ("infinite", MASKED, "nan"):
+        return other, counts
+    return own, counts & _close(other, own, name)
 
 
 def _close(got: np.ndarray, want: np.ndarray, name: str) -> np.ndarray:
     """Return which elements are right: up to a share of themselves, and of the largest one where sums may cancel."""
     if want.dtype.kind not in "fV":
+        return np.asarray(got == want)
+    if name == WHOLE:
         return np.asarray(got == want)
     is_half = want.dtype.itemsize == 2
     got, want = got.astype(np.float64), want.astype(np.float64)
@@ -238,26 +265,28 @@ def verdict(got: Sequence[np.ndarray], want: Sequence[tuple[np.ndarray, np.ndarr
     return worst
 
 
-def measured_floats(toolchain: Toolchain, asked: Sequence[FloatCase]) -> dict[str, dict[str, dict[str, str]]]:
-    """Return row → dtype → class → verdict, of the classes on which a call is not right; that of its worst call where it has several.
+def measured_floats(
+    toolchain: Toolchain, asked: Sequence[FloatCase], classes: Collection[str] = tuple(CLASSES)
+) -> dict[str, dict[str, dict[str, str]]]:
+    """Return row → dtype → class → verdict, of `classes` on which a call is not right; that of its worst call where it has several.
 
     Raises:
         RuntimeError: the toolchain runs none of the calls, so that nothing would be measured.
     """
-    drawn = [case.sets() for case in asked]
-    sets = [[inputs for each in classes.values() for inputs in each] for classes in drawn]
+    drawn = [case.sets(classes) for case in asked]
+    sets = [[inputs for each in by_class.values() for inputs in each] for by_class in drawn]
     runs = run_models_on_sets(toolchain, [(case.model, given) for case, given in zip(asked, sets, strict=True)])
     table: dict[str, dict[str, dict[str, str]]] = {}
     taken: set[tuple[str, str]] = set()
     refused = ""
-    for case, classes, got in zip(asked, drawn, runs, strict=True):
+    for case, by_class, got in zip(asked, drawn, runs, strict=True):
         row = table.setdefault(case.row, {}).setdefault(case.dtype, {})
         if isinstance(got, str):
             refused = got
             continue
         taken.add((case.row, case.dtype))
         outputs = iter(got)
-        for name, inputs in ((name, one) for name, each in classes.items() for one in each):
+        for name, inputs in ((name, one) for name, each in by_class.items() for one in each):
             by_runtime = toolchain.name == "onnxruntime"
             found = verdict(next(outputs), wanted(case, inputs, name, by_runtime), name)
             if found != RIGHT:

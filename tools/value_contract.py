@@ -26,13 +26,14 @@ from onnx.reference import ReferenceEvaluator
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from float_values import FLOATS, FloatCase, chain_cases, float_cases, measured_floats  # noqa: E402
+from empty_values import EmptyCase, empty_cases, measured_empty  # noqa: E402
+from float_values import CLASSES, FLOATS, FloatCase, chain_cases, float_cases, measured_floats  # noqa: E402
 
 from collage_core.graph.value_ranges import INDEX_SLOTS  # noqa: E402
 from collage_core.model.model import SubModel  # noqa: E402
 from collage_core.model.types.dtypes import dtype_name, elem_type  # noqa: E402
 from collage_core.toolchains.base import Toolchain  # noqa: E402
-from collage_core.toolchains.exact_values import ABSENT, EXACT, SATURATES, Limit  # noqa: E402
+from collage_core.toolchains.exact_values import ABSENT, EMPTY_DTYPES, EXACT, SATURATES, Limit  # noqa: E402
 from collage_core.toolchains.ncnn.ncnn_operators import CHECKS  # noqa: E402
 from collage_core.toolchains.registry import get  # noqa: E402
 from collage_core.toolchains.tvm.tvm_operators import OPERATORS  # noqa: E402
@@ -61,6 +62,10 @@ TRIED: Mapping[str, tuple[Limit, ...]] = {
 CEILINGS: Mapping[str, Mapping[str, Limit]] = {"openvino": {"int64": 31, "uint64": 31, "float64": FLOAT32}}
 """Toolchain → dtype → the limit of rows that are found exact, but for a Cast to fewer bits. OpenVINO has 32 bits for these types; whether a
 kernel sees all 64 depends on its neighbours."""
+
+INTEGERS, EMPTY = "integers", "empty"
+ALL_CLASSES = (INTEGERS, *CLASSES, EMPTY)
+"""Classes of a table: integers and float64, the classes of floats, and tensors without elements."""
 
 NARROWING = frozenset(f"Cast:{dtype}" for dtype in ("int32", "uint32", *NARROW))
 
@@ -280,6 +285,12 @@ def floats_asked_of(name: str, every: int = 1) -> list[FloatCase]:
     return [*single, *pairs[::every]]
 
 
+def empty_asked_of(name: str, every: int = 1) -> list[EmptyCase]:
+    """Return the cases of a toolchain on tensors without elements: each N-th one."""
+    dtypes = EMPTY_DTYPES[:1] if name == "ncnn" else EMPTY_DTYPES
+    return [case for op in _ops(name) for dtype in dtypes for case in empty_cases(op, dtype)][::every]
+
+
 def _ops(name: str) -> list[str]:
     takes = {"ncnn": CHECKS, "tvm": OPERATORS}.get(name, CALLS)
     return [op for op in sorted(CALLS) if op in takes]
@@ -293,14 +304,53 @@ def main() -> int:
     """Measure the toolchains that are asked for, and write their tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("toolchains", nargs="*", default=sorted(TABLES), help=f"of {', '.join(sorted(TABLES))}")
-    for name in parser.parse_args().toolchains:
+    parser.add_argument("--classes", default="", help=f"measure these alone, with commas between, of {', '.join(ALL_CLASSES)}")
+    given = parser.parse_args()
+    classes = given.classes.split(",") if given.classes else ALL_CLASSES
+    unknown = [name for name in classes if name not in ALL_CLASSES]
+    if unknown:
+        parser.error(f"there is no class {unknown[0]!r}; there are {', '.join(ALL_CLASSES)}")
+    for name in given.toolchains:
         path, package = TABLES[name]
-        asked, floats = asked_of(name), floats_asked_of(name)
-        parts: Mapping[str, Mapping[str, Any]] = {"calls": measured(get(name), asked), "floats": measured_floats(get(name), floats)}
+        version = metadata.version(package)
+        kept = json.loads(path.read_text()) if given.classes else {"version": version}
+        if kept["version"] != version:
+            parser.error(f"{path.name} is of {package} {kept['version']}, and {version} is installed: measure it without --classes")
+        parts = measured_parts(name, classes, kept)
         tables = ", ".join(f'"{part}": {{\n{_rows(table)}\n}}' for part, table in parts.items())
-        path.write_text(f'{{"package": "{package}", "version": "{metadata.version(package)}", {tables}}}\n')
-        print(f"{name}: {len(asked) + len(floats)} calls on {package} {metadata.version(package)}, {path.relative_to(ROOT)}")
+        path.write_text(f'{{"package": "{package}", "version": "{version}", {tables}}}\n')
+        print(f"{name}: {', '.join(classes)} on {package} {version}, {path.relative_to(ROOT)}")
     return 0
+
+
+def measured_parts(name: str, classes: Sequence[str], kept: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Return the parts of a toolchain's table: what is measured of `classes`, and all else as it is in `kept`."""
+    toolchain, of_floats = get(name), [each for each in classes if each in CLASSES]
+    floats: Mapping[str, Any] = kept.get("floats", {})
+    if of_floats:
+        floats = merged_floats(floats, measured_floats(toolchain, floats_asked_of(name), of_floats), of_floats)
+    return {
+        "calls": measured(toolchain, asked_of(name)) if INTEGERS in classes else kept["calls"],
+        "floats": floats,
+        "empty": measured_empty(toolchain, empty_asked_of(name)) if EMPTY in classes else kept.get("empty", {}),
+    }
+
+
+def merged_floats(kept: Mapping[str, Any], found: Mapping[str, Any], classes: Sequence[str]) -> dict[str, dict[str, dict[str, str]]]:
+    """Return the rows of `found`, with the verdicts of `kept` on other classes than `classes`; each row in the order of the classes."""
+    order = ["all", *CLASSES]
+    return {
+        row: {
+            dtype: dict(
+                sorted(
+                    ({k: v for k, v in kept.get(row, {}).get(dtype, {}).items() if k not in classes} | verdicts).items(),
+                    key=lambda pair: order.index(pair[0]),
+                )
+            )
+            for dtype, verdicts in dtypes.items()
+        }
+        for row, dtypes in found.items()
+    }
 
 
 if __name__ == "__main__":

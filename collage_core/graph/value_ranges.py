@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .dataflow_graph import DataflowGraph, Node, TensorType
+from .dataflow_graph import HOST, DataflowGraph, Node, TensorType
 
 Range = tuple[float, float]
 """The least and the largest value: integers are exact, and infinities stand for no bound."""
@@ -213,7 +213,12 @@ def _add(call: _Call) -> Range:
 
 def _subtract(call: _Call) -> Range:
     (low, high), (other_low, other_high) = call.read(0), call.read(1)
-    return _sum(low, -other_high, -math.inf), _sum(high, -other_low, math.inf)
+    most = _sum(high, -other_low, math.inf)
+    producer = call.graph.producer.get(call.node.inputs[1], HOST)
+    maximum = call.graph.nodes[producer] if producer != HOST else None
+    if maximum is not None and maximum.op == "ReduceMax" and maximum.inputs[0] == call.node.inputs[0]:
+        most = min(most, 0)  # As a softmax of its parts begins.
+    return _sum(low, -other_high, -math.inf), most
 
 
 def _sum(one: float, other: float, unknown: float) -> float:

@@ -9,11 +9,12 @@ Resize are in no graph: `tvm_import` refuses those that TVM computes wrong.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import prod
+from math import inf
 
 from ..graph.dataflow_graph import DataflowGraph, Node
 from ..graph.index_set import IndexSet
 from ..graph.value_policy import ANY, FINITE
+from ..graph.value_ranges import ranges_of
 from ..rules.operators import attribute_of, type_of
 from .exact_values import Contract
 from .onnxruntime.onnxruntime_values import ONNXRUNTIME_VALUES
@@ -80,7 +81,13 @@ def _attention(graph: DataflowGraph, node: Node) -> str:
     """With a mask and past keys OpenVINO hides other keys than those after the query."""
     if attribute_of(graph, node, "is_causal") and _has(node, 3) and _has(node, 4):
         return "OpenVINO computes a causal Attention wrong that has a mask and past keys"
-    return ""
+    mask = type_of(graph, node.inputs[3]) if _has(node, 3) else None
+    if mask is None or mask.dtype != "float32":
+        return ""
+    lowest = graph.derive(ranges_of).held[node.inputs[3]][0]
+    if lowest > LOWEST or (lowest == -inf and node.inputs[3] in graph.constants):
+        return ""
+    return f"OpenVINO computes an Attention wrong whose mask hides all keys by the lowest float32, as {node.inputs[3]!r} may"
 
 
 def _average_pool(graph: DataflowGraph, node: Node) -> str:
@@ -94,6 +101,62 @@ def _average_pool(graph: DataflowGraph, node: Node) -> str:
     if any(end > size + sum(pads[axis :: len(image)]) for axis, (end, size) in enumerate(zip(ends, image, strict=True))):
         return "OpenVINO counts too many elements in the last windows of an AveragePool with ceil_mode, count_include_pad and pads"
     return ""
+
+
+_FLOAT8 = "float8"
+_FLOAT8_OF_OPENVINO = ("float8e4m3fn", "float8e5m2")
+
+
+def _openvino_cast(graph: DataflowGraph, node: Node) -> str:
+    """From float8 to wider types OpenVINO is exact."""
+    source, made = type_of(graph, node.inputs[0]), node.outputs[0].type.dtype
+    read = source.dtype if source is not None else ""
+    if read.startswith(_FLOAT8) and read not in _FLOAT8_OF_OPENVINO:
+        return f"OpenVINO does not take {read}"
+    if made.startswith(_FLOAT8):
+        return f"OpenVINO does not saturate in a {node.op} to {made}, and rounds float32 to float16 first"
+    return ""
+
+
+def _tvm_cast(graph: DataflowGraph, node: Node) -> str:
+    """TVM drops a pair of casts, there and back; its buffers hold no float8 that another toolchain made or reads."""
+    source, made = type_of(graph, node.inputs[0]), node.outputs[0].type.dtype
+    read = source.dtype if source is not None else ""
+    narrow = next((each for each in (made, read) if each.startswith(_FLOAT8)), "")
+    return f"TVM leaves the rounding of casts to {narrow} and back out, and has no buffers of {narrow}" if narrow else ""
+
+
+def _max_pool(graph: DataflowGraph, node: Node) -> str:
+    if len(node.outputs) > 1 and attribute_of(graph, node, "storage_order"):
+        return "OpenVINO counts the indices of a MaxPool by rows, and its storage_order asks for columns"
+    return ""
+
+
+def _tile(graph: DataflowGraph, node: Node) -> str:
+    """Of four dimensions of which several are repeated OpenVINO then writes nothing."""
+    is_known = node.inputs[1] in graph.constants
+    return "" if is_known else "OpenVINO leaves outputs of a Tile unwritten whose repeats change from run to run"
+
+
+def _non_max_suppression(graph: DataflowGraph, node: Node) -> str:
+    """A threshold that is known is raised to the next number when OpenVINO reads the model."""
+    if _has(node, 3) and node.inputs[3] not in graph.constants:
+        return "OpenVINO suppresses boxes whose overlap equals the threshold, and that of this NonMaxSuppression changes from run to run"
+    return ""
+
+
+def _negative_scale(slot: int) -> Check:
+    def check(graph: DataflowGraph, node: Node) -> str:
+        name = node.inputs[slot]
+        if graph.derive(ranges_of).held[name][0] >= 0:
+            return ""
+        return f"OpenVINO computes {node.op} wrong where the scale of the result is negative, and {name!r} may be"
+
+    return check
+
+
+LOWEST = -3.4e38
+"""OpenVINO does not compute a row of an Attention right whose mask is the lowest float32 everywhere; with −∞ it does."""
 
 
 def _dft(graph: DataflowGraph, node: Node) -> str:
@@ -111,13 +174,6 @@ def _dft(graph: DataflowGraph, node: Node) -> str:
 
 def _lstm(graph: DataflowGraph, node: Node) -> str:
     return "OpenVINO leaves the peepholes of an LSTM out" if _has(node, 7) else ""
-
-
-def _extremum(graph: DataflowGraph, node: Node) -> str:
-    data = type_of(graph, node.inputs[0])
-    if data is not None and not data.open_axes and prod(data.shape) == 0:
-        return f"OpenVINO has the largest float for infinity in a {node.op} of no elements"
-    return ""
 
 
 def _rotary_embedding(graph: DataflowGraph, node: Node) -> str:
@@ -163,16 +219,23 @@ def _is_inf(graph: DataflowGraph, node: Node) -> str:
 _OPENVINO: Mapping[str, Check] = {
     "Attention": _attention,
     "AveragePool": _average_pool,
+    "Cast": _openvino_cast,
+    "CastLike": _openvino_cast,
     "DFT": _dft,
     "LSTM": _lstm,
-    "ReduceMax": _extremum,
-    "ReduceMin": _extremum,
+    "MaxPool": _max_pool,
+    "NonMaxSuppression": _non_max_suppression,
+    "QLinearMatMul": _negative_scale(6),
+    "QuantizeLinear": _negative_scale(1),
     "Resize": _openvino_resize,
     "RotaryEmbedding": _rotary_embedding,
+    "Tile": _tile,
 }
 
 _TVM: Mapping[str, Check] = {
     "BatchNormalization": _batch_normalization,
+    "Cast": _tvm_cast,
+    "CastLike": _tvm_cast,
     "Dropout": _dropout,
     "IsInf": _is_inf,
     "Resize": _resize("TVM"),

@@ -5,15 +5,30 @@ from __future__ import annotations
 import json
 from importlib import metadata
 
+import empty_values
 import float_values
 import numpy as np
 import pytest
 import value_contract
+from empty_values import WORST_LAST, empty_cases, measured_empty
 from float_values import FLOATS, FloatCase, chain_cases, float_cases, measured_floats, verdict, wanted
-from value_contract import EXACT_TABLES, TABLES, Case, asked_of, badness, cases, floats_asked_of, is_right, measured
+from value_contract import (
+    EXACT_TABLES,
+    TABLES,
+    Case,
+    asked_of,
+    badness,
+    cases,
+    empty_asked_of,
+    floats_asked_of,
+    is_right,
+    measured,
+    merged_floats,
+)
 
 from collage_core.toolchains.exact_values import ABSENT, EXACT, RIGHT, SATURATES, VERDICTS, Limit
 from collage_core.toolchains.registry import get
+from tests.helpers.model_runs import Ran
 
 SAMPLE_OF = {"openvino": 151, "tvm": 301}
 """Toolchain → it is held to its table by each N-th call; `make slow` takes all."""
@@ -167,6 +182,9 @@ FLOAT_FAULTS = {
     "an infinity that is none": ("Atan", "infinite", lambda x: [np.where(np.isinf(x), 0, np.arctan(x)).astype(x.dtype)], "wrong"),
     "what is too small": ("Abs", "subnormal", lambda x: [np.where(np.abs(x) < 1.2e-38, 0, np.abs(x)).astype(x.dtype)], "wrong"),
     "what is too large": ("Gelu", "huge", lambda x: [np.where(np.abs(x) > 1e19, np.nan, x).astype(x.dtype)], "wrong"),
+    "a quotient by the reciprocal": ("Div", "whole", lambda x, y: [x * (np.float32(1) / y)], "wrong"),
+    "an exponential that ends too early": ("Exp", "exponents", lambda x: [np.where(x > 88.38, np.inf, np.exp(x)).astype(x.dtype)], "wrong"),
+    "the lowest float for −∞": ("ReduceMax", "masked", lambda x: [np.maximum(x, np.finfo(np.float32).min).max(2, keepdims=True)], "finite"),
     "NaN that is lost in a fusion": ("Add Relu", "nan", lambda x: [np.fmax(x + x, 0)], "finite"),
 }
 
@@ -211,3 +229,53 @@ def test_no_operator_on_floats_fell_out_of_the_table(name: str) -> None:
     rows = json.loads(TABLES[name][0].read_text())["floats"]
     assert [row for row in FLOAT_ROWS.split() if ABSENT in rows[row]["float32"].values()] == []
     assert {dtype for dtypes in rows.values() for dtype in dtypes} <= set(FLOATS)
+
+
+# Tensors without elements.
+
+
+def test_the_sum_of_no_elements_is_a_call_with_a_result() -> None:
+    asked = next(each for each in empty_cases("ReduceSum", "float32") if each.inputs[0].shape == (2, 3, 0))
+    np.testing.assert_array_equal(asked.want[0], np.zeros((2, 3, 1)))
+
+
+@pytest.mark.parametrize(
+    ("ran", "verdict"),
+    [
+        ("build: it has no such kernel", {"float32": ABSENT}),
+        ("crash: the process ended with -11", {"float32": "wrong"}),
+        ([np.zeros((2, 3, 1), np.float32)], {}),
+        ([np.ones((2, 3, 1), np.float32)], {"float32": "wrong"}),
+    ],
+)
+def test_a_refusal_is_no_wrong_result_and_a_crash_is_one(monkeypatch: pytest.MonkeyPatch, ran: Ran, verdict: dict[str, str]) -> None:
+    asked = [each for each in empty_cases("ReduceSum", "float32") if each.inputs[0].shape == (2, 3, 0)]
+    monkeypatch.setattr(empty_values, "run_models", lambda *_: iter([ran]))
+    assert measured_empty(get("openvino"), asked) == {"ReduceSum": verdict}
+
+
+def test_some_classes_are_measured_and_the_rest_of_the_table_stays() -> None:
+    kept = {"Exp": {"float32": {"tails": "wrong", "nan": "finite"}}}
+    found = {"Exp": {"float32": {"exponents": "wrong"}}}
+    merged = merged_floats(kept, found, ["exponents"])
+    assert list(merged["Exp"]["float32"].items()) == [("tails", "wrong"), ("exponents", "wrong"), ("nan", "finite")]
+    assert merged_floats(kept, found, ["exponents", "tails"])["Exp"]["float32"] == {"exponents": "wrong", "nan": "finite"}
+
+
+def held_empty(name: str, every: int) -> list[str]:
+    """Return the calls on tensors without elements, each N-th, that are worse than the table says."""
+    if not get(name).availability().usable:
+        pytest.skip(get(name).availability().reason)
+    table = json.loads(TABLES[name][0].read_text())["empty"]
+    found = measured_empty(get(name), empty_asked_of(name, every))
+    return [
+        f"{row} of {dtype} is {verdict}, not {table[row].get(dtype, RIGHT)}"
+        for row, verdicts in found.items()
+        for dtype, verdict in verdicts.items()
+        if WORST_LAST.index(verdict) > WORST_LAST.index(table[row].get(dtype, RIGHT))
+    ]
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] if name == "tvm" else []) for name in TABLES])
+def test_a_sample_of_calls_without_elements_is_as_right_as_the_table_says(name: str) -> None:
+    assert held_empty(name, 61) == []

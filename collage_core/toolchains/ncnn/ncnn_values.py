@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..exact_values import Contract, measured_floats
+from ..exact_values import Contract, measured_empty, measured_floats
 
-NCNN_VALUES = Contract("ncnn", {}, floats=measured_floats(Path(__file__).with_name("ncnn_values.json")))
+_TABLE = Path(__file__).with_name("ncnn_values.json")
+NCNN_VALUES = Contract("ncnn", {}, floats=measured_floats(_TABLE), empty=measured_empty(_TABLE))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..exact_values import EXACT, SATURATES, Contract, measured_floats, measured_rows, rows, types
+from ..exact_values import EXACT, SATURATES, Contract, measured_empty, measured_floats, measured_rows, rows, types
 
 _WIDE = types("int64 uint64", 31)
 _SIGNED_32_BITS = types("int32", EXACT) | types("uint32", 31) | _WIDE
@@ -56,6 +56,7 @@ OPENVINO_VALUES = Contract(
     },
     reads_inputs=frozenset({"Cast:bool", "Cast:float32"}),
     floats=measured_floats(Path(__file__).with_name("openvino_values.json")),
+    empty=measured_empty(Path(__file__).with_name("openvino_values.json")),
     # It rounds halves after it has added the zero point. That is one step of quantised numbers, which their accuracy allows for.
     bears=frozenset((op, name) for op in ("DynamicQuantizeLinear", "QuantizeLinear") for name in ("ties", "halves")),
 )

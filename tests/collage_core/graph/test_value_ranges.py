@@ -40,6 +40,7 @@ MADE = {
     "a square and more": (
         "float[3] x", "float[3] y", "m = Mul(x, x)  e = Add(m, eps)  y = Sqrt(e)", {"eps": np.float32(4)}, "y", (2, math.inf),
     ),
+    "what is left of a maximum": ("float[3,4] x", "float[3,4] y", "m = ReduceMax(x)  y = Sub(x, m)", {}, "y", (-math.inf, 0)),
     "of a float nothing": ("float[3] x", "float[3] y", "y = Add(x, x)", {}, "y", ANY),
     "an operator without a rule": ("int64[3] x", "int64[3] y", "y = BitwiseNot(x)", {}, "y", INT64),
 }  # fmt: skip

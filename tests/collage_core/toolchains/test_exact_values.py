@@ -189,9 +189,11 @@ def test_bodies_may_read_indices_and_no_other_wide_integers(tmp_path: Path):
 
 FLOATS: Constants = {
     "mask": np.float32([0, -np.inf, 0, 0]), "one": np.float32(1), "w": np.zeros((4, 4), np.float32), "k": np.array([2]), "l": np.float32(0),
+    "low": np.float32(-np.inf), "divisors": np.float32([1, 41, 47, 55]), "as_row": np.array([1, 4]),
     "r": np.zeros((1, 8, 2), np.float32), "v": np.zeros((1, 8, 1), np.float32),
 }  # fmt: skip
 _OF_NAN = "wrong on NaN"
+_WHOLE = "compute Div of float32 exactly where the result is whole, and a reader rounds it"
 _READ = "of which a reader takes the logarithm or the reciprocal"
 
 WRONG_FLOATS: dict[tuple[str, str, str], str] = {
@@ -206,6 +208,13 @@ WRONG_FLOATS: dict[tuple[str, str, str], str] = {
     ),
     ("ncnn", FINITE, "e = Exp(x)  d = Add(e, one)  y = Reciprocal(d)"): (
         "ncnn computes Reciprocal of float32 wrong on infinities, and 'd' may hold some"
+    ),
+    ("openvino", FINITE, "q = Div(x, x)  y = Floor(q)"): f"OpenVINO does not {_WHOLE}",
+    ("openvino", FINITE, "q = Div(x, divisors)  n = Neg(q)  u = Reshape(n, as_row)  y = Ceil(u)"): f"OpenVINO does not {_WHOLE}",
+    ("openvino", ANY, "q = Div(x, divisors)  y = Floor(q)"): f"OpenVINO does not {_WHOLE}",
+    ("ncnn", FINITE, "q = Div(x, divisors)  y = Floor(q)"): f"ncnn does not {_WHOLE}",
+    ("openvino", FINITE, "a = Add(x, mask)  m = ReduceMax(a)  e = Equal(m, low)  y = Where(e, x, one)"): (
+        "OpenVINO computes ReduceMax of float32 wrong on rows of −∞, and 'a' may hold some, and a reader tests for these"
     ),
     ("openvino", ANY, "y = Relu(x)"): f"OpenVINO computes Relu of float32 {_OF_NAN}",
     ("openvino", ANY, "y = Max(x, x)"): f"OpenVINO computes Max of float32 {_OF_NAN}",
@@ -225,6 +234,32 @@ def test_a_call_that_is_wrong_on_floats_that_count_is_refused(tmp_path: Path, ca
     target, policy, nodes = case
     model = graph(tmp_path, "float[1,4] x", "float[1,4] y", nodes, FLOATS)
     assert WRONG_FLOATS[case] in found(model, target, policy)[1]
+
+
+def test_a_quantised_number_may_be_a_step_off_unless_it_is_an_output_of_the_model(tmp_path: Path) -> None:
+    nodes = "q, s, z = DynamicQuantizeLinear(x)  y = DequantizeLinear(q, s, z)"
+    read = graph(tmp_path, "float[1,4] x", "float[1,4] y", nodes)
+    shown = graph(tmp_path, "float[1,4] x", "float[1,4] y, uint8[1,4] q", nodes)
+    assert found(read, "openvino") == ({0, 1}, [])
+    assert found(shown, "openvino")[1] == ["OpenVINO computes DynamicQuantizeLinear of float32 wrong on equal elements"]
+
+
+_EMPTY = "OpenVINO computes ReduceMax of {0} without elements wrong, and 'e' is {0}[2, 0]"
+EMPTY_CALLS = {
+    ("float", "ReduceMax"): _EMPTY.format("float32"),
+    ("float16", "ReduceMax"): _EMPTY.format("float16"),
+    ("float", "ReduceL1"): "OpenVINO does not take ReduceL1 of float32 without elements, and 'e' is float32[2, 0]",
+    ("float", "ReduceSum"): "",
+}
+
+
+@pytest.mark.parametrize("call", EMPTY_CALLS, ids=" ".join)
+def test_a_call_that_is_wrong_without_elements_is_refused(tmp_path: Path, call: tuple[str, str]) -> None:
+    dtype, op = call
+    nodes = f"e = Slice(x, none, none, axis)  y = {op}(e, axis)"
+    model = graph(tmp_path, f"{dtype}[2,4] x", f"{dtype}[2,1] y", nodes, {**AXIS, "none": np.array([0])})
+    rejected = found(model, "openvino")[1]
+    assert rejected == ([EMPTY_CALLS[call]] if EMPTY_CALLS[call] else [])
 
 
 ORDINARY_CALLS = {

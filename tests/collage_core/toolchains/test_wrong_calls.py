@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from collage_core.graph.index_set import IndexSet
 from collage_core.rules.candidate import RejectionLog
 from collage_core.rules.rule import RuleContext, RuleOptions
 from collage_core.toolchains.registry import get
-from collage_core.toolchains.wrong_calls import openvino_refusal
+from collage_core.toolchains.wrong_calls import openvino_refusal, tvm_refusal
 from tests.helpers.model_runs import run_models
 from tests.helpers.models import loaded
 from tests.helpers.node_cases import NodeCase, is_right, run_all, single_nodes
@@ -34,7 +36,7 @@ REFUSED = {
     ("openvino", "attention_4d_with_past_and_present_qk_matmul_bias_4d_mask_causal"): "a causal Attention wrong that has a mask and past",
     ("openvino", "dft_axis"): "OpenVINO transforms the axis 1 whatever axis the input of DFT names",
     ("openvino", "lstm_with_peepholes"): "OpenVINO leaves the peepholes of an LSTM out",
-    ("openvino", "reduce_max_empty_set"): "OpenVINO has the largest float for infinity in a ReduceMax of no elements",
+    ("openvino", "reduce_max_empty_set"): "OpenVINO computes ReduceMax of float32 without elements wrong, and 'data' is",
     ("openvino", "resize_downsample_sizes_linear_antialias"): "OpenVINO leaves antialias of Resize out",
     ("openvino", "resize_upsample_scales_cubic_A_n0p5_exclude_outside"): "OpenVINO leaves exclude_outside of Resize out",
     ("openvino", "rotary_embedding"): "a RotaryEmbedding wrong that does not say its rotary_embedding_dim",
@@ -46,7 +48,7 @@ REFUSED = {
 }
 TAKEN = {
     "openvino": (
-        "attention_4d_attn_mask_4d_causal",
+        "attention_4d_attn_mask_bool_4d",
         "averagepool_2d_ceil",
         "dft",
         "dft_axis_opset19",
@@ -137,3 +139,52 @@ def test_openvino_resizes_to_sizes_that_are_known(tmp_path, sizes: str, reason: 
     read, known = ("", f"<int64[4] s = {sizes}>") if sizes else (", int64[4] s", "")
     text = f'g (float[1,1,2,2] x{read}) => (float[p,q,r,t] y) {known} {{ y = Resize<mode = "nearest">(x, , , s) }}'
     assert openvino_refusal(loaded(tmp_path, text).graph, IndexSet([0])) == reason
+
+
+_FULLY_MASKED = "OpenVINO computes an Attention wrong whose mask hides all keys by the lowest float32, as 'm' may"
+_SUPPRESSED = "OpenVINO suppresses boxes whose overlap equals the threshold, and that of this NonMaxSuppression changes from run to run"
+_NEGATIVE = "wrong where the scale of the result is negative, and 's' may be"
+_BOXES = "float[1,6,4] b, float[1,1,6] p"
+_QKV = "float[1,2,3,4] q, float[1,2,3,4] k, float[1,2,3,4] v"
+_IN_FLOAT8 = "and rounds float32 to float16 first"
+
+BY_VALUES: dict[tuple[str, str], str] = {
+    ("openvino", "g (float[4] x, float s) => (uint8[4] y) { y = QuantizeLinear(x, s) }"): f"OpenVINO computes QuantizeLinear {_NEGATIVE}",
+    ("openvino", "g (float[4] x) => (uint8[4] y) <float s = {-0.5}> { y = QuantizeLinear(x, s) }"): (
+        f"OpenVINO computes QuantizeLinear {_NEGATIVE}"
+    ),
+    ("openvino", "g (float[4] x) => (float[4] y) <float s = {0.5}> { t = QuantizeLinear(x, s) y = DequantizeLinear(t, s) }"): "",
+    (
+        "openvino",
+        "g (uint8[2,4] a, uint8[4,2] b, float s) => (uint8[2,2] y) <float u = {0.5}, uint8 z = {3}>"
+        " { y = QLinearMatMul(a, u, z, b, u, z, s, z) }",
+    ): f"OpenVINO computes QLinearMatMul {_NEGATIVE}",
+    ("openvino", "g (float[4] x) => (float8e4m3fn[4] y) { y = Cast<to = 17>(x) }"): (
+        f"OpenVINO does not saturate in a Cast to float8e4m3fn, {_IN_FLOAT8}"
+    ),
+    ("openvino", "g (float8e5m2[4] x) => (float[4] y) { y = Cast<to = 1>(x) }"): "",
+    ("openvino", "g (float8e5m2fnuz[4] x) => (float[4] y) { y = Cast<to = 1>(x) }"): "OpenVINO does not take float8e5m2fnuz",
+    ("tvm", "g (float[4] x) => (float[4] y) { t = Cast<to = 17>(x) y = Cast<to = 1>(t) }"): (
+        "TVM leaves the rounding of casts to float8e4m3fn and back out, and has no buffers of float8e4m3fn"
+    ),
+    ("openvino", f"g ({_QKV}, float[3,3] m) => (float[1,2,3,4] y) {{ y = Attention(q, k, v, m) }}"): _FULLY_MASKED,
+    ("openvino", f"g ({_QKV}, bool[3,3] m) => (float[1,2,3,4] y) {{ y = Attention(q, k, v, m) }}"): "",
+    ("openvino", f"g ({_QKV}) => (float[1,2,3,4] y) <float[1,3] m = {{0, 0, -1e9}}> {{ y = Attention(q, k, v, m) }}"): "",
+    ("openvino", f"g ({_BOXES}, float[1] t) => (int64[n,3] y) <int64[1] m = {{3}}> {{ y = NonMaxSuppression(b, p, m, t) }}"): _SUPPRESSED,
+    ("openvino", f"g ({_BOXES}) => (int64[n,3] y) <int64[1] m = {{3}}> {{ y = NonMaxSuppression(b, p, m) }}"): "",
+    ("openvino", "g (float[2,3] x, int64[2] n) => (float[4,3] y) { y = Tile(x, n) }"): (
+        "OpenVINO leaves outputs of a Tile unwritten whose repeats change from run to run"
+    ),
+    (
+        "openvino",
+        "g (float[1,1,4,6] x) => (float[1,1,2,3] y, int64[1,1,2,3] i)"
+        " { y, i = MaxPool<kernel_shape = [2, 2], strides = [2, 2], storage_order = 1>(x) }",
+    ): "OpenVINO counts the indices of a MaxPool by rows, and its storage_order asks for columns",
+}
+
+
+@pytest.mark.parametrize("case", BY_VALUES, ids=" ".join)
+def test_a_call_is_refused_where_its_values_or_attributes_make_it_wrong(tmp_path: Path, case: tuple[str, str]) -> None:
+    refusal = {"openvino": openvino_refusal, "tvm": tvm_refusal}[case[0]]
+    graph = loaded(tmp_path, case[1], fold=False, opset=23).graph
+    assert refusal(graph, IndexSet(range(len(graph)))) == BY_VALUES[case]
