@@ -40,7 +40,7 @@ from .reference.accuracy import default_accuracy, output_errors
 from .reference.bearing import NOISE, Bearing, has_floats, sets_beside
 from .reference.input_sets import DRAWN, MOST_SETS, InputSet, InputSets
 from .reference.inputs import INTEGERS, Recipe, check_inputs, draw, find_recipe
-from .reference.movements import ROUNDED_RUNS, rounded_otherwise, row_sets_of
+from .reference.movements import ROUNDED_RUNS, rounded_otherwise, with_most_movement, with_movements
 from .reference.ort_session import OrtSession, RuntimeRefusal, error_text
 from .reference.randomness import random_notes
 from .reference.refusals import refused
@@ -250,10 +250,9 @@ class OnnxModel:
             bearing = Bearing(
                 self.graph,
                 self._run_reference,
-                self.reference,
+                self._as_compared,
                 lambda arrays: rerun().run(arrays, outputs),
                 self.activations,
-                self.row_sets,
                 default_accuracy(self),
             )
             known = sets_beside(inputs, self.seeded_inputs, self._settings, bearing, value_policy)
@@ -279,10 +278,13 @@ class OnnxModel:
             CollageError: ONNX Runtime cannot run the model on these inputs.
         """
         try:
-            own = self._run_reference(inputs)
-            return own if self._wide is None else unrounded(own, self._wide, inputs, default_accuracy(self))
+            return self._as_compared(inputs, self._run_reference(inputs))
         except RuntimeRefusal as error:
             raise CollageError(f"ONNX Runtime could not run the model: {error}", "try other inputs", "inputs") from error
+
+    def _as_compared(self, inputs: Arrays, own: Arrays) -> Arrays:
+        """Return what plans are compared with on `inputs`, on which the model itself makes `own`."""
+        return own if self._wide is None else unrounded(own, self._wide, inputs, default_accuracy(self))
 
     def row_sets(self, inputs: Arrays) -> Mapping[str, RowSet]:
         """Return how the tensors of the graph are compared whose length depends on the values of `inputs`, by name.
@@ -293,7 +295,7 @@ class OnnxModel:
         for known, found in self._row_sets:
             if known.keys() == inputs.keys() and all(known[name] is value for name, value in inputs.items()):
                 return found
-        found = row_sets_of(self.graph, partial(self._movements, inputs))
+        found = with_movements(self.graph, partial(self._movements, inputs))
         self._row_sets = [*self._row_sets[1 - MOST_SETS :], (dict(inputs), found)]
         return found
 
@@ -325,7 +327,8 @@ class OnnxModel:
         if not has_floats(inputs):
             return dict.fromkeys(values, 0.0)
         moved = self.activations(rounded_otherwise(inputs, 0), values)
-        return {name: min(NOISE * error, 1.0) for name, error in output_errors(moved, values, self.row_sets(inputs)).items()}
+        errors = output_errors(moved, values, self.graph.derive(with_most_movement))
+        return {name: min(NOISE * error, 1.0) for name, error in errors.items()}
 
     def constant(self, name: str) -> np.ndarray:
         """Return the values of the constant `name` of the graph. Raises KeyError on any other name."""

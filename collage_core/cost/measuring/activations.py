@@ -16,6 +16,7 @@ from ...base.isolation.scratch import ScratchFolder
 from ...errors import CollageError
 from ...graph.dataflow_graph import Tensor
 from ...model.model import Arrays, Model
+from ...model.reference.movements import row_sets_of
 from .trial_worker import ArrayFile
 
 CHUNK_BYTES = 1 << 30
@@ -52,8 +53,16 @@ class ActivationStore:
                 self._files[name] = replace(file, noise=noise.get(name, 0.0))
 
     def file(self, name: str) -> ArrayFile:
-        """Return the file of a tensor that was fetched."""
-        return self._files[name]
+        """Return the file of a tensor that was fetched.
+
+        How far rounding moves rows that the model returns takes further runs of it; they are made for the first candidate that makes them.
+        """
+        file = self._files[name]
+        if not file.tensor.type.open_axes:
+            return file
+        graph = self._model.graph
+        rows = self._model.row_sets(self._inputs) if name in graph.outputs else graph.derive(row_sets_of)
+        return replace(file, rows=rows.get(name))
 
     def close(self) -> None:
         """Remove the files."""
@@ -84,9 +93,7 @@ class ActivationStore:
                 "make room on the disk, or set COLLAGE_HOME to another folder",
                 "unwritable",
             ) from error
-        if not known.open_axes:
-            return ArrayFile(Tensor(name, known), path)
-        return ArrayFile(Tensor(name, replace(known, shape=value.shape)), path, self._model.row_sets(self._inputs).get(name))
+        return ArrayFile(Tensor(name, replace(known, shape=value.shape) if known.open_axes else known), path)
 
 
 def _boxed(value: Any) -> np.ndarray:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,9 +22,8 @@ from .accuracy import output_errors, tensors_in
 from .extreme_inputs import find_extreme
 from .input_sets import DRAWN, EXTREME, NON_FINITE, OWN, InputSet, InputSets
 from .inputs import all_finite
-from .movements import is_rounded, rounded_otherwise
+from .movements import is_rounded, rounded_otherwise, with_most_movement
 from .ort_session import RuntimeRefusal
-from .row_sets import RowSet
 
 MOST_NOISE = 0.25
 """Most that rounding alone may move the outputs on a set beside the first one, as a multiple of the accuracy."""
@@ -67,23 +66,25 @@ class Bearing:
 
     Attributes:
         run: The reference in the model's own precision; raises RuntimeRefusal where the model does not accept the inputs.
-        compared: What plans are compared with, which may be computed in more precision.
+        compared: What plans are compared with, which may be computed in more precision, from the inputs and what `run` made of them.
         rerun: Runs the model with sums in another order.
         activations: Tensors of the graph by name.
-        row_sets: How outputs are compared whose length depends on the values of some inputs.
         accuracy: The largest relative error at which a result counts as right.
     """
 
     graph: DataflowGraph
     run: Callable[[Arrays], Arrays]
-    compared: Callable[[Arrays], Arrays]
+    compared: Callable[[Arrays, Arrays], Arrays]
     rerun: Callable[[Arrays], Arrays]
     activations: Callable[[Arrays, Iterable[str]], Arrays]
-    row_sets: Callable[[Arrays], Mapping[str, RowSet]]
     accuracy: float
 
     def why_not(self, inputs: Arrays, *, must_be_finite: bool = True) -> str:
-        """Return why the model does not bear `inputs`; empty where it does."""
+        """Return why the model does not bear `inputs`; empty where it does. It runs twice on inputs that it bears.
+
+        Rows may come and go by rounding, as far as that is forgiven anywhere; how far they do is measured where rows are compared.
+        """
+        row_sets = self.graph.derive(with_most_movement)
         try:
             made = self.run(inputs)
             if must_be_finite and not all_finite(made):
@@ -92,9 +93,9 @@ class Bearing:
             if reason:
                 return reason
             other = self.run(rounded_otherwise(inputs, 0)) if has_floats(inputs) else self.rerun(inputs)
-            moved = max(output_errors(other, made, self.row_sets(inputs)).values(), default=0.0)
-            wide = self.compared(inputs)
-            moved = max(moved, *output_errors(made, wide, self.row_sets(inputs)).values()) if wide and wide is not made else moved
+            moved = max(output_errors(other, made, row_sets).values(), default=0.0)
+            wide = self.compared(inputs, made)
+            moved = max(moved, *output_errors(made, wide, row_sets).values()) if wide and wide is not made else moved
         except (RuntimeRefusal, CollageError) as error:
             return f"the model refuses more ({error})"
         if moved > MOST_NOISE * self.accuracy:

@@ -1,7 +1,7 @@
-"""`row_sets_of`: which tensors of a graph are sets of rows, and how far rounding alone moves those that the model returns.
+"""`row_sets_of`: which tensors of a graph are sets of rows; `with_movements`: how far rounding alone moves those that the model returns.
 
 A graph and runs of the whole model enter, one of them as the reference and others with rounding noise of the model's own types; a `RowSet`
-for each such tensor leaves.
+for each such tensor leaves. Which tensors they are follows from the graph alone; the runs are made where somebody asks how far they move.
 """
 
 from __future__ import annotations
@@ -27,16 +27,27 @@ _ULPS = 2.0
 """A rounded value is off by so many units in its last place at most."""
 
 
-def row_sets_of(graph: DataflowGraph, runs: Callable[[], Iterable[Arrays]]) -> Mapping[str, RowSet]:
-    """Return tensor → how it is compared, for those with one dimension whose size depends on values.
+def row_sets_of(graph: DataflowGraph) -> dict[str, RowSet]:
+    """Return tensor → how it is compared, for those with one dimension whose size depends on values, as if nothing moved them."""
+    unordered, origins = _after_suppression(graph), _origins(graph)
+    axes = {name: kind.open_axes for name, kind in graph.types.items() if not kind.is_opaque}
+    single = {name: opened[0] for name, opened in axes.items() if len(opened) == 1}
+    return {name: RowSet(axis, name not in unordered, origin=origins.get(name, frozenset())) for name, axis in single.items()}
+
+
+def with_most_movement(graph: DataflowGraph) -> Mapping[str, RowSet]:
+    """Return the sets of rows of a graph, those that it returns moved as far as any movement is forgiven: no run is needed for that."""
+    sets = graph.derive(row_sets_of)
+    return sets | {name: replace(sets[name], moves=MOST_MOVED) for name in graph.outputs if name in sets}
+
+
+def with_movements(graph: DataflowGraph, runs: Callable[[], Iterable[Arrays]]) -> Mapping[str, RowSet]:
+    """Return the sets of rows of a graph, with how far rounding alone moves those that it returns.
 
     Args:
         runs: Gives the outputs of the reference, then those of runs that differ from it by rounding; called only where it matters.
     """
-    unordered, origins = _after_suppression(graph), _origins(graph)
-    axes = {name: kind.open_axes for name, kind in graph.types.items() if not kind.is_opaque}
-    single = {name: opened[0] for name, opened in axes.items() if len(opened) == 1}
-    sets = {name: RowSet(axis, name not in unordered, origin=origins.get(name, frozenset())) for name, axis in single.items()}
+    sets = dict(graph.derive(row_sets_of))
     returned = {name: sets[name] for name in graph.outputs if name in sets}
     if not returned:
         return sets

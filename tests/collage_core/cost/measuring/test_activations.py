@@ -40,18 +40,20 @@ class FakeModel:
     def __init__(self) -> None:
         types = {name: TensorType(array.shape, array.dtype.name) for name, array in VALUES.items()}
         types["words"] = TensorType((2,), "string")
-        types["boxes"] = TensorType((15, 3), "int64", (0,))
+        types["boxes"] = types["inner boxes"] = TensorType((15, 3), "int64", (0,))
         tensors = [Tensor(name, kind) for name, kind in types.items()]
         node = Node(0, "all", "Magic", OpPatternKind.OPAQUE, ("x",), tuple(tensors[1:]))
-        self.graph = DataflowGraph((node,), (tensors[0],), ("large",))
+        self.graph = DataflowGraph((node,), (tensors[0],), ("large", "boxes"))
         self.asked: list[list[str]] = []
+        self.is_moved = 0
 
     def row_sets(self, inputs: Mapping[str, np.ndarray]) -> Mapping[str, RowSet]:
+        self.is_moved += 1
         return {"boxes": BOX_ROWS}
 
     def activations(self, inputs: Mapping[str, np.ndarray], names: Iterable[str]) -> dict[str, np.ndarray]:
         self.asked.append(list(names))
-        return {name: (VALUES | {"boxes": BOXES, "words": WORDS})[name] for name in self.asked[-1]}
+        return {name: (VALUES | {"boxes": BOXES, "inner boxes": BOXES, "words": WORDS})[name] for name in self.asked[-1]}
 
 
 @pytest.fixture
@@ -90,6 +92,15 @@ def test_a_tensor_of_open_shape_has_the_shape_of_this_run(model: FakeModel, home
     assert file.tensor == Tensor("boxes", TensorType((4, 3), "int64", (0,)))
     assert file.rows == BOX_ROWS, "it is compared as the model says"
     np.testing.assert_array_equal(file.read(), BOXES)
+    store.close()
+
+
+def test_how_far_rows_move_is_asked_for_where_the_model_returns_them(model: FakeModel, home: Path) -> None:
+    store = store_of(model)
+    store.fetch(["boxes", "inner boxes", "flags"])
+    assert store.file("inner boxes").rows == RowSet(0, is_ordered=True, origin=frozenset(["all"]))
+    assert (store.file("flags").rows, model.is_moved) == (None, 0), "measuring can begin"
+    assert (store.file("boxes").rows, model.is_moved) == (BOX_ROWS, 1)
     store.close()
 
 

@@ -6,11 +6,15 @@ import re
 from pathlib import Path
 
 import numpy as np
+import onnx
+import pytest
 
 from collage_core.graph.value_policy import ANY
 from collage_core.model.onnx_model import load_model
 from collage_core.model.reference.bearing import fingerprint
 from collage_core.model.reference.input_sets import DRAWN, EXTREME, NON_FINITE, OWN
+from collage_core.model.reference.ort_session import OrtSession
+from tests.helpers.detectors import detector
 from tests.helpers.models import loaded, model_of, weights, write
 
 RELU = "g (float[4,16] x) => (float[4,16] y) { y = Relu(x) }"
@@ -32,6 +36,26 @@ def test_drawn_inputs_that_the_model_does_not_bear_are_left_out_beside_the_users
     sets = load_model(path, inputs=own).input_sets(own)
     assert [one.name for one in sets.all] == [OWN]
     assert sets.notes[0] == "nothing is checked on drawn inputs: its outputs would not be finite"
+
+
+@pytest.mark.parametrize("seed", [0, 7])
+def test_a_detector_runs_twice_for_inputs_that_it_bears(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    onnx.save(detector(picks=True), tmp_path / "model.onnx")
+    model = load_model(tmp_path / "model.onnx")
+    inputs = model.seeded_inputs(seed)
+    runs: list[str] = []
+    run = OrtSession.run
+    monkeypatch.setattr(OrtSession, "run", lambda *arguments: runs.append("run") or run(*arguments))
+    names = [one.name for one in model.input_sets(inputs).all]
+    assert (names, len(runs)) == (([DRAWN, EXTREME], 2) if seed == 0 else ([OWN, DRAWN, EXTREME], 4))
+
+
+def test_rows_that_rounding_moves_are_borne_but_not_all_of_them(tmp_path: Path) -> None:
+    """The sine of a number beyond 2^24 is as good as random: rounding makes every row another one."""
+    text = "picks (float[64] x) => (float[n] rows) { s = Mul(x, k) w = Sin(s) b = Greater(w, zero) rows = Compress<axis=0>(w, b) }"
+    calm, wild = (loaded(tmp_path, text, {"zero": np.float32(0), "k": np.float32(factor)}) for factor in (1, 1e9))
+    assert [one.name for one in calm.input_sets(calm.seeded_inputs()).all] == [DRAWN, EXTREME]
+    assert "rounding alone would move its outputs" in wild.input_sets(wild.seeded_inputs()).notes[0]
 
 
 def test_a_body_is_compared_on_the_inputs_of_its_run_alone(tmp_path: Path) -> None:
