@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from importlib import metadata
 
 import empty_values
@@ -26,7 +27,7 @@ from value_contract import (
     merged_floats,
 )
 
-from collage_core.toolchains.exact_values import ABSENT, EXACT, RIGHT, SATURATES, VERDICTS, Limit
+from collage_core.toolchains.exact_values import ABSENT, EXACT, RIGHT, SATURATES, VERDICTS, WRONG, Limit
 from collage_core.toolchains.registry import get
 from tests.helpers.model_runs import Ran
 
@@ -34,6 +35,10 @@ SAMPLE_OF = {"openvino": 151, "tvm": 301}
 """Toolchain → it is held to its table by each N-th call; `make slow` takes all."""
 SAMPLE_OF_FLOATS = {"ncnn": 11, "onnxruntime": 23, "openvino": 37, "tvm": 61}
 """The same of calls on floats."""
+
+
+FloatTable = Mapping[str, Mapping[str, Mapping[str, str]]]
+"""Row → dtype → class → verdict, of the classes on which a call is not right."""
 
 
 def case(row: str, dtype: str) -> Case:
@@ -127,12 +132,31 @@ def held_on_floats(name: str, every: int) -> list[str]:
     if not get(name).availability().usable:
         pytest.skip(get(name).availability().reason)
     table = json.loads(TABLES[name][0].read_text())["floats"]
+    return worse_on_floats(measured_floats(get(name), floats_asked_of(name, every)), table)
+
+
+def worse_on_floats(found: FloatTable, table: FloatTable) -> list[str]:
+    """Return the calls whose verdicts are worse than in the table; one that the toolchain does not take at all is the worst."""
     return [
         f"{row} of {dtype} is {verdicts}, not {table[row][dtype]}"
-        for row, dtypes in measured_floats(get(name), floats_asked_of(name, every)).items()
+        for row, dtypes in found.items()
         for dtype, verdicts in dtypes.items()
-        if any(VERDICTS.index(table[row][dtype].get(each, RIGHT)) < VERDICTS.index(found) for each, found in verdicts.items())
+        if any(_is_worse(verdict, table[row][dtype].get(each, table[row][dtype].get("all", RIGHT))) for each, verdict in verdicts.items())
     ]
+
+
+def _is_worse(one: str, other: str) -> bool:
+    order = (*VERDICTS, ABSENT)
+    return order.index(one) > order.index(other)
+
+
+def test_a_call_on_floats_is_worse_than_the_table_or_not() -> None:
+    absent, some = {"Exp": {"float16": {"all": ABSENT}}}, {"Exp": {"float16": {"nan": WRONG}}}
+    right: FloatTable = {"Exp": {"float16": {}}}
+    better = [(absent, absent), (some, some), (some, absent), (right, some), (right, absent)]
+    assert [worse_on_floats(found, table) for found, table in better] == [[]] * 5
+    assert worse_on_floats(some, right) == ["Exp of float16 is {'nan': 'wrong'}, not {}"]
+    assert worse_on_floats(absent, some) == ["Exp of float16 is {'all': 'not at all'}, not {'nan': 'wrong'}"]
 
 
 @pytest.mark.parametrize("name", ["openvino", pytest.param("tvm", marks=pytest.mark.long)])
