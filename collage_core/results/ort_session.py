@@ -11,7 +11,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from ..base.counted import counted
 from ..errors import CollageError
+from ..model.forms.exact_integers import inexact_nodes
 from ..pipeline.record.record import RunRecord
 from ..pipeline.whole.finalists import measured_beside
 from ..rules.baseline_names import is_alone
@@ -68,9 +70,18 @@ def _alone(record: RunRecord) -> dict[str, Mapping[str, Any]]:
 
 
 def _notes(record: RunRecord) -> list[str]:
+    """Return in what the session differs from what was measured and verified: it runs the model's file as it is."""
+    notes = []
     if any(node.op in _QUANTISED for node in record.graph.nodes):
-        return ["quantised: on processors whose integer products saturate the model itself was changed, as only `--form native` does"]
-    return []
+        notes.append("quantised: on processors whose integer products saturate the model itself was changed, as only `--form native` does")
+    inexact = inexact_nodes(record.graph)
+    if inexact:
+        more = f" and {counted(len(inexact) - 1, 'other node')}" if len(inexact) > 1 else ""
+        notes.append(
+            f"large integers: a plain session may compute node {inexact[0]!r}{more} wrong on integers beyond 2^31 or sums beyond 2^53; "
+            "the artifact computes such nodes by other operators, and is right"
+        )
+    return notes
 
 
 def _kept(plan_s: float | None, rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any] | None:

@@ -14,7 +14,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
-from ...graph.value_ranges import ValueRanges
+from ...graph.dataflow_graph import DataflowGraph, Node
+from ...graph.value_ranges import ValueRanges, ranges_of
 from ..naming import ONNX_DOMAINS, FreeNames, opset_versions
 from ..scopes import all_nodes, inner_graphs, read_by
 from ..types.element_types import ElementTypes
@@ -47,6 +48,26 @@ def with_exact_integers(model: ModelProto, ranges: ValueRanges | None = None, *,
     writing = _Writing(versions, FreeNames(copy), ranges, constants_only)
     changed = writing.rewrite(copy.graph, None, set())
     return copy if changed else model
+
+
+def inexact_nodes(graph: DataflowGraph) -> list[str]:
+    """Return the nodes of a graph that ONNX Runtime may compute wrong as they are, by name; those in bodies are not looked at."""
+    ranges = graph.derive(ranges_of)
+    return [node.name for node in graph.nodes if _is_inexact(graph, node, ranges)]
+
+
+def _is_inexact(graph: DataflowGraph, node: Node, ranges: ValueRanges) -> bool:
+    if node.op not in _CALLS:
+        return False
+    made = node.outputs[0]
+    if node.op in _COMPARING:
+        data = node.inputs[:1] if node.op.startswith("Reduce") else node.inputs
+        return made.type.dtype == "int64" and not all(_within(ranges.held.get(name), _COMPARED_BELOW) for name in data if name)
+    if node.op == "Mod":
+        is_wide = made.type.dtype in ("int64", "uint64") and bool(node.attributes.get("fmod", 0))
+        return is_wide and not all(_within(ranges.held.get(name), _SUMMED_BELOW) for name in node.inputs)
+    is_integer = made.type.dtype in ("int64", "int32")
+    return is_integer and (made.name in ranges.wrapping or not _within(ranges.held.get(made.name), _SUMMED_BELOW))
 
 
 def may_hold(model: bytes) -> bool:

@@ -16,6 +16,7 @@ from collage_core.model.onnx_model import load_model
 from collage_core.pipeline.record.record import RunRecord
 from collage_core.results.ort_session import session_document, session_json
 from tests.collage_core.results.conftest import Kept
+from tests.helpers.models import loaded
 from tests.helpers.paths import DOCS, ROOT
 
 RECORDED = ROOT / "collage_core" / "model" / "samples" / "recorded"
@@ -65,6 +66,22 @@ def test_what_it_keeps_is_as_measured(kept: Kept) -> None:
 
 def test_quantised_models_carry_a_note() -> None:
     assert session_document(RunRecord.load(RECORDED / "quantised.json.gz"))["notes"][0].startswith("quantised: ")
+
+
+@pytest.mark.parametrize(("dtype", "is_wrong"), [("int64", True), ("int32", False), ("float", False)])
+def test_a_plain_session_that_is_wrong_on_large_integers_carries_a_note(kept: Kept, tmp_path: Path, dtype: str, is_wrong: bool) -> None:
+    text = f"g ({dtype}[4] x, {dtype}[4] z) => ({dtype}[4] y) {{ [largest] m = Max(x, z) [other] y = Min(m, z) }}"
+    model = loaded(tmp_path, text)
+    notes = session_document(replace(kept.record, graph=model.graph))["notes"]
+    assert notes == (
+        [
+            "large integers: a plain session may compute node 'largest' and 1 other node wrong on integers beyond 2^31 or "
+            "sums beyond 2^53; "
+            "the artifact computes such nodes by other operators, and is right"
+        ]
+        if is_wrong
+        else []
+    )
 
 
 def test_without_onnx_runtime_there_is_none(kept: Kept) -> None:
