@@ -17,7 +17,7 @@ from ..base.garbage import no_collector
 from ..base.home import why_nothing_is_kept
 from ..base.isolation.worker import Pool
 from ..cost.database.records import now
-from ..cost.estimator import CostEstimator, Known, LazyEstimator, ProfilingEstimator, TuningEstimator
+from ..cost.estimator import CostEstimator, Known, LazyEstimator, ProfilingEstimator, TunedCosts, TuningEstimator
 from ..cost.estimators.function import CostFunction
 from ..cost.estimators.roofline import machine_rates
 from ..cost.measuring.other_load import OtherLoad, busy_text
@@ -302,7 +302,12 @@ class SearchedRun:
         def floor_s(candidate: CandidatePartition) -> float:
             return machine_rates(self.options.used_threads).seconds(work(candidate.inside))
 
-        return TuningStep(estimator.tune, targets, seconds, floor_s, self.budget, self.emit)
+        def tune(candidate: CandidatePartition, seconds: float, best_s: float | None) -> TunedCosts | None:
+            with suppress(Cancelled):
+                return estimator.tune(candidate, seconds, best_s)
+            return None
+
+        return TuningStep(tune, targets, seconds, floor_s, self.budget, self.emit)
 
     def measure(self, candidates: Sequence[CandidatePartition], best_s: float | None) -> Costs:
         """Costs of `candidates`, of as many as the time allows."""
@@ -322,6 +327,11 @@ class SearchedRun:
             return None
 
     def _followed(self, known: Iterable[Known], asked: Sequence[CandidatePartition]) -> Costs:
+        """Yield the costs that got known in time.
+
+        An estimator asks the budget whether to stop, and ends then as if the user had stopped it; for the run that only says that what
+        is missing came too late.
+        """
         with suppress(Cancelled):
             yield from self.progress.follow(known, asked)
 

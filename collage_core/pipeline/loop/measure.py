@@ -142,16 +142,14 @@ class MeasuringLoop:
         self._profile_parts()
         self._enter("largest first")
         tell = self._tell_first_plan if self._repeat is not None else None
-        try:
-            if self._repeat is not None:
-                self._tell_first_plan()  # An earlier run may have measured all that is asked for here.
-                self._ask(self.policy.largest(self.table), tell)
-            self._ask(self.policy.first(self.table))
-            self._ask(self.policy.grouped(self.table), tell)
-            if self.policy.quantiles:
-                self._ask(self.policy.complete(self.table), tell)
-                self._ask(self.policy.tell_apart(self.table), tell)
-        except Cancelled:
+        is_known = True
+        if self._repeat is not None:
+            self._tell_first_plan()  # An earlier run may have measured all that is asked for here.
+            is_known = self._ask(self.policy.largest(self.table), tell)
+        is_known = is_known and self._ask(self.policy.first(self.table)) and self._ask(self.policy.grouped(self.table), tell)
+        if is_known and self.policy.quantiles:
+            is_known = self._ask(self.policy.complete(self.table), tell) and self._ask(self.policy.tell_apart(self.table), tell)
+        if not is_known:
             self._cut_off()
         self.budget.begin_shares()
         self.budget.has_plan = True
@@ -299,19 +297,27 @@ class MeasuringLoop:
         if self.is_cut_off or not self.policy.quantiles:
             return
         self._enter("settle")
-        try:
-            with suppress(InfeasibleError):
-                self._settle_under(self.policy.quantiles[0], self.policy.coarse)
-            for quantile in self.policy.quantiles:
-                self._settle_under(quantile)
-                if not self.policy.room(self.table) or self.budget.share_spent > self._explore:
-                    self._settle_under(self.policy.quantiles[0])
-                    return
-        except Cancelled:
+        if not self._settle_under_all():
             self._cut_off()
 
-    def _settle_under(self, quantile: float, among: Callable[[CostTable], list[CandidatePartition]] | None = None) -> None:
-        """Measure what the best plan rests on under the bounds of `quantile`; of some candidates `among` those of the table if given."""
+    def _settle_under_all(self) -> bool:
+        """Measure what the best plan rests on under each bound in turn; return whether all of that is known."""
+        boldest = self.policy.quantiles[0]
+        with suppress(InfeasibleError):  # The coarse candidates alone need not make a plan.
+            if not self._settle_under(boldest, self.policy.coarse):
+                return False
+        for quantile in self.policy.quantiles:
+            if not self._settle_under(quantile):
+                return False
+            if not self.policy.room(self.table) or self.budget.share_spent > self._explore:
+                return self._settle_under(boldest)
+        return True
+
+    def _settle_under(self, quantile: float, among: Callable[[CostTable], list[CandidatePartition]] | None = None) -> bool:
+        """Measure what the best plan rests on under the bounds of `quantile`; of some candidates `among` those of the table if given.
+
+        Return whether all of that is known: not where the time is over, or no search can tell in its time what may be better.
+        """
         self._quantile = quantile
         while True:
             self.table.set_bounds(quantile)
@@ -321,13 +327,12 @@ class MeasuringLoop:
             if planned.final.stopped and self._best is not None and planned.final.total >= self._best:
                 # It is slower than the known plan even under bounds, so what it rests on need not be measured.
                 self._least = None if among else planned.final.lower_bound
-                raise Cancelled
+                return False
             wanted = self.policy.next(self.table, planned.partitions, quantile)
             if not wanted:
-                return
-            if self.budget.share_spent > self._explore:
-                raise Cancelled
-            self._ask(wanted)
+                return True
+            if self.budget.share_spent > self._explore or not self._ask(wanted):
+                return False
 
     def _searched(self) -> Planned:
         """Return the best plan over all candidates of the table: search, measure what the plan rests on, and search again."""
@@ -336,9 +341,7 @@ class MeasuringLoop:
             wanted = [] if self.is_cut_off else self.policy.open(self.table, planned.partitions)
             if not wanted:
                 return self._bounded(planned)
-            try:
-                self._ask(wanted)
-            except Cancelled:
+            if not self._ask(wanted):
                 self._cut_off()
 
     def _bounded(self, planned: Planned) -> Planned:
@@ -348,18 +351,17 @@ class MeasuringLoop:
         final = replace(planned.final, optimal=False, stopped=True, lower_bound=min(self._least, planned.final.total))
         return replace(planned, first=final, final=final)
 
-    def _ask(self, candidates: Sequence[CandidatePartition], on_cost: Callable[[], None] | None = None) -> None:
-        """Measure; `on_cost` is called after each cost. Raises Cancelled where the time was over before all of them were known."""
+    def _ask(self, candidates: Sequence[CandidatePartition], on_cost: Callable[[], None] | None = None) -> bool:
+        """Measure; `on_cost` is called after each cost. Return whether all got known before the time was over."""
         if not candidates:
-            return
+            return True
         answered: set[CandidatePartition] = set()
         for known in _one_by_one(self._measure(candidates, self.table.best_s), on_cost is not None):
             self.table.learn(known)
             answered.update(known)
             if on_cost is not None:
                 on_cost()
-        if any(candidate not in answered for candidate in candidates):
-            raise Cancelled
+        return answered.issuperset(candidates)
 
     def _tell_first_plan(self) -> None:
         """Tell the best plan of what is known so far, if that is a plan at all; how long it takes says how long measuring may take."""
@@ -393,9 +395,7 @@ class MeasuringLoop:
         made = [CandidatePartition(graph, target, inside, merged_rule(target)) for target, inside in fused]
         self.table.add_merged(made)
         open_ = [candidate for candidate in made if not self.table.is_known(candidate)]
-        try:
-            self._ask(open_)
-        except Cancelled:
+        if not self._ask(open_):
             self._note_late(sum(not self.table.is_known(candidate) for candidate in open_), len(open_))
         return self.table.costed_of(made)
 

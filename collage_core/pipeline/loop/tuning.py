@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from ...base.durations import milliseconds
 from ...cost.cost import Cost
 from ...cost.estimator import TunedCosts
-from ...errors import Cancelled, CollageError
+from ...errors import CollageError
 from ...events import Emit, Note
 from ...rules.candidate import CandidatePartition
 from ...search.problem import FEMTOSECONDS
@@ -25,8 +25,8 @@ from .cost_table import CostTable
 from .measuring_policy import MeasuringPolicy
 from .search_and_merge import Planned, SearchOver
 
-Tune = Callable[[CandidatePartition, float, float | None], TunedCosts]
-"""Tunes a candidate for about so many seconds; a plan of so many seconds is known. Raises Cancelled where the time was over."""
+Tune = Callable[[CandidatePartition, float, float | None], TunedCosts | None]
+"""Tunes a candidate for about so many seconds; a plan of so many seconds is known. None where the time was over."""
 SLICE_SHARE = 0.125
 """Most of the time for tuning that one slice takes."""
 MOST_TIMES = 5.0
@@ -101,10 +101,9 @@ class TuningStep:
     def slice(self, table: CostTable, candidate: CandidatePartition) -> Mapping[CandidatePartition, Cost]:
         """Tune `candidate` for a slice, and return the costs that changed by that."""
         key = table.key(candidate)
-        try:
-            seconds = min(self._until_s - self.budget.spent_s, SLICE_SHARE * self.seconds)
-            found = self.tune(candidate, seconds, table.best_s)
-        except Cancelled:
+        seconds = min(self._until_s - self.budget.spent_s, SLICE_SHARE * self.seconds)
+        found = self.tune(candidate, seconds, table.best_s)
+        if found is None:
             self._slices[key] = math.inf
             return {}
         self.trials += found.trials

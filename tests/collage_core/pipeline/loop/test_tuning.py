@@ -13,7 +13,7 @@ from tuning_toolchains import DEFAULT_S
 
 from collage_core.cost.cost import Tuned
 from collage_core.cost.estimator import TunedCosts
-from collage_core.errors import Cancelled, CollageError
+from collage_core.errors import CollageError
 from collage_core.events import Event, Note, StepStarted
 from collage_core.options import Options
 from collage_core.pipeline.loop.budget import Budget
@@ -65,11 +65,11 @@ class MadeUp:
             loop.table, loop.policy, self.recorded.measure, self.recorded.search, self.events.append, budget=self.budget, tuning=self.step
         )
 
-    def tune(self, candidate: CandidatePartition, seconds: float, best_s: float | None) -> TunedCosts:
+    def tune(self, candidate: CandidatePartition, seconds: float, best_s: float | None) -> TunedCosts | None:
         assert 0 < seconds <= self.step.seconds
         self.tuned.append(candidate)
         if len(self.tuned) == self.stops_at:
-            raise Cancelled
+            return None
         before = self.loop.table.costed_of([candidate])[0].cost
         slices = sum(computation_key(one) == computation_key(candidate) for one in self.tuned)
         if slices > 1 or before.seconds is None:
