@@ -23,13 +23,12 @@ def row(name: str, measured_s: float | None, parts: Parts, kind: str = "baseline
 
 def shape_of(plan: Parts, measured_s: float | None, *rows: dict[str, Any], totals: dict[Parts, float] | None = None) -> tuple[Any, Any]:
     """A run whose plan is `plan`, and its record."""
-    items = [SimpleNamespace(target=target, inside=inside) for target, inside in plan]
+    placed = [SimpleNamespace(target=target, nodes=tuple(inside)) for target, inside in plan]
     run = SimpleNamespace(
-        shape=SimpleNamespace(weight=0.5), run=SimpleNamespace(planned=SimpleNamespace(partitions=items)), names=["x", "y"],
-        total_s=lambda parts: (totals or {}).get(parts, 9.0),
+        shape=SimpleNamespace(weight=0.5), names=["x", "y"], total_s=lambda parts: (totals or {}).get(parts, 9.0),
     )  # fmt: skip
     document = {"verify": {"measured_s": measured_s}, "alternatives": list(rows)}
-    return run, SimpleNamespace(document=document, plan=SimpleNamespace(total_s=2.0))
+    return run, SimpleNamespace(document=document, plan=SimpleNamespace(total_s=2.0, partitions=placed))
 
 
 def found_of(*shapes: tuple[Any, Any], **more: Any) -> ShapesFound:
