@@ -13,7 +13,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from collage_core.graph.value_ranges import INDEX_SLOTS
-from collage_core.model.base import SubModel
+from collage_core.model.model import SubModel
 from collage_core.toolchains.base import Toolchain
 from collage_core.toolchains.exact_values import ABSENT, RIGHT, WRONG
 from tests.helpers.model_runs import is_broken, run_models

@@ -278,7 +278,7 @@ class OnnxModel:
             CollageError: ONNX Runtime cannot run the model on these inputs.
         """
         try:
-            return self._as_compared(inputs, self._run_reference(inputs))
+            return dict(self._as_compared(inputs, self._run_reference(inputs)))
         except RuntimeRefusal as error:
             raise CollageError(f"ONNX Runtime could not run the model: {error}", "try other inputs", "inputs") from error
 
