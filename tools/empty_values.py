@@ -66,7 +66,7 @@ def _shape(given: Given) -> tuple[int, ...]:
     """Return the shape of data; none of a weight, or of what is absent."""
     if given is None or isinstance(given, np.ndarray):
         return ()
-    return given[1] if _is_named(given) else given
+    return given[1] if _is_named(given) else tuple(size for size in given if isinstance(size, int))
 
 
 def _emptied(given: Given, axis: int, dtype: str) -> Given:
