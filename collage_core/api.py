@@ -31,7 +31,7 @@ def partition(
             be the value policy, ``finite`` or ``any``.
 
     Returns:
-        The run, which a notebook shows: ``plan``, ``document`` (as ``--json`` prints it), ``why(node)``, ``compare(other)``,
+        The run, which a notebook shows: ``plan``, ``document`` (what ``--json`` prints), ``why(node)``, ``compare(other)``,
         ``export(folder)``, ``nodes_frame()``, ``partitions_frame()``, ``node_times``, ``save(folder)`` (`open_run` opens it again).
         That of a Relax module also has the partitioned ``module``, and that of a file with one its further ``regions`` (docs/tvm.md).
 

@@ -7,7 +7,6 @@ such a fault keeps its traceback.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 _LONGEST_WORD, _LONGEST_TEXT = 300, 4000
@@ -96,16 +95,16 @@ class AccuracyError(CollageError):
     """The outputs of the assembled plan differ from the reference by more than the accuracy asked for (exit status 3).
 
     Attributes:
-        nearest: Where a run found no plan that is right, the toolchain that alone comes nearest (`verify.nearest` of the document).
-        document: The document of that run; None where the plan was given.
+        nearest: Where a run found no plan that is right, the toolchain that alone comes nearest (`verify.Nearest`).
+        document: The `RunDocument` of that run; None where the plan was given.
     """
 
     exit_status = 3
 
-    def __init__(self, message: str, hint: str = "", *, nearest: Mapping[str, Any] | None = None):
+    def __init__(self, message: str, hint: str = "", *, nearest: Any = None):
         super().__init__(message, hint, "over_accuracy")
         self.nearest = nearest
-        self.document: Mapping[str, Any] | None = None
+        self.document: Any = None
 
 
 class Cancelled(Exception):

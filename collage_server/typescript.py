@@ -10,10 +10,11 @@ import dataclasses
 import inspect
 import re
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from collage_core.cost.cost import Cost, Tuned
+from collage_core import documents
+from collage_core.cost.cost import Cost
 from collage_core.events import PHASES, MeasuredPlan
 
 from . import protocol
@@ -31,6 +32,9 @@ REQUESTS = (
     requests.AgainstRequest,
 )
 """Requests of the page."""
+
+DOCUMENTS = f"{documents.__name__}."
+"""Beginning of the names of the modules that hold the engine's documents, which messages hold."""
 
 SPARSE = (*REQUESTS, models.TensorJson, live.ErrorBody, live.PatchOperation)
 """Messages of which a field with a default may be left out."""
@@ -55,7 +59,7 @@ def generate() -> str:
         f"// Generated from collage_server/messages and collage_core/events.py by `{COMMAND}`. Do not edit.",
         f"/** The names of the phases, in order. */\nexport const PHASES = [{', '.join(_quoted(phase) for phase in PHASES)}] as const;",
         f"/** The state of a run. */\nexport type RunState = {_choices(live.RunState)};",
-        *(_interface(kind) for kind in (Tuned, Cost, MeasuredPlan, *resources)),
+        *(_interface(kind) for kind in (*_documents_in((Cost, *resources)), Cost, MeasuredPlan, *resources)),
         *(_interface(kind, tag=True) for kind in events),
         "/** Every event of a run, as `Numbered.event` carries it. */\nexport type RunEvent =\n"
         + "\n".join(f"  | {kind.__name__}" for kind in events)
@@ -71,9 +75,27 @@ def _dataclasses_of(module: types.ModuleType) -> Iterator[type]:
             yield value
 
 
+def _documents_in(kinds: Sequence[type]) -> list[type]:
+    """List the records of `collage_core.documents` that the fields of `kinds` hold, each before those that hold it."""
+    found: dict[type, None] = {}
+
+    def visit(hint: Any) -> None:
+        for argument in get_args(hint):
+            visit(argument)
+        if dataclasses.is_dataclass(hint) and isinstance(hint, type) and hint.__module__.startswith(DOCUMENTS) and hint not in found:
+            for inner in get_type_hints(hint).values():
+                visit(inner)
+            found[hint] = None
+
+    for kind in kinds:
+        for hint in get_type_hints(kind).values():
+            visit(hint)
+    return list(found)
+
+
 def _interface(kind: type, tag: bool = False) -> str:
     """Return one interface; `tag` adds the event's ``type``."""
-    hints = get_type_hints(kind, vars(inspect.getmodule(kind)))
+    hints = get_type_hints(kind)
     lines = [_comment(inspect.getdoc(kind) or ""), f"export interface {kind.__name__} {{"]
     if tag:
         lines.append(f"  type: {_quoted(kind.__name__)};")
@@ -105,7 +127,7 @@ def _type(hint: Any) -> str:
         return _array(_type(arguments[0]))
     if origin is tuple:
         return f"[{', '.join(_type(argument) for argument in arguments)}]"
-    if origin is dict and arguments[0] is str:
+    if origin in (dict, Mapping) and arguments[0] is str:
         return f"Record<string, {_type(arguments[1])}>"
     raise TypeError(f"no TypeScript is known for the Python type {hint!r}: add it to collage_server/typescript.py")
 

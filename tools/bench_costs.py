@@ -147,14 +147,14 @@ def scratch() -> Iterator[Path]:
 def run_of(model: str, folder: Path, **more: Any) -> tuple[RunRecord, float]:
     """Return a run measured into a database of its own, and the seconds that measuring took."""
     record = partition(model, Options(TARGETS, costs_db=str(folder / DATABASE), **more))
-    return record, record.document["phases"]["costs_s"]
+    return record, record.document.phases.costs_s
 
 
 def wholly_run_of(model: str) -> tuple[RunRecord, float]:
     """As `run_of`, with every candidate measured: the recorded run, if that was on a machine like this one; else one measured now."""
     record = RunRecord.load(MEASURED_WHOLLY / f"{model}.json.gz")
     if record.machine == machine_id():
-        return record, record.document["phases"]["costs_s"]
+        return record, record.document.phases.costs_s
     with scratch() as folder:
         return run_of(model, folder, measure_all=True)
 
@@ -166,7 +166,7 @@ def live(models: Sequence[str]) -> Iterator[str]:
         with scratch() as folder:
             lazily, lazy_s = run_of(model, folder)
         wholly, whole_s = wholly_run_of(model)
-        trials = [sum(row["measured"] for row in record.document["targets"]) for record in (lazily, wholly)]
+        trials = [sum(row.measured for row in record.document.targets) for record in (lazily, wholly)]
         totals = [record.plan.total_s for record in (lazily, wholly)]
         same = {p.id for p in lazily.plan.partitions} == {p.id for p in wholly.plan.partitions}
         rows.append(
@@ -295,7 +295,7 @@ def additive(models: Sequence[str]) -> Iterator[str]:
             record = plan_in_parts(name, folder)
             parts = parts_of(record)
             warm = sum(cost.seconds or 0.0 for cost in costs_of(model, parts, folder, flushed=0))
-        whole, total = record.document["verify"]["measured_s"], record.plan.total_s
+        whole, total = record.document.verify.measured_s, record.plan.total_s
         moved = total - sum(part.cost_s or 0.0 for part in record.plan.partitions)
         rows.append(
             [

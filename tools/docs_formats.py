@@ -16,10 +16,12 @@ from typing import Annotated, Any, get_args, get_origin
 from docs_markdown import FUNCTION, anchor, code, introduction, keys, keys_table, plain, table
 
 from collage_core.base.validation import MustBe
-from collage_core.cost.cost import Cost, Tuned
+from collage_core.cost.cost import Cost
 from collage_core.cost.database import json_lines, records
 from collage_core.cost.database.record_validation import FIELD_TYPES
 from collage_core.cost.estimators.served import Answer
+from collage_core.documents.cost import Tuned
+from collage_core.documents.plan import PlacedPartition, PlacedTransition
 from collage_core.graph import dataflow_graph
 from collage_core.pipeline.record.record import FILE_NAME, RunRecord
 from collage_core.rewrite import plan
@@ -34,9 +36,9 @@ PLAN = (
     plan.Plan,
     plan.PlannedModel,
     plan.PlannedTarget,
-    plan.PlacedPartition,
-    plan.PlacedTuning,
-    plan.PlacedTransition,
+    PlacedPartition,
+    Tuned,
+    PlacedTransition,
     plan.PlannedBody,
     plan.PlannedTensor,
     plan.ShapePlan,

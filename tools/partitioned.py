@@ -20,13 +20,14 @@ import onnx
 from fresh_process import ALONE, MIX, Measurement, measure
 from suite import TOOLCHAINS, Case
 
+from collage_core.documents.plan import PlacedPartition
 from collage_core.model.files.loading import read_model
 from collage_core.model.onnx_model import load_model
 from collage_core.model.reference.accuracy import default_accuracy, largest_error
 from collage_core.model.samples.registry import resolve
 from collage_core.model.shapes.shapes import fix_shapes
 from collage_core.pipeline.whole.finalists import BASELINE
-from collage_core.rewrite.plan import PlacedPartition, Plan
+from collage_core.rewrite.plan import Plan
 
 COLLAGE = Path(sys.executable).with_name("collage")
 LIMIT_S = 3600.0

@@ -60,7 +60,7 @@ def profile(record: RunRecord, source: str, today: date) -> None:
     with Worker() as worker:
         times = profiled_times(model, record.plan, model.seeded_inputs(), worker, clock=lambda: 0.0)
     told = [replace(one, reason=f"profiled on {today}, after the run") if one.source == PROFILER else one for one in times]
-    record.document["node_times"] = [one.to_json() for one in told]
+    record.document = replace(record.document, node_times=tuple(told))
 
 
 def main() -> int:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..base.counted import counted
+from ..documents.json_form import to_json
 from ..errors import AccuracyError
 from .json_output import print_json
 from .say import say
@@ -34,14 +35,16 @@ def wrong_told(*, as_json: bool) -> Iterator[None]:
         yield
     except AccuracyError as error:
         if as_json and error.document is not None:
-            verify = error.document["verify"]
-            errors = {name: _number(one) for name, one in verify["errors"].items()}
-            print_json({**error.document, "verify": {**verify, "max_rel_error": _number(verify["max_rel_error"]), "errors": errors}})
+            document = to_json(error.document)
+            print_json({**document, "verify": _finite(document["verify"])})
         raise
 
 
-def _number(error: float) -> float | None:
-    return error if math.isfinite(error) else None
+def _finite(data: Any) -> Any:
+    """Return JSON data with null in place of what is no number."""
+    if isinstance(data, dict):
+        return {key: _finite(value) for key, value in data.items()}
+    return None if isinstance(data, float) and not math.isfinite(data) else data
 
 
 def show_each(each: Mapping[str, Any]) -> None:

@@ -12,6 +12,8 @@ from typing import Any
 
 from ..base.counted import counted
 from ..base.durations import duration
+from ..documents.json_form import from_json
+from ..documents.run import BodyNode
 from ..pipeline.record.known_regret import KnownRegret
 from ..pipeline.record.node_times import CANDIDATES, COST, PROFILER
 from ..pipeline.record.record import RunRecord
@@ -132,5 +134,5 @@ def show_explanation(document: dict[str, Any]) -> None:
         for rejection in item["rejections"][:12]:
             say(f"   {rejection['target']:<14} {rejection['stage']}: {rejection['reason']} (nodes {rejection['nodes'][:6]})")
         _show_time(item, times_of.get(item["node"]))
-        for line in bodies_text([row for row in document.get("bodies", ()) if row["node"] == item["node"]], "   "):
+        for line in bodies_text([from_json(BodyNode, row) for row in document.get("bodies", ()) if row["node"] == item["node"]], "   "):
             say(line)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,8 @@ import click
 
 from ..base.counted import counted
 from ..base.durations import duration
+from ..documents.json_form import to_json
+from ..documents.verify import Verify
 from ..errors import CollageError
 from ..events import Emit, Event, Note
 from ..pipeline.whole.errors_by_set import error_text
@@ -83,7 +86,7 @@ def partition(model: str, as_json: bool, save_problem: Path | None, dry_run: boo
     if save_problem is not None:
         write_json(save_problem, record.problem_json())
     if as_json:
-        print_json({**region_document(record), **({"artifacts": verified} if verified else {})})
+        print_json(to_json(replace(region_document(record), artifacts=verified or None)))
         return
     for one in (record, *record.regions.values()):
         if record.regions:
@@ -92,11 +95,11 @@ def partition(model: str, as_json: bool, save_problem: Path | None, dry_run: boo
         for line in shapes_lines(one.document):
             say(line)
     for folder, verify in verified.items():
-        took = f", {duration(verify['measured_s'])}" if verify["measured_s"] is not None else ""
-        say(f"{folder}: {error_text(verify['max_rel_error'], verify.get('sets', ()))}{took}")
+        took = f", {duration(verify.measured_s)}" if verify.measured_s is not None else ""
+        say(f"{folder}: {error_text(verify.max_rel_error, verify.sets)}{took}")
 
 
-def _build_in_form(record: RunRecord, model: str, form: str, given: dict[str, Any], progress: Emit) -> dict[str, dict[str, Any]]:
+def _build_in_form(record: RunRecord, model: str, form: str, given: dict[str, Any], progress: Emit) -> dict[str, Verify]:
     """Build the artifact of each region once more, in this form, since whole plans are compared as modules; folder → `verify`."""
     from ..pipeline.shapes.apply_shapes import apply
 

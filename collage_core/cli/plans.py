@@ -11,6 +11,8 @@ import click
 
 from ..base.counted import counted
 from ..base.durations import duration, milliseconds, signed
+from ..documents.json_form import to_json
+from ..documents.verify import ShapeVerify
 from ..pipeline.whole.errors_by_set import error_text
 from .each_text import each_told, show_each
 from .json_output import print_json
@@ -112,14 +114,21 @@ def apply(
     if with_module:
         _write_module([plan, *beside.values()], model, out, keep_symbols)
     if as_json:
-        print_json({"schema": 1, "out": str(out), "verify": verify, **({"regions": others} if others else {})})
+        print_json(
+            {
+                "schema": 1,
+                "out": str(out),
+                "verify": to_json(verify),
+                **({"regions": {name: to_json(one) for name, one in others.items()}} if others else {}),
+            }
+        )
         return
     for folder, found in {out: verify, **{out / name: one for name, one in others.items()}}.items():
-        for row in found.get("shapes") or [found]:
-            at = f" at {row['name']}" if "name" in row else ""
-            say(f"{folder}: {error_text(row['max_rel_error'], row.get('sets', ()))}{at}")
-            if "each" in row:
-                show_each(row["each"])
+        for row in found.shapes or (found,):
+            at = f" at {row.name}" if isinstance(row, ShapeVerify) else ""
+            say(f"{folder}: {error_text(row.max_rel_error, row.sets)}{at}")
+            if row.each is not None:
+                show_each(row.each)
 
 
 def _write_module(plans: Sequence[Path], model: str, out: Path, keep_symbols: bool) -> None:

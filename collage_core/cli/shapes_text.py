@@ -10,15 +10,16 @@ from typing import Any
 
 from ..base.counted import counted
 from ..base.durations import duration
+from ..documents.run import RunDocument
 from ..rules.baseline_names import ALL_SHAPES
 from ..rules.spec import HOST_TARGET
 
 ANSWERS = {"one_plan": "one plan for all shapes", "by_range": "one plan for each range"}
 
 
-def shapes_lines(document: Mapping[str, Any]) -> list[str]:
+def shapes_lines(document: RunDocument) -> list[str]:
     """Return the lines about the shapes of a run; none where it had one shape."""
-    shapes = document.get("shapes")
+    shapes = document.shapes
     if shapes is None:
         return []
     planned = shapes["planned"]
@@ -31,9 +32,9 @@ def shapes_lines(document: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _main(document: Mapping[str, Any], planned: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+def _main(document: RunDocument, planned: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
     """Return the shape that the rest of the document is about."""
-    inputs = {tensor["name"]: tensor["shape"] for tensor in document["model"]["inputs"]}
+    inputs = {tensor.name: list(tensor.shape) for tensor in document.model.inputs}
     return next((row for row in planned if row["inputs"] == inputs), planned[-1])
 
 

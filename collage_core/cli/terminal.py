@@ -6,8 +6,8 @@ import math
 import signal
 import sys
 import threading
+from collections.abc import Sequence
 from types import FrameType
-from typing import Any
 
 from rich.console import Console
 from rich.live import Live
@@ -16,6 +16,10 @@ from rich.text import Text
 
 from ..base.counted import counted
 from ..base.durations import duration
+from ..documents.json_form import to_json
+from ..documents.plan import PlacedPartition, PlanPart
+from ..documents.run import Alternative, BaselineInfo, RunDocument
+from ..documents.verify import Verify
 from ..errors import printable
 from ..events import (
     BaselineMeasured,
@@ -36,7 +40,6 @@ from ..events import (
 )
 from ..pipeline.whole.errors_by_set import error_text
 from ..pipeline.whole.finalists import RIVAL, SEARCHED, decision_text
-from ..rewrite.plan import PlacedPartition
 from ..rules.baseline_names import is_alone
 from .bodies_text import bodies_text
 from .proof_text import proof_text
@@ -163,43 +166,47 @@ def _alone(name: str) -> str:
     return f"{name} alone" if is_alone(name) else name
 
 
-def show_plan(document: dict[str, Any]) -> None:
+def show_plan(document: RunDocument) -> None:
     """Print the document of `collage partition` as a table."""
     console = Console(highlight=False, file=sys.stdout)
-    for name, value in document["model"]["fixed"].items():
-        console.print(printable(f"{name} = {value}, a constant: no input any more"), markup=False, soft_wrap=True)
+    for name, value in document.model.fixed.items():
+        shown_value = list(value) if isinstance(value, tuple) else value
+        console.print(printable(f"{name} = {shown_value}, a constant: no input any more"), markup=False, soft_wrap=True)
     table = Table("target", "nodes", "operators", "cost", "±", "source", box=None, pad_edge=False)
-    for part in map(PlacedPartition.model_validate, document["plan"]["partitions"]):
+    for part in document.plan.partitions:
         ops = "+".join(part.ops)
         label = ops if len(ops) <= 60 else ops[:57] + "…"
         off = "" if part.interval_s is None else duration(part.interval_s)
         shown = part.target, str(len(part.nodes)), label, duration(part.cost_s), off, part.source + _tuned(part)
         table.add_row(*(Text(printable(cell)) for cell in shown))
     console.print(table)
-    plan, verify = document["plan"], document["verify"]
+    plan, verify = document.plan, document.verify
     proven = proof_text(document)
-    unknown = sum(part["source"] == "unknown" for part in plan["partitions"])
+    unknown = sum(part.source == "unknown" for part in plan.partitions)
     if unknown:
         proven = f"without {unknown} of unknown cost; {proven}"
-    off = "" if plan["total_interval_s"] is None else f" ± {duration(plan['total_interval_s'])}"
-    console.print(f"predicted {duration(plan['total_s'])}{off} in {counted(len(plan['partitions']), 'partition')} ({proven})")
-    if verify["measured_s"] is not None:
+    off = "" if plan.total_interval_s is None else f" ± {duration(plan.total_interval_s)}"
+    console.print(f"predicted {duration(plan.total_s)}{off} in {counted(len(plan.partitions), 'partition')} ({proven})")
+    if verify.measured_s is not None:
         console.print(
-            f"measured {_with_interval(verify['measured_s'], verify.get('interval_s'))}, "
-            f"{error_text(verify['max_rel_error'], verify.get('sets', ()))}{_error_budget(verify)}"
+            f"measured {_with_interval(verify.measured_s, verify.interval_s)}, "
+            f"{error_text(verify.max_rel_error, verify.sets)}{_error_budget(verify)}"
         )
     decided = decision_text(document)
     if decided:
         console.print(printable(decided), markup=False, soft_wrap=True)
     for row in _others(document):
-        why = f"  ({row['reason']})" if row["reason"] else ""
-        measured = _with_interval(row["measured_s"], row.get("interval_s"))
-        same = ", the plan itself" if row.get("is_plan") else ""
-        line = f"  {row['label']}: predicted {duration(row['total_s'])}, measured {measured}{same}{why}"
+        why = f"  ({row.reason})" if row.reason else ""
+        label, measured, same = _alone(row.name), duration(row.measured_s), ""
+        if isinstance(row, Alternative):
+            label = {SEARCHED: "the plan of the least sum", RIVAL: f"{row.name}, near in its sum"}.get(row.kind, label)
+            measured = _with_interval(row.measured_s, row.interval_s)
+            same = ", the plan itself" if row.is_plan else ""
+        line = f"  {label}: predicted {duration(row.total_s)}, measured {measured}{same}{why}"
         console.print(printable(line), markup=False, soft_wrap=True)
-    for line in bodies_text(document["bodies"]):
+    for line in bodies_text(document.bodies):
         console.print(printable(line), markup=False, soft_wrap=True)
-    for line in (*stability_lines(plan["partitions"]), *_undecided(document)):
+    for line in (*stability_lines(to_json(plan.partitions)), *_undecided(document)):
         console.print(printable(line), markup=False, soft_wrap=True)
 
 
@@ -214,40 +221,37 @@ def _with_interval(seconds: float | None, interval_s: float | None) -> str:
     return duration(seconds) if interval_s is None else f"{duration(seconds)} ± {duration(interval_s)}"
 
 
-def _others(document: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the plans beside the plan, each with a label: those that were measured whole, the fastest first, and other baselines."""
-    rows = document["alternatives"]
-    known = {row["name"] for row in rows}
-    rows = [*rows, *(row for row in document["baselines"] if row["name"] not in known)]
-    labels = {SEARCHED: "the plan of the least sum", RIVAL: "{}, near in its sum"}
-    made = [{**row, "label": labels.get(row.get("kind", ""), _alone(row["name"])).format(row["name"])} for row in rows]
-    return sorted(made, key=lambda row: math.inf if row["measured_s"] is None else row["measured_s"])
+def _others(document: RunDocument) -> list[Alternative | BaselineInfo]:
+    """Return the plans beside the plan: those that were measured whole, the fastest first, and other baselines."""
+    known = {row.name for row in document.alternatives}
+    rows: list[Alternative | BaselineInfo] = [*document.alternatives, *(row for row in document.baselines if row.name not in known)]
+    return sorted(rows, key=lambda row: math.inf if row.measured_s is None else row.measured_s)
 
 
-def _undecided(document: dict[str, Any]) -> list[str]:
+def _undecided(document: RunDocument) -> list[str]:
     """Say what measuring left undecided, and how to go on; nothing where that is nothing."""
-    budget, plan = document["budget"], document["plan"]
-    if not budget or not budget["rivals"]:
+    budget, plan = document.budget, document.plan
+    if not budget or not budget.rivals:
         return []
-    placed = {part["id"]: part for part in plan["partitions"]}
-    said = [f"undecided after {budget['spent_s']:.0f} s of measuring; run it again to go on from there, or with a larger --budget:"]
-    for rival in budget["rivals"]:
-        mine = [placed[id] for id in rival["partitions"] if id in placed]
-        nodes, first = sum(len(part["nodes"]) for part in mine), mine[0]["names"][0] if mine else ""
-        gain_s = rival["could_gain_s"]
-        is_less = gain_s < plan["total_s"]  # What is known this badly may gain more than the plan seems to take.
-        gain = f"{duration(gain_s)} faster" + (f", {gain_s / plan['total_s']:.0%}" if is_less else "")
+    placed = {part.id: part for part in plan.partitions}
+    said = [f"undecided after {budget.spent_s:.0f} s of measuring; run it again to go on from there, or with a larger --budget:"]
+    for rival in budget.rivals:
+        mine = [placed[id] for id in rival.partitions if id in placed]
+        nodes, first = sum(len(part.nodes) for part in mine), mine[0].names[0] if mine else ""
+        gain_s = rival.could_gain_s
+        is_less = gain_s < plan.total_s  # What is known this badly may gain more than the plan seems to take.
+        gain = f"{duration(gain_s)} faster" + (f", {gain_s / plan.total_s:.0%}" if is_less else "")
         where = f"{counted(nodes, 'node')} from {first!r}"
-        said.append(f"  {_targets(mine)} or {_targets(rival['instead'])} for {where}: the second could be {gain}")
+        said.append(f"  {_targets(mine)} or {_targets(rival.instead)} for {where}: the second could be {gain}")
     return [*said, "`collage explain RUN --undecided` says how long each decision would take to measure"]
 
 
-def _targets(parts: list[dict[str, Any]]) -> str:
-    named = " + ".join(dict.fromkeys(part["target"] for part in parts))
+def _targets(parts: Sequence[PlacedPartition | PlanPart]) -> str:
+    named = " + ".join(dict.fromkeys(part.target for part in parts))
     return named if len(parts) == 1 else f"{named} in {counted(len(parts), 'partition')}"
 
 
-def _error_budget(verify: dict[str, Any]) -> str:
+def _error_budget(verify: Verify) -> str:
     """Say what the errors of the partitions add up to, where the search counted them."""
-    estimate = verify.get("estimated_error")
-    return "" if estimate is None else f" (by its partitions {estimate:.2g}; at most {verify['accuracy']:g})"
+    estimate = verify.estimated_error
+    return "" if estimate is None else f" (by its partitions {estimate:.2g}; at most {verify.accuracy:g})"

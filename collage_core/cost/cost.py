@@ -8,26 +8,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-
-@dataclass(frozen=True, slots=True)
-class Tuned:
-    """How tuning changed a cost.
-
-    Attributes:
-        digest: Name of the schedules (`Plan.tuning`).
-        untuned_s: Seconds with the default schedules.
-        spent_s: Seconds that tuning took, in all runs.
-        trials: Number of schedules that were tried.
-    """
-
-    digest: str
-    untuned_s: float
-    spent_s: float
-    trials: int
+from ..documents.cost import CostInfo, Tuned
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(CostInfo):
     """A cost in seconds, or the reason why there is none.
 
     Attributes:
@@ -46,18 +31,6 @@ class Cost:
         tuned: How tuning changed it; None with the default schedules.
     """
 
-    seconds: float | None
-    source: str
-    spread_s: float | None = None
-    samples: int = 0
-    stage: str = ""
-    reason: str = ""
-    stopped_early: bool = False
-    error: float | None = None
-    interval_s: float | None = None
-    tuned: Tuned | None = None
-    alone_s: float | None = None
-
     @classmethod
     def bound(cls, seconds: float) -> Cost:
         """Make the heuristic bound that stands for a cost which was not measured."""
@@ -72,6 +45,11 @@ class Cost:
     def unknown(cls, reason: str) -> Cost:
         """Make the cost of a candidate that could be taken, but was not measured."""
         return cls(None, "unknown", reason=reason)
+
+    @property
+    def info(self) -> CostInfo:
+        """Return the cost as documents have it."""
+        return CostInfo(*(getattr(self, name) for name in CostInfo.__slots__))
 
     @property
     def is_invalid(self) -> bool:
@@ -93,7 +71,7 @@ class Cost:
         return replace(Cost.invalid("numerics", reason), error=self.error)
 
     def to_json(self) -> dict[str, Any]:
-        data = {name: getattr(self, name) for name in self.__slots__}
+        data = {name: getattr(self, name) for name in CostInfo.__slots__}
         return data if self.tuned is None else {**data, "tuned": asdict(self.tuned)}
 
     @classmethod

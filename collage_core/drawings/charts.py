@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from ..base.durations import milliseconds
-from ..pipeline.record.node_times import PartitionTimes
+from ..documents.node_times import PartitionNodeTimes
+from ..documents.plan import PlacedPartition
 from ..pipeline.record.record import RunRecord
 from ..pipeline.whole.finalists import measured_beside
 from ..rewrite.export.dot import PLAIN
 from ..rewrite.export.target_colours import plan_colours
-from ..rewrite.plan import PlacedPartition
 from .optional import needed
 
 _LONGEST = 60
@@ -65,12 +65,13 @@ def html(record: RunRecord) -> str:
 
 def _totals(go: Any, record: RunRecord) -> Any:
     """Draw each plan that was made or timed: its predicted time beside the measured one."""
-    others = {row["name"]: row for key in ("baselines", "alternatives") for row in record.document.get(key) or [] if not row.get("is_plan")}
-    plan = {"total_s": record.plan.total_s, "measured_s": measured_beside(record.document)}
-    rows = {"the plan": plan, **{_label(name): row for name, row in others.items()}}
+    times = {row.name: (row.total_s, row.measured_s) for row in record.document.baselines}
+    times |= {row.name: (row.total_s, row.measured_s) for row in record.document.alternatives if not row.is_plan}
+    plan = (record.plan.total_s, measured_beside(record.document))
+    rows = {"the plan": plan, **{_label(name): row for name, row in times.items()}}
     bars = [
-        go.Bar(name=said, y=list(rows), x=[None if row[key] is None else row[key] * _MS for row in rows.values()], orientation="h")
-        for said, key in (("predicted: the sum of the costs", "total_s"), ("measured: the whole", "measured_s"))
+        go.Bar(name=said, y=list(rows), x=[None if seconds is None else seconds * _MS for seconds in column], orientation="h")
+        for said, column in zip(("predicted: the sum of the costs", "measured: the whole"), zip(*rows.values(), strict=True), strict=True)
     ]
     return go.Figure(bars, {"barmode": "group", "xaxis": {"title": {"text": "ms"}}, "yaxis": {"autorange": "reversed"}})
 
@@ -91,7 +92,9 @@ def _time(go: Any, record: RunRecord) -> Any:
     return go.Figure(chart)
 
 
-def _rows(record: RunRecord, part: PlacedPartition, colour: str, times: PartitionTimes | None) -> list[tuple[str, str, str, float, str]]:
+def _rows(
+    record: RunRecord, part: PlacedPartition, colour: str, times: PartitionNodeTimes | None
+) -> list[tuple[str, str, str, float, str]]:
     """Id, parent, label, seconds and colour of a partition and of the kernels in it."""
     rows = [(part.id, "model", _label(f"{part.target}: {'+'.join(part.ops)}"), part.cost_s or 0.0, colour)]
     for number, group in enumerate(times.groups if times and len(times.groups) > 1 else ()):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..base.model_file import is_relax_file
+from ..documents.verify import Verify
 from ..errors import AccuracyError, CollageError
 from ..events import Emit, Note, ignore
 from ..rewrite.assemble import remove_artifact
@@ -37,8 +38,8 @@ def apply(
     form: str = MODULE,
     *,
     checks_each: bool = False,
-) -> dict[str, Any]:
-    """Phase 4 alone: build what `plan` says, verify it, and leave the artifact in `out`; gives the `verify` document.
+) -> Verify:
+    """Phase 4 alone: build what `plan` says, verify it, and leave the artifact in `out`.
 
     Args:
         inputs: An ``.npz`` with the user's own inputs, of the shapes that the plan was made for; seeded ones unless given.
@@ -72,16 +73,16 @@ def apply(
     if form in (NATIVE, AUTO):
         check_own_files(out)
     with build_and_verify(model, plan, given, phases, emit, out, form=form) as built:
-        each = _checked_each(built) if checks_each else {}
+        each = _checked_each(built) if checks_each else None
         check_accuracy(built.verify, plan.accuracy)
         remove_artifact(out)
         plan.write(out / "plan.json")
         gap = timing_gap(plan, built.verify, Surroundings.since(built.load))
-        return {**built.verify, "accuracy": plan.accuracy, "gap": gap, **each}
+        return replace(built.verify, gap=gap, each=each)
 
 
 def _checked_each(built: Built) -> dict[str, Any]:
-    """Return the errors of each partition as ``each``. Raises PartitionAccuracyError where the whole is wrong."""
+    """Return the errors of each partition. Raises PartitionAccuracyError where the whole is wrong."""
     from .whole.check_each import PartitionAccuracyError, begins_text, check_each
 
     each = check_each(built)
@@ -89,17 +90,17 @@ def _checked_each(built: Built) -> dict[str, Any]:
         check_accuracy(built.verify, built.plan.accuracy)
     except AccuracyError as error:
         raise PartitionAccuracyError(f"{error.message}; {begins_text(each)}", error.hint, each) from error
-    return {"each": each}
+    return each
 
 
-def check_accuracy(verify: Mapping[str, Any], accuracy: float) -> None:
+def check_accuracy(verify: Verify, accuracy: float) -> None:
     """Raise AccuracyError when the verified error is over `accuracy`; it says which toolchain alone comes nearest, where that is known."""
-    error = verify["max_rel_error"]
+    error = verify.max_rel_error
     if error is None or error <= accuracy:
         return
     found = f"its largest relative error is {error:.3g}{where_text(verify)}, {accuracy:g} is allowed"
     said = f"the partitioned model is wrong: {found}; nothing was exported"
-    nearest = verify.get("nearest")
+    nearest = verify.nearest
     if nearest is None:
         raise AccuracyError(said, "allow more with --accuracy, or veto the target whose partition errs")
     from .whole.nearest import nearest_hint, nearest_text

@@ -6,12 +6,13 @@ plan is right. No plan is searched for here but over costs that measuring the wh
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..base.counted import counted
 from ..cost.cost import Cost
+from ..documents.run import Alternative
 from ..errors import Cancelled
 from ..events import BaselineMeasured, Note, PlanDecided
 from ..rules.candidate import CandidatePartition
@@ -51,7 +52,7 @@ class Outcome(NamedTuple):
 def build(run: SearchedRun, decision: Decision, record: RunRecord) -> Outcome:
     """Phase 4 of a run whose plan is that of `record`; where that plan is wrong, nothing is timed beside it."""
     why_not = baselines_not_built(run, decision)
-    rows = [{**row, "reason": row["reason"] or why_not.get(row["name"], "")} for row in record.document["baselines"]]
+    rows = tuple(replace(row, reason=row.reason or why_not.get(row.name, "")) for row in record.document.baselines)
     outcome = Outcome(decision, record.with_document(baselines=rows), is_right=True)
     reason = NOT_BUILT if run.is_stopped() else run.why_not_built(record.plan)
     if not reason:
@@ -62,8 +63,8 @@ def build(run: SearchedRun, decision: Decision, record: RunRecord) -> Outcome:
     record = outcome.record
     if reason:
         run.emit(Note(f"the plan is {reason}"))
-        record = record.with_document(verify={**record.document["verify"], "reason": reason})
-    return outcome._replace(record=record.with_document(phases=run.phases.to_json()))
+        record = record.with_document(verify=replace(record.document.verify, reason=reason))
+    return outcome._replace(record=record.with_document(phases=run.phases.info))
 
 
 def baselines_not_built(run: SearchedRun, decision: Decision) -> dict[str, str]:
@@ -94,7 +95,7 @@ def _build(run: SearchedRun, decision: Decision, record: RunRecord, why_not: Map
     """As `build`, of a plan that can be built. Raises Cancelled where the user stopped the run before the plan was verified."""
     services = run.phases, run.emit, run.options.out, run.is_stopped
     with build_and_verify(run.found.model, record.plan, run.inputs, *services, packages=run.packages) as built:
-        record = record.with_document(verify={**record.document["verify"], **built.verify})
+        record = record.with_document(verify=replace(built.verify, estimated_error=record.document.verify.estimated_error))
         if run.options.is_measured and built.is_right:
             try:
                 with run.phases("baselines"):
@@ -103,15 +104,15 @@ def _build(run: SearchedRun, decision: Decision, record: RunRecord, why_not: Map
                     decision, record = _measure_whole(run, decision, record, built, why_not)
                     worker = built.pool.worker("assemble")  # it has the toolchains, and no artifact whose threads would be in the way
                     times = profiled_times(run.found.model, record.plan, run.inputs, worker, limit_s=run.deadline.left_s)
-                    record = record.with_document(node_times=[one.to_json() for one in times])
+                    record = record.with_document(node_times=tuple(times))
             except Cancelled:  # The plan stands, verified; what was timed beside it by then is no comparison.
-                rows = [{**row, "reason": row["reason"] or NOT_TIMED} for row in record.document["baselines"]]
+                rows = tuple(replace(row, reason=row.reason or NOT_TIMED) for row in record.document.baselines)
                 record = record.with_document(baselines=rows)
-        verify = record.document["verify"]
+        verify = record.document.verify
         gap = timing_gap(record.plan, verify, Surroundings.since(built.load)) if run.options.is_measured else ""
         if gap:
             run.emit(Note(gap))
-        return Outcome(decision, record.with_document(verify={**verify, "gap": gap}), built.is_right)
+        return Outcome(decision, record.with_document(verify=replace(verify, gap=gap)), built.is_right)
 
 
 def _measure_whole(
@@ -136,10 +137,10 @@ def _measure_whole(
         run.emit(Note(TOO_LATE_TO_COMPARE.format(", ".join(late))))
     rows = alternatives(others, outcome.times, outcome.winner)
     record = _measured_record(run, decision, record, built, rows)
-    for row in record.document["baselines"]:
-        run.emit(BaselineMeasured(row["name"], row["total_s"], row["measured_s"], row["reason"]))
+    for row in record.document.baselines:
+        run.emit(BaselineMeasured(row.name, row.total_s, row.measured_s, row.reason))
     name = next(iter(others[outcome.winner].names))
-    run.emit(PlanDecided(record.document["decided_by"], name, built.verify["measured_s"], measured_plans(rows)))
+    run.emit(PlanDecided("sum" if decision.is_searched else "whole", name, built.measured_s, measured_plans(rows)))
     if not decision.is_searched:
         run.emit(Note(decision_text(record.document)))
     for one in barred(others, outcome.times, outcome.winner):
@@ -147,19 +148,21 @@ def _measure_whole(
     return decision, record
 
 
-def _measured_record(run: SearchedRun, decision: Decision, before: RunRecord, built: Built, rows: Sequence[Mapping[str, Any]]) -> RunRecord:
+def _measured_record(run: SearchedRun, decision: Decision, before: RunRecord, built: Built, rows: tuple[Alternative, ...]) -> RunRecord:
     """Return the record `before` with the plan that is decided on now, and the times of all that were measured whole, the `rows`."""
     record = run.record(decision)
     built.plan = record.plan
-    built.verify["additive_error_s"] = additive_error_s(record.plan, built.verify["measured_s"])
-    measured = {row["name"]: {key: row[key] for key in ("total_s", "measured_s", "reason")} for row in rows}
-    document = {
-        **before.document,
-        **{key: record.document[key] for key in ("plan", "targets", "search", "budget", "bodies", "decided_by")},
-        "alternatives": rows,
-        "verify": {**before.document["verify"], **built.verify},
-        "baselines": [{**row, **measured.get(row["name"], {})} for row in before.document["baselines"]],
-    }
+    built.verify = replace(built.verify, additive_error_s=additive_error_s(record.plan, built.measured_s))
+    measured = {row.name: row for row in rows}
+    timed = ((row, measured.get(row.name, row)) for row in before.document.baselines)
+    document = replace(
+        record.document,
+        phases=before.document.phases,
+        alternatives=rows,
+        verify=replace(built.verify, estimated_error=before.document.verify.estimated_error),
+        baselines=tuple(replace(row, total_s=one.total_s, measured_s=one.measured_s, reason=one.reason) for row, one in timed),
+        cancelled=before.document.cancelled,
+    )
     return replace(record, created=before.created, rules=before.rules, document=document)
 
 

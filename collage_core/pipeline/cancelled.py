@@ -5,9 +5,9 @@ The function that says whether the user wants to stop enters, and the facts of t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
+from ..documents.run import CancelledInfo, RunDocument
 from .discover import Phases
 
 NOT_BUILT = "not built, since the run was cancelled"
@@ -32,7 +32,7 @@ class UserStop:
         return bool(self.phase)
 
 
-def cancelled_document(phase: str, late: int, asked: int, document: Mapping[str, Any], builds: bool) -> dict[str, Any] | None:
+def cancelled_document(phase: str, late: int, asked: int, document: RunDocument, builds: bool) -> CancelledInfo | None:
     """The ``cancelled`` part of a run's document: the phase in which the run was stopped, and what is missing, one sentence each.
 
     None where nothing is missing: the user's wish came when everything was done.
@@ -48,9 +48,8 @@ def cancelled_document(phase: str, late: int, asked: int, document: Mapping[str,
     missing = [f"{late} of {asked} candidates have no known cost"] if late else []
     if phase in ("costs", "search", "merge"):
         missing.append(_UNSETTLED)
-    verify = document["verify"]
-    if builds and verify["max_rel_error"] is None:
+    if builds and document.verify.max_rel_error is None:
         missing.append("the plan was not built, and not compared with the reference")
-    if builds and not document["alternatives"]:
+    if builds and not document.alternatives:
         missing.append("the plan was not timed beside each target alone")
-    return {"phase": phase, "missing": missing} if missing else None
+    return CancelledInfo(phase, tuple(missing)) if missing else None

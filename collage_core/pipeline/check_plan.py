@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import statistics
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import Any
 from ..base.durations import milliseconds
 from ..base.isolation.worker import Pool
 from ..cost.database.records import machine_id
+from ..documents.verify import Verify
 from ..errors import AccuracyError, CollageError
 from ..events import Emit, Note, ignore
 from ..rewrite.plan import Plan, read_plan
@@ -48,8 +49,8 @@ class Shipped:
     """An artifact as it lies in its folder, run in a process of its own; `max_rel_error` and `measured_s` as in `Checked`."""
 
     folder: str
-    max_rel_error: float
-    measured_s: float
+    max_rel_error: float | None
+    measured_s: float | None
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class Checked:
         changed: What has another version now than the plan or that artifact was made with.
     """
 
-    max_rel_error: float
+    max_rel_error: float | None
     measured_s: float | None
     interval_s: float | None
     expected_s: float | None = None
@@ -120,7 +121,7 @@ def check_plan(path: Path, model: str | Path, slower_than: float | None = None, 
     for one in changed:
         emit(Note(f"{one.name} was {one.then} when the plan was made, and is {one.now} now"))
 
-    def built_anew() -> Mapping[str, Any]:
+    def built_anew() -> Verify:
         with tempfile.TemporaryDirectory(prefix="collage-check-") as scratch:
             return apply(plan, model, Path(scratch) / "artifact", emit)
 
@@ -128,23 +129,21 @@ def check_plan(path: Path, model: str | Path, slower_than: float | None = None, 
     shipped = None
     if folder is not None:
         opened = _as_fast(lambda: open_shipped(folder, plan, model), f"the artifact {str(folder)!r}", expected, slower_than)
-        shipped = Shipped(str(folder), opened["max_rel_error"], opened["measured_s"])
+        shipped = Shipped(str(folder), opened.max_rel_error, opened.measured_s)
     return Checked(
-        verify["max_rel_error"],
-        verify["measured_s"],
-        verify.get("interval_s"),
+        verify.max_rel_error,
+        verify.measured_s,
+        verify.interval_s,
         expected.seconds if expected else None,
         expected.basis if expected else "",
         shipped,
         changed,
-        tuple(verify.get("sets", ())),
+        tuple(verify.sets),
     )
 
 
-def _as_fast(
-    measure: Callable[[], Mapping[str, Any]], what: str, expected: _Expected | None, slower_than: float | None
-) -> Mapping[str, Any]:
-    """Return the `verify` document that `measure` gives, the first that is not slower than allowed.
+def _as_fast(measure: Callable[[], Verify], what: str, expected: _Expected | None, slower_than: float | None) -> Verify:
+    """Return what `measure` gives, the first that is not slower than allowed.
 
     Raises:
         SlowerError: none of `ATTEMPTS` is.
@@ -171,8 +170,8 @@ def changed_versions(plan: Plan, manifests: Sequence[Manifest]) -> tuple[Changed
     return tuple(ChangedVersion(name, then[name], version) for name, version in now.items() if version and version != then[name])
 
 
-def open_shipped(folder: Path, plan: Plan, source: str | Path) -> dict[str, Any]:
-    """Open the artifact in `folder` as it lies there, run it in a process of its own, and return its `verify` document.
+def open_shipped(folder: Path, plan: Plan, source: str | Path) -> Verify:
+    """Open the artifact in `folder` as it lies there, run it in a process of its own, and return how it was verified.
 
     Raises:
         CollageError: it cannot be opened here, or it fails; its own words.
@@ -185,8 +184,8 @@ def open_shipped(folder: Path, plan: Plan, source: str | Path) -> dict[str, Any]
         if (folder / LOADER).is_file():
             by_set = errors_with_loader(built, by_set)
         verify = verify_document(plan, by_set, statistics.median(time_plan(pool, "shipped", folder, built.inputs)))
-    error = verify["max_rel_error"]
-    if not error <= plan.accuracy:
+    error = verify.max_rel_error
+    if error is None or not error <= plan.accuracy:
         found = f"its largest relative error is {error:.3g}{where_text(verify)}, {plan.accuracy:g} is allowed"
         raise AccuracyError(f"the artifact {str(folder)!r} is wrong: {found}", REBUILD)
     return verify
@@ -203,17 +202,18 @@ def _expected(plan: Plan, record: Path) -> _Expected:
         )
     with suppress(CollageError):
         run = RunRecord.load(record)
-        measured_s = run.document["verify"]["measured_s"]
+        measured_s = run.document.verify.measured_s
         if run.plan == plan and measured_s is not None:
-            return _Expected(measured_s, run.document["verify"].get("interval_s") or 0.0, "measured")
+            return _Expected(measured_s, run.document.verify.interval_s or 0.0, "measured")
     return _Expected(plan.total_s, plan.total_interval_s or 0.0, "predicted")
 
 
-def _slower(verify: Mapping[str, Any], what: str, expected: _Expected, slower_than: float) -> str:
+def _slower(verify: Verify, what: str, expected: _Expected, slower_than: float) -> str:
     """Say by how much `what` is slower than allowed; empty where it is not, beyond what both times may be off."""
-    measured_s = verify["measured_s"]
+    measured_s = verify.measured_s
+    assert measured_s is not None
     above_s = measured_s - expected.seconds * (1 + slower_than)
-    if above_s <= math.hypot(expected.interval_s, verify.get("interval_s") or 0.0):
+    if above_s <= math.hypot(expected.interval_s, verify.interval_s or 0.0):
         return ""
     now, before = (milliseconds(seconds) for seconds in (measured_s, expected.seconds))
     longer = f"{measured_s / expected.seconds - 1:.0%} longer"

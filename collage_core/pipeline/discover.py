@@ -16,9 +16,11 @@ import numpy as np
 
 from ..base.counted import counted
 from ..base.garbage import no_collector
+from ..documents.json_form import from_json, to_json
+from ..documents.run import ModelInfo, PhaseSeconds, TensorInfo
 from ..errors import CollageError
 from ..events import CandidatesFound, Emit, Note, PhaseEnded, PhaseStarted
-from ..graph.dataflow_graph import DataflowGraph
+from ..graph.dataflow_graph import DataflowGraph, Tensor
 from ..graph.value_policy import ANY, FINITE
 from ..model.bodies.body_runs import BodyRuns, NodeRuns, count_body_runs
 from ..model.model import Arrays
@@ -71,10 +73,10 @@ class Phases:
     def elapsed_s(self) -> float:
         return time.perf_counter() - self._began
 
-    def to_json(self) -> dict[str, float | None]:
-        """Seconds of each phase of the contract, None where it was not done."""
-        names = ("load", "specs", "candidates", "costs", "search", "merge", "rewrite", "verify", "baselines")
-        return {f"{name}_s": self.seconds.get(name) for name in names}
+    @property
+    def info(self) -> PhaseSeconds:
+        """Seconds of each phase; None where it was not done."""
+        return PhaseSeconds(**{f"{name}_s": seconds for name, seconds in self.seconds.items()})
 
 
 class CandidateSet:
@@ -289,20 +291,19 @@ def planned_shapes(plan: Plan) -> dict[str, tuple[int, ...]]:
         raise CollageError("the plan is broken: its shapes are none", "make it again with `collage partition`", "bad_plan") from error
 
 
-def model_document(model: OnnxModel) -> dict[str, Any]:
-    """The `model` part of the documents."""
+def model_document(model: OnnxModel) -> ModelInfo:
+    """Return a model as the documents say it."""
     graph = model.graph
-    types = graph.types
-    outputs = [{"name": name, **(types.get(name) or graph.constants[name].type).to_json()} for name in graph.outputs]
-    return {
-        "name": model.name,
-        "hash": model.hash,
-        "nodes": len(graph),
-        "inputs": [tensor.to_json() for tensor in graph.inputs],
-        "outputs": outputs,
-        "fixed": model.fixed,
-        "assumed": model.assumed,
-    }
+    outputs = (Tensor(name, graph.types.get(name) or graph.constants[name].type) for name in graph.outputs)
+    return ModelInfo(
+        name=model.name,
+        hash=model.hash,
+        nodes=len(graph),
+        inputs=tuple(from_json(TensorInfo, tensor.to_json()) for tensor in graph.inputs),
+        outputs=tuple(from_json(TensorInfo, tensor.to_json()) for tensor in outputs),
+        fixed={name: tuple(value) if isinstance(value, list) else value for name, value in model.fixed.items()},
+        assumed=model.assumed,
+    )
 
 
 def find(source: str | Path, options: Options, emit: Emit) -> dict[str, Any]:
@@ -317,7 +318,7 @@ def find(source: str | Path, options: Options, emit: Emit) -> dict[str, Any]:
         nodes.append({**{key: data[key] for key in ("id", "name", "op", "kind", "outputs", "absorbed")}, "inputs": list(sources)})
     return {
         "schema": 1,
-        "model": model_document(found.model),
+        "model": to_json(model_document(found.model)),
         "nodes": nodes,
         "candidates": [candidate.to_json() for candidate in found.candidates],
         "rejected": [rejection.to_json() for rejection in found.log.sample],

@@ -37,17 +37,17 @@ def build_until_right(run: SearchedRun, decision: Decision, record: RunRecord) -
     correction, excluded = BudgetCorrection(), 0
     while True:
         outcome = _build_what_can_be(run, decision, record)
-        decision, error = outcome.decision, outcome.record.document["verify"]["max_rel_error"]
+        decision, error = outcome.decision, outcome.record.document.verify.max_rel_error
         other = None if error is None or run.is_late() else correct_budget(run, decision, correction, error)
-        if other is None and not outcome.is_right and excluded < MOST_EXCLUSIONS and not run.is_late():
+        if other is None and error is not None and not outcome.is_right and excluded < MOST_EXCLUSIONS and not run.is_late():
             other = exclude_worst(run, decision, error)
             excluded += 1
         if other is None:
             break
         decision, record = other, run.record(other)
     last = outcome
-    while not last.is_right:
-        other = fall_back(run, last.decision, last.record.document["verify"]["max_rel_error"])
+    while not last.is_right and (error := last.record.document.verify.max_rel_error) is not None:
+        other = fall_back(run, last.decision, error)
         if other is None:
             return last._replace(record=outcome.record)
         last = build(run, other, run.record(other))

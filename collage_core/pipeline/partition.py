@@ -13,6 +13,7 @@ from typing import Any
 
 from ..base.module_regions import RegionSummary
 from ..cost.estimators.function import CostFunction
+from ..documents.run import RunDocument
 from ..errors import CollageError
 from ..events import Emit, Note, ignore
 from ..model.relax.load import is_relax
@@ -71,7 +72,7 @@ def partition(
         emit(Note(shares.progress_text(name)))
         out = options.out if options.out is None or at == 0 else options.out / name
         records[name] = run(source, replace(shares.options_of(name), region=name, out=out), emit, function, should_stop)
-        shares.ended(name, records[name].document)
+        shares.ended(name, records[name].document.budget)
     return replace(records.pop(names[0]), regions=records)
 
 
@@ -97,10 +98,10 @@ def regions_of(source: str | Path, options: Options, emit: Emit) -> Sequence[Reg
     return regions
 
 
-def region_document(record: RunRecord) -> dict[str, Any]:
+def region_document(record: RunRecord) -> RunDocument:
     """Return the document of a run, with those of the other regions by name where there are some."""
     others = {name: one.document for name, one in record.regions.items()}
-    return {**record.document, **({"regions": others} if others else {})}
+    return replace(record.document, regions=others or None)
 
 
 def plans_beside(plan_file: Path, plan: Plan) -> dict[str, Path]:

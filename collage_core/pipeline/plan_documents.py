@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
-from typing import Any
+from dataclasses import replace
 
 from ..base.counted import counted
 from ..base.durations import duration, milliseconds
+from ..documents.plan import PlacedPartition, PlacedPlan, PlacedTransition
+from ..documents.run import BodyNode, BodyPlan, RunBudget, RunSearch, SearchInfo
 from ..graph.dataflow_graph import DataflowGraph
 from ..graph.sub_graph import SubGraph
-from ..rewrite.plan import PlacedPartition, PlacedTransition, PlacedTuning, Plan
+from ..rewrite.plan import Plan
 from ..search.plan_properties import plan_transitions
 from ..search.problem import FEMTOSECONDS
 from ..search.searcher import SearchResult
@@ -53,7 +54,7 @@ def placed_partitions(
                 decided_by=(decided or {}).get(item.id, "priority" if candidate.is_unknown else "cost"),
                 stability=(stability or {}).get(item.id),
                 label=_composite_label(graph, item),
-                tuned=None if item.cost.tuned is None else PlacedTuning(**asdict(item.cost.tuned)),
+                tuned=item.cost.tuned,
             )
         )
     return tuple(made)
@@ -97,89 +98,68 @@ def placed_transitions(planned: Planned) -> tuple[PlacedTransition, ...]:
     )
 
 
-def search_document(planned: Planned) -> dict[str, Any]:
-    """The `search` part of the `partition` document: the first search, and under ``final`` the last one."""
-    return {**result_document(planned.first), "final": result_document(planned.final)}
+def search_document(planned: Planned) -> RunSearch:
+    """Return the searches of a run: the first one, and under ``final`` the last one."""
+    return RunSearch(**vars(result_document(planned.first)), final=result_document(planned.final))
 
 
-def result_document(result: SearchResult) -> dict[str, Any]:
-    """Return one search as the documents say it.
-
-    ``transitions`` counts the moves from one state to another that were tried, and has nothing to do with the transitions of a plan;
-    ``gap_s`` is by how much a better plan could be below this one.
-    """
-    return {
-        "algorithm": result.algorithm,
-        "optimal": result.optimal,
-        "gap_s": result.gap / FEMTOSECONDS,
-        "stopped": result.stopped,
-        "total_s": result.total / FEMTOSECONDS,
-        "states": result.states,
-        "transitions": result.moves,
-        "seconds": result.seconds,
-        "lower_bound_s": result.lower_bound / FEMTOSECONDS,
-    }
+def result_document(result: SearchResult) -> SearchInfo:
+    """Return one search as the documents say it."""
+    return SearchInfo(
+        algorithm=result.algorithm,
+        optimal=result.optimal,
+        gap_s=result.gap / FEMTOSECONDS,
+        stopped=result.stopped,
+        total_s=result.total / FEMTOSECONDS,
+        states=result.states,
+        transitions=result.moves,
+        seconds=result.seconds,
+        lower_bound_s=result.lower_bound / FEMTOSECONDS,
+    )
 
 
-def not_verified(accuracy: float, value_policy: str, estimated_error: float | None = None) -> dict[str, Any]:
-    """The `verify` part of the `partition` document where nothing was built.
-
-    Args:
-        estimated_error: What the errors of the partitions add up to; None where none count, since no target lowers the precision.
-    """
-    nothing = dict.fromkeys(("measured_s", "additive_error_s", "max_rel_error", "reference"))
-    return {**nothing, "estimated_error": estimated_error, "accuracy": accuracy, "value_policy": value_policy, "reason": ""}
-
-
-def budget_document(budget: Budget, tuned_s: float, first_plan_s: float | None, undecided: Sequence[Rival]) -> dict[str, Any]:
-    """The `budget` part of the `partition` document: what measuring took, and the partitions that it left undecided.
-
-    Args:
-        tuned_s: Seconds of that for tuning.
-        first_plan_s: Seconds from the start of the run to its first complete plan.
-    """
-    ids = dict.fromkeys(item.id for rival in undecided for item in rival.partitions)
-    return {
-        "limit_s": budget.limit_s if math.isfinite(budget.limit_s) else None,
-        "spent_s": budget.spent_s,
-        "tuned_s": tuned_s,
-        "first_plan_s": first_plan_s,
-        "undecided": list(ids),
-        "rivals": [rival.to_json() for rival in undecided],
-    }
+def budget_document(budget: Budget, tuned_s: float, first_plan_s: float | None, undecided: Sequence[Rival]) -> RunBudget:
+    """Return what measuring took, and the partitions that it left undecided."""
+    return RunBudget(
+        limit_s=budget.limit_s if math.isfinite(budget.limit_s) else None,
+        spent_s=budget.spent_s,
+        tuned_s=tuned_s,
+        first_plan_s=first_plan_s,
+        undecided=tuple(dict.fromkeys(item.id for rival in undecided for item in rival.partitions)),
+        rivals=tuple(rival.info for rival in undecided),
+    )
 
 
-def bodies_document(graph: DataflowGraph, bodies: Mapping[int, PlannedNode], plan: Plan) -> list[dict[str, Any]]:
-    """The `bodies` part of the `partition` document: each node with bodies, who runs it, and how often its bodies ran.
-
-    ``runs_on`` is the target of its partition: the host, which runs its bodies by their own plans, or one that takes it as a whole.
-    ``host`` is its cost on the host, ``predicted_s`` what its bodies add up to, each as often as it ran.
-    """
+def bodies_document(graph: DataflowGraph, bodies: Mapping[int, PlannedNode], plan: Plan) -> tuple[BodyNode, ...]:
+    """Return each node with bodies, who runs it, and how often its bodies ran."""
     runs_on = {node: partition.target for partition in plan.partitions for node in partition.nodes}
-    return [
-        {
-            "node": index,
-            "name": graph.nodes[index].name,
-            "op": graph.nodes[index].op,
-            "runs_on": runs_on[index],
-            "host": planned.cost.to_json(),
-            "predicted_s": planned.predicted_s,
-            "bodies": [_body_row(attribute, planned) for attribute in planned.records],
-        }
+    return tuple(
+        BodyNode(
+            node=index,
+            name=graph.nodes[index].name,
+            op=graph.nodes[index].op,
+            runs_on=runs_on[index],
+            host=planned.cost.info,
+            predicted_s=planned.predicted_s,
+            bodies=tuple(
+                BodyPlan(
+                    **vars(plan_document(record.plan)),
+                    attribute=attribute,
+                    runs=planned.runs.bodies[attribute].runs,
+                    nodes=len(record.graph),
+                    bodies=record.document.bodies,
+                )
+                for attribute, record in planned.records.items()
+            ),
+        )
         for index, planned in bodies.items()
-    ]
+    )
 
 
-def bodies_under(rows: Iterable[Mapping[str, Any]], plan: Plan) -> list[dict[str, Any]]:
+def bodies_under(rows: Iterable[BodyNode], plan: Plan) -> tuple[BodyNode, ...]:
     """Return rows of `bodies_document` under another plan of the same run."""
     runs_on = {node: partition.target for partition in plan.partitions for node in partition.nodes}
-    return [{**row, "runs_on": runs_on.get(row["node"], row["runs_on"])} for row in rows]
-
-
-def _body_row(attribute: str, planned: PlannedNode) -> dict[str, Any]:
-    record = planned.records[attribute]
-    own = {"attribute": attribute, "runs": planned.runs.bodies[attribute].runs, "nodes": len(record.graph)}
-    return {**own, **plan_document(record.plan), "bodies": record.document["bodies"]}
+    return tuple(replace(row, runs_on=runs_on.get(row.node, row.runs_on)) for row in rows)
 
 
 MOST_TOLD = 8
@@ -206,7 +186,8 @@ def _ran(count: int) -> str:
     return {0: "never ran", 1: "ran once"}.get(count, f"ran {count} times")
 
 
-def plan_document(plan: Plan) -> dict[str, Any]:
-    """The `plan` part of the `partition` document."""
-    data = plan.to_json()
-    return {key: data[key] for key in ("total_s", "total_interval_s", "partitions", "transitions")}
+def plan_document(plan: Plan) -> PlacedPlan:
+    """Return a plan as the documents say it."""
+    return PlacedPlan(
+        total_s=plan.total_s, total_interval_s=plan.total_interval_s, partitions=plan.partitions, transitions=plan.transitions
+    )

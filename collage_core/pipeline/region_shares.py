@@ -6,11 +6,11 @@ leaves of its part, the runs after it share. Nothing is measured here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from ..base.module_regions import RegionSummary
+from ..documents.run import RunBudget
 from ..options import Options
 
 
@@ -47,11 +47,10 @@ class RegionShares:
         """Return the options of the run of the region `name`, if that is the next one."""
         return replace(self._options, budget_s=self._part("budget_s", name), tune_s=self._part("tune_s", name))
 
-    def ended(self, name: str, document: Mapping[str, Any]) -> None:
+    def ended(self, name: str, budget: RunBudget | None) -> None:
         """Take what the run of the region `name` spent off what is left, by its document: no more than its part."""
-        spent = document.get("budget") or {}
-        tuned_s = float(spent.get("tuned_s", 0.0))
-        seconds = {"budget_s": float(spent.get("spent_s", 0.0)) - tuned_s, "tune_s": tuned_s}
+        spent_s, tuned_s = (budget.spent_s, budget.tuned_s) if budget else (0.0, 0.0)
+        seconds = {"budget_s": spent_s - tuned_s, "tune_s": tuned_s}
         for limit, left_s in self._left.items():
             if left_s is not None:
                 self._left[limit] = left_s - min(seconds[limit], self._part(limit, name) or 0.0)

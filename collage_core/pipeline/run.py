@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..cost.estimators.function import CostFunction
+from ..documents.verify import Nearest
 from ..errors import AccuracyError, Cancelled, InfeasibleError
 from ..events import Emit
 from ..options import Options
@@ -25,9 +26,6 @@ from .loop.search_and_merge import refused_by_constraints
 from .record.record import RunRecord
 from .searched_run import SearchedRun
 from .whole.choose_finalists import another_plan
-
-if TYPE_CHECKING:
-    from .whole.nearest import Nearest
 
 NEAREST_S = 60.0
 """So long the nearest toolchain may be looked for, however little of the run's time is left: it is the answer where no plan is right."""
@@ -69,10 +67,9 @@ def finish(run: SearchedRun, decision: Decision) -> RunRecord:
             run.close()  # comparing whole plans may have measured more
             run.remove_packages()
         record = record.with_document(cancelled=run.cancelled_document(record.document))
-        verify = record.document["verify"]
-        if verify["max_rel_error"] is not None and not verify["max_rel_error"] <= record.plan.accuracy:
-            nearest = nearest_of(run, decision)
-            verify = {**verify, "nearest": None if nearest is None else nearest.to_json()}
+        verify = record.document.verify
+        if verify.max_rel_error is not None and not verify.max_rel_error <= record.plan.accuracy:
+            verify = replace(verify, nearest=nearest_of(run, decision))
             record = record.with_document(verify=verify)
         if options.out is not None:
             record.save(options.out)
@@ -94,8 +91,7 @@ def with_nearest(run: SearchedRun, error: InfeasibleError) -> InfeasibleError:
     nearest = nearest_of(run, None)
     if nearest is None:
         return error
-    document = nearest.to_json()
-    return InfeasibleError(f"{error.message}; {nearest_text(document)}", nearest_hint(document), uncovered=error.uncovered)
+    return InfeasibleError(f"{error.message}; {nearest_text(nearest)}", nearest_hint(nearest), uncovered=error.uncovered)
 
 
 def nearest_of(run: SearchedRun, decision: Decision | None) -> Nearest | None:

@@ -23,6 +23,8 @@ from ..cost.estimators.roofline import machine_rates
 from ..cost.measuring.other_load import OtherLoad, busy_text
 from ..cost.measuring.trial import TrialLimits, trial_workers
 from ..cost.profile import ProfiledPart
+from ..documents.run import CancelledInfo, RunDocument, TargetInfo
+from ..documents.verify import Verify
 from ..errors import Cancelled
 from ..events import Emit, Event, Note, PlanImproved, StepStarted
 from ..graph.work_estimate import WorkEstimator
@@ -55,7 +57,6 @@ from .loop.tuning import TuningStep, check_tunes
 from .plan_documents import (
     bodies_document,
     budget_document,
-    not_verified,
     placed_partitions,
     placed_transitions,
     plan_document,
@@ -166,7 +167,7 @@ class SearchedRun:
         """Return whether too little time is left to search for another plan, and to compare that one."""
         return self.deadline.left_s < LEAST_COMPARING_S
 
-    def cancelled_document(self, document: Mapping[str, Any]) -> dict[str, Any] | None:
+    def cancelled_document(self, document: RunDocument) -> CancelledInfo | None:
         """The ``cancelled`` part of the run's `document`."""
         placed = [candidate for candidate in self.loop.table.candidates if candidate.target != HOST_TARGET]
         late = sum(not self.loop.table.is_known(candidate) for candidate in placed) if self.loop.is_cut_off else 0
@@ -407,33 +408,35 @@ class SearchedRun:
             bodies={self.found.graph.nodes[index].name: node.bodies for index, node in bodies.items() if node.records},
         )
 
-    def _document(self, decision: Decision, plan: Plan) -> dict[str, Any]:
-        targets, options = [], self.options
-        spared = self.loop.table.spared(options.targets)
-        for name in options.targets:
-            targets.append(
-                {
-                    "name": name,
-                    "candidates": len(self.found.by_target[name]),
-                    "unique": self.found.unique[name],
-                    "deferred": sum(candidate.deferred for candidate in self.found.by_target[name]),
-                    **self.progress.counts[name],
-                    "spared": spared[name],
-                }
-            )
+    def _document(self, decision: Decision, plan: Plan) -> RunDocument:
+        options, spared = self.options, self.loop.table.spared(self.options.targets)
         spent = self.budget, self.loop.tuned_s, self._first_plan.after_s
-        document = {
-            "schema": 1,
-            "model": model_document(self.found.model),
-            "phases": self.phases.to_json(),
-            "targets": targets,
-            "search": search_document(decision.planned),
-            "plan": plan_document(plan),
-            "budget": budget_document(*spent, decision.undecided) if options.is_measured else None,
-            "decided_by": "sum" if decision.is_searched else "whole",
-            "alternatives": [],
-            "bodies": bodies_document(self.found.graph, decision.bodies, plan),
-            "baselines": baseline_rows(decision.baselines, decision.planned.problem),
-            "verify": not_verified(plan.accuracy, plan.value_policy, decision.estimated_error if self.plans.budget.lowered else None),
-        }
-        return {**document, "cancelled": self.cancelled_document(document)}
+        document = RunDocument(
+            model=model_document(self.found.model),
+            phases=self.phases.info,
+            targets=tuple(
+                TargetInfo(
+                    name=name,
+                    candidates=len(self.found.by_target[name]),
+                    unique=self.found.unique[name],
+                    deferred=sum(candidate.deferred for candidate in self.found.by_target[name]),
+                    **self.progress.counts[name],
+                    spared=spared[name],
+                )
+                for name in options.targets
+            ),
+            search=search_document(decision.planned),
+            plan=plan_document(plan),
+            budget=budget_document(*spent, decision.undecided) if options.is_measured else None,
+            decided_by="sum" if decision.is_searched else "whole",
+            alternatives=(),
+            bodies=bodies_document(self.found.graph, decision.bodies, plan),
+            baselines=baseline_rows(decision.baselines, decision.planned.problem),
+            verify=Verify(
+                accuracy=plan.accuracy,
+                value_policy=plan.value_policy,
+                estimated_error=decision.estimated_error if self.plans.budget.lowered else None,
+            ),
+            cancelled=None,
+        )
+        return replace(document, cancelled=self.cancelled_document(document))

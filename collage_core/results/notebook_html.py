@@ -13,13 +13,13 @@ from typing import Any
 
 from ..base.counted import counted
 from ..base.durations import milliseconds
+from ..documents.plan import PlacedPartition
 from ..drawings.layers import nodes_svg, partitions_svg
 from ..errors import printable, shortened
 from ..pipeline.record.known_regret import KnownRegret
 from ..pipeline.record.record import RunRecord
 from ..pipeline.whole.finalists import decision_text, measured_beside
 from ..rewrite.export.target_colours import plan_colours
-from ..rewrite.plan import PlacedPartition
 from .node_rows import Regrets, regrets_by_node
 
 MOST_BOXES = 300

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..base.counted import counted
+from ..documents.run import BaselineInfo
 from ..errors import CollageError
 from ..model.forms.exact_integers import inexact_nodes
 from ..pipeline.record.record import RunRecord
@@ -36,8 +37,8 @@ def session_document(record: RunRecord) -> dict[str, Any]:
     """
     plan, rows = record.plan, _alone(record)
     row = rows.get(TARGET)
-    if row is None or row["total_s"] is None:
-        why = (row or {}).get("reason") or f"the run searched over {', '.join(target.name for target in plan.targets)}"
+    if row is None or row.total_s is None:
+        why = (row.reason if row else "") or f"the run searched over {', '.join(target.name for target in plan.targets)}"
         hint = "" if row else f"search with {TARGET} as a target"
         raise CollageError(f"there is no session of ONNX Runtime for the whole model: {why}", hint, "no_session")
     others = sorted({part.target for part in plan.partitions} - {TARGET, HOST_TARGET})
@@ -59,14 +60,14 @@ def session_document(record: RunRecord) -> dict[str, Any]:
         "notes": _notes(record),
         "machine": record.machine,
         "plan": {"predicted_s": plan.total_s, "measured_s": measured_s},
-        "session_alone": {"predicted_s": row["total_s"], "measured_s": row["measured_s"]},
+        "session_alone": {"predicted_s": row.total_s, "measured_s": row.measured_s},
         "kept": _kept(measured_s, rows),
     }
 
 
-def _alone(record: RunRecord) -> dict[str, Mapping[str, Any]]:
+def _alone(record: RunRecord) -> dict[str, BaselineInfo]:
     """Target → the row of the baseline in which it has the whole model."""
-    return {row["name"]: row for row in record.document["baselines"] if is_alone(row["name"])}
+    return {row.name: row for row in record.document.baselines if is_alone(row.name)}
 
 
 def _notes(record: RunRecord) -> list[str]:
@@ -84,9 +85,9 @@ def _notes(record: RunRecord) -> list[str]:
     return notes
 
 
-def _kept(plan_s: float | None, rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any] | None:
+def _kept(plan_s: float | None, rows: Mapping[str, BaselineInfo]) -> dict[str, Any] | None:
     """Return which share of the plan's gain over the slowest toolchain alone the session keeps, as measured; None where it was not."""
-    times = {name: row["measured_s"] for name, row in rows.items() if row["measured_s"] is not None}
+    times = {name: row.measured_s for name, row in rows.items() if row.measured_s is not None}
     if plan_s is None or TARGET not in times:
         return None
     slowest = max(times, key=lambda name: times[name])

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ..base.user_file import read_text
 from ..base.whole_file import write_whole
+from ..documents.plan import PlacedPartition, PlacedTransition
 from ..errors import CollageError
 from ..graph.value_policy import FINITE
 from ..rules.spec import HOST_TARGET
@@ -33,59 +34,6 @@ def source_label(source: str) -> str:
 
 class _PlanPart(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class PlacedTuning(_PlanPart):
-    """How the kernels of a partition were tuned, as in `cost.Tuned`; `digest` is a key of `Plan.tuning`."""
-
-    digest: str
-    untuned_s: float = Field(ge=0, allow_inf_nan=False)
-    spent_s: float = Field(ge=0, allow_inf_nan=False)
-    trials: int = Field(ge=0)
-
-
-class PlacedPartition(_PlanPart):
-    """A partition of the plan: its nodes by index and by name, its target, and its cost with the source of that cost.
-
-    Attributes:
-        label: The toolchain's name for what it computes (the labels of its composites), such as ``conv2d_relu``; empty where it has none.
-        cost_s: Seconds; None where the cost is unknown.
-        spread_s: Half the inter-quartile range of the samples, in seconds.
-        interval_s: As in `Cost.interval_s`.
-        source: As in `Cost.source`.
-        decided_by: ``cost``; ``priority`` where the order of the targets decided, since costs could not; ``whole`` where it is in the
-            plan since that was the fastest when measured whole, though its sum is not the least.
-        stability: Share of resamplings of the costs in which the partition stays chosen; None where no cost has an interval, and
-            after a search over known costs, which does not resample.
-        tuned: How its kernels were tuned; None with the default schedules.
-    """
-
-    id: str
-    target: str
-    nodes: tuple[int, ...] = Field(min_length=1)
-    names: tuple[str, ...]
-    ops: tuple[str, ...]
-    cost_s: float | None = Field(ge=0, allow_inf_nan=False)
-    spread_s: float | None = None
-    interval_s: float | None = None
-    samples: int = 0
-    source: str
-    decided_by: str = "cost"
-    stability: float | None = None
-    label: str = ""
-    tuned: PlacedTuning | None = None
-
-
-class PlacedTransition(_PlanPart):
-    """A transition: a tensor that a partition (or the host) makes and another (or the host) reads."""
-
-    model_config = ConfigDict(frozen=True, populate_by_name=True)
-
-    maker: str = Field(alias="from")
-    reader: str = Field(alias="to")
-    tensor: str
-    bytes: int = Field(ge=0)
-    cost_s: float = Field(ge=0, allow_inf_nan=False)
 
 
 class PlannedTarget(_PlanPart):

@@ -5,16 +5,17 @@ Two times are compared as they were got: measured whole with measured whole, in 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ..documents.run import Alternative, RunDocument
+from ..pipeline.whole.finalists import BASELINE, measured_beside
 from ..rules.baseline_names import is_alone
 
 PLANNED, REFUSED, FAILED = "planned", "refused", "failed"
 """Statuses of a row: there is a plan; the model or the options do not allow one; a library crashed, or the fault is ours."""
 MEASURED, PREDICTED = "measured", "predicted"
-BASELINE = "baseline"
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ class SurveyRow:
         return asdict(self)
 
 
-def planned_row(model: str, source: str, document: Mapping[str, Any], seconds: float) -> SurveyRow:
+def planned_row(model: str, source: str, document: RunDocument, seconds: float) -> SurveyRow:
     """Return the row of a run from its document (docs/files.md)."""
     plan, alone = _plan_times(document), _alone(document)
     best = _best_alone(alone, plan)
@@ -112,7 +113,7 @@ def planned_row(model: str, source: str, document: Mapping[str, Any], seconds: f
         source,
         PLANNED,
         seconds=seconds,
-        nodes=document["model"]["nodes"],
+        nodes=document.model.nodes,
         alone=alone,
         plan=plan,
         best_alone=best.target if best else "",
@@ -121,28 +122,28 @@ def planned_row(model: str, source: str, document: Mapping[str, Any], seconds: f
     )
 
 
-def _plan_times(document: Mapping[str, Any]) -> PlanTimes:
-    plan, verify = document["plan"], document["verify"]
-    itself: Mapping[str, Any] = next((row for row in document["alternatives"] if row["is_plan"]), {})
-    measured_s = verify.get("measured_s")
+def _plan_times(document: RunDocument) -> PlanTimes:
+    plan, verify = document.plan, document.verify
     return PlanTimes(
-        targets=tuple(dict.fromkeys(part["target"] for part in plan["partitions"] if part["target"] != "host")),
-        partitions=len(plan["partitions"]),
-        measured_s=itself.get("measured_s") if measured_s is None or verify.get("apart") else measured_s,
-        interval_s=verify.get("interval_s"),
-        predicted_s=None if any(part["source"] == "unknown" for part in plan["partitions"]) else plan["total_s"],
-        max_rel_error=verify.get("max_rel_error"),
+        targets=tuple(dict.fromkeys(part.target for part in plan.partitions if part.target != "host")),
+        partitions=len(plan.partitions),
+        measured_s=measured_beside(document),
+        interval_s=verify.interval_s,
+        predicted_s=None if any(part.source == "unknown" for part in plan.partitions) else plan.total_s,
+        max_rel_error=verify.max_rel_error,
     )
 
 
-def _alone(document: Mapping[str, Any]) -> tuple[Alone, ...]:
+def _alone(document: RunDocument) -> tuple[Alone, ...]:
     """Return the baselines of one target each; those that were timed beside the plan have their interval in `alternatives`."""
-    timed = {row["name"]: row for row in document["alternatives"] if row["kind"] == BASELINE}
-    rows = [timed.get(row["name"], row) for row in document["baselines"] if is_alone(row["name"])]
-    return tuple(
-        Alone(row["name"], row["measured_s"], row["total_s"], row.get("interval_s"), row["reason"] or "", row.get("is_plan", False))
-        for row in rows
-    )
+    timed = {row.name: row for row in document.alternatives if row.kind == BASELINE}
+    rows = []
+    for known in document.baselines:
+        if is_alone(known.name):
+            row, one = timed.get(known.name), timed.get(known.name, known)
+            interval_s, is_plan = (row.interval_s, row.is_plan) if row else (None, False)
+            rows.append(Alone(one.name, one.measured_s, one.total_s, interval_s, one.reason, is_plan))
+    return tuple(rows)
 
 
 def _best_alone(alone: Sequence[Alone], plan: PlanTimes) -> Alone | None:
@@ -165,14 +166,14 @@ def _gain(best: Alone, plan: PlanTimes) -> Gain | None:
     return None
 
 
-def _why_not(document: Mapping[str, Any], alone: Sequence[Alone], plan: PlanTimes) -> Iterator[str]:
+def _why_not(document: RunDocument, alone: Sequence[Alone], plan: PlanTimes) -> Iterator[str]:
     """Yield why the plan gains no more: the nearest mix where one target takes all, and the targets that were not measured alone."""
     if len(plan.targets) == 1 and plan.measured_s:
         (target,) = plan.targets
         is_whole = is_alone_plan(plan, alone)
         holds_all = f"{target} alone is the plan" if is_whole else f"{target} has all {plan.partitions} partitions of the plan"
-        others = [row for row in document["alternatives"] if not row["is_plan"] and _is_mix(row)]
-        times = [row["measured_s"] for row in others if row["measured_s"] is not None]
+        others = [row for row in document.alternatives if not row.is_plan and _is_mix(row)]
+        times = [row.measured_s for row in others if row.measured_s is not None]
         if times:
             share = min(times) / plan.measured_s - 1
             behind = f"{abs(share):.1%} {'slower' if share >= 0 else 'faster'}"
@@ -189,6 +190,6 @@ def is_alone_plan(plan: PlanTimes, alone: Sequence[Alone]) -> bool:
     return len(plan.targets) == 1 and (plan.partitions == 1 or any(one.is_plan for one in alone if one.target in plan.targets))
 
 
-def _is_mix(alternative: Mapping[str, Any]) -> bool:
+def _is_mix(alternative: Alternative) -> bool:
     """Return whether a plan has several targets; the host is one. Greedy and rivals may come to one target for all."""
-    return len({partition["target"] for partition in alternative["partitions"]}) > 1
+    return len({partition.target for partition in alternative.partitions}) > 1

@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter, with_config
 
@@ -24,6 +23,7 @@ from ..base.isolation.report import report
 from ..base.isolation.worker import Worker
 from ..base.isolation.worker_errors import WorkerError
 from ..base.whole_file import write_whole
+from ..documents.run import RunDocument
 from ..errors import CollageError
 from ..events import Emit, ignore
 from ..model.files.file_digests import file_digest
@@ -57,7 +57,7 @@ class SurveyStep:
     left_s: float | None = None
 
 
-Run = Callable[[str, Options, Emit], dict[str, Any]]
+Run = Callable[[str, Options, Emit], RunDocument]
 """Runs one model and returns its document."""
 
 
@@ -146,12 +146,12 @@ class _Runner:
     def __exit__(self, *exc: object) -> None:
         self._worker.close()
 
-    def __call__(self, source: str, options: Options, emit: Emit) -> dict[str, Any]:
-        document: dict[str, Any] = self._worker.call(run_model, source, options, timeout_s=math.inf, on_progress=emit)
+    def __call__(self, source: str, options: Options, emit: Emit) -> RunDocument:
+        document: RunDocument = self._worker.call(run_model, source, options, timeout_s=math.inf, on_progress=emit)
         return document
 
 
-def run_model(source: str, options: Options) -> dict[str, Any]:
+def run_model(source: str, options: Options) -> RunDocument:
     """Run the pipeline for one model, and return its document; events go to `report`."""
     from ..pipeline.partition import partition, region_document
 

@@ -65,7 +65,7 @@ class _Searches:
         self._done = 0
 
     def run(self) -> None:
-        if self._record.document["phases"].get("merge_s") is None:
+        if self._record.document.phases.merge_s is None:
             self._search(self._record.candidates, "the search")
             return
         first = [item for item in self._record.candidates if not item.is_merged]

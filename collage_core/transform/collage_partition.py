@@ -18,6 +18,7 @@ from tvm import relax
 
 from ..base.sizes import ShapeOf, shape_from
 from ..cost.estimators.function import CostFunction
+from ..documents.plan import PlacedPartition
 from ..errors import CollageError
 from ..events import Emit, Note, ignore
 from ..graph.dataflow_graph import DataflowGraph
@@ -32,7 +33,7 @@ from ..options import Options
 from ..pipeline.partition import partition
 from ..pipeline.record.record import RunRecord
 from ..pipeline.region_shares import RegionShares
-from ..rewrite.plan import PlacedPartition, Plan
+from ..rewrite.plan import Plan
 from ..rules.spec import HOST_TARGET
 from ..toolchains import registry
 from ..toolchains.base import PROCESSOR
@@ -262,7 +263,7 @@ class CollagePartition:
             own = shares.options_of(name)
         record = partition(path, replace(own, constraints=(*own.constraints, *vetoes)), self._emit, self._cost_function, regions=())
         if shares is not None:
-            shares.ended(name, record.document)
+            shares.ended(name, record.document.budget)
         return record
 
     def _vetoes(self, path: Path, region: Region, bound: Collection[str]) -> list[dict[str, str]]:

@@ -9,19 +9,22 @@ from __future__ import annotations
 import math
 import os
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..cost.cost import HOST_COST
+from ..documents.plan import PlacedPartition
+from ..documents.run import Alternative, BaselineInfo
+from ..documents.verify import Verify
 from ..errors import CollageError
 from ..graph.computation import Computations
 from ..graph.index_set import IndexSet
 from ..pipeline.record.record import FILE_NAME, CostedCandidate, RunRecord, record_path
 from ..pipeline.whole.differences import swapped_saves_s
 from ..pipeline.whole.finalists import measured_beside
-from ..rewrite.plan import PlacedPartition, Plan, read_plan
+from ..rewrite.plan import Plan, read_plan
 from ..rules.spec import HOST_TARGET
 from .compare_costs import compare_costs, is_database
 from .plan_difference import Region, moved_nodes, regions_of
@@ -160,18 +163,18 @@ def _loaded(path: Path, loaded: dict[Path, RunRecord]) -> RunRecord:
 
 def _of_run(name: str, record: RunRecord) -> Side:
     document = record.document
-    rows = document["alternatives"]
-    own: Mapping[str, Any] = next((row for row in rows if row.get("is_plan")), document["verify"])
-    return Side(name, record.plan, record, measured_beside(document), own.get("interval_s"))
+    own: Alternative | Verify = next((row for row in document.alternatives if row.is_plan), document.verify)
+    return Side(name, record.plan, record, measured_beside(document), own.interval_s)
 
 
 def _of_baseline(name: str, record: RunRecord, baseline: str) -> Side:
-    rows = [*record.document["alternatives"], *record.document["baselines"]]
-    known = list(dict.fromkeys(row["name"] for row in rows))
-    row = next((row for row in rows if row["name"] == baseline), None)
+    timed = {row.name: row.interval_s for row in reversed(record.document.alternatives)}
+    rows: list[Alternative | BaselineInfo] = [*record.document.alternatives, *record.document.baselines]
+    known = list(dict.fromkeys(row.name for row in rows))
+    row = next((row for row in rows if row.name == baseline), None)
     if row is None:
         raise CollageError(f"the run has no baseline {baseline!r}", f"it has {', '.join(known) or 'none'}", "unknown_baseline")
-    return Side(name, plan_of_baseline(record, baseline), record, row.get("measured_s"), row.get("interval_s"))
+    return Side(name, plan_of_baseline(record, baseline), record, row.measured_s, timed.get(baseline))
 
 
 def _check_same_model(one: Side, other: Side) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..cost.estimators.roofline import RooflineEstimator
+from ..documents.run import BaselineInfo, RunDocument, TargetInfo
 from ..errors import CollageError
 from ..events import CandidatesFound, Emit, Note, ignore
 from ..graph.index_set import IndexSet
@@ -140,32 +141,33 @@ class _DescribedWhatIf:
     def options(self) -> dict[str, Any]:
         return described_options(self.record.plan.options, {name: toolchain.text for name, toolchain in self.own.items()})
 
-    def document(self, costed: list[CostedCandidate]) -> dict[str, Any]:
+    def document(self, costed: list[CostedCandidate]) -> RunDocument:
         """Return the run's document, with rows for each described target: the counts of its candidates, and its total alone."""
         before = self.record.document
-        rows = [self._counts(name, costed) for name in self.own]
-        others = {key: [row for row in before[key] if row["name"] not in self.own] for key in ("targets", "baselines")}
+        targets = [row for row in before.targets if row.name not in self.own]
+        baselines = [row for row in before.baselines if row.name not in self.own]
         problem = self.problem(costed)
-        baselines = [*others["baselines"], *(self._alone(name, problem, costed) for name in self.own)]
-        return {**before, "targets": [*others["targets"], *rows], "baselines": baselines}
+        return replace(
+            before,
+            targets=(*targets, *(self._counts(name, costed) for name in self.own)),
+            baselines=(*baselines, *(self._alone(name, problem, costed) for name in self.own)),
+        )
 
-    def _counts(self, name: str, costed: Sequence[CostedCandidate]) -> dict[str, Any]:
-        mine = [item for item in costed if item.target == name]
-        return {
-            "name": name,
-            "candidates": len(self.found[name]),
-            "unique": self._unique(name),
-            "deferred": 0,
-            "invalid": sum(item.cost.is_invalid for item in mine),
-            "measured": 0,
-            "cache_hits": 0,
-        }
+    def _counts(self, name: str, costed: Sequence[CostedCandidate]) -> TargetInfo:
+        return TargetInfo(
+            name=name,
+            candidates=len(self.found[name]),
+            unique=self._unique(name),
+            invalid=sum(item.cost.is_invalid for item in costed if item.target == name),
+            measured=0,
+            cache_hits=0,
+        )
 
-    def _alone(self, name: str, problem: SearchProblem, costed: Sequence[CostedCandidate]) -> dict[str, Any]:
+    def _alone(self, name: str, problem: SearchProblem, costed: Sequence[CostedCandidate]) -> BaselineInfo:
         result = baseline(name, problem, costed, SearchSettings.given(self.record.plan.options))
         total_s = None if result is None else result.total / FEMTOSECONDS
         reason = f"{name} is only described" if result else why_not_alone(self.record.graph, name, costed, self.log.sample)
-        return {"name": name, "total_s": total_s, "measured_s": None, "reason": reason}
+        return BaselineInfo(name, total_s, None, reason)
 
     def _unique(self, name: str) -> int:
         return len({candidate.computation for candidate in self.found[name]})

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from ..documents.json_form import to_json
 from ..errors import CollageError
 from ..pipeline.record.record import RunRecord
 from ..pipeline.whole.differences import differences
@@ -37,8 +38,8 @@ def explain(record: RunRecord, node: str | None = None, candidate: str | None = 
         "total_s": record.plan.total_s,
         "decision": decision_text(record.document),
         "nodes": [explain_node(record, index, candidate) for index in nodes],
-        "node_times": [one.to_json() for one in times],
-        "bodies": [row for row in record.document["bodies"] if not node or row["node"] in nodes],
+        "node_times": [to_json(one) for one in times],
+        "bodies": [to_json(row) for row in record.document.bodies if not node or row.node in nodes],
         "partitionings": differences(record) if not node and candidate is None else [],
     }
 

@@ -58,5 +58,5 @@ def is_accurate(record: RunRecord, judged: RunRecord) -> bool:
         return True
     if accuracy > record.plan.accuracy or chosen is None or exceeds_budget(judged.problem, chosen) or record.bodies:
         return False
-    error = record.document["verify"]["max_rel_error"]
-    return error is None or bool(error <= accuracy)
+    error = record.document.verify.max_rel_error
+    return error is None or error <= accuracy

@@ -12,12 +12,13 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from ..documents.plan import PlacedPartition
 from ..errors import InfeasibleError
 from ..events import Emit, ignore
 from ..graph.index_set import IndexSet
 from ..pipeline.loop.search_and_merge import SearchSettings, searched
 from ..pipeline.record.record import CostedCandidate, RunRecord, search_candidates
-from ..rewrite.plan import PlacedPartition, Plan
+from ..rewrite.plan import Plan
 from ..rules.candidate import CandidatePartition
 from ..rules.spec import HOST_TARGET
 from ..search.plan_properties import plan_total
@@ -57,7 +58,7 @@ def other_terms(record: RunRecord, terms: Terms, model: str | Path | None = None
         "total_s": record.plan.total_s,
         "difference_s": found.plan.total_s - record.plan.total_s,
         "kept_s": _kept_s(found.record, record.plan),
-        "measured_s": record.document["verify"]["measured_s"] if found.kept is record else None,
+        "measured_s": record.document.verify.measured_s if found.kept is record else None,
         **what_if_document(found, untimed(known, terms.accuracy), record),
         "accuracy": found.plan.accuracy,
         "constraints": constraints,

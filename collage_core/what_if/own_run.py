@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from ..cost.database.records import now
 from ..errors import CollageError
@@ -17,7 +16,6 @@ from ..pipeline.discover import Phases
 from ..pipeline.plan_documents import bodies_under, plan_document
 from ..pipeline.record.record import RunRecord
 from ..pipeline.whole.finalists import GIVEN, decision_text
-from ..rewrite.plan import Plan
 from .apparent_loss import own_plan
 from .given_plan import GivenPlan
 from .timed_beside import timed_beside
@@ -38,23 +36,21 @@ def own_run(record: RunRecord, given: GivenPlan, devices: Mapping[str, str], sou
         raise CollageError(said, "its costs can be compared all the same", "own_plan")
     plan = own.plan.model_copy(update={"constraints": ()})  # those of the run bind its search, and not the user's own plan
     known = own.record.document
-    document = {
-        **{name: part for name, part in known.items() if name != "shapes"},
-        "phases": phases.to_json(),
-        "search": _not_searched(known["search"], plan),
-        "plan": plan_document(plan),
-        "budget": None,
-        "decided_by": GIVEN,
-        "alternatives": beside.rows,
-        "baselines": [{**row, "measured_s": None} for row in known["baselines"]],
-        "bodies": bodies_under(known["bodies"], plan),
-        "verify": beside.verify,
-        "cancelled": None,
-    }
+    # At the end of the search stands a plan that nobody calls the best.
+    final = replace(known.search.final, optimal=False, total_s=plan.total_s)
+    document = replace(
+        known,
+        shapes=None,
+        phases=phases.info,
+        search=replace(known.search, final=final),
+        plan=plan_document(plan),
+        budget=None,
+        decided_by=GIVEN,
+        alternatives=beside.rows,
+        baselines=tuple(replace(row, measured_s=None) for row in known.baselines),
+        bodies=bodies_under(known.bodies, plan),
+        verify=beside.verify,
+        cancelled=None,
+    )
     emit(Note(decision_text(document)))
     return replace(own.record, document=document, plan=plan, regret_s={}, created=now())
-
-
-def _not_searched(search: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
-    """Return the document of the run's search, at whose end stands a plan that nobody calls the best."""
-    return {**search, "final": {**search["final"], "optimal": False, "total_s": plan.total_s}}

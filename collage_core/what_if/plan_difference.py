@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..rewrite.plan import PlacedPartition
+from ..documents.plan import PlacedPartition
 
 SAME, RECUT, MOVED = "same", "recut", "moved"
 """Kinds: one partition on one target in both plans; the same targets with other partitions; a node has another target."""

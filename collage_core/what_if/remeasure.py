@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from ..base.durations import duration
 from ..cost.cost import Cost
 from ..cost.estimator import LazyEstimator, TuningEstimator
+from ..documents.run import BaselineInfo
 from ..errors import CollageError
 from ..events import CandidateCosted, Emit, Note, ignore
 from ..graph.index_set import IndexSet
@@ -62,7 +62,7 @@ def _with_new_cost(record: RunRecord, source: str | Path, wanted: str, emit: Emi
         costs = _measured(record, model, item, emit)
     costed = [CostedCandidate(known.held, costs.get(known.id, known.cost)) for known in record.candidates]
     problem = record.problem.with_candidates(search_candidates(costed, record.problem.lowered))
-    document = {**record.document, "baselines": baseline_rows(record, problem, costed)}
+    document = replace(record.document, baselines=baseline_rows(record, problem, costed))
     return replace(record, candidates=costed, problem=problem, document=document, regret_s={}, has_newer_costs=True)
 
 
@@ -107,10 +107,10 @@ def _candidate(model: OnnxModel, item: CostedCandidate) -> CandidatePartition:
     return CandidatePartition(model.graph, item.target, IndexSet(item.candidate["nodes"]), item.candidate["rule"])
 
 
-def baseline_rows(record: RunRecord, problem: SearchProblem, costed: Sequence[CostedCandidate]) -> list[dict[str, Any]]:
+def baseline_rows(record: RunRecord, problem: SearchProblem, costed: Sequence[CostedCandidate]) -> tuple[BaselineInfo, ...]:
     """Return the rows of the baselines with their totals on the new costs; their end-to-end measurements stay."""
     settings = SearchSettings.given(record.plan.options)
-    return [{**row, "total_s": _total_s(problem, costed, row["name"], settings)} for row in record.document["baselines"]]
+    return tuple(replace(row, total_s=_total_s(problem, costed, row.name, settings)) for row in record.document.baselines)
 
 
 def _total_s(problem: SearchProblem, costed: Sequence[CostedCandidate], name: str, settings: SearchSettings) -> float | None:

@@ -6,11 +6,12 @@ Nothing is measured, so such a cost is an estimate.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from ..cost.cost import Cost
+from ..documents.run import BodyNode, RunDocument
 from ..errors import InfeasibleError
 from ..pipeline.bodies.body_rows import named_nodes
 from ..pipeline.plan_documents import plan_document
@@ -68,7 +69,7 @@ def _with_node(record: RunRecord, name: str, held: Mapping[str, tuple[dict[str, 
         record,
         plan=record.plan.model_copy(update={"bodies": {**record.plan.bodies, name: planned}}),
         bodies={**record.bodies, name: made},
-        document={**record.document, "bodies": [_row(row, made, more_s) if row["name"] == name else row for row in _rows(record)]},
+        document=_with_rows(record, [_row(row, made, more_s) if row.name == name else row for row in record.document.bodies]),
     )
     cost = _host_cost(record, name)
     if not more_s or cost is None or cost.seconds is None:
@@ -76,15 +77,16 @@ def _with_node(record: RunRecord, name: str, held: Mapping[str, tuple[dict[str, 
     return _with_cost(record, name, Cost(max(0.0, cost.seconds + more_s), "estimate", reason=WHY))
 
 
-def _rows(record: RunRecord) -> list[dict[str, Any]]:
-    return record.document["bodies"]
+def _with_rows(record: RunRecord, rows: Iterable[BodyNode]) -> RunDocument:
+    return replace(record.document, bodies=tuple(rows))
 
 
-def _row(row: Mapping[str, Any], made: Mapping[str, RunRecord], more_s: float) -> dict[str, Any]:
+def _row(row: BodyNode, made: Mapping[str, RunRecord], more_s: float) -> BodyNode:
     """Return the row of a node in the document with other plans of its bodies, which take that much more."""
-    bodies = [{**old, **plan_document(body.plan), "bodies": _rows(body)} for old in row["bodies"] for body in [made[old["attribute"]]]]
-    predicted_s = row["predicted_s"]
-    return {**row, "bodies": bodies, "predicted_s": None if predicted_s is None else predicted_s + more_s}
+    bodies = tuple(
+        replace(old, **vars(plan_document(body.plan)), bodies=body.document.bodies) for old in row.bodies for body in [made[old.attribute]]
+    )
+    return replace(row, bodies=bodies, predicted_s=None if row.predicted_s is None else row.predicted_s + more_s)
 
 
 def _host_cost(record: RunRecord, name: str) -> Cost | None:
@@ -98,6 +100,6 @@ def _with_cost(record: RunRecord, name: str, cost: Cost) -> RunRecord:
     costed = [
         CostedCandidate(item.held, cost) if item.target == HOST_TARGET and index in item.inside else item for item in record.candidates
     ]
-    rows = [{**row, "host": cost.to_json()} if row["name"] == name else row for row in _rows(record)]
+    rows = [replace(row, host=cost.info) if row.name == name else row for row in record.document.bodies]
     problem = record.problem.with_candidates(search_candidates(costed, record.problem.lowered))
-    return replace(record, candidates=costed, problem=problem, document={**record.document, "bodies": rows})
+    return replace(record, candidates=costed, problem=problem, document=_with_rows(record, rows))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from ..cost.database.records import now
+from ..documents.run import RunDocument
+from ..documents.verify import Verify
 from ..events import Emit, ignore
 from ..pipeline.discover import Phases
 from ..pipeline.loop.search_and_merge import regret_seconds
-from ..pipeline.plan_documents import bodies_under, not_verified, plan_document, search_document
+from ..pipeline.plan_documents import bodies_under, plan_document, search_document
 from ..pipeline.record.record import RunRecord
 from ..search.constraints.constraints import allowed_indices
 from .terms import Terms
@@ -31,34 +32,32 @@ def search_again(record: RunRecord, terms: Terms, emit: Emit = ignore, own: RunR
     phases = Phases(emit)
     with phases("search"):
         found = replanned(record, terms, emit, own=own)
-    known = {name: part for name, part in found.record.document.items() if name != "shapes"}
-    document = {**known, "phases": phases.to_json(), "plan": plan_document(found.plan), **(_new if found.kept is None else _kept)(found)}
+    known = replace(found.record.document, shapes=None, phases=phases.info, plan=plan_document(found.plan))
+    document = (_new if found.kept is None else _kept)(known, found)
     regret_s = regret_seconds(found.planned, found.constraints) if found.kept is None else {}
     return replace(found.record, document=document, plan=found.plan, regret_s=regret_s, created=now(), has_newer_costs=False)
 
 
-def _new(found: WhatIfResult) -> dict[str, Any]:
-    """Return the parts of a document that speak of a plan that nobody has built."""
-    return {
-        "search": search_document(found.planned),
-        "budget": None,
-        "decided_by": "sum",
-        "alternatives": [],
-        "bodies": bodies_under(found.record.document["bodies"], found.plan),
-        "verify": not_verified(found.plan.accuracy, found.plan.value_policy),
-        "cancelled": None,
-    }
+def _new(document: RunDocument, found: WhatIfResult) -> RunDocument:
+    """Return a document that speaks of a plan that nobody has built."""
+    return replace(
+        document,
+        search=search_document(found.planned),
+        budget=None,
+        decided_by="sum",
+        alternatives=(),
+        bodies=bodies_under(document.bodies, found.plan),
+        verify=Verify(accuracy=found.plan.accuracy, value_policy=found.plan.value_policy),
+        cancelled=None,
+    )
 
 
-def _kept(found: WhatIfResult) -> dict[str, Any]:
-    """Return the parts of a document that other terms change where the plan stays: rivals that they forbid are none."""
-    document = found.record.document
-    verify, budget = document["verify"], document["budget"]
-    problem = found.planned.problem
+def _kept(document: RunDocument, found: WhatIfResult) -> RunDocument:
+    """Return a document under terms where the plan stays: rivals that they forbid are none."""
+    problem, budget = found.planned.problem, document.budget
     allowed = {problem.candidates[index].id for index in allowed_indices(problem, found.constraints)}
-    rivals = [rival for rival in (budget or {}).get("rivals", []) if allowed.issuperset(part["id"] for part in rival["instead"])]
-    undecided = {id for rival in rivals for id in rival["partitions"]}
-    return {
-        "verify": {**verify, "accuracy": found.plan.accuracy},
-        "budget": budget and {**budget, "rivals": rivals, "undecided": [id for id in budget["undecided"] if id in undecided]},
-    }
+    if budget is not None:
+        rivals = tuple(rival for rival in budget.rivals if allowed.issuperset(part.id for part in rival.instead))
+        undecided = {id for rival in rivals for id in rival.partitions}
+        budget = replace(budget, rivals=rivals, undecided=tuple(id for id in budget.undecided if id in undecided))
+    return replace(document, verify=replace(document.verify, accuracy=found.plan.accuracy), budget=budget)

@@ -5,17 +5,18 @@ A run, a plan and the model enter; times and reasons leave. Artifacts are built 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
+from ..documents.run import Alternative
+from ..documents.verify import Verify
 from ..events import Emit, ignore
 from ..pipeline.discover import Phases
 from ..pipeline.inside.additive_error import additive_error_s
 from ..pipeline.inside.timing_gap import Surroundings, timing_gap
 from ..pipeline.record.record import RunRecord
 from ..pipeline.whole.compare_whole import compare_whole
-from ..pipeline.whole.finalists import RIVAL, SEARCHED, Finalist, WholeTime, alternatives
+from ..pipeline.whole.finalists import RIVAL, SEARCHED, Finalist, Kind, WholeTime, alternatives
 from ..rewrite.plan import Plan
 from ..rules.spec import HOST_TARGET
 from .trial_setup import check_measurable, model_of
@@ -35,9 +36,9 @@ class Beside:
 
     plan: WholeTime
     other: WholeTime
-    verify: dict[str, Any] | None
+    verify: Verify | None
     reason: str
-    rows: list[dict[str, Any]]
+    rows: tuple[Alternative, ...]
 
 
 def timed_beside(record: RunRecord, other: Plan, name: str, source: str | Path, emit: Emit = ignore) -> Beside:
@@ -66,16 +67,16 @@ def timed_beside(record: RunRecord, other: Plan, name: str, source: str | Path, 
     return Beside(found.times[0], found.times[1], verify, both[1].reason, alternatives(both, found.times, 1))
 
 
-def _finalist(name: str, kind: str, plan: Plan) -> Finalist:
+def _finalist(name: str, kind: Kind, plan: Plan) -> Finalist:
     known = all(part.cost_s is not None for part in plan.partitions if part.target != HOST_TARGET)
     total_s = plan.total_s if known else None
     return Finalist({name: kind}, plan, (), (len(plan.partitions), 0), kind == SEARCHED, total_s, total_s)
 
 
-def _verify(plan: Plan, checked: dict[str, Any] | None, time: WholeTime, around: Surroundings) -> dict[str, Any] | None:
+def _verify(plan: Plan, checked: Verify | None, time: WholeTime, around: Surroundings) -> Verify | None:
     """Return what was `checked` of a plan, with its time."""
     if checked is None or time.measured_s is None:
         return checked
-    timed = {"measured_s": time.measured_s, "interval_s": time.interval_s, "rounds": time.rounds, "accuracy": plan.accuracy}
-    verify = {**checked, **timed, "additive_error_s": additive_error_s(plan, time.measured_s)}
-    return {**verify, "gap": timing_gap(plan, verify, around)}
+    error_s = additive_error_s(plan, time.measured_s)
+    verify = replace(checked, measured_s=time.measured_s, interval_s=time.interval_s, rounds=time.rounds, additive_error_s=error_s)
+    return replace(verify, gap=timing_gap(plan, verify, around))

@@ -18,6 +18,7 @@ from ..cost.database.database import CostDatabase
 from ..cost.database.records import CostRow
 from ..cost.measuring.repetition_rounds import ROUND_EVERY_S
 from ..cost.measuring.repetitions import MOST, repetition_count
+from ..documents.json_form import to_json
 from ..errors import CollageError
 from ..events import Emit, ignore
 from ..graph.computation import Computations
@@ -81,7 +82,7 @@ def undecided(record: RunRecord, database: CostDatabase | None = None, clock: Ca
         "total_s": total_s,
         "total_interval_s": record.plan.total_interval_s,
         "is_measured": any(width_s(item.cost) for item in planned.costed),
-        "partitions": [part.model_dump(mode="json", include=set(wanted)) for part in parts],
+        "partitions": [{name: to_json(part)[name] for name in wanted} for part in parts],
         "toss_ups": [part.id for part in parts if part.stability is not None and part.stability < STABLE],
         "rivals": [_rival_row(record, rival, timed, total_s) for rival in rivals],
         "seconds": _all_s(rivals, timed, total_s),
@@ -127,7 +128,7 @@ def decide(
         "before": before,
         "after": undecided_here(replace(renewed, plan=found.plan), clock),
         "repeated": [{"id": id, "before": by_id[id].to_json(), "after": cost.to_json()} for id, cost in costs.items()],
-        "plan": [part.model_dump(mode="json") for part in found.plan.partitions],
+        "plan": [to_json(part) for part in found.plan.partitions],
         "total_s": found.plan.total_s,
         "difference_s": None if kept is None else (found.planned.final.total - kept.total) / FEMTOSECONDS,
         "is_same_plan": {part.id for part in found.plan.partitions} == {part.id for part in record.plan.partitions},
@@ -147,7 +148,7 @@ def decided(
     with phases("costs"):
         _, costs = _decide(record, source, limit_s, emit, clock)
     known = _with_costs(record, costs)
-    document = {**known.document, "baselines": baseline_rows(known, known.problem, known.candidates)}
+    document = replace(known.document, baselines=baseline_rows(known, known.problem, known.candidates))
     return search_again(replace(known, document=document, regret_s={}), terms, emit)
 
 

@@ -10,6 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..documents.json_form import to_json
+from ..documents.plan import PlacedPlan
+from ..documents.run import Alternative, BaselineInfo
 from ..errors import CollageError, InfeasibleError
 from ..events import Emit, ignore
 from ..pipeline.loop.certainty import recorded_interval_s
@@ -148,8 +151,7 @@ def _kept(record: RunRecord, terms: Terms, costs: RunRecord) -> WhatIfResult | N
     chosen = chosen_of(judged.problem, record.plan)
     if chosen is None or not is_accurate(record, judged) or not keeps_plan(record, parsed, terms.listed):
         return None
-    search = record.document["search"]
-    result = _given(judged.problem, chosen, search["final"]["optimal"])
+    result = _given(judged.problem, chosen, record.document.search.final.optimal)
     plan = judged.plan.model_copy(update={**ONE_SHAPE, "constraints": terms.listed})
     return WhatIfResult(judged, Planned(result, result, judged.problem, judged.candidates), parsed, plan, record)
 
@@ -159,8 +161,8 @@ def _with_bodies(record: RunRecord, terms: Terms, times: int = 1) -> RunRecord:
 
     def replan(body: RunRecord, constraints: tuple[dict[str, Any], ...], runs: int) -> RunRecord:
         found = replanned(body, Terms(constraints, terms.accuracy), ignore, runs)
-        rows = bodies_under(found.record.document["bodies"], found.plan)
-        return replace(found.record, plan=found.plan, document={**found.record.document, "plan": plan_document(found.plan), "bodies": rows})
+        rows = bodies_under(found.record.document.bodies, found.plan)
+        return replace(found.record, plan=found.plan, document=replace(found.record.document, plan=plan_document(found.plan), bodies=rows))
 
     return with_bodies_replanned(record, terms.listed, replan, times)
 
@@ -191,7 +193,7 @@ def what_if(record: RunRecord, terms: Terms, own: RunRecord | None = None) -> di
 def what_if_document(found: WhatIfResult, count: int, run: RunRecord) -> dict[str, Any]:
     """Return `found`, an answer about `run`, as `what_if` does, with a `count` of candidates `untimed`."""
     return {
-        "plan": plan_document(found.plan),
+        "plan": to_json(plan_document(found.plan)),
         "optimal": found.planned.final.optimal,
         "untimed": count,
         "keeps_plan": found.kept is run,
@@ -286,8 +288,8 @@ def _difference(a: int | None, b: int | None) -> float | None:
     return None if a is None or b is None else (a - b) / FEMTOSECONDS
 
 
-def baseline_plan(record: RunRecord, name: str) -> dict[str, Any]:
-    """Return `plan_of_baseline` as the ``plan`` of a document. Raises as that."""
+def baseline_plan(record: RunRecord, name: str) -> PlacedPlan:
+    """Return `plan_of_baseline` as documents have it. Raises as that."""
     return plan_document(plan_of_baseline(record, name))
 
 
@@ -326,6 +328,6 @@ def _given(problem: SearchProblem, chosen: tuple[int, ...], optimal: bool = Fals
 
 
 def _written_down(record: RunRecord, name: str) -> SearchResult | None:
-    rows = (row for part in ("alternatives", "baselines") for row in record.document.get(part) or [])
-    row = next((row for row in rows if row["name"] == name and row.get("partitions")), None)
-    return None if row is None else given_result(record, [partition["id"] for partition in row["partitions"]])
+    rows: list[Alternative | BaselineInfo] = [*record.document.alternatives, *record.document.baselines]
+    parts = next((row.partitions for row in rows if row.name == name and row.partitions), None)
+    return None if parts is None else given_result(record, [partition.id for partition in parts])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
+
+from collage_core.documents.node_times import PartitionNodeTimes
 
 from .installation import RuleTree
 from .live import ApiError
@@ -228,43 +230,6 @@ class RunCandidates:
     run: str
     candidates: list[CostedRow]
     rejections: list[RejectedRow]
-
-
-@dataclass(frozen=True)
-class NodeGroupTime:
-    """Nodes that one kernel computes together, or a single node; fields as in `collage_core.pipeline.record.node_times.NodeGroup`.
-
-    Attributes:
-        share: Of the time of the partition, from 0 to 1.
-        seconds: That share of the partition's cost; None where the cost is not known.
-        kernel: The toolchain's word for what it runs; empty where nobody told.
-    """
-
-    nodes: list[int]
-    share: float
-    seconds: float | None
-    kernel: str
-
-
-@dataclass(frozen=True)
-class PartitionNodeTimes:
-    """Times inside one partition.
-
-    Attributes:
-        partition: Its id.
-        source: The toolchain's own profiler; the costs of its nodes, each alone on the same target; the cost of a partition of one node.
-        groups: Every node is in one of them; none where the source is ``none``.
-        rest_share: The share that belongs to no node.
-        profiled_s: Seconds of all kernels while they were profiled, or of all nodes alone; None without any.
-        reason: Why no profiler gave the times; where one did, when it was, if that was not in the run.
-    """
-
-    partition: str
-    source: Literal["profiler", "candidates", "cost", "none"]
-    groups: list[NodeGroupTime]
-    rest_share: float
-    profiled_s: float | None
-    reason: str
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from collage_core.cost.cost import Tuned
+from collage_core.documents.plan import PlanPartition
+from collage_core.documents.run import Baseline, CancelledInfo
+from collage_core.documents.verify import VerifyInfo
 from collage_core.events import MeasuredPlan
 
 from .live import ApiError, Numbered, RunState
@@ -110,25 +112,6 @@ class ConsideredPlan:
 
 
 @dataclass(frozen=True)
-class PlanPartition:
-    """One partition of a plan, as in the document of `collage partition --json`; `decided_by` as in `PlacedPartition`."""
-
-    id: str
-    target: str
-    nodes: list[int]
-    names: list[str]
-    ops: list[str]
-    cost_s: float | None
-    spread_s: float | None
-    samples: int
-    source: str
-    stability: float | None
-    interval_s: float | None = None
-    decided_by: str = "cost"
-    tuned: Tuned | None = None
-
-
-@dataclass(frozen=True)
 class PlanTransition:
     """A transition: one tensor that goes from one target to another; `source` and `target` are names of targets or ``host``."""
 
@@ -147,39 +130,6 @@ class PlanInfo:
     partitions: list[PlanPartition]
     transitions: list[PlanTransition]
     total_interval_s: float | None = None
-
-
-@dataclass(frozen=True)
-class Baseline:
-    """A target alone, ``<target>+host``, ``<target>:<source>``, or greedy; `total_s` is None where there is none, with the reason."""
-
-    name: str
-    total_s: float | None
-    measured_s: float | None
-    reason: str = ""
-
-
-@dataclass(frozen=True)
-class VerifyInfo:
-    """The assembled plan against the reference; None fields were not done.
-
-    Attributes:
-        max_rel_error: The largest of all outputs; None where it is infinite, or where `measured_s` is None and nothing was compared.
-        errors: Largest relative error of each output; None where it is infinite.
-        interval_s: Half of the 95 % interval of `measured_s`; None where too few rounds, or none beside other plans, measured it.
-        apart: It was measured by itself, later than the baselines and perhaps on another machine: no ratio may hold both.
-        gap: That `measured_s` is off the predicted total beyond both intervals, and the likely reason; empty where it is not.
-    """
-
-    measured_s: float | None
-    additive_error_s: float | None
-    max_rel_error: float | None
-    accuracy: float | None
-    reference: str | None
-    errors: dict[str, float | None] = field(default_factory=dict)
-    interval_s: float | None = None
-    apart: bool = False
-    gap: str = ""
 
 
 @dataclass(frozen=True)
@@ -234,14 +184,6 @@ class BodyProgress:
     count: int
     done: int
     total: int
-
-
-@dataclass(frozen=True)
-class CancelledInfo:
-    """The phase in which a run was stopped that kept its best plan, and what is missing, one sentence each."""
-
-    phase: str
-    missing: list[str]
 
 
 @dataclass(frozen=True)

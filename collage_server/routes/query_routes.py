@@ -12,6 +12,8 @@ from typing import Any, TypeVar, TypeVarTuple
 
 from flask import Blueprint, Response, request
 
+from collage_core.documents.node_times import PartitionNodeTimes
+from collage_core.documents.plan import PlacedPlan
 from collage_core.errors import InfeasibleError
 from collage_core.what_if.terms import Terms
 
@@ -25,8 +27,6 @@ from ..messages.candidates import (
     CandidateRegret,
     Effect,
     Effects,
-    NodeGroupTime,
-    PartitionNodeTimes,
     RegretRequest,
     RunNodeTimes,
     RunRegrets,
@@ -75,16 +75,12 @@ def get_estimates(run: str) -> Response:
 @blueprint.get("/runs/<run>/node-times")
 def get_node_times(run: str) -> Response:
     found = _ask(queries.node_times, run)
-    return answer(RunNodeTimes(run, [_partition_times(item) for item in found["partitions"]], found["alone_s"]))
+    return answer(RunNodeTimes(run, [from_json(PartitionNodeTimes, item) for item in found["partitions"]], found["alone_s"]))
 
 
 @blueprint.get("/runs/<run>/shapes")
 def get_shapes(run: str) -> Response:
     return answer(from_json(RunShapes, {"run": run, **_ask(queries.shapes, run)}))
-
-
-def _partition_times(item: dict[str, Any]) -> PartitionNodeTimes:
-    return PartitionNodeTimes(**{**item, "groups": [NodeGroupTime(**group) for group in item["groups"]]})
 
 
 @blueprint.get("/runs/<run>/bodies")
@@ -120,7 +116,7 @@ def get_baseline_plan(run: str, name: str) -> Response:
     known = [baseline.name for baseline in services().runs.get(run).baselines]
     if name not in known:
         raise not_found("unknown_baseline", f"the run {run!r} has no baseline {name!r}", f"it has {', '.join(known) or 'none'}")
-    return answer(BaselinePlan(run, name, plan_info(_ask(queries.baseline_plan, run, name))))
+    return answer(BaselinePlan(run, name, plan_info(from_json(PlacedPlan, _ask(queries.baseline_plan, run, name)))))
 
 
 @blueprint.get("/runs/<run>/document")
@@ -139,7 +135,7 @@ def find_what_if(run: str) -> Response:
         found = _call(queries.what_if, services().config.engine, costs, terms, str(run_folder(run)))
     except InfeasibleError as error:
         return answer(WhatIf(run, None, error=api_error(error), conflict=error.conflict, off=error.switched_off, uncovered=error.uncovered))
-    return answer(WhatIf(run, plan_info(found["plan"]), found["optimal"], found["untimed"], found["keeps_plan"]))
+    return answer(WhatIf(run, plan_info(from_json(PlacedPlan, found["plan"])), found["optimal"], found["untimed"], found["keeps_plan"]))
 
 
 @blueprint.post("/runs/<run>/effects")
@@ -166,7 +162,9 @@ def find_against(run: str) -> Response:
     body = json_body(AgainstRequest)
     found = _ask(queries.against, run, body.text, body.name[:MOST_NAME], body.devices)
     unknown = [UnknownPart(**part) for part in found["unknown"]]
-    return answer(Against(run, found["name"], plan_info(found["plan"]), found["apparent_loss_s"], unknown, found["ignored"]))
+    return answer(
+        Against(run, found["name"], plan_info(from_json(PlacedPlan, found["plan"])), found["apparent_loss_s"], unknown, found["ignored"])
+    )
 
 
 @blueprint.get("/runs/<run>/worth")

@@ -8,12 +8,14 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+
+from collage_core.documents.run import RunDocument
 
 from ..messages.live import ApiError, Batch, Change, Numbered, RunState, RunStateChanged
 from ..messages.runs import RunSnapshot
@@ -125,7 +127,7 @@ class LiveRun:
         conflict: Iterable[int] = (),
         uncovered: Iterable[int] = (),
         artifact: bool = False,
-        document: Mapping[str, Any] | None = None,
+        document: RunDocument | None = None,
         machine: str | None = None,
         waits_for: str = "",
     ) -> None:

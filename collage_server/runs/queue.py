@@ -10,10 +10,10 @@ import logging
 import threading
 from collections import deque
 from contextlib import suppress
-from typing import Any
 
 from collage_core.base.counted import counted
 from collage_core.base.isolation.worker_errors import WorkerError
+from collage_core.documents.run import RunDocument
 from collage_core.errors import Cancelled, CollageError
 
 from ..config import ServerConfig
@@ -156,8 +156,8 @@ class RunQueue:
         except (CollageError, WorkerError) as error:
             run.change(task.before or "failed", document=self._salvaged(run), artifact=task.had_artifact, **failure(error, run.folder))
         else:
-            was_cancelled = outcome.document["cancelled"] is not None
-            artifact = task.builds and not (was_cancelled and outcome.document["verify"]["max_rel_error"] is None)
+            was_cancelled = outcome.document.cancelled is not None
+            artifact = task.builds and not (was_cancelled and outcome.document.verify.max_rel_error is None)
             state = "cancelled" if was_cancelled else task.rest
             run.change(state, document=outcome.document, machine=outcome.machine, artifact=artifact)
             self._pool.warm(str(run.folder))
@@ -168,7 +168,7 @@ class RunQueue:
         else:
             task.run.change(task.before or "failed", error=run_store.STOPPED, artifact=task.had_artifact)
 
-    def _salvaged(self, run: LiveRun) -> dict[str, Any] | None:
+    def _salvaged(self, run: LiveRun) -> RunDocument | None:
         """Return the document of a run that did not get to its end, where it has a plan: that stands where building it failed."""
         if record_file(run.folder) is None:
             return None

@@ -15,14 +15,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from collage_core.documents.json_form import from_json
+from collage_core.documents.run import RunDocument
 from collage_core.model.samples import registry as samples
 from collage_core.trace.trace_file import FILE_NAME
 
 from ..config import ServerConfig
 from ..messages.live import RunState
-from ..messages.runs import Baseline, PlanResult, RunSnapshot
+from ..messages.runs import PlanResult, RunSnapshot
 from ..process_pool import ProcessPool
-from ..shared.from_json import from_json
 from ..shared.json_files import read_json, write_json
 from ..shared.run_files import PLAN, RECORD
 from ..worker import queries
@@ -62,7 +63,7 @@ class Recorded:
         changed_ns = file.stat().st_mtime_ns
         if read_ns != changed_ns:
             with suppress(OSError, ValueError, KeyError, TypeError):
-                result = _result(read_json(file)["document"])
+                result = _result(from_json(RunDocument, read_json(file)["document"]))
             self._results[name] = (result, changed_ns)
         return result
 
@@ -94,9 +95,8 @@ class Recorded:
         return self._folder / (run.removeprefix(RECORDED) + SUFFIX)
 
 
-def _result(document: Mapping[str, Any]) -> PlanResult:
-    baselines = [from_json(Baseline, one) for one in document["baselines"]]
-    return run_store.result_of(document["plan"]["total_s"], (document.get("verify") or {}).get("measured_s"), baselines)
+def _result(document: RunDocument) -> PlanResult:
+    return run_store.result_of(document.plan.total_s, document.verify.measured_s, document.baselines)
 
 
 def snapshot_of(run: str, outcome: Outcome, record: Mapping[str, Any], state: RunState) -> RunSnapshot:

@@ -18,11 +18,12 @@ from typing import Any
 import psutil
 
 from collage_core.base.home import home
+from collage_core.documents.run import Baseline
 from collage_core.rules.baseline_names import is_alone
 
 from ..http.error_answers import Problem, not_found, refused
 from ..messages.live import ApiError, RunState
-from ..messages.runs import Baseline, PlanInfo, PlanResult, RunSnapshot, RunSummary
+from ..messages.runs import PlanInfo, PlanResult, RunSnapshot, RunSummary
 from ..shared.from_json import from_json
 from ..shared.json_files import is_id, json_data, read_json, write_json
 from ..shared.run_files import record_file

@@ -5,20 +5,22 @@ A `RunSnapshot` and plain events enter; the next snapshot leaves. Nothing is rea
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
-from collage_core.cost.cost import Tuned
+from collage_core.documents.json_form import from_json, to_json
+from collage_core.documents.plan import PlacedPlan, PlanPartition
+from collage_core.documents.run import Baseline, PhaseSeconds, RunBudget, RunDocument, TargetInfo
+from collage_core.documents.verify import Verify, VerifyInfo
 from collage_core.events import PHASES, MeasuredPlan
 from collage_core.rules.candidate import candidate_id
 
 from ..messages.live import ApiError, Numbered
 from ..messages.runs import (
-    Baseline,
     BodyProgress,
     BudgetInfo,
-    CancelledInfo,
     Comparing,
     ConsideredPart,
     ConsideredPlan,
@@ -27,14 +29,12 @@ from ..messages.runs import (
     PhaseTime,
     PlacedPart,
     PlanInfo,
-    PlanPartition,
     PlanTransition,
     RivalPart,
     RunSnapshot,
     SearchStand,
     TargetCounts,
     Undecided,
-    VerifyInfo,
 )
 
 ENDED = ("done", "cancelled", "failed", "recorded")
@@ -74,25 +74,25 @@ def apply(snapshot: RunSnapshot, item: Numbered, nodes: Nodes = ()) -> RunSnapsh
     return replace(snapshot, convergence=_convergence(snapshot)) if item.event["type"] in _OF_THE_TOTAL else snapshot
 
 
-def finish(snapshot: RunSnapshot, document: Mapping[str, Any]) -> RunSnapshot:
+def finish(snapshot: RunSnapshot, document: RunDocument) -> RunSnapshot:
     """Return the snapshot with everything that the run's document knows better than its events."""
-    search = document.get("search") or {}
-    final = search.get("final", search)
-    plan = document.get("plan")
+    final = document.search.final
     known = replace(
         snapshot,
-        counts=[_document_counts(target, snapshot) for target in document.get("targets", [])] or snapshot.counts,
-        plan=plan_info(plan) if plan else None,
-        best_s=plan["total_s"] if plan else snapshot.best_s,
-        lower_bound_s=final.get("lower_bound_s", snapshot.lower_bound_s),
-        optimal=final.get("optimal"),
-        baselines=[_baseline(baseline) for baseline in document["baselines"]],
-        decided_by=document["decided_by"] if document["alternatives"] else None,
-        alternatives=[_alternative({**row, "partitions": len(row["partitions"])}) for row in document["alternatives"]],
-        verify=_document_verify(document.get("verify"), snapshot.verify),
-        phases=snapshot.phases or _document_phases(document.get("phases") or {}),
-        budget=_document_budget(document["budget"]),
-        cancelled=_document_cancelled(document["cancelled"]),
+        counts=[_document_counts(target, snapshot) for target in document.targets] or snapshot.counts,
+        plan=plan_info(document.plan),
+        best_s=document.plan.total_s,
+        lower_bound_s=final.lower_bound_s,
+        optimal=final.optimal,
+        baselines=[
+            Baseline(name=row.name, total_s=row.total_s, measured_s=row.measured_s, reason=row.reason) for row in document.baselines
+        ],
+        decided_by=document.decided_by if document.alternatives else None,
+        alternatives=[MeasuredPlan(**{**vars(row), "partitions": len(row.partitions)}) for row in document.alternatives],
+        verify=_document_verify(document.verify),
+        phases=snapshot.phases or _document_phases(document.phases),
+        budget=_document_budget(document.budget),
+        cancelled=document.cancelled,
     )
     return replace(known, convergence=_convergence(known)) if known.convergence else known
 
@@ -199,13 +199,19 @@ def _baseline_measured(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dic
 
 def _plan_decided(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:
     verify = None if snapshot.verify is None else replace(snapshot.verify, measured_s=event["measured_s"])
-    return {"decided_by": event["decided_by"], "alternatives": [_alternative(row) for row in event["alternatives"]], "verify": verify}
+    return {
+        "decided_by": event["decided_by"],
+        "alternatives": [MeasuredPlan(**{name: row[name] for name in MeasuredPlan.__dataclass_fields__}) for row in event["alternatives"]],
+        "verify": verify,
+    }
 
 
 def _verified(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:
     # Baselines that are timed already were timed on another occasion: within a run they come after this.
     apart = any(baseline.measured_s is not None for baseline in snapshot.baselines)
-    return {"verify": VerifyInfo(event["measured_s"], None, event["max_rel_error"], event["accuracy"], None, apart=apart)}
+    return {
+        "verify": VerifyInfo(measured_s=event["measured_s"], max_rel_error=event["max_rel_error"], accuracy=event["accuracy"], apart=apart)
+    }
 
 
 def _note(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:
@@ -275,82 +281,52 @@ def _counted(snapshot: RunSnapshot, target: str, change: Callable[[TargetCounts]
 def _known_partition(target: str, indices: Sequence[int], nodes: Nodes) -> PlanPartition:
     """Return a partition of a plan that is still being improved: its target and nodes, not yet its cost."""
     known = [nodes[index] for index in indices if index < len(nodes)]
-    names = [name for name, _ in known]
-    ops = [op for _, op in known]
-    return PlanPartition(candidate_id(target, tuple(names)), target, list(indices), names, ops, None, None, 0, "", None)
+    names = tuple(name for name, _ in known)
+    ops = tuple(op for _, op in known)
+    name = candidate_id(target, names)
+    return PlanPartition(id=name, target=target, nodes=tuple(indices), names=names, ops=ops, cost_s=None, source="")
 
 
-def plan_info(plan: Mapping[str, Any]) -> PlanInfo:
-    """Return the ``plan`` part of a run's document as the page gets it."""
-    partitions = [_plan_partition(partition) for partition in plan["partitions"]]
-    transitions = [
-        PlanTransition(change["from"], change["to"], change["tensor"], change["bytes"], change["cost_s"])
-        for change in plan.get("transitions") or []
-    ]
-    return PlanInfo(plan["total_s"], partitions, transitions, plan.get("total_interval_s"))
+def plan_info(plan: PlacedPlan) -> PlanInfo:
+    """Return a plan of the engine as the page gets it."""
+    partitions = [from_json(PlanPartition, to_json(partition)) for partition in plan.partitions]
+    transitions = [PlanTransition(one.maker, one.reader, one.tensor, one.bytes, one.cost_s) for one in plan.transitions]
+    return PlanInfo(plan.total_s, partitions, transitions, plan.total_interval_s)
 
 
-def _plan_partition(partition: Mapping[str, Any]) -> PlanPartition:
-    fields = {name: partition[name] for name in _PARTITION_FIELDS}
-    return PlanPartition(**{**fields, "tuned": None if fields["tuned"] is None else Tuned(**fields["tuned"])})
-
-
-def _document_budget(budget: Mapping[str, Any] | None) -> BudgetInfo | None:
+def _document_budget(budget: RunBudget | None) -> BudgetInfo | None:
     if budget is None:
         return None
     undecided = []
-    for rival in budget["rivals"]:
-        instead = [RivalPart(one["target"], one["nodes"]) for one in rival["instead"]]
-        undecided.append(Undecided(rival["partitions"], instead, rival["above_s"], rival["could_gain_s"]))
-    return BudgetInfo(budget["limit_s"], budget["spent_s"], undecided)
+    for rival in budget.rivals:
+        instead = [RivalPart(one.target, list(one.nodes)) for one in rival.instead]
+        undecided.append(Undecided(list(rival.partitions), instead, rival.above_s, rival.could_gain_s))
+    return BudgetInfo(budget.limit_s, budget.spent_s, undecided)
 
 
-def _document_cancelled(cancelled: Mapping[str, Any] | None) -> CancelledInfo | None:
-    return None if cancelled is None else CancelledInfo(cancelled["phase"], list(cancelled["missing"]))
-
-
-_PARTITION_FIELDS = tuple(PlanPartition.__dataclass_fields__)
-
-
-def _document_counts(target: Mapping[str, Any], snapshot: RunSnapshot) -> TargetCounts:
+def _document_counts(target: TargetInfo, snapshot: RunSnapshot) -> TargetCounts:
     """Return the counts of a target; the document counts invalid candidates one by one, so what events said of distinct ones is kept."""
-    name = target["name"]
-    known = next((counts for counts in snapshot.counts if counts.name == name), TargetCounts(name))
+    known = next((counts for counts in snapshot.counts if counts.name == target.name), TargetCounts(target.name))
     if not _known(known):
-        known = replace(known, measured=target["measured"], invalid=target["invalid"], cache_hits=target["cache_hits"])
-    return replace(
-        known,
-        found=target["candidates"],
-        unique=target["unique"],
-        rejected=target.get("rejected", known.rejected),
-        spared=target.get("spared", known.spared),
-    )
+        known = replace(known, measured=target.measured, invalid=target.invalid, cache_hits=target.cache_hits)
+    return replace(known, found=target.candidates, unique=target.unique, spared=target.spared)
 
 
-def _document_phases(seconds: Mapping[str, float | None]) -> list[PhaseTime]:
+def _document_phases(seconds: PhaseSeconds) -> list[PhaseTime]:
     """Return how long each phase took, for a run whose events are not known."""
-    known = ((phase, seconds.get(f"{phase}_s")) for phase in PHASES)
+    known = ((phase, getattr(seconds, f"{phase}_s")) for phase in PHASES)
     return [PhaseTime(phase, None, took_s) for phase, took_s in known if took_s is not None]
 
 
-def _document_verify(verify: Mapping[str, Any] | None, known: VerifyInfo | None) -> VerifyInfo | None:
-    if not verify:
-        return known
-    return VerifyInfo(
-        measured_s=verify.get("measured_s"),
-        additive_error_s=verify.get("additive_error_s"),
-        max_rel_error=verify.get("max_rel_error"),
-        accuracy=verify.get("accuracy", known.accuracy if known else None),
-        reference=verify.get("reference"),
-        errors=dict(verify.get("errors") or {}),
-        interval_s=verify.get("interval_s"),
-        apart=verify.get("apart", False),
-        gap=verify.get("gap", ""),
-    )
+def _document_verify(verify: Verify) -> VerifyInfo:
+    """Return what the page gets of a verified plan; null stands for errors that are no numbers."""
+    told = {field.name: getattr(verify, field.name) for field in fields(VerifyInfo)}
+    errors = {name: _finite(error) for name, error in verify.errors.items()}
+    return VerifyInfo(**{**told, "max_rel_error": _finite(verify.max_rel_error), "errors": errors})
 
 
-def _alternative(row: Mapping[str, Any]) -> MeasuredPlan:
-    return MeasuredPlan(**{name: row[name] for name in MeasuredPlan.__dataclass_fields__})
+def _finite(error: float | None) -> float | None:
+    return error if error is not None and math.isfinite(error) else None
 
 
 def _baseline(data: Mapping[str, Any]) -> Baseline:

@@ -88,7 +88,7 @@ def _record_of(named: str) -> Path:
 def _manifest(session: Opening, found: FoundRun) -> SessionManifest:
     """Write the snapshot of the run beside its record, and return the manifest of a session that has both."""
     folder = session.unpacked / "runs" / found.id
-    state: RunState = "cancelled" if found.outcome.document["cancelled"] else "done"
+    state: RunState = "cancelled" if found.outcome.document.cancelled else "done"
     try:
         snapshot = snapshot_of(found.id, found.outcome, read_json(folder / form.RECORD), state)
     except MISTAKES as error:

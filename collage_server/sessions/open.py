@@ -25,6 +25,7 @@ from collage_core.base.isolation.worker import Worker
 from collage_core.base.isolation.worker_errors import WorkerDied, WorkerError, WorkerTimeout
 from collage_core.base.model_file import may_hold_code
 from collage_core.base.validation import first_mistake
+from collage_core.documents.json_form import adapter_of
 from collage_core.model.samples import registry as samples
 
 from ..config import ServerConfig
@@ -36,7 +37,6 @@ from ..runs.marks import change_marks
 from ..runs.state import AT_REST, finish
 from ..runs.task import is_full
 from ..shared import session_manifest as form
-from ..shared.from_json import adapter_of
 from ..shared.json_files import json_data, read_json, write_json
 from ..shared.run_files import record_file
 from ..shared.session_manifest import SessionManifest, damaged

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 from typing import Any, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from collage_core.base.validation import first_mistake
+from collage_core.documents.json_form import adapter_of
 
 T = TypeVar("T")
 
@@ -24,9 +24,3 @@ def from_json(kind: type[T], data: Mapping[str, Any]) -> T:
     except ValidationError as error:
         raise ValueError(f"in {kind.__name__}, {first_mistake(error)}") from None
     return made
-
-
-@cache
-def adapter_of(kind: Any) -> TypeAdapter[Any]:
-    """Return the validator of a type; making one takes milliseconds, so there is one of each, made when it is first needed."""
-    return TypeAdapter(kind)

@@ -8,10 +8,12 @@ Tests and benchmarks give the server engines of their own (`ServerConfig.engine`
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
+from collage_core.documents.json_form import to_json
+from collage_core.documents.run import RunDocument
 from collage_core.events import Emit
 from collage_core.what_if.terms import Terms
 
@@ -30,13 +32,13 @@ class Outcome:
     """The facts of a record that the server needs.
 
     Attributes:
-        document: As ``collage partition --json`` prints it.
+        document: All that the run says.
         machine: The machine that measured its costs.
         model: The model's id.
         created: ISO time.
     """
 
-    document: Json
+    document: RunDocument
     machine: str
     model: str
     model_name: str
@@ -236,7 +238,8 @@ class CollageEngine(Engine["RunRecord"]):
     def build(self, record: RunRecord, model: Path, out: Path, form: str, emit: Emit) -> None:
         from collage_core.pipeline.shapes.apply_shapes import apply
 
-        record.document["verify"] = {**apply(record.plan, model, out, emit, form=form), "apart": True}
+        verify = replace(apply(record.plan, model, out, emit, form=form), apart=True)
+        record.document = replace(record.document, verify=verify)
 
     def load_record(self, folder: Path) -> RunRecord:
         from collage_core.pipeline.record.record import RunRecord
@@ -292,7 +295,7 @@ class CollageEngine(Engine["RunRecord"]):
         alone_s: dict[str, list[float | None]] = {}
         for (node, target), seconds in record.alone_s.items():
             alone_s.setdefault(target, [None] * len(record.graph))[node] = seconds
-        return {"partitions": [one.to_json() for one in record.node_times], "alone_s": alone_s}
+        return {"partitions": [to_json(one) for one in record.node_times], "alone_s": alone_s}
 
     def shapes(self, record: RunRecord) -> Json:
         from collage_core.pipeline.shapes.run_shapes import run_shapes
@@ -317,7 +320,7 @@ class CollageEngine(Engine["RunRecord"]):
     def baseline_plan(self, record: RunRecord, name: str) -> Json:
         from collage_core.what_if.what_if import baseline_plan
 
-        return baseline_plan(record, name)
+        return to_json(baseline_plan(record, name))
 
     def what_if(self, record: RunRecord, terms: Terms, own: RunRecord | None = None) -> Json:
         from collage_core.what_if.what_if import what_if
@@ -337,7 +340,11 @@ class CollageEngine(Engine["RunRecord"]):
 
         own = own_plan(record, given_from_text(text, name), devices)
         told = loss_document(side_of(record), own)
-        return {"name": name, "plan": plan_document(own.plan), **{part: told[part] for part in ("apparent_loss_s", "unknown", "ignored")}}
+        return {
+            "name": name,
+            "plan": to_json(plan_document(own.plan)),
+            **{part: told[part] for part in ("apparent_loss_s", "unknown", "ignored")},
+        }
 
     def worth(self, record: RunRecord) -> Json:
         from collage_core.what_if.worth import worth

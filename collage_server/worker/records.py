@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from collage_core.documents.json_form import to_json
 from collage_core.errors import CollageError
 
 from ..shared.json_files import json_data, write_json
@@ -45,12 +46,11 @@ def own_record(engine: Engine[R], folder: Path, costs: Path) -> R | None:
 def keep_record(engine: Engine[R], record: R, folder: Path) -> Outcome:
     """Write the document of a record that is in `folder`, keep the record in memory, and return its outcome."""
     outcome = engine.outcome(record)
-    document = json_data(outcome.document)
-    write_json(folder / DOCUMENT, document)
+    write_json(folder / DOCUMENT, json_data(to_json(outcome.document)))
     file = record_file(folder)
     if file is not None:
         _remember((str(file), file.stat().st_mtime_ns), record)
-    return replace(outcome, document=document, constraints=json_data(outcome.constraints))
+    return replace(outcome, constraints=json_data(outcome.constraints))
 
 
 def _remember(key: tuple[str, int], record: Any) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from collage_core.cli.main import collage
+from collage_core.documents.json_form import to_json
 from collage_core.pipeline.record.record import RunRecord
 from tests.helpers.command import brief_collage, in_this_process
 from tests.helpers.paths import DOCS, ROOT
@@ -93,7 +94,7 @@ def ms(seconds: float | None) -> str:
 
 def test_the_figures_are_those_of_the_recorded_run(recorded: RunRecord) -> None:
     text = " ".join(TUTORIAL.split())
-    document = recorded.document
+    document = to_json(recorded.document)
     alone = {row["name"]: row for row in document["baselines"]}
     measured_s, best_s = document["verify"]["measured_s"], alone["ncnn"]["measured_s"]
     assert f"`{ms(best_s)} → {ms(measured_s)} ms {best_s / measured_s:.2f}×`" in text
@@ -108,7 +109,7 @@ def test_the_figures_are_those_of_the_recorded_run(recorded: RunRecord) -> None:
 
 
 def test_the_other_sample_leaves_what_the_text_says() -> None:
-    document = recorded_run("speech_transformer").document
+    document = to_json(recorded_run("speech_transformer").document)
     [ncnn] = [row for row in document["baselines"] if row["name"] == "ncnn"]
     found = re.match(r"ncnn cannot take (\d+) of (\d+) nodes .*ncnn has no layer for (\w+)", ncnn["reason"])
     assert found is not None

@@ -8,12 +8,13 @@ from pathlib import Path
 import numpy as np
 from onnx import ModelProto
 
+from collage_core.documents.plan import PlacedPartition
 from collage_core.model.bodies.body_runs import NodeRuns, count_body_runs
 from collage_core.model.model import Arrays
 from collage_core.model.onnx_model import OnnxModel
 from collage_core.pipeline.whole.assemble_and_verify import pieces_of
 from collage_core.rewrite.assemble import assemble
-from collage_core.rewrite.plan import PlacedPartition, Plan, PlannedBody, PlannedModel, PlannedTarget, PlannedTensor
+from collage_core.rewrite.plan import Plan, PlannedBody, PlannedModel, PlannedTarget, PlannedTensor
 from collage_core.rewrite.runtime.artifact import Artifact
 from collage_core.rules.spec import HOST_TARGET
 from tests.helpers.models import model_of, weights

@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from collage_core.documents.json_form import to_json
 from collage_core.pipeline.record.record import read_record
 
 from .command import brief_collage
@@ -39,7 +40,7 @@ class Known:
 
     def found(self) -> dict[str, Any]:
         """Return what the last run found of its target; it must have been right."""
-        record = read_record(self.out / "run.json.gz").document
+        record = to_json(read_record(self.out / "run.json.gz").document)
         assert_right(record)
         return record["targets"][0]
 

@@ -24,6 +24,7 @@ from collage_server.protocol import EVENTS
 from collage_server.runs.state import apply, finish
 from collage_server.shared.json_files import json_data
 from collage_server.streaming.stream import SnapshotCursor
+from tests.helpers.documents import PART, run_document
 from tests.helpers.paths import ROOT
 
 FILE = ROOT / "frontend" / "test" / "run_changes.json"
@@ -53,44 +54,23 @@ COSTS: tuple[Json, ...] = (
     {"seconds": 0.25, "source": "estimate", "stage": ""},
     {"seconds": None, "source": "unknown", "stage": ""},
 )
-DOCUMENT: Json = {
-    "targets": [{"name": "a", "candidates": 5, "invalid": 1, "unique": 4, "measured": 2, "cache_hits": 1}],
-    "search": {"optimal": True, "lower_bound_s": 0.5, "total_s": 0.8},
-    "plan": {
+DOCUMENT = run_document(
+    targets=[{"name": "a", "candidates": 5, "invalid": 1, "unique": 4, "measured": 2, "cache_hits": 1}],
+    plan={
         "total_s": 0.7,
-        "partitions": [
-            {
-                "id": "c",
-                "target": "a",
-                "nodes": [0],
-                "names": ["x"],
-                "ops": ["Conv"],
-                "cost_s": 0.7,
-                "samples": 3,
-                "source": "measured",
-                "spread_s": None,
-                "interval_s": None,
-                "stability": None,
-                "decided_by": "cost",
-                "tuned": None,
-                "more": 1,
-            }
-        ],
+        "partitions": [PART],
         "transitions": [{"from": "host", "to": "a", "tensor": "t", "bytes": 4, "cost_s": 0.0}],
     },
-    "budget": None,
-    "decided_by": "sum",
-    "alternatives": [],
-    "cancelled": None,
-    "baselines": [{"name": "b", "total_s": None, "measured_s": None, "reason": "b cannot take every node"}],
-    "verify": {
+    baselines=[{"name": "b", "total_s": None, "measured_s": None, "reason": "b cannot take every node"}],
+    verify={
         "measured_s": 0.72,
         "additive_error_s": 0.02,
         "max_rel_error": 1e-6,
+        "accuracy": 1e-3,
         "reference": "onnxruntime",
         "errors": {"y": 0.0, "z": 1e-6},
     },
-}
+)
 
 
 def pick(draw: random.Random, choices: Sequence[T]) -> T:

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 import fake_runs
 from fake_runs import BEHAVIOURS, FakeRecord, Run, document_plan
 
+from collage_core.documents.json_form import from_json
+from collage_core.documents.run import RunDocument
 from collage_core.errors import CollageError, InfeasibleError
 from collage_core.events import CandidateCosted, Emit, Note, PhaseEnded, PhaseStarted, PlanImproved, Verified
 from collage_core.trace.trace_file import TraceWriter
@@ -71,7 +73,7 @@ class FakeEngine(Engine[FakeRecord]):
         if "dawdling" in named:  # pages see the plan before its costs
             time.sleep(DAWDLING_S)
         emit(PhaseEnded("search", 0.1))
-        document = {**record.document, "verify": None, "plan": document_plan(0.007)}
+        document = {**record.document, "verify": {"accuracy": 1e-3}, "plan": document_plan(0.007)}
         return replace(record, document=document, constraints=list(terms.listed))
 
     def measure_again(self, record: FakeRecord, model: Path, candidate: str, terms: Terms, emit: Emit) -> FakeRecord:
@@ -132,7 +134,7 @@ class FakeEngine(Engine[FakeRecord]):
 
     def outcome(self, record: FakeRecord) -> Outcome:
         return Outcome(
-            document=record.document,
+            document=from_json(RunDocument, record.document),
             machine="the fake machine",
             model=record.model,
             model_name="tiny",

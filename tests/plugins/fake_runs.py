@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from collage_core.documents.json_form import from_json
+from collage_core.documents.verify import Verify
 from collage_core.errors import CollageError, InfeasibleError
 from collage_core.events import (
     BaselineMeasured,
@@ -48,6 +50,18 @@ PARTITION = {
     "stability": None,
     "decided_by": "cost",
     "tuned": None,
+}
+
+SEARCH = {
+    "algorithm": "fake",
+    "optimal": True,
+    "gap_s": 0.0,
+    "stopped": False,
+    "total_s": 0.01,
+    "states": 3,
+    "transitions": 5,
+    "seconds": 0.1,
+    "lower_bound_s": 0.01,
 }
 
 
@@ -229,7 +243,7 @@ def _wrong(run: Run, emit: Emit) -> FakeRecord:
     record.document["verify"] = verify
     _write(run.out, record)
     (run.out / "model.so").unlink()
-    check_accuracy(verify, 1e-3)
+    check_accuracy(from_json(Verify, verify), 1e-3)
     return record
 
 
@@ -286,7 +300,9 @@ def _record(run: Run) -> FakeRecord:
     document = {
         "schema": 1,
         "targets": [{"name": target, **counts} for target in run.options["targets"]],
-        "search": {"optimal": True, "lower_bound_s": 0.01},
+        "model": {"name": "tiny", "hash": "f" * 64, "nodes": 2, "inputs": [], "outputs": []},
+        "phases": {},
+        "search": {**SEARCH, "final": SEARCH},
         "plan": document_plan(0.01),
         "budget": None,
         "bodies": [],

@@ -12,7 +12,8 @@ from fresh_process import ALONE, MIX, Rounds
 from partitioned import baseline_plans
 from suite import NETWORKS, suite
 
-from collage_core.rewrite.plan import PlacedPartition, Plan, PlannedModel
+from collage_core.documents.plan import PlacedPartition
+from collage_core.rewrite.plan import Plan, PlannedModel
 
 
 def document(nodes: list[list[int]], error: float | None) -> dict[str, Any]:

@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...base.isolation.worker_errors import WorkerError
+from ...documents.cost import Tuned
 from ...errors import Cancelled
 from ...model.model import SubModel
 from ...toolchains.base import ToolchainError, with_weights_inside
 from ...toolchains.reasons import one_line
 from ...toolchains.tuning import MOST_TRIALS, TunedKernel, digest, encoded, schedules
-from ..cost import Tuned
 from ..database.database import CostDatabase
 from ..database.record_validation import InvalidRecord, tuning_row
 from ..database.records import CostKey, TuningKey, TuningRecord, fields_of

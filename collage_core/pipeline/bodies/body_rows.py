@@ -5,9 +5,9 @@ The record of a run enters; plain data leaves.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
+from ...documents.run import BodyNode
 from ...graph.dataflow_graph import DataflowGraph
 from ..record.record import RunRecord
 
@@ -19,21 +19,21 @@ def named_nodes(graph: DataflowGraph) -> list[tuple[str, str]]:
 
 def body_rows(record: RunRecord) -> list[dict[str, Any]]:
     """Return the fields of the server's `ControlNode` for each node with bodies."""
-    return [_node_row(record, row) for row in record.document["bodies"]]
+    return [_node_row(record, row) for row in record.document.bodies]
 
 
-def _node_row(record: RunRecord, row: Mapping[str, Any]) -> dict[str, Any]:
-    runs = {body["attribute"]: body["runs"] for body in row["bodies"]}
-    cost = row["host"]
+def _node_row(record: RunRecord, row: BodyNode) -> dict[str, Any]:
+    runs = {body.attribute: body.runs for body in row.bodies}
+    cost = row.host
     return {
-        "node": row["node"],
-        "name": row["name"],
-        "op": row["op"],
-        "runs_on": row["runs_on"],
-        "host_s": cost.get("seconds"),
-        "host_is_measured": cost["source"] == "measured",
-        "host_reason": cost.get("reason", "") if cost.get("seconds") is None else "",
-        "bodies": [_body_row(attribute, runs.get(attribute, 0), body) for attribute, body in record.bodies.get(row["name"], {}).items()],
+        "node": row.node,
+        "name": row.name,
+        "op": row.op,
+        "runs_on": row.runs_on,
+        "host_s": cost.seconds,
+        "host_is_measured": cost.source == "measured",
+        "host_reason": cost.reason if cost.seconds is None else "",
+        "bodies": [_body_row(attribute, runs.get(attribute, 0), body) for attribute, body in record.bodies.get(row.name, {}).items()],
     }
 
 

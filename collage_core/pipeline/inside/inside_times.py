@@ -14,8 +14,9 @@ import numpy as np
 
 from ...base.isolation.worker import Worker
 from ...base.isolation.worker_errors import WorkerError
+from ...documents.plan import PlacedPartition
 from ...errors import CollageError
-from ...rewrite.plan import PlacedPartition, Plan, read_plan
+from ...rewrite.plan import Plan, read_plan
 from ...rewrite.runtime.artifact import Profile
 from ...rewrite.runtime.artifact_calls import MODULE_IMPORTS, RUNS_ONLY, describe_artifact, profile_artifact
 from ...rewrite.runtime.manifest import PartitionEntry

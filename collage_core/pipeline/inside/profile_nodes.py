@@ -11,14 +11,16 @@ from ...base.isolation.worker_errors import WorkerError
 from ...cost.database.records import machine_id
 from ...cost.measuring.activations import ActivationStore
 from ...cost.measuring.profile_worker import profile_nodes
+from ...documents.node_times import PartitionNodeTimes
+from ...documents.plan import PlacedPartition
 from ...errors import CollageError
 from ...graph.index_set import IndexSet
 from ...model.model import Arrays, Model
-from ...rewrite.plan import PlacedPartition, Plan
+from ...rewrite.plan import Plan
 from ...rules.spec import HOST_TARGET
 from ...toolchains import registry
 from ...toolchains.reasons import one_line
-from ..record.node_times import NONE, PartitionTimes, scaled
+from ..record.node_times import NONE, scaled
 
 ALL_S = 15.0
 """No further partition is profiled after so many seconds, or fewer where the run has less time; the dearest are first."""
@@ -37,7 +39,7 @@ def profiled_times(
     worker: Worker,
     clock: Callable[[], float] = time.monotonic,
     limit_s: float = math.inf,
-) -> list[PartitionTimes]:
+) -> list[PartitionNodeTimes]:
     """Profile the partitions of `plan` in `worker`, the dearest first; a partition that cannot be profiled gets the reason.
 
     None is where another machine measured: a fleet's worker may have other caches and instructions, so other shares.
@@ -48,14 +50,14 @@ def profiled_times(
     """
     if plan.machine not in ("", machine_id()):
         reason = ELSEWHERE.format(plan.machine)
-        return [PartitionTimes(partition.id, NONE, reason=reason) for partition in _of_several_nodes(plan)]
+        return [PartitionNodeTimes(partition.id, NONE, reason=reason) for partition in _of_several_nodes(plan)]
     store, ends, one_s = ActivationStore(model, inputs), clock() + min(ALL_S, limit_s), min(ONE_S, max(LEAST_ONE_S, limit_s))
     threads = int(plan.options.get("threads", 1))
     made = {}
     try:
         for partition in sorted(_of_several_nodes(plan), key=lambda one: -(one.cost_s or 0.0)):
             if clock() >= ends:
-                made[partition.id] = PartitionTimes(partition.id, NONE, reason=OUT_OF_TIME)
+                made[partition.id] = PartitionNodeTimes(partition.id, NONE, reason=OUT_OF_TIME)
             else:
                 made[partition.id] = _profiled(model, partition, store, worker, threads, one_s)
     finally:
@@ -69,14 +71,14 @@ def _of_several_nodes(plan: Plan) -> list[PlacedPartition]:
 
 def _profiled(
     model: Model, partition: PlacedPartition, store: ActivationStore, worker: Worker, threads: int, limit_s: float
-) -> PartitionTimes:
+) -> PartitionNodeTimes:
     try:
         inside = model.cut(IndexSet(partition.nodes))
         store.fetch(tensor.name for tensor in inside.inputs)
         given = [store.file(tensor.name) for tensor in inside.inputs]
         found = worker.call(profile_nodes, registry.get, partition.target, inside, given, threads, timeout_s=limit_s)
     except (CollageError, WorkerError) as error:
-        return PartitionTimes(partition.id, NONE, reason=f"the profile failed: {one_line(error)}")
+        return PartitionNodeTimes(partition.id, NONE, reason=f"the profile failed: {one_line(error)}")
     if found is None:
-        return PartitionTimes(partition.id, NONE, reason=NO_PROFILER.format(partition.target))
+        return PartitionNodeTimes(partition.id, NONE, reason=NO_PROFILER.format(partition.target))
     return scaled(partition, found)

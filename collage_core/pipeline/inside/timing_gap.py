@@ -6,14 +6,13 @@ A plan, its `verify` document and facts about the machine enter; a sentence leav
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from ...base.cores import usable_cores
 from ...base.durations import milliseconds
 from ...cost.database.records import machine_id
 from ...cost.measuring.other_load import OtherLoad, busy_text
+from ...documents.verify import Verify
 from ...rewrite.plan import Plan
 from .additive_error import additive_error_s
 
@@ -41,13 +40,13 @@ class Surroundings:
         return cls(machine_id(), usable_cores(), load.cores())
 
 
-def timing_gap(plan: Plan, verify: Mapping[str, Any], around: Surroundings) -> str:
+def timing_gap(plan: Plan, verify: Verify, around: Surroundings) -> str:
     """Say by how much the measured time is off the predicted one, and why, as far as one can tell; empty where it is not."""
-    measured_s = verify.get("measured_s")
+    measured_s = verify.measured_s
     gap_s = None if measured_s is None else additive_error_s(plan, measured_s)
     if measured_s is None or gap_s is None or not math.isfinite(gap_s):
         return ""
-    interval_s = math.hypot(plan.total_interval_s or 0.0, verify.get("interval_s") or 0.0)
+    interval_s = math.hypot(plan.total_interval_s or 0.0, verify.interval_s or 0.0)
     if abs(gap_s) <= max(interval_s, TOLERATED * plan.total_s):
         return ""
     predicted = milliseconds(plan.total_s, interval_s=plan.total_interval_s or None)

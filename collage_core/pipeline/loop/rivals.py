@@ -17,6 +17,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...cost.cost import Cost
+from ...documents.plan import PlanPart
+from ...documents.run import RivalInfo
 from ...rules.candidate import CandidatePartition
 from ...search.plan_properties import plan_total
 from ...search.problem import FEMTOSECONDS
@@ -56,11 +58,12 @@ class Rival:
         most_s = sum(item.cost.seconds or 0.0 for item in self.partitions)
         return min(math.hypot(*self.widths.values()) - self.above_s, most_s)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the form of the run's document."""
-        instead = [{"id": item.id, "target": item.target, "nodes": list(item.inside)} for item in self.instead]
-        ids = [item.id for item in self.partitions]
-        return {"partitions": ids, "instead": instead, "above_s": self.above_s, "could_gain_s": self.could_gain_s}
+    @property
+    def info(self) -> RivalInfo:
+        """The rival as the run's document has it."""
+        instead = tuple(PlanPart(id=item.id, target=item.target, nodes=tuple(item.inside)) for item in self.instead)
+        ids = tuple(item.id for item in self.partitions)
+        return RivalInfo(partitions=ids, instead=instead, above_s=self.above_s, could_gain_s=self.could_gain_s)
 
 
 def rivals_of(

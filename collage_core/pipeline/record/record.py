@@ -22,6 +22,9 @@ from ...base.user_file import read_file, unpack
 from ...base.whole_file import write_whole
 from ...cost.cost import Cost
 from ...cost.estimators.roofline import Rates, described_rates
+from ...documents.json_form import from_json, to_json
+from ...documents.node_times import PartitionNodeTimes
+from ...documents.run import RunDocument
 from ...errors import CollageError
 from ...graph.dataflow_graph import DataflowGraph
 from ...graph.index_set import IndexSet
@@ -37,8 +40,8 @@ from ...search.searcher import SearchResult, SearchRun
 from ...search.solve import solve
 from ...toolchains.described import parse_description
 from .known_regret import KnownRegret
-from .node_times import PartitionTimes, read_times, times_of_plan
-from .record_checks import check_record
+from .node_times import times_of_plan
+from .record_checks import check_bodies, check_record
 
 SCHEMA = 1
 FILE_NAME = "run.json.gz"
@@ -116,7 +119,7 @@ class RunRecord:
     """A run as plain data.
 
     Attributes:
-        document: The `partition` document of the contracts.
+        document: All that the run says.
         graph: The model's graph.
         candidates: Every candidate that was costed, the invalid ones too.
         rejected: A sample of the rules' rejections, as `Rejection.to_json`.
@@ -132,7 +135,7 @@ class RunRecord:
         has_newer_costs: Costs or candidates are not those that the plan was decided on; a search follows before the record is saved.
     """
 
-    document: dict[str, Any]
+    document: RunDocument
     graph: DataflowGraph
     candidates: list[CostedCandidate]
     rejected: list[dict[str, Any]]
@@ -148,7 +151,7 @@ class RunRecord:
 
     def with_document(self, **parts: Any) -> RunRecord:
         """Return the record with other `parts` of its document."""
-        return replace(self, document={**self.document, **parts})
+        return replace(self, document=replace(self.document, **parts))
 
     def save(self, folder: Path) -> None:
         """Write ``run.json.gz`` and ``plan.json`` into `folder`, each whole or not at all."""
@@ -192,21 +195,21 @@ class RunRecord:
         return made
 
     @cached_property
-    def node_times(self) -> list[PartitionTimes]:
+    def node_times(self) -> list[PartitionNodeTimes]:
         """Return the times inside each partition of the plan; shares of an estimated cost may be estimates themselves."""
         described = {partition.target for partition in self.plan.partitions if partition.source == "estimate"}
-        return times_of_plan(self.plan, read_times(self.document), self._alone_s(described))
+        return times_of_plan(self.plan, self.document.node_times or (), self._alone_s(described))
 
     @cached_property
     def _best(self) -> SearchResult:
         """The plan that regrets are told against: the best one whatever its errors, in time."""
-        search = self.document["search"]["final"]
-        if not search["optimal"] or self.plan.options.get("objective", "time") != "time" or self.problem.counts_errors:
+        search = self.document.search.final
+        if not search.optimal or self.plan.options.get("objective", "time") != "time" or self.problem.counts_errors:
             return solve(self.problem, self._constraints, run=SearchRun(most_states=REGRET_STATES))
         index_of = {candidate.id: index for index, candidate in enumerate(self.problem.candidates)}
         chosen = tuple(index_of[partition.id] for partition in self.plan.partitions)
         total = plan_total(self.problem, chosen)
-        return SearchResult(search["algorithm"], chosen, total, True, total, 0, 0, 0.0)
+        return SearchResult(search.algorithm, chosen, total, True, total, 0, 0, 0.0)
 
     @cached_property
     def _constraints(self) -> list[Constraint]:
@@ -377,7 +380,7 @@ def _to_json(record: RunRecord) -> dict[str, Any]:
         "schema": SCHEMA,
         "created": record.created,
         "machine": record.machine,
-        "document": record.document,
+        "document": to_json(record.document),
         "graph": record.graph.to_json(),
         "candidates": [{**item.candidate, "cost": item.cost.to_json()} for item in record.candidates],
         "rejected": record.rejected,
@@ -414,12 +417,17 @@ def read_record(path: Path) -> RunRecord:
 
 def _from_json(data: dict[str, Any]) -> RunRecord:
     check_record(data)
+    try:
+        document = from_json(RunDocument, data["document"])
+    except CollageError as error:
+        raise ValueError(error.message) from error
+    check_bodies(document.bodies, len(data["graph"]["nodes"]))
     candidates = []
     for item in data["candidates"]:
         cost = Cost.from_json(item.pop("cost"))
         candidates.append(CostedCandidate(RecordedCandidate(item), cost))
     return RunRecord(
-        document=data["document"],
+        document=document,
         graph=DataflowGraph.from_json(data["graph"]),
         candidates=candidates,
         rejected=data["rejected"],

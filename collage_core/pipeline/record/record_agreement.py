@@ -35,9 +35,7 @@ def _fault(record: RunRecord) -> str:
         one = by_id.get(part.id)
         if one is None or one.target != part.target or set(one.inside) != set(part.nodes):
             return f"its plan has a partition {part.id!r} that is no candidate of it"
-    documented = (record.document.get("plan") or {}).get("partitions", [])
-    if [(part["id"], part["target"], list(part["nodes"])) for part in documented] != [
-        (part.id, part.target, list(part.nodes)) for part in plan.partitions
-    ]:
+    documented = record.document.plan.partitions
+    if [(part.id, part.target, part.nodes) for part in documented] != [(part.id, part.target, part.nodes) for part in plan.partitions]:
         return "its document tells of another plan"
     return ""

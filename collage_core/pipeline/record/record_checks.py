@@ -1,14 +1,16 @@
 """Checks the data in the file of a run before it is believed: every value has its type, and every node exists.
 
-Decoded JSON enters; nothing leaves, or a `ValueError` that names the first wrong field. What the plan and the problem hold is checked
-where they are read.
+Decoded JSON enters; nothing leaves, or a `ValueError` that names the first wrong field. What the document, the plan and the problem hold
+is checked where they are read.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from ...documents.run import BodyNode
 
 _NODE = {"name": str, "op": str, "kind": str}
 _CANDIDATE = {"id": str, "target": str, "label": str, "rule": str}
@@ -18,21 +20,6 @@ _COST = {"source": str}
 _MORE_OF_COST = {"samples": int, "stage": str, "reason": str, "stopped_early": bool}
 _SECONDS = ("seconds", "spread_s", "error", "interval_s", "alone_s")
 _TUNED = {"digest": str, "trials": int}
-_BODIES = {"name": str, "op": str, "runs_on": str, "host": dict}
-_BODY = {"attribute": str, "runs": int, "nodes": int, "partitions": list}
-_DOCUMENT = {
-    "search": dict,
-    "decided_by": str,
-    "alternatives": list,
-    "baselines": list,
-    "bodies": list,
-    "verify": dict,
-    "budget": (dict, type(None)),
-    "cancelled": (dict, type(None)),
-}
-_VERIFY = dict.fromkeys(("measured_s", "max_rel_error"), (float, int, type(None)))
-_BASELINE = {"name": str}
-_MORE_OF_BASELINE = {"reason": (str, type(None)), "kind": str, "is_plan": bool}
 
 
 def check_record(data: Mapping[str, Any]) -> None:
@@ -54,9 +41,6 @@ def check_record(data: Mapping[str, Any]) -> None:
         _check_nodes(item["nodes"], f"rejected[{index}].nodes", count)
     for name, value in data["regret_s"].items():
         _check_number(value, f"regret_s[{name[:40]!r}]")
-    _check_document(data["document"])
-    for index, row in enumerate(data["document"]["bodies"]):
-        _check_bodies(row, f"document.bodies[{index}]", count)
     for name, bodies in _is(data.get("bodies") or {}, dict, "bodies").items():
         _is(bodies, dict, f"bodies[{name[:40]!r}]")
     for index, partition in enumerate(_is(_is(data["plan"], dict, "plan")["partitions"], list, "plan.partitions")):
@@ -78,33 +62,17 @@ def _check_candidate(item: Any, where: str, count: int) -> None:
             _check_number(cost["tuned"][name], f"{where}.cost.tuned.{name}")
 
 
-def _check_document(document: Mapping[str, Any]) -> None:
-    _fields(document, _DOCUMENT, "document")
-    _fields(document["search"], {"final": dict}, "document.search")
-    _fields(document["verify"], _VERIFY, "document.verify")
-    for name in ("alternatives", "baselines"):
-        for index, row in enumerate(document[name]):
-            where = f"document.{name}[{index}]"
-            _fields(row, _BASELINE, where)
-            _fields(row, _MORE_OF_BASELINE, where, are_needed=False)
-            for field in ("total_s", "measured_s", "interval_s"):
-                _check_number(row.get(field), f"{where}.{field}")
-            for partition in _is(row.get("partitions") or [], list, f"{where}.partitions"):
-                _fields(partition, {"id": str}, f"a partition of {where}")
+def check_bodies(rows: Sequence[BodyNode], count: int) -> None:
+    """Check that every node with bodies is one of the `count` nodes of its model.
 
-
-def _check_bodies(row: Any, where: str, count: int) -> None:
-    _fields(row, _BODIES, where)
-    _check_nodes([row["node"]], f"{where}.node", count)
-    _fields(row["host"], _COST, f"{where}.host")
-    _fields(row["host"], _MORE_OF_COST, f"{where}.host", are_needed=False)
-    for name, value in (("host.seconds", row["host"].get("seconds")), ("predicted_s", row.get("predicted_s"))):
-        _check_number(value, f"{where}.{name}")
-    for index, body in enumerate(_is(row["bodies"], list, f"{where}.bodies")):
-        _fields(body, _BODY, f"{where}.bodies[{index}]")
-        _check_number(body["total_s"], f"{where}.bodies[{index}].total_s")
-        for number, inner in enumerate(_is(body["bodies"], list, f"{where}.bodies[{index}].bodies")):
-            _check_bodies(inner, f"{where}.bodies[{index}].bodies[{number}]", body["nodes"])
+    Raises:
+        ValueError: one is not.
+    """
+    for row in rows:
+        if not 0 <= row.node < count:
+            raise ValueError(f"the document has bodies of the node {row.node}, and there are {count} nodes")
+        for body in row.bodies:
+            check_bodies(body.bodies, body.nodes)
 
 
 def _fields(item: Any, kinds: Mapping[str, Any], where: str, *, are_needed: bool = True) -> None:

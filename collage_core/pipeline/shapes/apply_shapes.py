@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
+from ...documents.verify import ShapeVerify, Verify
 from ...errors import CollageError
 from ...events import Emit, Note, ignore
 from ...rewrite.forms import AUTO
@@ -26,7 +27,7 @@ def apply(
     form: str = MODULE,
     *,
     checks_each: bool = False,
-) -> dict[str, Any]:
+) -> Verify:
     """Build what `plan` says, verify it at each of its shapes, and leave the artifact in `out`.
 
     Args:
@@ -35,7 +36,7 @@ def apply(
         form: As `apply.apply` takes it; the artifact of several shapes is made of modules.
 
     Returns:
-        The `verify` document; of several shapes that of the plan's own shape, with those of all as ``shapes``.
+        How it was verified; of several shapes that of the plan's own shape, with all of them as `Verify.shapes`.
 
     Raises:
         CollageError, AccuracyError: as `apply.apply`.
@@ -53,7 +54,7 @@ def apply(
         emit(Note(f"shape {number + 1} of {len(plan.by_shape)}: {one.name}"))
         brought = inputs if number == given else None
         verify = one_shape.apply(one.plan, source, out / folder_of(number), emit, brought, checks_each=checks_each)
-        rows.append({"name": one.name, **verify})
+        rows.append(ShapeVerify(**vars(verify), name=one.name))
     own = next((row for row, one in zip(rows, plan.by_shape, strict=True) if one.plan.model == plan.model), None)
     if own is None:
         raise CollageError("the plan is broken: none of its shapes is its own", "make it again with `collage partition`", "bad_plan")
@@ -61,7 +62,7 @@ def apply(
     for why_not in shaped.unbuilt.values():
         emit(Note(f"a range of the plan is not served: {why_not}"))
     plan.write(out / "plan.json")
-    return {**own, "shapes": rows}
+    return replace(own, shapes=tuple(rows))
 
 
 def _planned_for(plan: Plan, inputs: Path) -> int:

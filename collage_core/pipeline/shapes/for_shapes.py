@@ -214,7 +214,7 @@ class _Shapes:
         record = found.records[main]
         both = zip(self.runs, found.records, strict=True)
         plans = [ShapePlan(name=run.shape.name, weight=run.shape.weight, plan=one.plan) for run, one in both]
-        is_built = self.options.out is not None and all(one.document["verify"]["max_rel_error"] is not None for one in found.records)
+        is_built = self.options.out is not None and all(one.document.verify.max_rel_error is not None for one in found.records)
         between = serve_between(found, self._run) if is_built else Between()
         more = {"ranges": tuple(between.ranges), "other_shapes": self.options.other_shapes, "one_build": self.options.one_build}
         plan = record.plan.model_copy(update={"by_shape": (*plans, *between.filled), **more})
@@ -226,7 +226,7 @@ class _Shapes:
         for said in between.unserved:
             self.emit(Note(said))
         built = {"between": between.to_json(), "one_build": [one.to_json() for one in one_build]}
-        document = {**record.document, "shapes": {**shapes_document(found), **built}}
+        document = replace(record.document, shapes={**shapes_document(found), **built})
         record = replace(record, plan=plan, document=document)
         if self.options.out is not None:
             record.save(self.options.out)

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ...rewrite.plan import PlacedPartition, Plan, ShapePlan
+from ...documents.plan import PlacedPartition
+from ...rewrite.plan import Plan, ShapePlan
 from ...rules.spec import HOST_TARGET
 
 FIXED = "its toolchains take fixed shapes only"

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
+from ...documents.run import RunDocument
 from .ranges import BY_RANGE, ONE_PLAN
 
 
-def run_shapes(document: Mapping[str, Any]) -> dict[str, Any]:
+def run_shapes(document: RunDocument) -> dict[str, Any]:
     """Return the fields of the server's `RunShapes`, without the run's id, from the document of a run."""
-    shapes = document.get("shapes")
+    shapes = document.shapes
     nothing = {"total_s": None, "measured_s": None, "reason": ""}
     if not shapes:
         empty = {"shapes": [], "shown": 0, "crossovers": [], "chosen": "", "decided_by": ""}
         return {**empty, ONE_PLAN: nothing, BY_RANGE: nothing}
-    inputs = {tensor["name"]: tensor["shape"] for tensor in document["model"]["inputs"]}
+    inputs = {tensor.name: list(tensor.shape) for tensor in document.model.inputs}
     planned = shapes["planned"]
     return {
         "shapes": [

@@ -108,9 +108,14 @@ def _built(run: ShapeRun, parts: Parts, base: ShapeRun, pool: Pool, made: Betwee
         raise CollageError("the model has other nodes there than at the next planned shape")
     plan, verify = run.build(parts, pool)
     made.filled.append(ShapePlan(name=shape.name, weight=0.0, plan=plan))
-    kept = {name: verify[name] for name in ("measured_s", "max_rel_error")}
     inputs = {tensor.name: list(tensor.type.shape) for tensor in run.run.found.graph.inputs}
-    return {"name": shape.name, "sizes": dict(shape.sizes), "inputs": inputs, **kept}
+    return {
+        "name": shape.name,
+        "sizes": dict(shape.sizes),
+        "inputs": inputs,
+        "measured_s": verify.measured_s,
+        "max_rel_error": verify.max_rel_error,
+    }
 
 
 def _any_size(found: ShapesFound, stretch: Stretch) -> tuple[tuple[RangePartition, ...], str]:

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import replace
-from typing import Any
 
 from ...base.isolation.worker import Pool
 from ...cost.cost import Cost
+from ...documents.plan import PlanPart
+from ...documents.run import Alternative, RunDocument
+from ...documents.verify import Verify
 from ...errors import CollageError
 from ...events import ignore
 from ...graph.index_set import IndexSet
@@ -33,7 +35,7 @@ from ..record.record import RunRecord, merged_rule
 from ..searched_run import SearchedRun
 from ..whole.assemble_and_verify import build_and_verify
 from ..whole.choose_finalists import another_plan
-from ..whole.finalists import RIVAL, SEARCHED
+from ..whole.finalists import RIVAL, SEARCHED, Kind
 from ..whole.run_baselines import BaselinePlan, find_baselines
 
 Part = tuple[str, IndexSet]
@@ -170,8 +172,8 @@ class ShapeRun:
         decision = self.decision.over_shapes(found, baselines)
         return decision if chosen == found.final.chosen else decision.take(chosen, run.plans)
 
-    def build(self, parts: Parts, pool: Pool) -> tuple[Plan, dict[str, Any]]:
-        """Build and verify the plan of `parts` at this shape, whatever is known of its costs; return it with the `verify` document.
+    def build(self, parts: Parts, pool: Pool) -> tuple[Plan, Verify]:
+        """Build and verify the plan of `parts` at this shape, whatever is known of its costs; return it, and how it was verified.
 
         Args:
             pool: The workers that do it.
@@ -189,7 +191,7 @@ class ShapeRun:
         if out is not None:
             make_folder(out)
         with build_and_verify(run.found.model, plan, run.inputs, run.phases, run.emit, out, run.is_stopped, pool) as built:
-            verify = dict(built.verify)
+            verify = built.verify
         check_accuracy(verify, plan.accuracy)
         if out is not None:
             plan.write(out / "plan.json")
@@ -205,17 +207,17 @@ class ShapeRun:
         record = run.record(decision)
         rows, own = rows_beside(parts_of(decision.planned), before.document)
         with build_and_verify(run.found.model, record.plan, run.inputs, run.phases, run.emit, run.options.out, run.is_stopped) as built:
-            verify = {**record.document["verify"], **built.verify}
-        if own is not None:  # It was timed in turns with the others, and not just now, by itself.
-            timed = {"measured_s": own["measured_s"], "interval_s": own["interval_s"]}
-            verify.update(timed, additive_error_s=additive_error_s(record.plan, own["measured_s"]))
+            verify = replace(built.verify, estimated_error=record.document.verify.estimated_error)
+        if own is not None and own.measured_s is not None:  # It was timed in turns with the others, and not just now, by itself.
+            error_s = additive_error_s(record.plan, own.measured_s)
+            verify = replace(verify, measured_s=own.measured_s, interval_s=own.interval_s, additive_error_s=error_s)
         record = record.with_document(
             alternatives=rows,
-            baselines=before.document["baselines"],
+            baselines=before.document.baselines,
             decided_by="whole",
             decided_for=ALL_SHAPES,
             verify=verify,
-            phases=run.phases.to_json(),
+            phases=run.phases.info,
         )
         if run.options.out is not None:
             record.save(run.options.out)
@@ -250,30 +252,29 @@ def parts_of_plan(plan: Plan) -> Parts:
     return frozenset((part.target, IndexSet(part.nodes)) for part in plan.partitions)
 
 
-def rows_beside(parts: Parts, document: Mapping[str, Any]) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
+def rows_beside(parts: Parts, document: RunDocument) -> tuple[tuple[Alternative, ...], Alternative | None]:
     """Return the document's `alternatives` where the plan of `parts` takes the place of its plan, and the row of that plan.
 
     The plan that was there joins them; the row is None where the new one was not among them.
     """
-    plan, verify = document["plan"], document["verify"]
-    placed = [{name: part[name] for name in ("id", "target", "nodes")} for part in plan["partitions"]]
-    kind = SEARCHED if document["decided_by"] == "sum" else RIVAL
-    before = {
-        "name": kind,
-        "kind": kind,
-        "total_s": plan["total_s"],
-        "measured_s": verify["measured_s"],
-        "interval_s": verify.get("interval_s"),
-        "rounds": 0,
-        "reason": "",
-        "partitions": placed,
-    }
-    rows = document["alternatives"]
-    if not any(row["is_plan"] for row in rows):
-        rows = [*rows, before]
-    rows = [{**row, "is_plan": _parts_in(row) == parts} for row in rows]
-    return rows, next((row for row in rows if row["is_plan"] and row["measured_s"] is not None), None)
+    plan, verify, rows = document.plan, document.verify, document.alternatives
+    if not any(row.is_plan for row in rows):
+        kind: Kind = SEARCHED if document.decided_by == "sum" else RIVAL
+        before = Alternative(
+            name=kind,
+            kind=kind,
+            total_s=plan.total_s,
+            measured_s=verify.measured_s,
+            interval_s=verify.interval_s,
+            rounds=0,
+            reason="",
+            is_plan=False,
+            partitions=tuple(PlanPart(id=part.id, target=part.target, nodes=part.nodes) for part in plan.partitions),
+        )
+        rows = (*rows, before)
+    rows = tuple(replace(row, is_plan=_parts_in(row) == parts) for row in rows)
+    return rows, next((row for row in rows if row.is_plan and row.measured_s is not None), None)
 
 
-def _parts_in(row: Mapping[str, Any]) -> Parts:
-    return frozenset((part["target"], IndexSet(part["nodes"])) for part in row["partitions"])
+def _parts_in(row: Alternative) -> Parts:
+    return frozenset((part.target, IndexSet(part.nodes)) for part in row.partitions)

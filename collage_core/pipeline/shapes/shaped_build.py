@@ -17,6 +17,7 @@ import numpy as np
 
 from ...base.isolation.worker import Worker
 from ...base.isolation.worker_errors import WorkerError
+from ...documents.verify import Verify
 from ...errors import CollageError
 from ...model.model import Arrays, SubModel
 from ...model.onnx_model import OnnxModel
@@ -223,7 +224,7 @@ class _Builder:
 def _check(reference: Reference, got: Arrays, plan: Plan) -> None:
     """Raise AccuracyError where an artifact made something else than the model on one set of inputs."""
     errors = reference.errors(got, plan.value_policy)
-    check_accuracy({"max_rel_error": max(errors.values(), default=0.0)}, plan.accuracy)
+    check_accuracy(Verify(max_rel_error=max(errors.values(), default=0.0)), plan.accuracy)
 
 
 def _shapes_of(model: OnnxModel) -> dict[str, tuple[int, ...]]:

@@ -106,12 +106,13 @@ class ShapesFound:
         Args:
             may_take_baselines: Whether a target alone may be the one plan.
         """
-        measured = [record.document["verify"]["measured_s"] for record in self.records]
-        if None in measured or not all(record.document["alternatives"] for record in self.records):
+        measured = [record.document.verify.measured_s for record in self.records]
+        known = [seconds for seconds in measured if seconds is not None]
+        if len(known) < len(measured) or not all(record.document.alternatives for record in self.records):
             return
         self._whole = [self._measured(number) for number in range(len(self.runs))]
         self.decided_by = "whole"
-        self.by_range.measured_s = self._weighted(measured)
+        self.by_range.measured_s = self._weighted(known)
         names = [name for name in self._whole[0] if all(name in times for times in self._whole)]
         ones = [name for name in names if name == ALL_SHAPES or (may_take_baselines and is_alone(name))]
         if ones:
@@ -134,13 +135,13 @@ class ShapesFound:
         """Return by name what was measured whole at a shape, and could be the one plan."""
         record = self.records[number]
         found: dict[str, _Whole] = {}
-        for row in record.document["alternatives"]:
-            if row["kind"] == BASELINE and row["measured_s"] is not None and not row["reason"]:
-                parts = frozenset((part["target"], IndexSet(part["nodes"])) for part in row["partitions"])
-                found[row["name"]] = _Whole(row["measured_s"], row["total_s"], parts)
-        plan = parts_of_plan(record.plan)
-        if self.one.plans and plan == self.plans[self.one.plans[0]]:
-            found[ALL_SHAPES] = _Whole(record.document["verify"]["measured_s"], record.plan.total_s, plan)
+        for row in record.document.alternatives:
+            if row.kind == BASELINE and row.measured_s is not None and not row.reason:
+                parts = frozenset((part.target, IndexSet(part.nodes)) for part in row.partitions)
+                found[row.name] = _Whole(row.measured_s, row.total_s, parts)
+        plan, measured_s = parts_of_plan(record.plan), record.document.verify.measured_s
+        if self.one.plans and plan == self.plans[self.one.plans[0]] and measured_s is not None:
+            found[ALL_SHAPES] = _Whole(measured_s, record.plan.total_s, plan)
         return found
 
     def _weighted(self, seconds: Sequence[float]) -> float:
@@ -202,7 +203,7 @@ def _plans(found: ShapesFound) -> list[dict[str, Any]]:
 
 def _planned(found: ShapesFound, number: int) -> dict[str, Any]:
     run, record = found.runs[number], found.records[number]
-    verify = record.document["verify"]
+    verify = record.document.verify
     return {
         "name": run.shape.name,
         "sizes": dict(run.shape.sizes),
@@ -210,10 +211,12 @@ def _planned(found: ShapesFound, number: int) -> dict[str, Any]:
         "weight": run.shape.weight,
         "best": found.plans.index(run.own) if run.own in found.plans else None,
         "total_s": record.plan.total_s,
-        "measured_s": verify["measured_s"],
-        "max_rel_error": verify["max_rel_error"],
+        "measured_s": verify.measured_s,
+        "max_rel_error": verify.max_rel_error,
         "partitions": [{"target": part.target, "nodes": list(part.nodes)} for part in record.plan.partitions],
-        "baselines": [{name: row[name] for name in ("name", "total_s", "measured_s", "reason")} for row in record.document["baselines"]],
+        "baselines": [
+            {name: getattr(row, name) for name in ("name", "total_s", "measured_s", "reason")} for row in record.document.baselines
+        ],
     }
 
 

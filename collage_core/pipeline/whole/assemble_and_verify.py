@@ -26,6 +26,8 @@ from ...base.isolation.scratch import scratch_folder
 from ...base.isolation.worker import Pool
 from ...base.isolation.worker_errors import WorkerError
 from ...cost.measuring.other_load import OtherLoad
+from ...documents.plan import PlacedPartition
+from ...documents.verify import Verify
 from ...errors import CollageError
 from ...events import Emit, Note, Verified
 from ...graph.index_set import IndexSet
@@ -37,7 +39,7 @@ from ...model.reference.row_sets import RowSet
 from ...rewrite.artifact_weights import bring_weights
 from ...rewrite.assemble import assemble
 from ...rewrite.partition_models import PartitionModel, run_order
-from ...rewrite.plan import PlacedPartition, Plan
+from ...rewrite.plan import Plan
 from ...rewrite.runtime.artifact import Profile
 from ...rewrite.runtime.artifact_calls import MODULE_IMPORTS, RUNS_ONLY, bind_artifact, profile_artifact, run_artifact, run_loader
 from ...rewrite.runtime.manifest import MODULE, NAME, WEIGHTS
@@ -75,7 +77,7 @@ class Built:
     folder: Path
     scratch: Path
     pool: Pool
-    verify: dict[str, Any] = field(default_factory=dict)
+    verify: Verify = field(default_factory=Verify)
     took_s: float = 0.0
     precision: str = ""
     load: OtherLoad = field(default_factory=OtherLoad)
@@ -104,8 +106,15 @@ class Built:
         return {name: rows.moves for name, rows in self.row_sets.items() if rows.moves}
 
     @property
+    def measured_s(self) -> float:
+        """Seconds of one inference of the plan, which was timed when it was verified."""
+        assert self.verify.measured_s is not None
+        return self.verify.measured_s
+
+    @property
     def is_right(self) -> bool:
-        return bool(self.verify["max_rel_error"] <= self.plan.accuracy)
+        error = self.verify.max_rel_error
+        return error is not None and error <= self.plan.accuracy
 
 
 @contextmanager
@@ -143,13 +152,15 @@ def build_and_verify(
             built.precision = model.reference_precision
             built.load = OtherLoad()
             seconds = time_plan(built.pool, "plan", built.folder, built.inputs)
-            built.verify = verify_document(plan, by_set, statistics.median(seconds), built.precision, built.moves)
+            measured_s = statistics.median(seconds)
+            built.verify = verify_document(plan, by_set, measured_s, built.precision, built.moves)
             if built.moves:
                 emit(Note(_moves_text(built.moves)))
             unproven = without_finite(built.references[0].wanted)
             if unproven:
                 emit(Note(_unproven_text(unproven)))
-            emit(_verified(built))
+            error = built.verify.max_rel_error
+            emit(Verified(measured_s, error if error is not None and math.isfinite(error) else None, plan.accuracy))
         built.took_s = sum(phases.seconds[name] or 0.0 for name in ("rewrite", "verify"))
         yield built
         if out is not None and built.is_right:
@@ -250,8 +261,8 @@ def errors_with_loader(built: Built, by_set: ErrorsBySet) -> ErrorsBySet:
 
 def verify_document(
     plan: Plan, by_set: ErrorsBySet, measured_s: float, precision: str = "", moves: Mapping[str, float] = MappingProxyType({})
-) -> dict[str, Any]:
-    """The `verify` document of a plan that takes `measured_s` end to end.
+) -> Verify:
+    """Return how a plan was verified that takes `measured_s` end to end.
 
     Args:
         by_set: The errors of its outputs, on each set of inputs.
@@ -261,16 +272,17 @@ def verify_document(
     compared = "its finite values" if plan.value_policy == FINITE else "NaN and infinities too"
     errors = largest_errors(by_set)
     said = ["optimisation off", *([f"computed in {precision}"] if precision else []), compared, sets_text(by_set), *_fixed_texts(plan)]
-    return {
-        "measured_s": measured_s,
-        "additive_error_s": additive_error_s(plan, measured_s),
-        "max_rel_error": max(errors.values(), default=0.0),
-        "errors": errors,
-        "sets": {name: dict(one) for name, one in by_set.items()},
-        **({"moves": dict(moves)} if moves else {}),
-        "value_policy": plan.value_policy,
-        "reference": ", ".join([f"onnxruntime {metadata.version('onnxruntime')}", *said]),
-    }
+    return Verify(
+        measured_s=measured_s,
+        additive_error_s=additive_error_s(plan, measured_s),
+        max_rel_error=max(errors.values(), default=0.0),
+        accuracy=plan.accuracy,
+        errors=errors,
+        sets={name: dict(one) for name, one in by_set.items()},
+        moves=dict(moves),
+        value_policy=plan.value_policy,
+        reference=", ".join([f"onnxruntime {metadata.version('onnxruntime')}", *said]),
+    )
 
 
 def _moves_text(moves: Mapping[str, float]) -> str:
@@ -289,11 +301,6 @@ def _unproven_text(outputs: Sequence[str]) -> str:
 def _fixed_texts(plan: Plan) -> list[str]:
     """Return what was fixed, such as ``sr = 16000``."""
     return [f"{name} = {list(value) if isinstance(value, tuple) else value}" for name, value in plan.model.fixed.items()]
-
-
-def _verified(built: Built) -> Verified:
-    error = built.verify["max_rel_error"]
-    return Verified(built.verify["measured_s"], error if math.isfinite(error) else None, built.plan.accuracy)
 
 
 def time_plan(pool: Pool, name: str, folder: Path, inputs: Mapping[str, np.ndarray]) -> list[float]:

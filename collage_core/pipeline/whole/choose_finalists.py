@@ -20,7 +20,7 @@ from ...search.searcher import SearchRun, after
 from ..loop.certainty import computation_keys, noise_s, priority_rank
 from ..loop.search_and_merge import Planned, SearchSettings, guessed_total_s, known_total_s
 from ..record.record import usable
-from .finalists import BASELINE, RIVAL, SEARCHED, Finalist
+from .finalists import BASELINE, RIVAL, SEARCHED, Finalist, Kind
 
 MOST_RIVALS = 3
 NEAR = 0.05
@@ -83,7 +83,7 @@ def finalists(
         computations = ((one.inside, key_of(one)) if isinstance(one, CandidatePartition) else index for index, one in found)
         return may_ship(chosen), frozenset(computations)
 
-    def add(name: str, kind: str, chosen: tuple[int, ...]) -> None:
+    def add(name: str, kind: Kind, chosen: tuple[int, ...]) -> None:
         known = made.get(key(chosen))
         if known is None:
             one = planned if chosen == planned.final.chosen else another_plan(searched, chosen)

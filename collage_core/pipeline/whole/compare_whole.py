@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from queue import SimpleQueue
 from typing import NamedTuple
 
@@ -105,7 +105,7 @@ def compare_whole(
     """
     finalists[0].folder, finalists[0].verify = built.folder, built.verify
     deadlines = deadlines or ComparingDeadlines()
-    open_ = by_promise([one for one in finalists[1:] if not one.reason and one.folder is None], built.verify["measured_s"])
+    open_ = by_promise([one for one in finalists[1:] if not one.reason and one.folder is None], built.measured_s)
     _build_all(built, [*open_.needed, *open_.wanted], emit, _Schedule(built, finalists, open_.needed, deadlines))
     rounds = _rounds(built, finalists, emit, lowest_core_latency_s, deadlines.last)
     best = winner(rounds, finalists)
@@ -125,7 +125,7 @@ def needed_s(built: Built, finalists: Sequence[Finalist]) -> float:
 
 def _rounds_s(built: Built, finalists: Sequence[Finalist]) -> float:
     """Return about how long the rounds of the plan and of `finalists` take; those far behind sit most of them out."""
-    plan_s, all_s = float(built.verify["measured_s"]), ROUNDS * _turn_s(built.verify["measured_s"])
+    plan_s, all_s = built.measured_s, ROUNDS * _turn_s(built.measured_s)
     for one in finalists:
         seconds = one.guessed_s or plan_s
         far = (count for count, share in sorted(FAR.items()) if seconds > (1 + share) * plan_s)
@@ -270,9 +270,9 @@ def _build(built: Built, one: Finalist, name: str, assembler: str, deadline: Dea
         else:
             one.reason = error.message
         return
-    one.folder, one.verify = folder, verify_document(one.plan, by_set, math.nan, moves=built.verify.get("moves", {}))
-    worst = one.verify["max_rel_error"]
-    is_right = worst <= one.plan.accuracy
+    one.folder, one.verify = folder, verify_document(one.plan, by_set, math.nan, moves=built.verify.moves)
+    worst = one.verify.max_rel_error
+    is_right = worst is not None and worst <= one.plan.accuracy
     one.reason = "" if is_right else f"it errs by {worst:.3g}{where_text(one.verify)}, {one.plan.accuracy:g} is allowed"
 
 
@@ -282,8 +282,8 @@ def _ship(built: Built, one: Finalist, time_: WholeTime) -> None:
     assert one.verify is not None
     assert time_.measured_s is not None
     built.plan, built.folder = one.plan, one.folder
-    verify = verify_document(one.plan, one.verify["sets"], time_.measured_s, built.precision, built.verify.get("moves", {}))
-    built.verify = {**verify, "interval_s": time_.interval_s, "rounds": time_.rounds}
+    verify = verify_document(one.plan, one.verify.sets, time_.measured_s, built.precision, built.verify.moves)
+    built.verify = replace(verify, interval_s=time_.interval_s, rounds=time_.rounds)
 
 
 def _rounds(built: Built, finalists: Sequence[Finalist], emit: Emit, lowest_core_latency_s: float, deadline: Deadline) -> Sequence[Round]:
@@ -292,7 +292,7 @@ def _rounds(built: Built, finalists: Sequence[Finalist], emit: Emit, lowest_core
 
     turns = Turns(finalists, lambda one: _time(built, one), lambda some: _renew(built, some), limit_s=deadline.left_s)
     names = [next(iter(one.names)) for one in finalists if not one.reason]
-    name, turn_s = " and ".join(names) if len(names) <= 2 else "", _turn_s(built.verify["measured_s"])
+    name, turn_s = " and ".join(names) if len(names) <= 2 else "", _turn_s(built.measured_s)
 
     def one_round() -> Round:
         emit(ComparingPlans("time", name, turns.done, max(ROUNDS, turns.done + 1), turns.left_s(turn_s)))
@@ -391,12 +391,12 @@ def _explained(built: Built, name: str, emit: Emit) -> Profile | None:
     Args:
         name: That of the worker that holds the plan.
     """
-    measured_s = built.verify["measured_s"]
+    measured_s = built.measured_s
     if not is_large(built.plan, measured_s):
         return None
     with suppress(CollageError, Cancelled):
         found = profile_plan(built.pool, name, built.folder, built.inputs)
-        if is_confirmed(built.plan, measured_s, built.verify["interval_s"] or 0.0, found):
+        if is_confirmed(built.plan, measured_s, built.verify.interval_s or 0.0, found):
             profile = found.of(measured_s)
             emit(Note(additive_error_text(built.plan, measured_s, profile)))
             return profile

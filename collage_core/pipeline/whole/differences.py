@@ -9,6 +9,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ...documents.plan import PlanPart
+from ...documents.run import BaselineInfo
 from ...rules.spec import HOST_TARGET
 from ...search.plan_properties import plan_total
 from ...search.problem import FEMTOSECONDS
@@ -24,24 +26,25 @@ def differences(record: RunRecord) -> list[dict[str, Any]]:
     plan's are faster by known costs, with their transitions (``saves_s``); None where a cost is not known. Those that save most come first.
     """
     known = {candidate.id for candidate in record.problem.candidates}
-    rows = [row for row in record.document["baselines"] if row.get("partitions")]
-    return [_difference(record, row) for row in rows if known.issuperset(partition["id"] for partition in row["partitions"])]
+    rows = [(row, row.partitions) for row in record.document.baselines if row.partitions]
+    return [_difference(record, row, parts) for row, parts in rows if known.issuperset(partition.id for partition in parts)]
 
 
-def _difference(record: RunRecord, row: Mapping[str, Any]) -> dict[str, Any]:
+def _difference(record: RunRecord, row: BaselineInfo, parts: Sequence[PlanPart]) -> dict[str, Any]:
     by_id = {item.id: item for item in record.candidates}
     mine = [by_id[partition.id] for partition in record.plan.partitions]
-    theirs = [by_id[partition["id"]] for partition in row["partitions"]]
+    theirs = [by_id[partition.id] for partition in parts]
     found = [_region(record, mine, *sides) for sides in differing_regions(mine, theirs)]
-    measured_s = record.document["verify"]["measured_s"], row["measured_s"]
-    is_measured = None not in measured_s
-    plan_s, its_s = measured_s if is_measured else (record.plan.total_s, row["total_s"])
+    plan_s, its_s = record.document.verify.measured_s, row.measured_s
+    is_measured = plan_s is not None and its_s is not None
+    if plan_s is None or its_s is None:
+        plan_s, its_s = record.plan.total_s, row.total_s
     return {
-        "name": row["name"],
+        "name": row.name,
         "plan_partitions": _count(mine),
         "partitions": _count(theirs),
-        "total_s": row["total_s"],
-        "measured_s": row["measured_s"],
+        "total_s": row.total_s,
+        "measured_s": row.measured_s,
         "apparent_loss_s": None if its_s is None else plan_s - its_s,
         "is_measured": is_measured,
         "is_estimate": any(item.cost.source in ("estimate", "bound") and item.target != HOST_TARGET for item in theirs),

@@ -12,9 +12,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Final, Literal
 
 from ...cost.measuring.intervals import confidence_interval, half_interval
+from ...documents.plan import PlanPart
+from ...documents.run import Alternative, RunDocument
+from ...documents.verify import Verify
 from ...events import MeasuredPlan
 from ...rewrite.plan import Plan
 
@@ -29,10 +32,13 @@ FEWEST_FOR_INTERVAL = 5
 ENOUGH_FOR_TIE = 9
 """With so many rounds two are a tie where the median of their ratios says so, however wide its interval is."""
 
-SEARCHED, RIVAL, BASELINE = "search", "rival", "baseline"
+Kind = Literal["search", "rival", "baseline"]
+SEARCHED: Final = "search"
+RIVAL: Final = "rival"
+BASELINE: Final = "baseline"
 """Kinds of finalists: the plan that the search found, others whose sum is nearly as good, and each target alone, or greedy."""
 
-GIVEN = "given"
+GIVEN: Final = "given"
 """``decided_by`` of a plan that the user gave; of one that was searched for it is ``sum`` or ``whole``."""
 
 NO_TIME = "no time was left to compare it"
@@ -58,7 +64,7 @@ class Finalist:
         is_late: No time was left to build or time it.
     """
 
-    names: dict[str, str]
+    names: dict[str, Kind]
     plan: Plan
     chosen: tuple[int, ...]
     rank: tuple[int, int]
@@ -66,7 +72,7 @@ class Finalist:
     total_s: float | None
     guessed_s: float | None
     folder: Path | None = None
-    verify: dict[str, Any] | None = None
+    verify: Verify | None = None
     reason: str = ""
     is_late: bool = False
 
@@ -179,28 +185,24 @@ def whole_times(rounds: Sequence[Round], plan: int, count: int) -> list[WholeTim
     return made
 
 
-def alternatives(finalists: Sequence[Finalist], times: Sequence[WholeTime], plan: int) -> list[dict[str, Any]]:
+def alternatives(finalists: Sequence[Finalist], times: Sequence[WholeTime], plan: int) -> tuple[Alternative, ...]:
     """Return the rows of the document: every finalist but the plan, and every baseline, whatever plan it is."""
-    rows = []
-    for index, (one, time) in enumerate(zip(finalists, times, strict=True)):
-        partitions = [{"id": part.id, "target": part.target, "nodes": list(part.nodes)} for part in one.plan.partitions]
-        for name, kind in one.names.items():
-            if index == plan and kind != BASELINE:
-                continue
-            rows.append(
-                {
-                    "name": name,
-                    "kind": kind,
-                    "total_s": one.total_s,
-                    "measured_s": time.measured_s,
-                    "interval_s": time.interval_s,
-                    "rounds": time.rounds,
-                    "reason": one.reason,
-                    "is_plan": index == plan,
-                    "partitions": partitions,
-                }
-            )
-    return rows
+    return tuple(
+        Alternative(
+            name=name,
+            kind=kind,
+            total_s=one.total_s,
+            measured_s=time.measured_s,
+            interval_s=time.interval_s,
+            rounds=time.rounds,
+            reason=one.reason,
+            is_plan=index == plan,
+            partitions=tuple(PlanPart(id=part.id, target=part.target, nodes=part.nodes) for part in one.plan.partitions),
+        )
+        for index, (one, time) in enumerate(zip(finalists, times, strict=True))
+        for name, kind in one.names.items()
+        if index != plan or kind == BASELINE
+    )
 
 
 BARRED = "it may not be the plan: it does not hold the constraints, or plans are not chosen by time"
@@ -217,44 +219,43 @@ def _upper_s(time: WholeTime) -> float:
     return math.inf if time.measured_s is None or time.interval_s is None else time.measured_s + time.interval_s
 
 
-def measured_plans(rows: Sequence[Mapping[str, Any]]) -> tuple[MeasuredPlan, ...]:
+def measured_plans(rows: Sequence[Alternative]) -> tuple[MeasuredPlan, ...]:
     """Return the rows of `alternatives` as an event tells them."""
-    return tuple(MeasuredPlan(**{**row, "partitions": len(row["partitions"])}) for row in rows)
+    return tuple(MeasuredPlan(**{**vars(row), "partitions": len(row.partitions)}) for row in rows)
 
 
-def measured_beside(document: Mapping[str, Any]) -> float | None:
+def measured_beside(document: RunDocument) -> float | None:
     """Return what the plan of a run took measured whole beside the others; None where it was not, or by itself alone, at another time."""
-    verify = document["verify"]
-    if verify["measured_s"] is not None and not verify.get("apart"):
-        return float(verify["measured_s"])
-    return next((row["measured_s"] for row in document["alternatives"] if row.get("is_plan")), None)
+    if document.verify.measured_s is not None and not document.verify.apart:
+        return document.verify.measured_s
+    return next((row.measured_s for row in document.alternatives if row.is_plan), None)
 
 
-def decision_text(document: Mapping[str, Any]) -> str:
+def decision_text(document: RunDocument) -> str:
     """Return what decided which plan is the plan, as one sentence; empty where nothing was measured whole."""
-    rows, plan_s = document["alternatives"], measured_beside(document)
+    rows, plan_s = document.alternatives, measured_beside(document)
     if not rows or plan_s is None:
         return ""
-    if document.get("decided_for"):
-        best_s = min([plan_s, *(row["measured_s"] for row in rows if row["measured_s"] is not None)])
+    if document.decided_for:
+        best_s = min([plan_s, *(row.measured_s for row in rows if row.measured_s is not None)])
         fastest = _percent(best_s, plan_s, "slower", "faster")
-        return f"this is the plan for {document['decided_for']}: measured whole, the fastest here is {fastest}"
-    if document["decided_by"] == GIVEN:
-        beside = next(row for row in rows if not row["is_plan"])
+        return f"this is the plan for {document.decided_for}: measured whole, the fastest here is {fastest}"
+    if document.decided_by == GIVEN:
+        beside = next(row for row in rows if not row.is_plan)
         text = "the plan was given, and not searched for"
-        return f"{text}: measured whole, {beside['name']} is {_percent(beside['measured_s'], plan_s, 'slower', 'faster')}"
-    others = [row["measured_s"] for row in rows if row["measured_s"] is not None and not row["is_plan"]]
-    if document["decided_by"] == "whole":
-        searched = next((row for row in rows if row["kind"] == SEARCHED), None)
+        return f"{text}: measured whole, {beside.name} is {_percent(beside.measured_s, plan_s, 'slower', 'faster')}"
+    others = [row.measured_s for row in rows if row.measured_s is not None and not row.is_plan]
+    if document.decided_by == "whole":
+        searched = next((row for row in rows if row.kind == SEARCHED), None)
         if searched is None:  # Over several shapes another plan was to take its place, which is no faster here.
             return f"measuring the whole decided for the plan of the least sum: {_next_plan(others, plan_s)}"
-        sums = _percent(document["plan"]["total_s"], searched["total_s"], "above", "below")
+        sums = _percent(document.plan.total_s, searched.total_s, "above", "below")
         text = f"measuring the whole decided: this plan's sum is {sums} the least, but"
-        if searched["measured_s"] is None:
-            return f"{text} the plan of the least sum is out: {searched['reason']}"
-        whole = _percent(searched["measured_s"], plan_s, "slower", "faster")
-        if searched["measured_s"] <= plan_s * (1 + TIE):
-            has_fewer = len(document["plan"]["partitions"]) < len(searched["partitions"])
+        if searched.measured_s is None:
+            return f"{text} the plan of the least sum is out: {searched.reason}"
+        whole = _percent(searched.measured_s, plan_s, "slower", "faster")
+        if searched.measured_s <= plan_s * (1 + TIE):
+            has_fewer = len(document.plan.partitions) < len(searched.partitions)
             why = "has fewer partitions" if has_fewer else "is of targets that come first"
             return f"{text} measured whole the two are not apart (that of the least sum is {whole}), and this one {why}"
         return f"{text} measured whole the plan of the least sum is {whole}"

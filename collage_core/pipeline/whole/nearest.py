@@ -10,14 +10,14 @@ import math
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Decimal
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from ...base.isolation.worker import Pool
+from ...documents.verify import Nearest, Parting
 from ...errors import Cancelled, CollageError
 from ...graph.dataflow_graph import DataflowGraph
 from ...graph.index_set import IndexSet
@@ -33,43 +33,6 @@ from .references import Reference, references_of
 
 MOST_BYTES = 1 << 30
 """Tensors of more than this in all are not looked at one by one."""
-
-
-@dataclass(frozen=True)
-class Parting:
-    """The first tensor that is not what it is in the reference.
-
-    Attributes:
-        node: Name of the node that makes the tensor.
-        input_error, error: Largest relative error of what the node reads, and of the tensor; None where it is no number.
-    """
-
-    tensor: str
-    node: str
-    op: str
-    input_error: float
-    error: float | None
-
-
-@dataclass(frozen=True)
-class Nearest:
-    """The target that alone comes nearest to the reference.
-
-    Attributes:
-        error: Its largest relative error; None where it is no number.
-        accuracy: The accuracy that would take it; None where none would.
-        begins: Where it parts from the reference; None where that is not known.
-        errors: Target → error of all that were tried, as `error`.
-    """
-
-    target: str
-    error: float | None
-    accuracy: float | None
-    begins: Parting | None
-    errors: Mapping[str, float | None]
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def nearest_alone(
@@ -110,7 +73,8 @@ def nearest_alone(
     target = _least(errors)
     error = _number(errors[target])
     takes = None if error is None else accuracy_for(error)
-    return Nearest(target, error, takes, begins, {name: _number(one) for name, one in errors.items()})
+    others = {name: _number(one) for name, one in errors.items()}
+    return Nearest(target=target, error=error, accuracy=takes, begins=begins, errors=others)
 
 
 def _least(errors: Mapping[str, float]) -> str:
@@ -172,25 +136,23 @@ def accuracy_for(error: float) -> float:
     return float(exact.quantize(Decimal(1).scaleb(exact.adjusted() - 1), ROUND_CEILING))
 
 
-def nearest_text(nearest: Mapping[str, Any]) -> str:
+def nearest_text(nearest: Nearest) -> str:
     """Say which toolchain alone comes nearest, and where it parts from the reference."""
-    error = (
-        f"off by {nearest['error']:.3g}" if nearest["error"] is not None else "with NaN, infinity or another shape where there are numbers"
-    )
-    said = f"of the toolchains alone {nearest['target']} comes nearest, {error}"
-    begins = nearest["begins"]
+    error = f"off by {nearest.error:.3g}" if nearest.error is not None else "with NaN, infinity or another shape where there are numbers"
+    said = f"of the toolchains alone {nearest.target} comes nearest, {error}"
+    begins = nearest.begins
     if begins is None:
         return said
-    own = f"off by {begins['error']:.2g}" if begins["error"] is not None else "NaN, infinite or of another shape"
-    where = f"at {begins['tensor']!r}, which {begins['op']} {begins['node']!r} makes"
-    return f"{said}; it parts from the reference {where}: its inputs are right within {begins['input_error']:.2g}, it is {own}"
+    own = f"off by {begins.error:.2g}" if begins.error is not None else "NaN, infinite or of another shape"
+    where = f"at {begins.tensor!r}, which {begins.op} {begins.node!r} makes"
+    return f"{said}; it parts from the reference {where}: its inputs are right within {begins.input_error:.2g}, it is {own}"
 
 
-def nearest_hint(nearest: Mapping[str, Any]) -> str:
+def nearest_hint(nearest: Nearest) -> str:
     """Say what to do about it."""
-    if nearest["accuracy"] is None:
-        return f"no accuracy takes {nearest['target']} alone: name other targets with --targets"
-    return f"--accuracy {nearest['accuracy']:g} takes {nearest['target']} alone; or name other targets with --targets"
+    if nearest.accuracy is None:
+        return f"no accuracy takes {nearest.target} alone: name other targets with --targets"
+    return f"--accuracy {nearest.accuracy:g} takes {nearest.target} alone; or name other targets with --targets"
 
 
 def _parting(run: _Runs, inputs: Arrays, accuracy: float) -> Parting | None:
@@ -222,7 +184,7 @@ def first_parting(graph: DataflowGraph, errors: Mapping[str, float], accuracy: f
         before = max((errors.get(name, 0.0) for name in node.inputs), default=0.0)
         for tensor in node.outputs:
             error = errors.get(tensor.name, 0.0)
-            parting = Parting(tensor.name, node.name, node.op, before, _number(error))
+            parting = Parting(tensor=tensor.name, node=node.name, op=node.op, input_error=before, error=_number(error))
             if before <= accuracy and not error <= accuracy:
                 return parting
             if math.isfinite(before):

@@ -10,12 +10,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...documents.plan import PlacedPartition
 from ...errors import CollageError
 from ...graph.dataflow_graph import DataflowGraph, Tensor, TensorType
 from ...model.onnx_model import OnnxModel
 from ...model.types.dtypes import array_type
 from ...rewrite.partition_models import BodyModel, ControlModel, PartitionModel
-from ...rewrite.plan import PlacedPartition, Plan, PlannedBody
+from ...rewrite.plan import Plan, PlannedBody
 from ...rules.spec import HOST_TARGET
 
 Pieces = Callable[[OnnxModel, Plan], Sequence[PartitionModel]]

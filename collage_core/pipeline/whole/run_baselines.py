@@ -7,9 +7,10 @@ Nothing is built or timed here.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
+from ...documents.plan import PlanPart
+from ...documents.run import BaselineInfo
 from ...rules.baseline_names import GREEDY, is_alone, is_partitioning, main_target, with_rest
 from ...search.problem import SearchProblem
 from ...search.searcher import SearchResult
@@ -71,7 +72,7 @@ def find_baselines(found: CandidateSet, planned: Planned, settings: SearchSettin
     return plans
 
 
-def baseline_rows(baselines: Iterable[BaselinePlan], problem: SearchProblem) -> list[dict[str, Any]]:
+def baseline_rows(baselines: Iterable[BaselinePlan], problem: SearchProblem) -> tuple[BaselineInfo, ...]:
     """Return the `baselines` of the `partition` document; their times are filled in when they are measured.
 
     A partitioning's row has its partitions, from which whoever explains the plan tells where the two differ.
@@ -83,9 +84,9 @@ def baseline_rows(baselines: Iterable[BaselinePlan], problem: SearchProblem) -> 
 
     rows = []
     for one in sorted(baselines, key=order):
-        row: dict[str, Any] = {"name": one.name, "total_s": one.total_s, "measured_s": None, "reason": one.reason}
+        row = BaselineInfo(one.name, one.total_s, None, one.reason)
         if is_partitioning(one.name):
             chosen = [problem.candidates[index] for index in one.chosen or ()]
-            row["partitions"] = [{"id": item.id, "target": item.target, "nodes": list(item.inside)} for item in chosen]
+            row = replace(row, partitions=tuple(PlanPart(id=item.id, target=item.target, nodes=tuple(item.inside)) for item in chosen))
         rows.append(row)
-    return rows
+    return tuple(rows)

@@ -11,13 +11,14 @@ from collections.abc import Mapping, MutableSequence
 from onnx import ModelProto, StringStringEntryProto, TensorProto
 
 from ...base.durations import milliseconds
+from ...documents.plan import PlacedPartition
 from ...graph.dataflow_graph import HOST
 from ...graph.index_set import IndexSet
 from ...model.files.external_data import is_external, tensors_of
 from ...model.model import Model
 from ...model.naming import unique_names
 from ...model.types.inference import value_info
-from ..plan import PlacedPartition, Plan
+from ..plan import Plan
 
 PREFIX = "collage"
 Regrets = Mapping[int, Mapping[str, str]]

@@ -23,6 +23,114 @@ export interface Tuned {
 }
 
 /**
+ * A partition of the plan: its nodes by index and by name, its target, and its cost with the source of that cost.
+ *
+ * Attributes:
+ *     cost_s: Seconds; None where the cost is unknown.
+ *     spread_s: Half the inter-quartile range of the samples, in seconds.
+ *     samples: Number of timed runs behind the cost.
+ *     source: As in `Cost.source`.
+ *     stability: Share of resamplings of the costs in which the partition stays chosen; None where no cost has an interval, and
+ *         after a search over known costs, which does not resample.
+ *     interval_s: As in `Cost.interval_s`.
+ *     decided_by: `cost`; `priority` where the order of the targets decided, since costs could not; `whole` where it is in the
+ *         plan since that was the fastest when measured whole, though its sum is not the least.
+ *     tuned: How its kernels were tuned; `Tuned.digest` is a key of `Plan.tuning`. None with the default schedules.
+ */
+export interface PlanPartition {
+  id: string;
+  target: string;
+  nodes: number[];
+  names: string[];
+  ops: string[];
+  cost_s: number | null;
+  spread_s: number | null;
+  samples: number;
+  source: string;
+  stability: number | null;
+  interval_s: number | null;
+  decided_by: string;
+  tuned: Tuned | null;
+}
+
+/** A target alone, `<target>+host`, `<target>:<source>`, or greedy; `total_s` is None where there is none, with the reason. */
+export interface Baseline {
+  name: string;
+  total_s: number | null;
+  measured_s: number | null;
+  reason: string;
+}
+
+/**
+ * The assembled plan against the reference; None fields were not done.
+ *
+ * Attributes:
+ *     measured_s: Seconds of one inference, measured end to end.
+ *     additive_error_s: `measured_s` less the sum of the costs of the parts.
+ *     max_rel_error: The largest of all outputs, which may be infinite. The page gets None in place of what is no number.
+ *     accuracy: The largest relative error that was allowed.
+ *     reference: The reference, and what was compared with it, in words.
+ *     errors: Largest relative error of each output, as `max_rel_error`.
+ *     interval_s: Half of the 95 % interval of `measured_s`; None where too few rounds, or none beside other plans, measured it.
+ *     apart: It was measured by itself, later than the baselines and perhaps on another machine: no ratio may hold both.
+ *     gap: That `measured_s` is off the predicted total beyond both intervals, and the likely reason; empty where it is not.
+ */
+export interface VerifyInfo {
+  measured_s: number | null;
+  additive_error_s: number | null;
+  max_rel_error: number | null;
+  accuracy: number | null;
+  reference: string | null;
+  errors: Record<string, number | null>;
+  interval_s: number | null;
+  apart: boolean;
+  gap: string;
+}
+
+/** The phase in which a run was stopped that kept its best plan, and what is missing, one sentence each. */
+export interface CancelledInfo {
+  phase: string;
+  missing: string[];
+}
+
+/**
+ * Nodes that one kernel computes together, or a single node.
+ *
+ * Attributes:
+ *     nodes: Their indices in the model, ascending.
+ *     share: Their share of the time of the partition, from 0 to 1.
+ *     seconds: That share of the partition's cost; None where the cost is not known.
+ *     kernel: The toolchain's word for what it runs; empty where nobody told.
+ */
+export interface NodeGroupTime {
+  nodes: number[];
+  share: number;
+  seconds: number | null;
+  kernel: string;
+}
+
+/**
+ * Times inside one partition.
+ *
+ * Attributes:
+ *     partition: Its id.
+ *     source: Where the shares come from: `profiler`, `candidates` (the costs of its nodes, each alone on its target, so without
+ *         what the toolchain saves by fusing them), `cost` (it is a single node), or `none`.
+ *     groups: Every node is in one of them; none where the source is `none`.
+ *     rest_share: The share that belongs to no node.
+ *     profiled_s: Seconds that the kernels took together while they were profiled, or the candidates take together; None without any.
+ *     reason: Why no profiler gave the times; where one did, when it was, if that was not in the run.
+ */
+export interface PartitionNodeTimes {
+  partition: string;
+  source: "profiler" | "candidates" | "cost" | "none";
+  groups: NodeGroupTime[];
+  rest_share: number;
+  profiled_s: number | null;
+  reason: string;
+}
+
+/**
  * A cost in seconds, or the reason why there is none.
  *
  * Attributes:
@@ -846,23 +954,6 @@ export interface ConsideredPlan {
   partitions: ConsideredPart[];
 }
 
-/** One partition of a plan, as in the document of `collage partition --json`; `decided_by` as in `PlacedPartition`. */
-export interface PlanPartition {
-  id: string;
-  target: string;
-  nodes: number[];
-  names: string[];
-  ops: string[];
-  cost_s: number | null;
-  spread_s: number | null;
-  samples: number;
-  source: string;
-  stability: number | null;
-  interval_s: number | null;
-  decided_by: string;
-  tuned: Tuned | null;
-}
-
 /** A transition: one tensor that goes from one target to another; `source` and `target` are names of targets or `host`. */
 export interface PlanTransition {
   source: string;
@@ -878,36 +969,6 @@ export interface PlanInfo {
   partitions: PlanPartition[];
   transitions: PlanTransition[];
   total_interval_s: number | null;
-}
-
-/** A target alone, `<target>+host`, `<target>:<source>`, or greedy; `total_s` is None where there is none, with the reason. */
-export interface Baseline {
-  name: string;
-  total_s: number | null;
-  measured_s: number | null;
-  reason: string;
-}
-
-/**
- * The assembled plan against the reference; None fields were not done.
- *
- * Attributes:
- *     max_rel_error: The largest of all outputs; None where it is infinite, or where `measured_s` is None and nothing was compared.
- *     errors: Largest relative error of each output; None where it is infinite.
- *     interval_s: Half of the 95 % interval of `measured_s`; None where too few rounds, or none beside other plans, measured it.
- *     apart: It was measured by itself, later than the baselines and perhaps on another machine: no ratio may hold both.
- *     gap: That `measured_s` is off the predicted total beyond both intervals, and the likely reason; empty where it is not.
- */
-export interface VerifyInfo {
-  measured_s: number | null;
-  additive_error_s: number | null;
-  max_rel_error: number | null;
-  accuracy: number | null;
-  reference: string | null;
-  errors: Record<string, number | null>;
-  interval_s: number | null;
-  apart: boolean;
-  gap: string;
 }
 
 /** A partition that could take the place of others. */
@@ -953,12 +1014,6 @@ export interface BodyProgress {
   count: number;
   done: number;
   total: number;
-}
-
-/** The phase in which a run was stopped that kept its best plan, and what is missing, one sentence each. */
-export interface CancelledInfo {
-  phase: string;
-  missing: string[];
 }
 
 /**
@@ -1355,41 +1410,6 @@ export interface RunCandidates {
   run: string;
   candidates: CostedRow[];
   rejections: RejectedRow[];
-}
-
-/**
- * Nodes that one kernel computes together, or a single node; fields as in `collage_core.pipeline.record.node_times.NodeGroup`.
- *
- * Attributes:
- *     share: Of the time of the partition, from 0 to 1.
- *     seconds: That share of the partition's cost; None where the cost is not known.
- *     kernel: The toolchain's word for what it runs; empty where nobody told.
- */
-export interface NodeGroupTime {
-  nodes: number[];
-  share: number;
-  seconds: number | null;
-  kernel: string;
-}
-
-/**
- * Times inside one partition.
- *
- * Attributes:
- *     partition: Its id.
- *     source: The toolchain's own profiler; the costs of its nodes, each alone on the same target; the cost of a partition of one node.
- *     groups: Every node is in one of them; none where the source is `none`.
- *     rest_share: The share that belongs to no node.
- *     profiled_s: Seconds of all kernels while they were profiled, or of all nodes alone; None without any.
- *     reason: Why no profiler gave the times; where one did, when it was, if that was not in the run.
- */
-export interface PartitionNodeTimes {
-  partition: string;
-  source: "profiler" | "candidates" | "cost" | "none";
-  groups: NodeGroupTime[];
-  rest_share: number;
-  profiled_s: number | null;
-  reason: string;
 }
 
 /**

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from collage_core.cli.plans import _print_profile
+from collage_core.documents.plan import PlacedPartition
 from collage_core.model.samples.registry import SAMPLES
 from collage_core.pipeline.inside.inside_times import plan_in, profile_row
 from collage_core.pipeline.record.record import RunRecord
-from collage_core.rewrite.plan import PlacedPartition, ShapePlan
+from collage_core.rewrite.plan import ShapePlan
 from collage_core.rewrite.runtime.manifest import PartitionEntry
 from tests.helpers.command import in_this_process
 from tests.helpers.paths import RECORDED

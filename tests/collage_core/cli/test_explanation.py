@@ -10,7 +10,7 @@ import pytest
 
 from collage_core.cli.explanation import show_explanation
 from collage_core.cli.terms_text import show_terms
-from collage_core.cost.cost import Tuned
+from collage_core.documents.cost import Tuned
 from collage_core.options import Options
 from collage_core.pipeline.partition import partition
 from collage_core.pipeline.record.record import CostedCandidate, RunRecord, read_record

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from collage_core.cli.shapes_text import shapes_lines
+from tests.helpers.documents import run_document
 
 
 def planned(name: str, best: int, total_s: float, target: str) -> dict[str, Any]:
@@ -26,11 +27,11 @@ def shapes(**more: Any) -> dict[str, Any]:
     }
 
 
-DOCUMENT = {"model": {"inputs": [{"name": "ids", "shape": [1, 64]}]}}
+MODEL = {"name": "m", "hash": "", "nodes": 3, "inputs": [{"name": "ids", "shape": [1, 64], "dtype": "int64"}], "outputs": []}
 
 
 def test_both_answers_are_said_and_what_fixing_a_shape_loses() -> None:
-    assert shapes_lines({**DOCUMENT, "shapes": shapes()}) == [
+    assert shapes_lines(run_document(model=MODEL, shapes=shapes())) == [
         "2 shapes; the plan above is that of seq=64:",
         "  seq=16   50%  predicted 1 ms  a 2 nodes in 1 partition",
         "  seq=64   50%  predicted 2 ms  b 2 nodes in 1 partition",
@@ -44,8 +45,10 @@ def test_both_answers_are_said_and_what_fixing_a_shape_loses() -> None:
 
 def test_a_missing_answer_has_its_reason() -> None:
     none = {"total_s": None, "measured_s": None, "reason": "no plan is valid at every shape"}
-    assert "one plan for all shapes: none (no plan is valid at every shape)" in shapes_lines({**DOCUMENT, "shapes": shapes(one_plan=none)})
+    assert "one plan for all shapes: none (no plan is valid at every shape)" in shapes_lines(
+        run_document(model=MODEL, shapes=shapes(one_plan=none))
+    )
 
 
 def test_a_run_of_one_shape_has_none_of_it() -> None:
-    assert shapes_lines(DOCUMENT) == []
+    assert shapes_lines(run_document(model=MODEL)) == []

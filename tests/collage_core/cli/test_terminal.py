@@ -9,19 +9,18 @@ from typing import Any
 import pytest
 
 from collage_core.cli.terminal import Progress, show_plan
+from collage_core.documents.run import RunDocument
 from collage_core.events import Note
+from tests.helpers.documents import SEARCH, run_document
 
 PART = {"id": "p", "target": "tvm", "nodes": [0], "names": ["n"], "ops": ["Relu"], "cost_s": 1e-3, "source": "measured"}
 
 
-def document(**changes: Any) -> dict[str, Any]:
+def document(**changes: Any) -> RunDocument:
     measured = {"kind": "baseline", "interval_s": 2e-5, "rounds": 5, "reason": "", "is_plan": False, "partitions": []}
-    return {
-        "model": {"fixed": {}},
+    known = {
         "plan": {"total_s": 1.03e-3, "total_interval_s": None, "partitions": [PART]},
-        "search": {"final": {"optimal": True, "lower_bound_s": 1e-3}},
-        "budget": None,
-        "bodies": [],
+        "search": {**SEARCH, "final": {**SEARCH, "lower_bound_s": 1e-3}},
         "decided_by": "whole",
         "alternatives": [
             {**measured, "name": "search", "kind": "search", "total_s": 1e-3, "measured_s": 1.06e-3},
@@ -41,8 +40,8 @@ def document(**changes: Any) -> dict[str, Any]:
             {"name": "ncnn", "total_s": None, "measured_s": None, "reason": "ncnn cannot take every node"},
         ],
         "verify": {"measured_s": 1e-3, "interval_s": 1e-5, "max_rel_error": 1e-6},
-        **changes,
     }
+    return run_document(**{**known, **changes})
 
 
 def test_what_decided_and_the_measured_alternatives_are_printed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,6 +15,7 @@ from collage_core.errors import CollageError
 from collage_core.pipeline.record.record import RunRecord
 from tests.collage_core.drawings.conftest import HOSTILE
 from tests.helpers.command import in_this_process
+from tests.helpers.documents import alternative, run_document
 
 
 def test_the_numbers_are_those_of_the_run(drawn_run: RunRecord) -> None:
@@ -34,11 +35,11 @@ def test_the_numbers_are_those_of_the_run(drawn_run: RunRecord) -> None:
 
 
 def test_a_plan_that_was_timed_by_itself_is_not_drawn_beside_others(drawn_run: RunRecord) -> None:
-    row = {"name": "search", "kind": "search", "total_s": 1e-3, "measured_s": 2e-3, "is_plan": False}
+    row = alternative("search", kind="search", total_s=1e-3, measured_s=2e-3)
     verify = {"measured_s": 9e-3, "apart": True}
 
     def plan_ms(document: dict[str, Any]) -> float | None:
-        return figures(replace(drawn_run, document={**drawn_run.document, **document}))["Totals"].data[1].x[0]  # type: ignore[no-any-return]
+        return figures(replace(drawn_run, document=run_document(**document)))["Totals"].data[1].x[0]  # type: ignore[no-any-return]
 
     assert plan_ms({"verify": verify, "alternatives": [row]}) is None
     assert plan_ms({"verify": verify, "alternatives": [row, {**row, "name": "tvm", "measured_s": 3e-3, "is_plan": True}]}) == 3.0

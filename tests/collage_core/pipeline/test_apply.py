@@ -43,7 +43,7 @@ def planned(tmp_path_factory: pytest.TempPathFactory) -> tuple[Plan, Path, Path]
 def test_an_artifact_is_verified_on_the_users_inputs(planned: tuple[Plan, Path, Path], tmp_path: Path) -> None:
     plan, source, inputs = planned
     verify = apply(plan, source, tmp_path / "out", inputs=inputs)
-    assert verify["max_rel_error"] == 0
+    assert verify.max_rel_error == 0
     kept = describe_artifact(tmp_path / "out")["seeded"]
     assert (kept["x"][2, 3], kept["s"].tolist()) == (11, [6, 2])
 
@@ -61,7 +61,7 @@ def test_an_artifact_has_the_form_that_is_asked_for_and_its_loader_is_verified_t
 
     monkeypatch.setattr(assemble_and_verify, "in_worker", watched)
     verify = apply(plan, source, tmp_path / "out", inputs=inputs, form="auto")
-    assert verify["max_rel_error"] == 0
+    assert verify.max_rel_error == 0
     assert "loader" in ran
     assert read_manifest(tmp_path / "out").form == "native"
     assert {"artifact.json", "load.py", "model.onnx", "plan.json"} <= {path.name for path in (tmp_path / "out").iterdir()}

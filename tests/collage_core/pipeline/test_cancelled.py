@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from brief_runs import shorten
 
+from collage_core.documents.json_form import to_json
 from collage_core.errors import Cancelled
 from collage_core.events import CandidateCosted, Event, Note, PhaseStarted, PlanImproved
 from collage_core.options import Options
@@ -16,6 +17,7 @@ from collage_core.pipeline.cancelled import NOT_BUILT, NOT_TIMED, cancelled_docu
 from collage_core.pipeline.partition import partition
 from collage_core.pipeline.record.record import RunRecord
 from collage_core.rules.spec import HOST_TARGET
+from tests.helpers.documents import alternative, run_document
 
 
 class Cancel:
@@ -49,7 +51,7 @@ def test_a_cancel_while_costs_are_measured_keeps_the_best_plan_and_every_cost(tm
     options = measured(tmp_path, monkeypatch, measure_all=True)
     cancel = Cancel(lambda event: isinstance(event, PlanImproved))
     record = cancel.partition("mini_mnist", options)
-    found = record.document
+    found = to_json(record.document)
     assert [part["source"] for part in found["plan"]["partitions"]] == ["measured"]
     assert found["plan"]["total_s"] == next(event.total_s for event in cancel.events if isinstance(event, PlanImproved))
     known = [event for event in cancel.events if isinstance(event, CandidateCosted)]
@@ -65,7 +67,7 @@ def test_a_cancel_while_costs_are_measured_keeps_the_best_plan_and_every_cost(tm
     ]
     assert Note(f"the run was cancelled: {late} of {len(placed)} candidates have no known cost") in cancel.events
     assert not any(begins("rewrite")(event) for event in cancel.events)
-    assert RunRecord.load(tmp_path / "out").document == found, "the same after a reload"
+    assert to_json(RunRecord.load(tmp_path / "out").document) == found, "the same after a reload"
     on = Cancel(lambda event: isinstance(event, CandidateCosted) and not event.from_cache)
     on.partition("mini_mnist", options)
     assert sum(event.from_cache for event in on.events if isinstance(event, CandidateCosted)) >= len(known), (
@@ -80,7 +82,7 @@ def test_a_cancel_while_plans_are_searched_keeps_one(tmp_path: Path, phase: str)
     record = Cancel(begins(phase)).partition("mini_mnist", options)
     assert sorted(node for part in record.plan.partitions for node in part.nodes) == list(range(len(record.graph)))
     assert all(part.cost_s is not None for part in record.plan.partitions)
-    assert record.document["cancelled"] == {
+    assert to_json(record.document.cancelled) == {
         "phase": phase,
         "missing": ["not all adjacent partitions on one target were tried fused, and close choices were not re-timed"],
     }
@@ -89,11 +91,11 @@ def test_a_cancel_while_plans_are_searched_keeps_one(tmp_path: Path, phase: str)
 @pytest.mark.long
 def test_a_cancel_after_the_search_keeps_the_plan_and_what_was_verified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     options = measured(tmp_path, monkeypatch)
-    found = Cancel(begins("rewrite")).partition("mini_mnist", options).document
+    found = to_json(Cancel(begins("rewrite")).partition("mini_mnist", options).document)
     assert (found["verify"]["reason"], found["verify"]["max_rel_error"], found["cancelled"]["phase"]) == (NOT_BUILT, None, "rewrite")
     assert not (tmp_path / "out" / "artifact.json").exists()
     record = Cancel(begins("baselines")).partition("mini_mnist", options)
-    found = record.document
+    found = to_json(record.document)
     assert found["verify"]["max_rel_error"] < 1e-3
     assert found["cancelled"] == {"phase": "baselines", "missing": ["the plan was not timed beside each target alone"]}
     assert {row["reason"] for row in found["baselines"]} == {NOT_TIMED}
@@ -107,6 +109,6 @@ def test_before_there_is_a_plan_nothing_is_kept(tmp_path: Path, monkeypatch: pyt
 
 
 def test_what_is_missing_is_nothing_where_all_was_done() -> None:
-    document = {"verify": {"max_rel_error": 0.0}, "alternatives": [{}]}
+    document = run_document(verify={"max_rel_error": 0.0}, alternatives=[alternative("ncnn")])
     assert cancelled_document("", 3, 9, document, builds=True) is None
     assert cancelled_document("baselines", 0, 9, document, builds=True) is None

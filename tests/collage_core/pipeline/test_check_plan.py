@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,8 @@ def made(tmp_path: Path) -> Path:
     costs.write_text(json.dumps({"targets": {"onnxruntime": {"op_s": 1e-4}}}))
     record = partition("mini_mnist", Options(("onnxruntime",), costs=f"mock:{costs}"))
     record.plan = record.plan.model_copy(update={"machine": machine_id()})
-    record.document["verify"] |= {"measured_s": 1e-3, "interval_s": 1e-5}
+    verify = replace(record.document.verify, measured_s=1e-3, interval_s=1e-5)
+    record.document = replace(record.document, verify=verify)
     out.mkdir()
     record.save(out)
     return out

@@ -10,6 +10,7 @@ import numpy as np
 import onnx
 import pytest
 
+from collage_core.documents.json_form import to_json
 from collage_core.errors import AccuracyError
 from collage_core.events import ignore
 from collage_core.model.onnx_model import load_model
@@ -30,8 +31,7 @@ def planned(folder: Path, source: Path, target: str, **more: object) -> dict[str
     """Return the `verify` document of a run with mock costs on one target, which builds and verifies all the same."""
     (folder / "mock.json").write_text(json.dumps({"targets": {target: {"op_s": 1, "decay": 0.5}}}))
     options = Options((target,), costs=f"mock:{folder / 'mock.json'}", threads=1, out=folder / "out", **more)  # type: ignore[arg-type]
-    verify: dict[str, Any] = partition(source, options, ignore).document["verify"]
-    return verify
+    return to_json(partition(source, options, ignore).document.verify)  # type: ignore[no-any-return]
 
 
 @pytest.fixture(autouse=True)
@@ -70,7 +70,7 @@ def test_a_quantised_detector_gets_an_artifact_at_any_size(tmp_path: Path, side:
     onnx.save(retinanet(side, **MANY), source)
     options = Options(("onnxruntime", "openvino"), threads=1, budget_s=30.0, out=tmp_path / "out")
     record = partition(source, options, ignore)
-    assert record.document["verify"]["max_rel_error"] <= record.plan.accuracy
+    assert record.document.verify.max_rel_error <= record.plan.accuracy
 
     model = load_model(source)
     given = model.seeded_inputs()

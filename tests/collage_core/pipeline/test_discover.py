@@ -119,8 +119,8 @@ def test_what_is_deferred_is_costed_at_once_only_where_costs_are_cheap(mock: str
         candidate for candidate in found.by_target["hook"] if candidate.deferred
     ]
     record = partition("mini_mnist", options)
-    assert record.document["targets"][0]["deferred"] == 1
-    assert record.document["targets"][0]["candidates"] == len(found.by_target["hook"])
+    assert record.document.targets[0].deferred == 1
+    assert record.document.targets[0].candidates == len(found.by_target["hook"])
 
 
 def test_a_limit_that_is_met_is_told(mock: str, tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def test_each_computation_is_told_once_with_all_its_candidates(mock: str, tmp_pa
     options = Options(("hook",), costs=mock, toolchain_files=hook(tmp_path, '[rule]\nrule = "op_predicate"'), fold=False)
     record = partition("mini_mnist", options, told.append)
     events = [event for event in told if isinstance(event, CandidateCosted)]
-    unique = record.document["targets"][0]["unique"]
+    unique = record.document.targets[0].unique
     assert [event.done for event in events[:unique]] == list(range(1, unique + 1)), "what is merged later comes after these"
     assert sorted(id for event in events for id in event.candidates) == sorted(
         costed.id for costed in record.candidates if costed.target == "hook"

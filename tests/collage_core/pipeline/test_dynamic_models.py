@@ -64,7 +64,7 @@ def test_50_inputs_of_several_shapes_are_right(name: str, one_build: bool, tmp_p
     options = {"other_shapes": "onnxruntime", "one_build": one_build}
     record = partition(path, targets=TARGETS, costs=mixed, shapes=model.shapes, out=out, **options)
     assert {*TARGETS} <= targets_in(out / "shapes")
-    rows = record.document["shapes"]["one_build"]
+    rows = record.document.shapes["one_build"]
     assert bool(rows) is one_build
     assert all(row["partitions"] and not row["reason"] for row in rows)
     artifact, wanted = open_artifact(out), whole(path)
@@ -91,9 +91,9 @@ def test_a_loop_whose_body_cannot_be_planned_runs_as_a_whole(
 ) -> None:
     path, out = write(tmp_path, make()), tmp_path / "out"
     record = partition(path, targets=TARGETS, costs=lambda candidate: 1.0, out=out)
-    (row,) = record.document["bodies"]
-    assert row["runs_on"] == TARGETS[0]
-    assert reason in row["host"]["reason"]
+    (row,) = record.document.bodies
+    assert row.runs_on == TARGETS[0]
+    assert reason in row.host.reason
     artifact, wanted = Artifact.open(out), whole(path)
     for seed in range(50):
         inputs = {"x": weights(5 if least else 2, WIDTH, seed=seed), "turns": np.array(least + seed % 5)}

@@ -38,7 +38,7 @@ def run(source: Path, target: str, function: CostFunction, events: list[Event] |
 
 
 def row(record: RunRecord, name: str) -> dict[str, object]:
-    return next(row for row in record.document["baselines"] if row["name"] == name)
+    return next(row for row in record.document.baselines if row.name == name)
 
 
 def test_a_group_that_no_rule_finds_is_a_candidate_and_the_plan_of_the_groups_a_baseline(
@@ -69,7 +69,7 @@ def test_a_group_that_is_not_valid_is_rejected_and_its_nodes_go_to_the_rest(chai
     monkeypatch.setenv("COLLAGE_TEST_GROUPS", "relu+sigmoid add+mul")
     events: list[Event] = []
     record = run(chain, "partitions", one_each, events)
-    assert not [one for one in record.document["baselines"] if one["name"] == "partitions:everything"], "no group is left"
+    assert not [one for one in record.document.baselines if one.name == "partitions:everything"], "no group is left"
     reasons = {item["reason"] for item in record.rejected if item["rule"] == "everything"}
     assert reasons == {"exits: 2 of its nodes are read outside, at most 1 may be"}
 

@@ -20,6 +20,7 @@ from misbehaviours import plug_in_names
 
 from collage_core.cost.cost import Cost
 from collage_core.cost.database.database import CostDatabase
+from collage_core.documents.json_form import to_json
 from collage_core.events import ignore
 from collage_core.model.onnx_model import load_model
 from collage_core.model.reference.accuracy import largest_error
@@ -151,7 +152,7 @@ def searched(home: Path, model: str, *targets: str) -> list[dict[str, Any]]:
             decision = run.search(run.cost())
         finally:
             run.close()
-        return run.record(decision).document["targets"]
+        return to_json(run.record(decision).document.targets)
 
 
 def test_a_second_run_measures_nothing(made: tuple[Path, Path, dict[str, Any]]) -> None:

@@ -20,6 +20,7 @@ from collage_core.pipeline.partition import partition, plans_beside
 from collage_core.pipeline.record.record import RunRecord
 from collage_core.rewrite.plan import read_plan
 from tests.helpers.command import document_of, in_this_process
+from tests.helpers.documents import run_document
 
 SCALED = """
     @R.function
@@ -111,12 +112,16 @@ def test_plans_artifacts_and_the_module_hold_all_regions(tmp_path: Path, capsys:
         assert np.allclose(run(built, x, np.array(flag))[0], 1 / (1 + np.exp(-(bent + risen))), atol=1e-5)
 
 
+def budget(spent_s: float, tuned_s: float) -> dict[str, Any]:
+    return {"limit_s": None, "spent_s": spent_s, "tuned_s": tuned_s, "undecided": [], "rivals": []}
+
+
 def test_the_budget_is_shared_out_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """With mock costs nothing is measured; what each run may spend is what is looked at."""
     found_regions = [RegionSummary("main.1", 2, 3, 24.0), RegionSummary("main.0", 0, 1, 8.0)]
     monkeypatch.setattr(front_door, "regions_in", lambda _path, _shapes: (found_regions, []))
     record, given, notes = partition("mini_mnist", OPTIONS), [], []
-    record = replace(record, document={**record.document, "budget": {"spent_s": 45.0, "tuned_s": 15.0}})
+    record = replace(record, document=run_document(budget=budget(45.0, 15.0)))
 
     def planned(_source: object, options: Options, *_others: object) -> RunRecord:
         given.append((options.region, options.budget_s, options.tune_s))
@@ -129,7 +134,7 @@ def test_the_budget_is_shared_out_and_said(monkeypatch: pytest.MonkeyPatch) -> N
     assert given == [("main.1", 30, None), ("main.0", 10, None), ("main.1", None, 15), ("main.0", None, 5)]
     assert notes == ["region main.1, 1 of 2: 30 s of 40 s for measuring", "region main.0, 2 of 2: 10 s of 40 s for measuring"]
     given.clear()
-    record = replace(record, document={**record.document, "budget": {"spent_s": 17.0, "tuned_s": 5.0}})
+    record = replace(record, document=run_document(budget=budget(17.0, 5.0)))
     partition("model.py", Options(("tvm",), budget_s=40, tune_s=20))
     assert given == [("main.1", 30, 15), ("main.0", 28, 15)], "what the first run leaves goes to the next"
 

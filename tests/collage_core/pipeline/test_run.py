@@ -16,6 +16,7 @@ import pytest
 from brief_runs import shorten
 from onnx import TensorProto, helper
 
+from collage_core.documents.json_form import to_json
 from collage_core.errors import AccuracyError, CollageError, InfeasibleError
 from collage_core.events import CandidateCosted, Event, Note, PlanDecided, ignore
 from collage_core.graph.index_set import IndexSet
@@ -92,7 +93,7 @@ def decided_whole(
 def test_the_plan_is_the_fastest_measured_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The search's plan takes 2 ms whole, the others 1 ms: the artifact, the plan file, the record and what explains it are of another."""
     record, events = decided_whole(monkeypatch, tmp_path, lambda one: 2e-3 if "search" in one.names else 1e-3)
-    found, searched = record.document, next(row for row in record.document["alternatives"] if row["name"] == "search")
+    found, searched = record.document, next(row for row in record.document.alternatives if row.name == "search")
     assert (found["decided_by"], found["verify"]["measured_s"], searched["measured_s"]) == ("whole", 1e-3, 2e-3)
     assert (found["verify"]["interval_s"], found["verify"]["rounds"]) == (0.0, 5)
     assert found["plan"]["total_s"] >= searched["total_s"]
@@ -103,23 +104,23 @@ def test_the_plan_is_the_fastest_measured_whole(tmp_path: Path, monkeypatch: pyt
     }
     assert sorted(node for part in found["plan"]["partitions"] for node in part["nodes"]) == list(range(6))
     kept = RunRecord.load(tmp_path / "out")
-    assert (kept.document, kept.plan) == (found, record.plan)
+    assert (to_json(kept.document), kept.plan) == (found, record.plan)
     assert {part.id for part in read_plan(tmp_path / "out").partitions} == ids
     manifest = json.loads((tmp_path / "out" / "artifact.json").read_text())
     assert {entry["id"] for entry in manifest["partitions"]} == ids
     assert found["search"]["final"]["optimal"] is False
     assert found["search"]["final"]["lower_bound_s"] <= searched["total_s"]
-    chosen = [row for row in kept.node_candidates(0)["candidates"] if row["chosen"]]
+    chosen = [row for row in kept.node_candidates(0)["candidates"] if row.chosen]
     assert len(chosen) == 1
     assert chosen[0]["regret_s"] >= 0
     (told,) = [event for event in events if isinstance(event, PlanDecided)]
     assert (told.decided_by, told.measured_s, len(told.alternatives)) == ("whole", 1e-3, len(found["alternatives"]))
     assert any(isinstance(event, Note) and event.text.startswith("measuring the whole decided") for event in events)
     again = search_again(kept, Terms())
-    assert (again.document["decided_by"], again.document["alternatives"]) == ("whole", found["alternatives"]), "terms that it holds keep it"
+    assert (again.document.decided_by, again.document.alternatives) == ("whole", found["alternatives"]), "terms that it holds keep it"
     assert {part.id for part in again.plan.partitions} == ids
     other = search_again(kept, Terms([{"kind": "veto", "candidate": sorted(ids)[0]}]))
-    assert (other.document["decided_by"], other.document["alternatives"]) == ("sum", [])
+    assert (other.document.decided_by, other.document.alternatives) == ("sum", [])
 
 
 @pytest.mark.long
@@ -145,8 +146,8 @@ def test_a_plan_that_was_not_measured_alone_is_before_it_becomes_the_plan(tmp_pa
             record, events = decided_whole(monkeypatch, folder, lambda one: 1e-3 if GREEDY in one.names else 2e-3)
             break
     assert taken, "all halves were measured, three times"
-    assert [part["nodes"] for part in record.document["plan"]["partitions"]] == [list(half) for half in taken[0][1:]]
-    assert {part["source"] for part in record.document["plan"]["partitions"]} == {"measured"}
+    assert [part.nodes for part in record.document.plan.partitions] == [list(half) for half in taken[0][1:]]
+    assert {part.source for part in record.document.plan.partitions} == {"measured"}
     assert any(isinstance(event, Note) and "were not measured alone" in event.text for event in events)
 
 
@@ -174,7 +175,7 @@ def test_where_the_whole_takes_longer_than_its_parts_their_costs_are_corrected(t
         {"kind": "veto", "node": node, "target": target} for node, target in (("abs5", "openvino"), ("relu0", "onnxruntime"))
     )
     record, events = decided_whole(monkeypatch, tmp_path, times, constraints=vetoes)
-    found = record.document
+    found = to_json(record.document)
     assert {part["id"] for part in found["plan"]["partitions"]}.isdisjoint(first[0])
     assert (found["decided_by"], found["verify"]["measured_s"]) == ("sum", 0.5)
     before = next(row for row in found["alternatives"] if row["name"] == "before correction")
@@ -234,13 +235,13 @@ def test_a_plan_of_corrected_costs_for_which_no_time_is_left_is_not_compared_and
 def test_plans_that_there_was_no_time_to_compare_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(build_and_compare, "comparing_deadlines", lambda *given: ComparingDeadlines(Deadline(0.0), Deadline(0.0)))
     record, events = decided_whole(monkeypatch, tmp_path, lambda one: 1e-3, "ncnn")
-    late = [row["name"] for row in record.document["alternatives"] if row["reason"] == NO_TIME]
+    late = [row.name for row in record.document.alternatives if row.reason == NO_TIME]
     assert late
-    assert all(row["measured_s"] is None for row in record.document["alternatives"] if row["name"] in late)
+    assert all(row.measured_s is None for row in record.document.alternatives if row.name in late)
     assert any(
         isinstance(event, Note) and event.text.startswith(f"no time was left to measure these plans whole: {late[0]}") for event in events
     )
-    assert all(row["reason"] == NO_TIME for row in record.document["baselines"] if row["name"] in late)
+    assert all(row.reason == NO_TIME for row in record.document.baselines if row.name in late)
 
 
 def excluded_until_right(patch: pytest.MonkeyPatch, least: int, falls_back: bool = False, late_after: int = 1000) -> int:
@@ -311,7 +312,7 @@ def test_what_a_target_turns_out_not_to_build_is_left_out_of_the_plan(tmp_path: 
     options = Options(("refuses_relu", "numpy"), costs="roofline", threads=1, out=tmp_path / "out")
     record = partition(sigmoids_and_a_relu(tmp_path / "model.onnx"), options, events.append)
     assert [part.target for part in record.plan.partitions if "Relu" in part.ops] == ["numpy"]
-    assert record.document["verify"]["max_rel_error"] < 1e-5
+    assert record.document.verify.max_rel_error < 1e-5
     told = [event.text for event in events if isinstance(event, Note) and event.text.startswith("not built")]
     assert told == ["not built (refuses_relu, 3 nodes from 'sigmoid0'): no converter for Relu; the search goes on without it"]
     whole = [item.cost for item in record.candidates if item.target == "refuses_relu" and len(item.inside) == 3]
@@ -349,7 +350,7 @@ def test_mock_costs_give_a_right_plan_without_what_fails(
         ("numpy", ("Relu",)),
         (name, ("Sigmoid",)),
     ]
-    assert record.document["verify"]["max_rel_error"] < 1e-5
+    assert record.document.verify.max_rel_error < 1e-5
     assert (tmp_path / "out" / "artifact.json").is_file()
     notes = [event.text for event in events if isinstance(event, Note)]
     assert len(notes) == 1
@@ -378,7 +379,7 @@ def test_where_no_plan_is_right_the_nearest_toolchain_is_named(tmp_path: Path, m
     assert "; of the toolchains alone drifts comes nearest, off by 0.0006; it parts from the reference at 't1'" in caught.value.message
     assert caught.value.hint == "--accuracy 0.00061 takes drifts alone; or name other targets with --targets"
     kept = RunRecord.load(tmp_path / "out")
-    assert kept.document["verify"]["nearest"] == nearest
+    assert kept.document.verify.nearest == nearest
     assert caught.value.document == kept.document
     assert not (tmp_path / "out" / "artifact.json").exists()
 

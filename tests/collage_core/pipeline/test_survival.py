@@ -21,6 +21,7 @@ import psutil
 import pytest
 from misbehaviours import REASONS, plug_in_names
 
+from collage_core.documents.json_form import to_json
 from collage_core.pipeline.record.record import RunRecord, read_record
 from collage_core.rules.baseline_names import main_target
 from collage_core.toolchains import registry
@@ -323,12 +324,12 @@ def test_when_the_time_is_over_the_best_plan_is_told_and_the_next_run_goes_on(
     (hold / "build").write_text("2")
     more = {"COLLAGE_TOOLCHAINS": HOLDS, "COLLAGE_TEST_HOLD": str(hold)}
     command = ["partition", str(chain), "--no-fold", "--budget", "10m", "--targets"]
-    first = read_record(known_once / "out" / "run.json.gz").document
+    first = to_json(read_record(known_once / "out" / "run.json.gz").document)
     limited = [*command, "onnxruntime,holds", "--budget", "60", "--out", str(tmp_path / "out")]
     held = [sys.executable, str(PLUGINS / "held_run.py"), "brief=yes,over=build", *limited]
     done = subprocess.run(held, capture_output=True, text=True, env=environment(home, **more), check=False, timeout=600)
     assert done.returncode == 0, done.stderr
-    found = read_record(tmp_path / "out" / "run.json.gz").document
+    found = to_json(read_record(tmp_path / "out" / "run.json.gz").document)
     search = found["search"]
     assert (search["optimal"], search["stopped"]) == (False, True)
     assert 0 <= search["lower_bound_s"] <= search["total_s"]

@@ -16,6 +16,7 @@ from collage_core.model.onnx_model import load_model
 from collage_core.pipeline.record.record import RunRecord
 from collage_core.results.ort_session import session_document, session_json
 from tests.collage_core.results.conftest import Kept
+from tests.helpers.documents import run_document
 from tests.helpers.models import loaded
 from tests.helpers.paths import DOCS, ROOT
 
@@ -54,14 +55,13 @@ def test_what_it_keeps_is_as_measured(kept: Kept) -> None:
         {"name": name, "total_s": 1.0, "measured_s": seconds, "reason": ""}
         for name, seconds in {"onnxruntime": 3.0, "tvm": 5.0, "tvm+host": 9.0, "greedy": 9.0, "ncnn": None}.items()
     ]
-    document = {**kept.record.document, "baselines": rows, "verify": {"measured_s": 1.0}, "alternatives": []}
-    found = session_document(replace(kept.record, document=document))
+    found = session_document(replace(kept.record, document=run_document(baselines=rows, verify={"measured_s": 1.0})))
     assert found["kept"] == {"gain_over": "tvm", "gain_s": 4.0, "share": 0.5, "session_is_longer_by": 3.0}
     recorded = RunRecord.load(RECORDED / "mnist.json.gz")
-    row = next(row for row in recorded.document["baselines"] if row["name"] == "onnxruntime")
+    row = next(row for row in recorded.document.baselines if row.name == "onnxruntime")
     found = session_document(recorded)
-    assert found["session_alone"] == {"predicted_s": row["total_s"], "measured_s": row["measured_s"]}
-    assert found["kept"]["session_is_longer_by"] == row["measured_s"] / recorded.document["verify"]["measured_s"]
+    assert found["session_alone"] == {"predicted_s": row.total_s, "measured_s": row.measured_s}
+    assert found["kept"]["session_is_longer_by"] == row.measured_s / recorded.document.verify.measured_s
 
 
 def test_quantised_models_carry_a_note() -> None:

@@ -32,7 +32,7 @@ def test_values_are_fixed_inputs_or_the_value_policy(kept: Kept) -> None:
     costs = f"mock:{kept.folder / 'mock.json'}"
     made = [collage.partition(kept.model, targets=["onnxruntime"], costs=costs, threads=1, values=given) for given in ("any", {})]
     assert [result.plan.value_policy for result in made] == ["any", "finite"]
-    assert [result.document["verify"]["value_policy"] for result in made] == ["any", "finite"]
+    assert [result.document.verify.value_policy for result in made] == ["any", "finite"]
 
 
 def test_one_that_was_kept_is_opened_by_its_folder_or_its_files(kept: Kept, tmp_path: Path) -> None:

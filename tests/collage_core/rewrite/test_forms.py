@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from collage_core.documents.plan import PlacedPartition
 from collage_core.errors import CollageError
 from collage_core.rewrite.forms import form_for, why_not_forms
 from collage_core.rewrite.partition_models import PartitionModel
-from collage_core.rewrite.plan import PlacedPartition, Plan, PlannedModel
+from collage_core.rewrite.plan import Plan, PlannedModel
 from collage_core.toolchains.registry import get
 from tests.helpers.graphs import graph
 from tests.helpers.small_models import node, sub_model, tensor

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from collage_core.documents.plan import PlacedPartition, PlacedTransition
 from collage_core.errors import CollageError
-from collage_core.rewrite.plan import PlacedPartition, PlacedTransition, Plan, PlannedModel, PlannedTarget, read_plan
+from collage_core.rewrite.plan import Plan, PlannedModel, PlannedTarget, read_plan
 
 PLAN = Plan(
     model=PlannedModel(name="tiny", hash="c0ffee"),
@@ -99,6 +101,6 @@ def test_a_plan_for_other_nodes_is_refused(names: tuple[str, ...], message: str)
 
 
 def test_a_node_in_two_partitions_is_refused() -> None:
-    twice = PLAN.model_copy(update={"partitions": (*PLAN.partitions, PLAN.partitions[1].model_copy(update={"id": "p2"}))})
+    twice = PLAN.model_copy(update={"partitions": (*PLAN.partitions, replace(PLAN.partitions[1], id="p2"))})
     with pytest.raises(CollageError, match="node 1 'relu' is in the partitions p1 and p2"):
         twice.check_covers(NAMES)

@@ -101,7 +101,7 @@ def test_a_run_keeps_its_reports(tmp_path: Path) -> None:
     assert [spec["targets"] for spec in specs] == [["onnxruntime"], ["tvm"], ["host"]]
     by_rule = {node["rule"]: node for node in nodes_of(specs[1]["tree"])}
     assert by_rule["combine"]["options"]["max_depth"] == "2"
-    counted = {row["name"]: row["candidates"] for row in record.document["targets"]}
+    counted = {row.name: row.candidates for row in record.document.targets}
     assert {spec["targets"][0]: spec["tree"]["candidates"] for spec in specs[:2]} == counted
 
 

@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
+from collage_core.documents.run import RunDocument
 from collage_core.pipeline.record.record import read_record
 from collage_core.survey.row import MEASURED, PREDICTED, Gain, planned_row
 from collage_core.survey.tables import gain_text, sentence
+from tests.helpers.documents import PART, alternative, run_document
 from tests.helpers.paths import RECORDED
 
 
-def document(*parts: str, alternatives: list[dict[str, Any]], **verify: Any) -> dict[str, Any]:
+def document(*parts: str, alternatives: list[dict[str, Any]], source: str = "measured", **verify: Any) -> RunDocument:
     baselines = [
         {key: row[key] for key in ("name", "total_s", "measured_s", "reason")} for row in alternatives if row["kind"] == "baseline"
     ]
-    return {
-        "model": {"nodes": 3},
-        "plan": {"total_s": 2.0, "partitions": [{"target": target, "source": "measured"} for target in parts]},
-        "baselines": baselines,
-        "alternatives": alternatives,
-        "verify": {"measured_s": None, "interval_s": None, "max_rel_error": 1e-6, **verify},
-    }
+    placed = [{**PART, "target": target, "source": source} for target in parts]
+    plan = {"total_s": 2.0, "partitions": placed}
+    return run_document(plan=plan, baselines=baselines, alternatives=alternatives, verify={"max_rel_error": 1e-6, **verify})
 
 
 def other(name: str, measured_s: float | None, interval_s: float | None = None, **more: Any) -> dict[str, Any]:
-    known = {"kind": "baseline", "total_s": 4.0, "rounds": 9, "reason": "", "is_plan": False}
-    partitions = [{"target": target} for target in name.split("+")]
-    return {"name": name, "measured_s": measured_s, "interval_s": interval_s, "partitions": partitions, **known, **more}
+    known = {"measured_s": measured_s, "interval_s": interval_s, "total_s": 4.0, "partitions": on(*name.split("+"))}
+    return alternative(name, **{**known, **more})
 
 
-def gain_of(found: Mapping[str, Any]) -> Gain | None:
+def on(*targets: str) -> list[dict[str, Any]]:
+    return [{"id": target, "target": target, "nodes": [0]} for target in targets]
+
+
+def gain_of(found: RunDocument) -> Gain | None:
     return planned_row("m", "m.onnx", found, 1.0).gain
 
 
@@ -62,13 +62,13 @@ def test_a_measured_time_is_never_compared_with_a_predicted_one() -> None:
     measured = document("a", "b", alternatives=rows, measured_s=1.5)
     assert gain_of(measured) == Gain(2.0, None, None, PREDICTED)
     assert planned_row("m", "m", measured, 1.0).why_not == ("a alone was not measured: no time was left to compare it",)
-    measured["plan"]["partitions"][0]["source"] = "unknown"
-    assert gain_of(measured) is None
-    assert planned_row("m", "m", measured, 1.0).best_alone == "a"
+    unknown = document("a", "b", alternatives=rows, source="unknown", measured_s=1.5)
+    assert gain_of(unknown) is None
+    assert planned_row("m", "m", unknown, 1.0).best_alone == "a"
 
 
 def test_where_one_target_takes_all_the_nearest_mix_is_told() -> None:
-    mix = [{"target": "a"}, {"target": "b"}]
+    mix = on("a", "b")
     rows = [other("a", 2.0, 0.1, is_plan=True), other("a+host", 2.5), other("search", 2.2, kind="search", partitions=mix), other("b", 2.1)]
     alone = planned_row("m", "m", document("a", alternatives=rows, measured_s=2.0), 1.0)
     assert alone.why_not == ("a alone is the plan: the nearest mix is 10.0% slower, measured whole",)
@@ -90,7 +90,7 @@ def test_a_recorded_run_has_a_row() -> None:
 
 def test_a_target_that_has_every_partition_is_not_called_alone() -> None:
     """Greedy comes to the target alone here, which is no mix."""
-    rows = [other("a", 2.1, 0.3), other("greedy", 2.1, 0.3, partitions=[{"target": "a"}]), other("b", 2.3)]
+    rows = [other("a", 2.1, 0.3), other("greedy", 2.1, 0.3, partitions=on("a")), other("b", 2.3)]
     divided = planned_row("m", "m", document("a", "a", alternatives=rows, measured_s=2.0), 1.0)
     assert divided.why_not == ("a has all 2 partitions of the plan: no mix was measured whole",)
     assert divided.gain == Gain(1.05, pytest.approx(0.9), pytest.approx(1.2), MEASURED)

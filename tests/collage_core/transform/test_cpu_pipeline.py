@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,11 @@ tvm = pytest.importorskip("tvm")
 from tvm import relax  # noqa: E402
 from tvm.s_tir import Schedule  # noqa: E402
 
+from collage_core.documents.cost import Tuned  # noqa: E402
 from collage_core.errors import CollageError  # noqa: E402
 from collage_core.graph.index_set import IndexSet  # noqa: E402
 from collage_core.model.relax.relax_model import load_relax  # noqa: E402
-from collage_core.rewrite.plan import PlacedTuning, Plan  # noqa: E402
+from collage_core.rewrite.plan import Plan  # noqa: E402
 from collage_core.toolchains.registry import get  # noqa: E402
 from collage_core.toolchains.tuning import TunedKernel, encoded  # noqa: E402
 from collage_core.toolchains.tvm.tvm_replay import target_text, workload_of  # noqa: E402
@@ -197,7 +199,7 @@ def tuned(plan: Plan, module: Any, folder: Path, target: str = target_text()) ->
             schedule.annotate(schedule.get_loops(schedule.get_child_blocks(schedule.get_sblock("root"))[0])[0], NOTED, 1)
             kernels.append(TunedKernel(workload, target, json.dumps(_plain(schedule.trace.as_json())), 1e-6, 1e-3, 16, 1.0))
         tunings[one.id] = encoded(kernels).decode()
-        placed.append(one.model_copy(update={"tuned": PlacedTuning(digest=one.id, untuned_s=1e-3, spent_s=1.0, trials=16)}))
+        placed.append(replace(one, tuned=Tuned(digest=one.id, untuned_s=1e-3, spent_s=1.0, trials=16)))
     return plan.model_copy(update={"tuning": tunings, "partitions": tuple(placed)})
 
 

@@ -55,9 +55,9 @@ def without(record: RunRecord, cost: Cost, target: str, *ops: str) -> RunRecord:
 def test_one_target_for_all_costs_what_its_baseline_does(record: RunRecord, run: Path) -> None:
     for target in ("onnxruntime", "tvm"):
         found = apparent_loss(run, {"*": target})
-        alone = next(row for row in record.document["baselines"] if row["name"] == target)
-        assert found["second"]["total_s"] == pytest.approx(alone["total_s"])
-        assert found["apparent_loss_s"] == pytest.approx(record.plan.total_s - alone["total_s"])
+        alone = next(row for row in record.document.baselines if row.name == target)
+        assert found["second"]["total_s"] == pytest.approx(alone.total_s)
+        assert found["apparent_loss_s"] == pytest.approx(record.plan.total_s - alone.total_s)
         assert found["apparent_loss_s"] <= 0
         assert (found["unknown"], found["ignored"]) == ([], [])
 

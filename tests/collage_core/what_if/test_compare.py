@@ -85,7 +85,7 @@ def test_of_one_run_what_both_plans_have_is_off_by_the_same() -> None:
     record = RunRecord.load(path)
     same = compare(path, path)
     assert (same["predicted"]["change_s"], same["predicted"]["interval_s"], same["regions"]) == (0, 0, [])
-    name = next(row["name"] for row in record.document["baselines"] if row["total_s"] is not None and row["measured_s"] is not None)
+    name = next(row.name for row in record.document.baselines if row.total_s is not None and row.measured_s is not None)
     found = compare(path, f"{path}#{name}")
     assert found["second"]["measured_s"] is not None
     intervals = [region["interval_s"] for region in found["regions"]]
@@ -99,10 +99,10 @@ def test_of_one_run_what_both_plans_have_is_off_by_the_same() -> None:
 def test_every_baseline_of_a_recorded_run_has_a_plan_of_its_total() -> None:
     path = RECORDED / "lstm.json.gz"
     record = RunRecord.load(path)
-    rows = [row for row in record.document["baselines"] if row["total_s"] is not None]
+    rows = [row for row in record.document.baselines if row.total_s is not None]
     assert rows
     for row in rows:
-        assert side_of(f"{path}#{row['name']}").plan.total_s == pytest.approx(row["total_s"]), row["name"]
+        assert side_of(f"{path}#{row.name}").plan.total_s == pytest.approx(row.total_s), row.name
 
 
 def test_what_cannot_be_compared_is_said_in_one_line(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from collage_core.documents.run import BaselineInfo
 from collage_core.errors import CollageError, InfeasibleError
 from collage_core.events import Event, Note
 from collage_core.options import Options
@@ -52,8 +53,8 @@ def test_it_takes_what_it_is_said_to_take_and_the_rest_keeps_its_costs(record: R
     before = {item.id: item.cost for item in record.candidates}
     assert all(item.cost == before[item.id] for item in after.candidates if item.target != "hook")
     assert all(item.cost.source == "estimate" for item in after.candidates if item.target == "hook")
-    assert after.document["search"]["optimal"]
-    assert after.document["verify"]["measured_s"] is None
+    assert after.document.search.optimal
+    assert after.document.verify.measured_s is None
 
 
 def test_a_candidate_says_what_its_estimate_rests_on(record: RunRecord, tmp_path: Path) -> None:
@@ -74,14 +75,14 @@ def test_the_record_says_what_it_was_and_reads_back(record: RunRecord, tmp_path:
     after = RunRecord.load(tmp_path)
     assert [target.name for target in after.plan.targets] == ["onnxruntime", "tvm", "hook"]
     assert after.plan.options["described"] == {"hook": HOOK}
-    row = next(row for row in after.document["targets"] if row["name"] == "hook")
-    assert (row["candidates"], row["measured"]) == (1, 0)
+    row = next(row for row in after.document.targets if row.name == "hook")
+    assert (row.candidates, row.measured) == (1, 0)
     why_not = "hook cannot take 4 of 6 nodes (MaxPool, Reshape, MatMul …): no rule of it takes MaxPool ('pool1')"
-    assert after.document["baselines"][-1] == {"name": "hook", "total_s": None, "measured_s": None, "reason": why_not}
+    assert after.document.baselines[-1] == BaselineInfo("hook", None, None, why_not)
     specs = run_specs(after)
     assert [spec["targets"] for spec in specs] == [["onnxruntime"], ["tvm"], ["hook"], ["host"]]
     assert specs[2]["tree"]["candidates"] == 1
-    assert [item["name"] for item in after.document["targets"]] == ["onnxruntime", "tvm", "hook"]
+    assert [item.name for item in after.document.targets] == ["onnxruntime", "tvm", "hook"]
     with pytest.raises(CollageError, match="'hook' is only described: nothing can be built for it"):
         apply(after.plan, "mini_mnist", tmp_path / "out")
 
@@ -90,7 +91,7 @@ def test_tried_again_it_takes_the_place_of_the_one_before(record: RunRecord) -> 
     slower = HOOK.replace("launch_s = 1e-9", "launch_s = 1e5")
     again = tried(tried(record), slower)
     assert again.plan.total_s == record.plan.total_s
-    assert sum(row["name"] == "hook" for row in again.document["targets"]) == 1
+    assert sum(row.name == "hook" for row in again.document.targets) == 1
     assert all(item.cost.seconds == pytest.approx(1e5) for item in again.candidates if item.target == "hook")
     assert tried(again).plan.total_s == tried(record).plan.total_s
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from collage_core.documents.json_form import from_json, to_json
+from collage_core.documents.run import RunBudget
 from collage_core.errors import CollageError
 from collage_core.pipeline.record.record import RunRecord, read_record
 from collage_core.rules.spec import HOST_TARGET
@@ -29,7 +31,7 @@ FIRST = {"kind": "pin", "node": "/cnn/conv0/Conv", "target": "ncnn"}
 def crnn() -> RunRecord:
     """A run that decided by measuring whole plans: another plan than this one has the least sum."""
     record = read_record(RECORDED / "crnn.json.gz")
-    assert record.document["decided_by"] == "whole"
+    assert record.document.decided_by == "whole"
     return record
 
 
@@ -74,10 +76,10 @@ def test_its_measured_times_stay_when_it_is_kept(crnn: RunRecord) -> None:
     assert kept.plan.partitions == crnn.plan.partitions
     assert kept.plan.constraints == (FIRST,)
     for part in ("verify", "alternatives", "baselines", "decided_by", "search"):
-        assert kept.document[part] == crnn.document[part], part
-    assert kept.document["phases"] != crnn.document["phases"], "it was not measured again"
+        assert getattr(kept.document, part) == getattr(crnn.document, part), part
+    assert kept.document.phases != crnn.document.phases, "it was not measured again"
     once_more = search_again(kept, Terms([FIRST, {"kind": "veto", "target": "openvino"}]))
-    assert once_more.document["verify"] == crnn.document["verify"]
+    assert once_more.document.verify == crnn.document.verify
 
 
 def test_its_terms_have_no_effect(crnn: RunRecord) -> None:
@@ -95,7 +97,7 @@ def test_the_command_line_says_that_nothing_changes(crnn: RunRecord, tmp_path: P
     assert "has no effect" in told
     document = document_of(capsys, *asked)
     assert (document["keeps_plan"], document["difference_s"], document["regions"]) == (True, 0.0, [])
-    assert document["measured_s"] == crnn.document["verify"]["measured_s"]
+    assert document["measured_s"] == crnn.document.verify.measured_s
 
 
 def test_a_pin_elsewhere_is_searched(crnn: RunRecord) -> None:
@@ -106,7 +108,7 @@ def test_a_pin_elsewhere_is_searched(crnn: RunRecord) -> None:
     document = other_terms(crnn, Terms([other]))
     assert document["measured_s"] is None
     assert document["difference_s"] != 0
-    assert search_again(crnn, Terms([other])).document["verify"]["measured_s"] is None
+    assert search_again(crnn, Terms([other])).document.verify.measured_s is None
 
 
 def test_with_fewer_constraints_than_those_of_the_run_there_may_be_a_better_plan(crnn: RunRecord) -> None:
@@ -128,10 +130,10 @@ def test_other_costs_and_a_looser_accuracy_ask_for_a_search(crnn: RunRecord) -> 
 
 
 def test_a_stricter_accuracy_that_the_plan_has_changes_nothing(crnn: RunRecord) -> None:
-    measured = crnn.document["verify"]["max_rel_error"]
+    measured = crnn.document.verify.max_rel_error
     kept = search_again(crnn, Terms(accuracy=5e-4))
     assert kept.plan.partitions == crnn.plan.partitions
-    assert (kept.plan.accuracy, kept.document["verify"]) == (5e-4, {**crnn.document["verify"], "accuracy": 5e-4})
+    assert (kept.plan.accuracy, kept.document.verify) == (5e-4, replace(crnn.document.verify, accuracy=5e-4))
     assert not what_if(crnn, Terms(accuracy=measured / 2))["keeps_plan"], "measured whole, it errs more than that"
 
 
@@ -139,16 +141,16 @@ def test_a_search_on_the_costs_of_a_run_keeps_its_own_plan(crnn: RunRecord) -> N
     """Its own record has forgotten candidates that err too much; what is asked of it later needs the costs of the run that measured."""
     elsewhere = {**FIRST, "target": "onnxruntime"}
     own = search_again(crnn, Terms([elsewhere], accuracy=1e-4))
-    own.document["verify"]["measured_s"] = 0.03
+    own.document = replace(own.document, verify=replace(own.document.verify, measured_s=0.03))
     pin = {"kind": "pin", "candidate": own.plan.partitions[-1].id}
     asked = Terms([elsewhere, pin], accuracy=1e-4)
     found = what_if(crnn, asked, own)
     assert (found["keeps_plan"], ids(found["plan"])) == (True, [part.id for part in own.plan.partitions])
-    assert search_again(crnn, asked, own=own).document["verify"]["measured_s"] == 0.03
+    assert search_again(crnn, asked, own=own).document.verify.measured_s == 0.03
     assert not what_if(crnn, replace(asked, accuracy=None), own)["keeps_plan"], "that of the run that measured is meant"
     freed = what_if(crnn, Terms(), own)
     assert (freed["keeps_plan"], ids(freed["plan"])) == (False, [part.id for part in crnn.plan.partitions])
-    assert search_again(crnn, Terms(), own=own).document["verify"] == crnn.document["verify"], "that plan was measured"
+    assert search_again(crnn, Terms(), own=own).document.verify == crnn.document.verify, "that plan was measured"
 
 
 def test_a_typed_cost_that_is_taken_back_is_gone(crnn: RunRecord) -> None:
@@ -173,12 +175,12 @@ def test_rivals_that_the_new_terms_forbid_are_none(crnn: RunRecord) -> None:
         for one in (others[0], allowed)
     ]
     budget = {"limit_s": 20.0, "spent_s": 20.0, "undecided": [part.id, "x"], "rivals": rivals}
-    record = replace(crnn, document={**crnn.document, "budget": budget})
+    record = replace(crnn, document=replace(crnn.document, budget=from_json(RunBudget, budget)))
     kept = search_again(record, Terms([{"kind": "pin", "candidate": part.id}]))
     assert part.nodes[0] in others[0].inside
-    assert not [rival for rival in kept.document["budget"]["rivals"] if rival["instead"][0]["id"] == others[0].id]
-    assert search_again(record, Terms()).document["budget"]["rivals"] == rivals
-    assert search_again(replace(record, document={**crnn.document, "budget": None}), Terms()).document["budget"] is None
+    assert not [rival for rival in kept.document.budget.rivals if rival.instead[0].id == others[0].id]
+    assert to_json(search_again(record, Terms()).document.budget.rivals) == rivals
+    assert search_again(replace(record, document=replace(crnn.document, budget=None)), Terms()).document.budget is None
 
 
 def test_a_malformed_constraint_is_an_error_all_the_same(crnn: RunRecord) -> None:

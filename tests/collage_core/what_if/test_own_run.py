@@ -39,12 +39,12 @@ def test_both_plans_are_built_checked_and_timed_in_turns(record: RunRecord, chai
         ("numpy", ("relu", "add"), "measured"),
         ("partitions", ("sigmoid", "mul"), "measured"),
     ]
-    assert (made.plan.constraints, made.document["decided_by"], made.document["search"]["final"]["optimal"]) == ((), "given", False)
-    verify, [beside] = made.document["verify"], made.document["alternatives"]
-    assert verify["max_rel_error"] <= made.plan.accuracy
-    assert verify["rounds"] == beside["rounds"] >= 1, "in the same rounds"
-    assert measured_beside(made.document) == verify["measured_s"] > 0
-    assert (beside["name"], beside["total_s"]) == ("the plan of the run", record.plan.total_s)
+    assert (made.plan.constraints, made.document.decided_by, made.document.search.final.optimal) == ((), "given", False)
+    verify, [beside] = made.document.verify, made.document.alternatives
+    assert verify.max_rel_error <= made.plan.accuracy
+    assert verify.rounds == beside.rounds >= 1, "in the same rounds"
+    assert measured_beside(made.document) == verify.measured_s > 0
+    assert (beside.name, beside.total_s) == ("the plan of the run", record.plan.total_s)
     assert any(
         isinstance(event, Note) and event.text.startswith("the plan was given, and not searched for: measured whole") for event in told
     )

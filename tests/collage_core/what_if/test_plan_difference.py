@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from collage_core.rewrite.plan import PlacedPartition
+from collage_core.documents.plan import PlacedPartition
 from collage_core.what_if.plan_difference import moved_nodes, regions_of
 from tests.helpers.paths import ROOT
 

@@ -56,9 +56,9 @@ def test_the_new_cost_is_everywhere(record: RunRecord) -> None:
     assert {item.id: item.cost for item in after.candidates if item.id in others and item.candidate.get("times", 1) == 1} == {
         item.id: item.cost for item in before.candidates if item.id in others and item.candidate.get("times", 1) == 1
     }
-    assert after.document["plan"]["total_s"] == after.plan.total_s
-    assert after.document["verify"]["measured_s"] is None, "the new plan was not built"
-    assert [row["name"] for row in after.document["baselines"]] == [row["name"] for row in before.document["baselines"]]
+    assert after.document.plan.total_s == after.plan.total_s
+    assert after.document.verify.measured_s is None, "the new plan was not built"
+    assert [row.name for row in after.document.baselines] == [row.name for row in before.document.baselines]
     assert any(isinstance(event, CandidateBuilding) for event in events), "it came from the database"
     assert [event.candidates for event in events if isinstance(event, CandidateCosted)] == [(old.id,)]
     assert any(isinstance(event, Note) and "60 min before" in event.text for event in events)

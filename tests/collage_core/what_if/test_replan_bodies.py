@@ -79,15 +79,15 @@ def test_fewer_constraints_on_a_body_ask_for_a_search(tmp_path: Path, loop_recor
 def test_another_search_shows_the_bodies_as_they_are_planned_then(loop_record: RunRecord, tmp_path: Path) -> None:
     again = search_again(loop_record, Terms((PIN,)))
     assert placed(again)["sum"] == "tvm"
-    (row,) = again.document["bodies"]
-    assert (row["runs_on"], row["host"]["source"], row["host"]["reason"]) == ("host", "estimate", WHY)
-    assert row["bodies"][0]["total_s"] == again.plan.bodies["loop"]["body"].plan.total_s
-    assert row["predicted_s"] == pytest.approx(row["host"]["seconds"])
+    (row,) = again.document.bodies
+    assert (row.runs_on, row.host.source, row.host.reason) == ("host", "estimate", WHY)
+    assert row.bodies[0].total_s == again.plan.bodies["loop"]["body"].plan.total_s
+    assert row.predicted_s == pytest.approx(row.host.seconds)
     (drawn_row,) = body_rows(again)
     assert {part["target"] for part in drawn_row["bodies"][0]["partitions"]} == {"onnxruntime", "tvm", "host"} & set(placed(again).values())
-    assert any("estimate" in line for line in bodies_text(again.document["bodies"]))
+    assert any("estimate" in line for line in bodies_text(again.document.bodies))
     write_record(again, tmp_path / "run.json.gz")
-    assert read_record(tmp_path / "run.json.gz").document["bodies"] == again.document["bodies"]
+    assert read_record(tmp_path / "run.json.gz").document.bodies == again.document.bodies
 
 
 def test_a_run_under_a_pin_in_a_body_can_be_asked_without_it(tmp_path: Path, loop_record: RunRecord) -> None:

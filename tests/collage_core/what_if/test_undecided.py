@@ -200,7 +200,7 @@ def test_measuring_what_is_undecided_narrows_it(chain: Path, tmp_path: Path, mon
     assert [event.phase for event in told if isinstance(event, PhaseEnded)] == ["costs", "search"]
     assert {item.id for item in known.candidates} == {item.id for item in run.candidates}
     assert any(0.0 < (item.cost.interval_s or 0.0) < 1.0 for item in known.candidates), "what was repeated is known better"
-    assert known.plan.total_s == known.document["plan"]["total_s"]
+    assert known.plan.total_s == known.document.plan.total_s
     sure = [CostedCandidate(item.held, replace(item.cost, interval_s=None)) for item in run.candidates]
     with pytest.raises(CollageError, match="nothing is undecided in this run"):
         decide(replace(run, candidates=sure), chain)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from collage_core.documents.json_form import to_json
 from collage_core.errors import CollageError, InfeasibleError
 from collage_core.options import Options
 from collage_core.pipeline.partition import partition
@@ -33,7 +34,7 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> RunRecord:
 
 def test_a_plan_under_other_terms_is_that_of_a_new_search(record: RunRecord) -> None:
     found = what_if(record, Terms([PIN]))
-    assert found["plan"] == search_again(record, Terms([PIN])).document["plan"]
+    assert found["plan"] == to_json(search_again(record, Terms([PIN])).document.plan)
     assert found["plan"]["total_s"] == record.plan.total_s + 2
     assert found["optimal"]
     with pytest.raises(InfeasibleError):
@@ -59,7 +60,7 @@ def test_what_cannot_hold_has_no_cost(record: RunRecord) -> None:
 def test_a_target_that_is_switched_off_takes_no_node(record: RunRecord) -> None:
     vetoed = search_again(record, Terms([PIN, {"kind": "veto", "target": "onnxruntime"}]))
     switched = search_again(record, Terms([PIN], switched_off=["onnxruntime"]))
-    assert switched.document["plan"] == vetoed.document["plan"] == what_if(record, Terms([PIN], None, ["onnxruntime"]))["plan"]
+    assert to_json(switched.document.plan) == to_json(vetoed.document.plan) == what_if(record, Terms([PIN], None, ["onnxruntime"]))["plan"]
     assert switched.plan.constraints == vetoed.plan.constraints, "a plan file lists what holds as constraints"
 
 
@@ -96,8 +97,8 @@ def test_effects_are_left_out_from_when_the_time_is_over(record: RunRecord, monk
 
 
 def test_a_baseline_is_a_plan_on_one_target_or_the_greedy_one(record: RunRecord) -> None:
-    assert baseline_plan(record, "tvm")["total_s"] == 3 * len(record.graph)
-    assert baseline_plan(record, "greedy")["total_s"] >= record.plan.total_s
+    assert baseline_plan(record, "tvm").total_s == 3 * len(record.graph)
+    assert baseline_plan(record, "greedy").total_s >= record.plan.total_s
     bare = replace(record, problem=record.problem.with_candidates([one for one in record.problem.candidates if one.target != "tvm"]))
     with pytest.raises(CollageError, match="tvm has no plan: it cannot take the whole model"):
         baseline_plan(bare, "tvm")
@@ -110,7 +111,7 @@ def test_candidates_that_err_too_much_are_left_out(record: RunRecord) -> None:
     assert what_if(erring, Terms(accuracy=1e-1))["plan"]["total_s"] == record.plan.total_s
     strict = search_again(erring, Terms(accuracy=1e-4))
     assert strict.plan.total_s == record.plan.total_s + 2
-    assert strict.plan.accuracy == strict.document["verify"]["accuracy"] == 1e-4
+    assert strict.plan.accuracy == strict.document.verify.accuracy == 1e-4
     refused = [item.cost for item in strict.candidates if item.cost.error]
     assert {(cost.stage, cost.is_invalid) for cost in refused} == {("numerics", True)}
     assert what_if(strict, Terms(accuracy=1e-1))["untimed"] == len(refused), "what they took is forgotten, and that is said"

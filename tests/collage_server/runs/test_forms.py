@@ -139,7 +139,7 @@ def test_the_commands_for_a_form_load_it(tmp_path: Path, form: str) -> None:
     finally:
         run.close()
     COLLAGE.build(record, model, tmp_path / ARTIFACT, form, ignore)
-    assert record.document["verify"]["max_rel_error"] == 0
+    assert record.document.verify.max_rel_error == 0
     told = contents(tmp_path, replace(finish(START, DOCUMENT), artifact=True))
     assert told.form == form
     says = subprocess.run(

@@ -19,6 +19,7 @@ from collage_server.config import ServerConfig
 from collage_server.process_pool import ProcessPool
 from collage_server.runs import recorded, run_store
 from collage_server.shared.json_files import read_json, write_json
+from tests.helpers.documents import LEAST
 from tests.helpers.live import until
 
 RUN = "recorded-mini_mnist"
@@ -28,14 +29,9 @@ MODEL = "a" * 64
 def write_record(file: Path, total_s: float) -> None:
     counts = {"candidates": 4, "invalid": 2, "unique": 3, "measured": 3, "cache_hits": 0}
     document = {
+        **LEAST,
         "targets": [{"name": "fast", **counts}],
-        "search": {"optimal": True, "lower_bound_s": total_s},
         "plan": document_plan(total_s),
-        "baselines": [],
-        "decided_by": "sum",
-        "alternatives": [],
-        "budget": None,
-        "cancelled": None,
     }
     with gzip.open(file, "wt") as stream:
         candidates = [{"target": "fast", "cost": {"stage": stage}} for stage in ("", "", "numerics", "build")]

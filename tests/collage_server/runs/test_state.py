@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
 
 from collage_core.cost.cost import Cost
+from collage_core.documents.run import Baseline
+from collage_core.documents.verify import VerifyInfo
 from collage_core.events import (
     BaselineMeasured,
     CandidateBuilding,
@@ -29,7 +32,6 @@ from collage_core.events import (
 from collage_core.rules.candidate import candidate_id
 from collage_server.messages.live import ApiError, Numbered, RunStateChanged
 from collage_server.messages.runs import (
-    Baseline,
     BodyProgress,
     BudgetInfo,
     ConsideredPart,
@@ -44,11 +46,11 @@ from collage_server.messages.runs import (
     SearchStand,
     TargetCounts,
     Undecided,
-    VerifyInfo,
 )
 from collage_server.protocol import EVENTS
 from collage_server.runs import state
 from collage_server.runs.state import NOTES_KEPT, POINTS_KEPT, apply, finish, plan_info
+from tests.helpers.documents import PART, run_document
 from tests.helpers.run_changes import DOCUMENT, START
 
 NODES = (("conv1", "Conv"), ("relu1", "Relu"))
@@ -178,7 +180,7 @@ def test_search() -> None:
     assert (snapshot.lower_bound_s, snapshot.best_s) == (0.6, 0.75)
     assert snapshot.plan is not None
     (partition,) = snapshot.plan.partitions
-    assert (partition.id, partition.names, partition.ops) == (candidate_id("a", ("conv1", "relu1")), ["conv1", "relu1"], ["Conv", "Relu"])
+    assert (partition.id, partition.names, partition.ops) == (candidate_id("a", ("conv1", "relu1")), ("conv1", "relu1"), ("Conv", "Relu"))
     assert partition.cost_s is None
 
 
@@ -205,9 +207,9 @@ def test_the_plans_that_were_measured_whole() -> None:
     assert (snapshot.decided_by, snapshot.alternatives) == ("whole", [row])
     assert snapshot.verify == VerifyInfo(1.0, None, 1e-6, 1e-3, None)
     partitions = [{"id": "c", "target": "a", "nodes": [0]}, {"id": "d", "target": "b", "nodes": [1]}]
-    told = {**asdict(row), "partitions": partitions}
-    verify = {**DOCUMENT["verify"], "interval_s": 0.01, "rounds": 5}
-    ended = finish(snapshot, {**DOCUMENT, "decided_by": "whole", "alternatives": [told], "verify": verify})
+    verify = {"measured_s": 1.0, "interval_s": 0.01, "rounds": 5}
+    told = run_document(decided_by="whole", alternatives=[{**asdict(row), "partitions": partitions}], verify=verify)
+    ended = finish(snapshot, told)
     assert (ended.decided_by, ended.alternatives) == ("whole", [row])
     assert ended.verify is not None
     assert ended.verify.interval_s == 0.01
@@ -236,12 +238,12 @@ def test_an_unknown_event_changes_only_the_number() -> None:
 def test_distinct_computations_are_counted_as_the_events_did() -> None:
     found = (CandidatesFound("a", 5, 4, 9), CandidateCosted("a", ("c",), "Conv", INVALID, False, 1, 2, took_s=1.0))
     targets = [{"name": "a", "candidates": 5, "invalid": 4, "unique": 4, "measured": 1, "cache_hits": 0, "spared": 3}]
-    (counts,) = finish(after(*found), {**DOCUMENT, "targets": targets}).counts
+    (counts,) = finish(after(*found), run_document(targets=targets)).counts
     assert (counts.measured, counts.invalid, counts.spared) == (0, 1, 3)
 
 
 def test_phases_of_a_run_without_events() -> None:
-    assert finish(START, {**DOCUMENT, "phases": {"load_s": 0.5, "specs_s": None, "costs_s": 2.0}}).phases == [
+    assert finish(START, run_document(phases={"load_s": 0.5, "specs_s": None, "costs_s": 2.0})).phases == [
         PhaseTime("load", None, 0.5),
         PhaseTime("costs", None, 2.0),
     ]
@@ -261,19 +263,14 @@ def test_finish() -> None:
 def test_finish_says_what_measuring_left_undecided() -> None:
     rival = {"partitions": ["c"], "instead": [{"id": "d", "target": "b", "nodes": [0]}], "above_s": 0.1, "could_gain_s": 0.02}
     budget = {"limit_s": 20.0, "spent_s": 20.5, "undecided": ["c"], "rivals": [rival]}
-    assert finish(START, {**DOCUMENT, "budget": budget}).budget == BudgetInfo(
-        20.0, 20.5, [Undecided(["c"], [RivalPart("b", [0])], 0.1, 0.02)]
-    )
+    assert finish(START, run_document(budget=budget)).budget == BudgetInfo(20.0, 20.5, [Undecided(["c"], [RivalPart("b", [0])], 0.1, 0.02)])
     assert finish(START, DOCUMENT).budget is None, "nothing was measured"
 
 
-@pytest.mark.parametrize("missing", ["verify", "search", "targets"])
-def test_finish_with_parts_that_were_not_done(missing: str) -> None:
-    assert finish(START, {**DOCUMENT, missing: None if missing != "targets" else []}).best_s == 0.7
-
-
-def test_finish_without_a_plan() -> None:
-    assert finish(START, {**DOCUMENT, "plan": None}).plan is None
+def test_an_error_that_is_no_number_is_null_on_the_page() -> None:
+    verify = finish(START, run_document(verify={"max_rel_error": math.inf, "errors": {"x": 0.5, "y": math.nan}})).verify
+    assert verify is not None
+    assert (verify.max_rel_error, verify.errors) == (None, {"x": 0.5, "y": None})
 
 
 @pytest.mark.parametrize("from_cache", [False, True])
@@ -284,6 +281,7 @@ def test_a_cost_that_nobody_knows_is_neither_measured_nor_found(cost: Cost, from
 
 
 def test_what_decided_a_partition_is_kept() -> None:
-    (partition,) = DOCUMENT["plan"]["partitions"]
-    plan = {"total_s": 0.7, "partitions": [{**partition, "decided_by": "priority"}]}
-    assert plan_info(plan).partitions[0].decided_by == "priority"
+    plan = run_document(plan={"total_s": 0.7, "partitions": [{**PART, "decided_by": "priority", "label": "conv"}]}).plan
+    (partition,) = plan_info(plan).partitions
+    assert partition.decided_by == "priority"
+    assert not hasattr(partition, "label"), "the page has no use for it"

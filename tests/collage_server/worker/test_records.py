@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from collage_server.shared.json_files import read_json
 from collage_server.shared.run_files import DOCUMENT, RECORD
 from collage_server.worker import records
 from collage_server.worker.records import keep_record, load_record
+from tests.helpers.documents import LEAST
 
 
 class Counting(FakeEngine):
@@ -32,26 +34,27 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Counting:
     return Counting()
 
 
-def saved(engine: FakeEngine, folder: Path, **document: Any) -> FakeRecord:
+def saved(engine: FakeEngine, folder: Path, **verify: Any) -> FakeRecord:
     folder.mkdir(exist_ok=True)
-    record = FakeRecord(document, ["fast"], [], "f" * 64)
+    record = FakeRecord({**LEAST, "verify": verify}, ["fast"], [], "f" * 64)
     engine.save_record(record, folder)
     return record
 
 
 def test_a_record_is_read_once_and_again_when_it_is_newer(engine: Counting, tmp_path: Path) -> None:
-    saved(engine, tmp_path, a=1)
+    saved(engine, tmp_path, max_rel_error=1.0)
     assert load_record(engine, tmp_path) is load_record(engine, tmp_path)
     assert engine.reads == 1
-    saved(engine, tmp_path, a=2)
+    saved(engine, tmp_path, max_rel_error=2.0)
     os.utime(tmp_path / RECORD, ns=(0, 0))
-    assert load_record(engine, tmp_path).document == {"a": 2}
+    assert load_record(engine, tmp_path).document["verify"] == {"max_rel_error": 2.0}
 
 
 def test_what_was_made_here_is_not_read(engine: Counting, tmp_path: Path) -> None:
-    record = saved(engine, tmp_path, a=float("inf"))
+    record = saved(engine, tmp_path, max_rel_error=math.inf)
     outcome = keep_record(engine, record, tmp_path)
-    assert outcome.document == read_json(tmp_path / DOCUMENT) == {"a": None}, "infinity is no JSON"
+    assert outcome.document.verify.max_rel_error == math.inf
+    assert read_json(tmp_path / DOCUMENT)["verify"]["max_rel_error"] is None, "infinity is no JSON"
     assert load_record(engine, tmp_path) is record
     assert engine.reads == 0
 

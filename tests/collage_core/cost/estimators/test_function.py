@@ -18,6 +18,7 @@ from collage_core.cost.cost import Cost
 from collage_core.cost.estimator import LazyEstimator
 from collage_core.cost.estimators.factory import make_estimator
 from collage_core.cost.estimators.function import CostFunction, FunctionEstimator, function_name
+from collage_core.documents.json_form import to_json
 from collage_core.errors import Cancelled, CollageError, InfeasibleError
 from collage_core.events import Event, Note
 from collage_core.graph.index_set import IndexSet
@@ -144,18 +145,18 @@ def test_a_run_by_hand(tmp_path: Path) -> None:
     notes: list[Event] = []
     path = write(tmp_path, model_of(CHAIN))
     record = collage_core.partition(path, targets=["tvm", "onnxruntime"], costs=seconds, emit=notes.append, fold=False)
-    plan = record.document["plan"]
-    assert [(p["target"], p["ops"], p["source"]) for p in plan["partitions"]] == [
+    plan = record.document.plan
+    assert [(p["target"], p["ops"], p["source"]) for p in plan.partitions] == [
         ("onnxruntime", ["Relu", "Neg"], "estimate"),
         ("tvm", ["Abs"], "estimate"),
     ]
-    assert plan["total_s"] == 5.0
+    assert plan.total_s == 5.0
     assert record.plan.options["costs"] == "function:seconds"
-    assert record.document["verify"]["measured_s"] is None
+    assert record.document.verify.measured_s is None
     assert Note("every cost is an estimate by the function 'seconds'; transitions are free") in notes
     record.save(tmp_path)
     assert RunRecord.load(tmp_path).plan == record.plan
-    json.dumps(record.document)
+    json.dumps(to_json(record.document))
 
 
 def test_where_it_raises_for_everything_there_is_no_plan(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from collage_core.cost.estimators.factory import make_estimator
 from collage_core.cost.estimators.mixed import MixedEstimator
 from collage_core.cost.estimators.roofline import RooflineEstimator
 from collage_core.cost.transition import Transition, TransitionModel
+from collage_core.documents.json_form import to_json
 from collage_core.errors import CollageError
 from collage_core.events import CandidateBuilding, CandidateCosted, Event, Note
 from collage_core.graph.dataflow_graph import DataflowGraph
@@ -165,7 +166,7 @@ def test_what_an_accelerator_on_paper_would_bring(tmp_path: Path, chain: Path) -
     events: list[Event] = []
     files = (hook(tmp_path, head='style = "library"\n'),)
     record = partition(chain, Options(("numpy", "hook"), toolchain_files=files, fold=False, out=tmp_path / "out"), events.append)
-    document = record.document
+    document = to_json(record.document)
     assert [(p["target"], p["nodes"], p["source"]) for p in document["plan"]["partitions"]] == [
         ("hook", [0, 1], "estimate"),
         ("hook", [2, 3], "estimate"),
@@ -207,7 +208,7 @@ def test_one_that_brings_nothing_is_in_no_plan(tmp_path: Path, chain: Path) -> N
     reasons = baselines_not_built(run, decision)
     assert reasons["hook"] == "not built, since the target 'hook' is not usable here: it is only described, in a file"
     assert reasons["numpy"] == ""
-    assert {row["name"]: row["total_s"] for row in record.document["baselines"]}["hook"] == 1.0
+    assert {row.name: row.total_s for row in record.document.baselines}["hook"] == 1.0
 
 
 def test_one_without_cost_cannot_be_measured(tmp_path: Path, chain: Path) -> None:
@@ -233,8 +234,8 @@ def test_a_toolchain_that_says_what_it_costs_is_asked_and_not_measured(
     assert (costs[1,].source, costs[1,].reason) == ("invalid", "the function 'cost_s' raised ValueError: no price for an Add")
     assert {event.target for event in events if isinstance(event, CandidateBuilding)} == {"numpy"}
     assert Note("every cost of priced is an estimate by the function 'cost_s'; transitions are free") in events
-    rows = {row["name"]: row for row in run.record(decision).document["targets"]}
-    assert (rows["priced"]["measured"], rows["numpy"]["measured"] > 0) == (0, True)
+    rows = {row.name: row for row in run.record(decision).document.targets}
+    assert (rows["priced"].measured, rows["numpy"].measured > 0) == (0, True)
 
 
 def test_measure_is_mixed_only_where_something_is_described(tmp_path: Path, chain: Path) -> None:

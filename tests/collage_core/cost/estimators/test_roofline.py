@@ -203,13 +203,13 @@ def test_a_run_rests_on_estimates_and_says_so(tmp_path: Path, asked: list[int]) 
     path = write(tmp_path, model_of(CONV_RELU, WEIGHTS))
     files = (hook(tmp_path, "[cost]\nlaunch_s = 2e-6\nflops_per_s = 1e9\nbytes_per_s = 1e9"),)
     record = partition(path, Options(("onnxruntime", "hook"), costs="roofline", toolchain_files=files, fold=False))
-    (part,) = record.document["plan"]["partitions"]
+    (part,) = record.document.plan.partitions
     assert (part["target"], part["source"], part["samples"]) == ("hook", "estimate", 0)
-    assert record.document["plan"]["total_s"] == pytest.approx(2e-6 + 608e-9, rel=1e-9)
-    assert record.document["verify"]["measured_s"] is None
+    assert record.document.plan.total_s == pytest.approx(2e-6 + 608e-9, rel=1e-9)
+    assert record.document.verify.measured_s is None
     assert record.machine == "", "it was measured nowhere"
-    assert {row["measured"] for row in record.document["targets"]} == {0}
-    assert {row["name"]: row["total_s"] for row in record.document["baselines"]}["onnxruntime"] == pytest.approx(2e-6 + 264e-8)
+    assert {row.measured for row in record.document.targets} == {0}
+    assert {row.name: row.total_s for row in record.document.baselines}["onnxruntime"] == pytest.approx(2e-6 + 264e-8)
 
 
 def test_this_machine_is_measured_once_in_a_process_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:

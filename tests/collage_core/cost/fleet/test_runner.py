@@ -547,12 +547,12 @@ def test_a_whole_run_on_the_fleet(house: Fleet, tmp_path: Path):
     database = str(tmp_path / "costs.sqlite3")
     options = Options(("onnxruntime",), costs_db=database, threads=1, budget_s=120.0, fleet=house.address)
     record = partition("mini_mnist", options)
-    assert record.document["verify"]["max_rel_error"] < 1e-5
+    assert record.document.verify.max_rel_error < 1e-5
     with CostDatabase(tmp_path / "costs.sqlite3") as opened:
         workers = {measured.worker for _, measured in records(opened, Selection())}
     assert workers == {"one"}
     again = partition("mini_mnist", options)
-    assert sum(row["measured"] for row in again.document["targets"]) == 0
+    assert sum(row.measured for row in again.document.targets) == 0
 
 
 @pytest.mark.long

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from collage_core.documents.run import BodyNode
 from collage_core.errors import CollageError
 from collage_core.events import Event, PhaseStarted, SearchingBody
 from collage_core.model.bodies.body_runs import count_body_runs
@@ -26,25 +28,25 @@ from tests.helpers.control_models import branches, drawn, lstm_loop, nested
 from tests.helpers.models import write
 
 
-def reasons(rows: list[dict[str, Any]]) -> list[str]:
-    return [row["host"]["reason"] for row in rows]
+def reasons(rows: Sequence[BodyNode]) -> list[str]:
+    return [row.host.reason for row in rows]
 
 
 def test_no_more_bodies_are_searched_than_the_bound_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(body_search, "MOST_BODIES", 1)
     record, notes = run(tmp_path, branches(), drawn(load_model(write(tmp_path, branches())), 0))
-    (row,) = record.document["bodies"]
-    assert (row["runs_on"], reasons([row])) == ("onnxruntime", ["its else_branch has no plan: 1 bodies were searched before it"])
+    (row,) = record.document.bodies
+    assert (row.runs_on, reasons([row])) == ("onnxruntime", ["its else_branch has no plan: 1 bodies were searched before it"])
     assert notes == ["'if': its else_branch has no plan: 1 bodies were searched before it"]
 
 
 def test_an_inner_node_stays_whole_where_its_body_was_not_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("collage_core.model.bodies.body_runs.MOST_DEPTH", 1)
     record, _ = run(tmp_path, nested(), drawn(load_model(write(tmp_path, nested())), 0, turns=4))
-    (row,) = record.document["bodies"]
-    (body,) = row["bodies"]
-    assert [inner["runs_on"] for inner in body["bodies"]] == ["onnxruntime"]
-    assert reasons(body["bodies"]) == ["the host cannot run it: it is nested in 1 bodies, at most 0 are partitioned"]
+    (row,) = record.document.bodies
+    (body,) = row.bodies
+    assert [inner.runs_on for inner in body.bodies] == ["onnxruntime"]
+    assert reasons(body.bodies) == ["the host cannot run it: it is nested in 1 bodies, at most 0 are partitioned"]
 
 
 def told_of(folder: Path, model: Any, **inputs: Any) -> list[SearchingBody]:
@@ -94,16 +96,16 @@ def test_how_often_a_body_runs_is_part_of_the_computation(tmp_path: Path) -> Non
 def test_the_bodies_of_a_node_that_constraints_keep_from_the_host_are_not_searched(tmp_path: Path, constraint: dict[str, str]) -> None:
     model = load_model(write(tmp_path, lstm_loop()))
     record, _ = run(tmp_path, lstm_loop(), drawn(model, 0, turns=6, go=True), constraints=(constraint,))
-    (row,) = record.document["bodies"]
-    assert (row["runs_on"], row["bodies"]) == ("onnxruntime", [])
+    (row,) = record.document.bodies
+    assert (row.runs_on, row.bodies) == ("onnxruntime", ())
     assert reasons([row]) == ["the host cannot run it: the constraints keep it away"]
 
 
 def test_a_veto_of_a_target_holds_in_bodies(tmp_path: Path) -> None:
     model = load_model(write(tmp_path, lstm_loop()))
     record, _ = run(tmp_path, lstm_loop(), drawn(model, 0, turns=6, go=True), constraints=({"kind": "veto", "target": "tvm"},))
-    ((body,),) = [row["bodies"] for row in record.document["bodies"]]
-    assert {part["target"] for part in body["partitions"]} <= {"onnxruntime", "host"}
+    ((body,),) = [row.bodies for row in record.document.bodies]
+    assert {part.target for part in body.partitions} <= {"onnxruntime", "host"}
 
 
 def placed(record: RunRecord) -> dict[str, str]:
@@ -122,7 +124,7 @@ def test_pins_vetoes_and_cuts_hold_in_bodies(tmp_path: Path) -> None:
         {"kind": "cut", "between": ["es", "em"]},
     )
     record, notes = run(tmp_path, branches(), inputs, constraints=constraints)
-    assert record.document["bodies"][0]["runs_on"] == "host"
+    assert record.document.bodies[0].runs_on == "host"
     assert set(placed(before).values()) == {"onnxruntime"}
     assert (placed(record)["tm"], placed(record)["tr"]) == ("tvm", "tvm")
     else_branch = record.bodies["if"]["else_branch"].plan.partitions
@@ -136,9 +138,9 @@ def test_a_pin_in_a_body_keeps_other_targets_from_the_whole_node(tmp_path: Path)
     """Taken whole the node is nearly free on ONNX Runtime, which may not run `ta`; and TVM does not take it."""
     inputs = drawn(load_model(write(tmp_path, branches())), 0)
     free, _ = run(tmp_path, branches(), inputs, whole_s=1e-9)
-    assert free.document["bodies"][0]["runs_on"] == "onnxruntime"
+    assert free.document.bodies[0].runs_on == "onnxruntime"
     held, _ = run(tmp_path, branches(), inputs, whole_s=1e-9, constraints=({"kind": "pin", "node": "ta", "target": "tvm"},))
-    assert held.document["bodies"][0]["runs_on"] == "host"
+    assert held.document.bodies[0].runs_on == "host"
     assert placed(held)["ta"] == "tvm"
 
 

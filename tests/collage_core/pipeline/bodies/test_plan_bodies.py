@@ -64,20 +64,20 @@ def loop_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RunRecord,
 
 def test_the_cost_counts_how_often_the_body_ran(loop_run: tuple[Path, RunRecord, list[str]]) -> None:
     _, record, notes = loop_run
-    (row,) = record.document["bodies"]
-    (body,) = row["bodies"]
-    assert (row["name"], row["op"], row["runs_on"], body["runs"]) == ("loop", "Loop", "host", 12)
-    assert row["predicted_s"] == pytest.approx(12 * body["total_s"])
-    assert row["host"]["seconds"] == row["predicted_s"] < WHOLE_S
+    (row,) = record.document.bodies
+    (body,) = row.bodies
+    assert (row.name, row.op, row.runs_on, body.runs) == ("loop", "Loop", "host", 12)
+    assert row.predicted_s == pytest.approx(12 * body.total_s)
+    assert row.host.seconds == row.predicted_s < WHOLE_S
     (placed,) = [one for one in record.plan.partitions if one.target == "host"]
-    assert (placed.names, placed.cost_s, placed.source) == (("loop",), row["predicted_s"], "mock")
-    assert sorted(node for part in body["partitions"] for node in part["nodes"]) == list(range(body["nodes"]))
+    assert (placed.names, placed.cost_s, placed.source) == (("loop",), row.predicted_s, "mock")
+    assert sorted(node for part in body.partitions for node in part.nodes) == list(range(body.nodes))
     assert any(text.startswith("body of 'loop' ran 12 times: on the host it takes") for text in notes)
 
 
 def test_the_artifact_of_the_plan_computes_what_the_model_does(loop_run: tuple[Path, RunRecord, list[str]]) -> None:
     folder, record, _ = loop_run
-    assert record.document["verify"]["max_rel_error"] < 1e-5
+    assert record.document.verify.max_rel_error < 1e-5
     model, artifact = load_model(folder / "model.onnx"), Artifact.open(folder / "out")
     assert [entry.nodes for entry in artifact.manifest.partitions if entry.control] == [("loop",)]
     for seed in range(50):
@@ -89,7 +89,7 @@ def test_the_artifact_of_the_plan_computes_what_the_model_does(loop_run: tuple[P
 def test_both_branches_of_an_artifact_compute_what_the_model_does(tmp_path: Path) -> None:
     model = load_model(write(tmp_path, branches()))
     record, _ = run(tmp_path, branches(), drawn(model, 0), out=tmp_path / "out")
-    assert [row["runs_on"] for row in record.document["bodies"]] == ["host"]
+    assert [row.runs_on for row in record.document.bodies] == ["host"]
     artifact, signs = Artifact.open(tmp_path / "out"), set()
     for seed in range(50):
         given = drawn(model, seed)
@@ -114,7 +114,7 @@ def test_the_plan_and_the_record_read_back(loop_run: tuple[Path, RunRecord, list
 def test_apply_builds_the_bodies_again(loop_run: tuple[Path, RunRecord, list[str]], tmp_path: Path) -> None:
     folder, record, _ = loop_run
     done = apply(record.plan, folder / "model.onnx", tmp_path / "again")
-    assert done["max_rel_error"] < 1e-5
+    assert done.max_rel_error < 1e-5
     assert [entry.control is not None for entry in Artifact.open(tmp_path / "again").manifest.partitions].count(True) == 1
 
 
@@ -136,13 +136,13 @@ def test_a_pin_to_a_target_keeps_the_node_from_the_host(loop_run: tuple[Path, Ru
 def test_another_plan_of_the_run_says_who_runs_the_node(loop_run: tuple[Path, RunRecord, list[str]]) -> None:
     _, record, _ = loop_run
     again = search_again(record, Terms([{"kind": "veto", "target": "host"}], None))
-    assert [row["runs_on"] for row in again.document["bodies"]] == ["onnxruntime"]
+    assert [row.runs_on for row in again.document.bodies] == ["onnxruntime"]
     assert again.bodies.keys() == {"loop"}
     assert noted_runs(record.graph) == {1: {"body": 12}}
 
 
 def test_the_terminal_tells_who_runs_the_node_and_how_often_its_body_ran(loop_run: tuple[Path, RunRecord, list[str]]) -> None:
-    lines = bodies_text(loop_run[1].document["bodies"])
+    lines = bodies_text(loop_run[1].document.bodies)
     assert lines[0].startswith("'loop' (Loop) is run by the host, body by body: the host takes")
     assert lines[1].startswith("  body of loop, ran 12 times: one run is ")
     assert any("onnxruntime" in line and "Sigmoid" in line for line in lines[2:])
@@ -157,7 +157,7 @@ def test_explain_goes_into_bodies(loop_run: tuple[Path, RunRecord, list[str]], c
     assert "   'loop' (Loop) is run by the host, body by body" in told
     assert "body of loop, ran 12 times" in told
     body = explain_run(out, "loop/body", None)
-    assert body["total_s"] == loop_run[1].document["bodies"][0]["bodies"][0]["total_s"]
+    assert body["total_s"] == loop_run[1].document.bodies[0].bodies[0].total_s
     inner = explain_run(out, "loop/body/act", None)
     assert [(node["name"], node["op"]) for node in inner["nodes"]] == [("act", "Tanh")]
     assert {row["target"] for row in inner["nodes"][0]["candidates"]} == {"onnxruntime", "tvm"}
@@ -168,47 +168,47 @@ def test_explain_goes_into_bodies(loop_run: tuple[Path, RunRecord, list[str]], c
 def test_a_node_that_is_cheaper_as_a_whole_stays_whole(tmp_path: Path) -> None:
     model = load_model(write(tmp_path, lstm_loop()))
     record, _ = run(tmp_path, lstm_loop(), drawn(model, 0, turns=12, go=True), whole_s=1e-3)
-    (row,) = record.document["bodies"]
-    assert row["runs_on"] == "onnxruntime"
-    assert row["host"]["seconds"] > 1e-3
+    (row,) = record.document.bodies
+    assert row.runs_on == "onnxruntime"
+    assert row.host.seconds > 1e-3
     assert bodies_text([row])[0].startswith("'loop' (Loop) is run as a whole by onnxruntime; the host takes")
 
 
 def test_a_body_that_never_ran_has_no_cost(tmp_path: Path) -> None:
     model = load_model(write(tmp_path, lstm_loop()))
     record, notes = run(tmp_path, lstm_loop(), drawn(model, 0, turns=0, go=True))
-    (row,) = record.document["bodies"]
-    assert (row["runs_on"], row["host"]["seconds"], row["host"]["reason"]) == ("onnxruntime", None, NEVER_RAN)
+    (row,) = record.document.bodies
+    assert (row.runs_on, row.host.seconds, row.host.reason) == ("onnxruntime", None, NEVER_RAN)
     assert notes == [f"body of 'loop' never ran: {NEVER_RAN}"]
 
 
 def test_only_the_branch_that_ran_counts(tmp_path: Path) -> None:
     model = load_model(write(tmp_path, branches()))
     record, _ = run(tmp_path, branches(), {"x": np.abs(drawn(model, 0)["x"])})
-    (row,) = record.document["bodies"]
-    then, other = row["bodies"]
-    assert (row["runs_on"], then["runs"], other["runs"]) == ("host", 1, 0)
-    assert row["predicted_s"] == then["total_s"]
-    assert other["partitions"]
+    (row,) = record.document.bodies
+    then, other = row.bodies
+    assert (row.runs_on, then.runs, other.runs) == ("host", 1, 0)
+    assert row.predicted_s == then.total_s
+    assert other.partitions
 
 
 @pytest.mark.parametrize("flag", [True, False])
 def test_a_branch_that_computes_nothing_needs_no_plan(tmp_path: Path, flag: bool) -> None:
     model = load_model(write(tmp_path, picking()))
     record, notes = run(tmp_path, picking(), drawn(model, 0, flag=flag))
-    (row,) = record.document["bodies"]
-    assert [(body["attribute"], body["runs"]) for body in row["bodies"]] == [("else_branch", int(not flag))]
+    (row,) = record.document.bodies
+    assert [(body.attribute, body.runs) for body in row.bodies] == [("else_branch", int(not flag))]
     assert any(("then_branch of 'if' ran once" if flag else "then_branch of 'if' never ran") in text for text in notes)
 
 
 def test_bodies_in_bodies_have_plans_of_their_own(tmp_path: Path) -> None:
     model = load_model(write(tmp_path, nested()))
     record, _ = run(tmp_path, nested(), drawn(model, 0, turns=5))
-    (row,) = record.document["bodies"]
-    (body,) = row["bodies"]
-    (inner,) = body["bodies"]
-    runs = {one["attribute"]: one["runs"] for one in inner["bodies"]}
-    assert (inner["runs_on"], body["runs"], runs) == ("host", 5, {"then_branch": 2, "else_branch": 3})
+    (row,) = record.document.bodies
+    (body,) = row.bodies
+    (inner,) = body.bodies
+    runs = {one.attribute: one.runs for one in inner.bodies}
+    assert (inner.runs_on, body.runs, runs) == ("host", 5, {"then_branch": 2, "else_branch": 3})
     assert inner["predicted_s"] == pytest.approx(sum(one["runs"] / 5 * one["total_s"] for one in inner["bodies"]))
     assert [line.strip().split(",")[0] for line in bodies_text([row]) if "ran" in line] == [
         "body of loop", "then_branch of if", "else_branch of if",

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from collage_core.documents.plan import PlacedPartition, PlacedTransition
 from collage_core.pipeline.inside.additive_error import additive_error_text, costs_inside, is_confirmed, is_large
-from collage_core.rewrite.plan import PlacedPartition, PlacedTransition, Plan, PlannedModel
+from collage_core.rewrite.plan import Plan, PlannedModel
 from collage_core.rewrite.runtime.artifact import Profile
 from tests.collage_core.pipeline.whole.test_choose_finalists import COSTS, planned
 
@@ -17,7 +18,7 @@ def plan(source: str = "measured") -> Plan:
         PlacedPartition(id=name, target=target, nodes=(node,), names=(f"n{node}",), ops=("Relu",), cost_s=4e-3, source=source)
         for node, (name, target) in enumerate((("front", "ncnn"), ("tail", "openvino")))
     ]
-    handed = PlacedTransition.model_validate({"from": "front", "to": "tail", "tensor": "t", "bytes": 4, "cost_s": 2e-3})
+    handed = PlacedTransition(maker="front", reader="tail", tensor="t", bytes=4, cost_s=2e-3)
     return Plan(model=PlannedModel(name="m", hash=""), targets=(), total_s=10e-3, partitions=tuple(parts), transitions=(handed,))
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from collage_core.documents.verify import Verify
 from collage_core.pipeline.inside.timing_gap import Surroundings, timing_gap
 from tests.collage_core.pipeline.whole.test_finalists import finalist
 
@@ -16,7 +17,7 @@ def gap(measured_s: float | None, around: Surroundings = QUIET, *, interval_s: f
     """Return what is said of a plan of 10 ms ± 1 %, with two threads."""
     fields = {"total_s": 10e-3, "total_interval_s": 0.1e-3, "machine": "a machine", "options": {"threads": 2}, **changes}
     plan = finalist("tvm").plan.model_copy(update=fields)
-    return timing_gap(plan, {"measured_s": measured_s, "interval_s": interval_s}, around)
+    return timing_gap(plan, Verify(measured_s=measured_s, interval_s=interval_s), around)
 
 
 @pytest.mark.parametrize("measured_s", [None, float("nan"), 10e-3, 10.4e-3, 9.6e-3])

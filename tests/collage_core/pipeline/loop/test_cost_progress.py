@@ -17,6 +17,8 @@ from collage_core.cost.cost import Cost
 from collage_core.cost.estimator import Known
 from collage_core.cost.measuring.call_meter import CallMeter
 from collage_core.cost.transition import TransitionModel
+from collage_core.documents.json_form import to_json
+from collage_core.documents.plan import PlacedPartition
 from collage_core.events import (
     CandidateBuilding,
     CandidateCosted,
@@ -35,8 +37,8 @@ from collage_core.pipeline.loop.budget import Budget
 from collage_core.pipeline.loop.cost_progress import CostProgress
 from collage_core.pipeline.loop.time_remaining import NEWEST, SLOW_S, TimeRemaining
 from collage_core.pipeline.searched_run import SearchedRun
-from collage_core.rewrite.plan import PlacedPartition
 from collage_core.rules.candidate import CandidatePartition
+from tests.helpers.documents import run_document
 from tests.helpers.models import model_of, write
 
 
@@ -277,24 +279,17 @@ def test_the_terminal_says_which_step_it_is() -> None:
 def test_the_terminal_says_what_is_undecided(capsys: pytest.CaptureFixture[str]) -> None:
     part = {"id": "p1", "target": "tvm", "nodes": (0, 1), "names": ("conv", "relu"), "ops": ("Conv", "Relu"), "cost_s": 1e-3}
     placed = PlacedPartition(**part, spread_s=None, interval_s=1e-4, samples=5, source="measured", decided_by="cost", stability=None)
-    rival = {"partitions": ["p1"], "instead": [{"target": "ncnn", "nodes": [0]}, {"target": "tvm", "nodes": [1]}], "could_gain_s": 5e-5}
-    document = {
-        "model": {"fixed": {}},
-        "plan": {"total_s": 1e-3, "total_interval_s": 1e-4, "partitions": [placed.model_dump()]},
-        "search": {"final": {"optimal": True}},
-        "bodies": [],
-        "alternatives": [],
-        "baselines": [],
-        "verify": {"measured_s": None},
-        "budget": {"spent_s": 20.2, "rivals": [rival]},
-    }
-    show_plan(document)
+    instead = [{"id": "p2", "target": "ncnn", "nodes": [0]}, {"id": "p3", "target": "tvm", "nodes": [1]}]
+    rival = {"partitions": ["p1"], "instead": instead, "above_s": 0.0, "could_gain_s": 5e-5}
+    plan = {"total_s": 1e-3, "total_interval_s": 1e-4, "partitions": [to_json(placed)]}
+    budget = {"limit_s": 20.0, "spent_s": 20.2, "undecided": ["p1"], "rivals": [rival]}
+    show_plan(run_document(plan=plan, budget=budget))
     said = capsys.readouterr().out
     assert "undecided after 20 s of measuring; run it again to go on from there, or with a larger --budget:" in said
     assert "tvm or ncnn + tvm in 2 partitions for 2 nodes from 'conv': the second could be 50 µs faster, 5%" in said
-    show_plan({**document, "budget": {"spent_s": 20.2, "rivals": [{**rival, "could_gain_s": 4e-3}]}})
+    show_plan(run_document(plan=plan, budget={**budget, "rivals": [{**rival, "could_gain_s": 4e-3}]}))
     assert "the second could be 4 ms faster\n" in capsys.readouterr().out, "more than the plan takes is no share of it"
-    show_plan({**document, "budget": None})
+    show_plan(run_document(plan=plan))
     assert "undecided" not in capsys.readouterr().out
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from collage_core.cost.cost import Cost
 from collage_core.cost.transition import Transition
+from collage_core.documents.run import RunDocument
 from collage_core.events import Event, Note, SearchProgress
 from collage_core.graph.index_set import IndexSet
 from collage_core.options import Options
@@ -150,8 +151,8 @@ def options(tmp_path: Path) -> Options:
     return Options(("onnxruntime", "tvm"), costs=f"mock:{tmp_path / 'mock.json'}", max_depth={"": 1})
 
 
-def used(document: dict[str, Any]) -> set[str]:
-    return {part["target"] for part in document["plan"]["partitions"]}
+def used(document: RunDocument) -> set[str]:
+    return {part.target for part in document.plan.partitions}
 
 
 def test_the_objective_holds_in_the_whole_run_and_in_those_after_it(options: Options) -> None:
@@ -159,10 +160,10 @@ def test_the_objective_holds_in_the_whole_run_and_in_those_after_it(options: Opt
     assert used(fastest.document) == {"onnxruntime", "tvm"}
     quiet = partition("mini_mnist", Options(**{**vars(options), "objective": "bytes,time"}))
     assert used(quiet.document) == {"tvm"}, "alone it takes 11 s, ONNX Runtime 14 s"
-    assert quiet.document["search"]["optimal"]
+    assert quiet.document.search.optimal
     again = search_again(quiet, Terms([{"kind": "veto", "target": "tvm"}]))
     assert used(again.document) == {"onnxruntime"}
-    assert again.document["verify"] == quiet.document["verify"], "nothing is built in either"
+    assert again.document.verify == quiet.document.verify, "nothing is built in either"
     back = search_again(again, Terms())
     assert used(back.document) == {"tvm"}
     rows = quiet.node_candidates(1)["candidates"]
@@ -178,7 +179,7 @@ def test_a_run_without_known_costs_says_where_priorities_decided(options: Option
     events: list[Event] = []
     replay = f"replay:{tmp_path / 'first' / 'run.json.gz'}"
     blind = partition("mini_mnist", Options(("tvm",), costs=replay, max_depth={"": 1}), events.append)
-    assert {part["decided_by"] for part in blind.document["plan"]["partitions"]} == {"priority"}
+    assert {part.decided_by for part in blind.document.plan.partitions} == {"priority"}
     notes = [event.text for event in events if isinstance(event, Note)]
     assert any("are not known" in note and note.startswith("tie broken by priority (tvm)") for note in notes), notes
 

@@ -11,8 +11,8 @@ import pytest
 from recorded_costs import MEASURED_WHOLLY, RecordedCosts, computation_key
 from tuning_toolchains import DEFAULT_S
 
-from collage_core.cost.cost import Tuned
 from collage_core.cost.estimator import TunedCosts
+from collage_core.documents.cost import Tuned
 from collage_core.errors import CollageError
 from collage_core.events import Event, Note, StepStarted
 from collage_core.options import Options
@@ -196,8 +196,8 @@ def test_a_run_tunes_and_its_plan_is_built_with_what_was_found(tmp_path: Path, m
     assert part.tuned is not None
     assert part.cost_s is not None
     assert part.cost_s < part.tuned.untuned_s
-    assert tuned.document["verify"]["measured_s"] < DEFAULT_S
-    assert tuned.document["plan"]["partitions"][0]["tuned"]["trials"] == part.tuned.trials == MOST_TRIALS
+    assert tuned.document.verify.measured_s < DEFAULT_S
+    assert tuned.document.plan.partitions[0].tuned.trials == part.tuned.trials == MOST_TRIALS
     assert again.plan.partitions[0].tuned == part.tuned, "the kernel is done, so it costs no further trial"
     assert read_plan(tmp_path / "out") == again.plan
     assert again.plan.tuning_of(again.plan.partitions[0]).startswith(b'[{"workload"')

@@ -8,8 +8,12 @@ from typing import Any
 
 import pytest
 
-from collage_core.pipeline.record.node_times import PartitionTimes, read_times, scaled, times_of_plan
-from collage_core.rewrite.plan import PlacedPartition, Plan, PlannedModel
+from collage_core.documents.json_form import from_json, to_json
+from collage_core.documents.node_times import PartitionNodeTimes
+from collage_core.documents.plan import PlacedPartition
+from collage_core.errors import CollageError
+from collage_core.pipeline.record.node_times import scaled, times_of_plan
+from collage_core.rewrite.plan import Plan, PlannedModel
 from collage_core.toolchains.profiling import NodeTime
 
 
@@ -25,7 +29,7 @@ def plan(*partitions: PlacedPartition) -> Plan:
     )  # fmt: skip
 
 
-def seconds_of(times: PartitionTimes) -> list[tuple[Sequence[int], float | None]]:
+def seconds_of(times: PartitionNodeTimes) -> list[tuple[Sequence[int], float | None]]:
     return [(group.nodes, group.seconds) for group in times.groups]
 
 
@@ -53,7 +57,7 @@ def test_a_profile_without_times_is_none(seconds: float):
 
 
 def test_nodes_alone_stand_in_for_a_profile_and_say_why():
-    known = PartitionTimes("p", "none", reason="a has no profiler")
+    known = PartitionNodeTimes("p", "none", reason="a has no profiler")
     [found] = times_of_plan(plan(partition(0, 1)), [known], {(0, "a"): 3.0, (1, "a"): 1.0, (1, "b"): 9.0})
     assert (found.source, found.reason, found.profiled_s) == ("candidates", "a has no profiler", 4.0)
     assert seconds_of(found) == [((0,), 0.75), ((1,), 0.25)]
@@ -73,8 +77,7 @@ def test_a_partition_of_one_node_needs_no_profile():
 def test_a_profile_goes_before_anything_else_and_is_read_back_as_it_was():
     profiled = scaled(partition(0, 1), [NodeTime((0, 1), 2.0, "FusedConv")])
     assert times_of_plan(plan(partition(0, 1)), [profiled], {(0, "a"): 3.0, (1, "a"): 1.0}) == [profiled]
-    assert read_times({"node_times": [profiled.to_json()]}) == [profiled]
-    assert json.loads(json.dumps(profiled.to_json())) == profiled.to_json()
+    assert from_json(PartitionNodeTimes, json.loads(json.dumps(to_json(profiled)))) == profiled
 
 
 GROUP = {"nodes": [0], "share": 1.0, "seconds": 1.0, "kernel": ""}
@@ -82,17 +85,15 @@ TIMES: dict[str, Any] = {"partition": "p", "source": "profiler", "groups": [GROU
 
 
 @pytest.mark.parametrize(
-    "document",
+    "changes",
     [
-        {},
-        {"node_times": None},
-        {"node_times": 3},
-        {"node_times": [{**TIMES, "source": "magic"}]},
-        {"node_times": [{**TIMES, "groups": [{**GROUP, "share": 7}]}]},
-        {"node_times": [{**TIMES, "groups": [{**GROUP, "seconds": float("nan")}]}]},
-        {"node_times": [{**TIMES, "groups": [{"nodes": [0]}]}]},
+        {"source": "magic"},
+        {"groups": [{**GROUP, "share": 7}]},
+        {"groups": [{**GROUP, "seconds": float("nan")}]},
+        {"groups": [{"nodes": [0]}]},
     ],
 )
-def test_older_and_spoilt_records_have_none(document: dict[str, Any]):
-    assert read_times({"node_times": [TIMES]}) != []
-    assert read_times(document) == []
+def test_times_that_cannot_be_are_refused(changes: dict[str, Any]):
+    assert from_json(PartitionNodeTimes, TIMES).source == "profiler"
+    with pytest.raises(CollageError, match="the JSON is not that of PartitionNodeTimes"):
+        from_json(PartitionNodeTimes, {**TIMES, **changes})

@@ -61,7 +61,7 @@ def test_shares_of_an_estimated_cost_are_estimates_themselves() -> None:
     """A described toolchain is not measured at all."""
     found = read_record(RECORDED / "mnist.json.gz")
     estimated = [replace(item, cost=replace(item.cost, source="estimate")) for item in found.candidates]
-    partitions = tuple(one.model_copy(update={"source": "estimate"}) for one in found.plan.partitions)
+    partitions = tuple(replace(one, source="estimate") for one in found.plan.partitions)
     for plan, source in ((found.plan, "none"), (found.plan.model_copy(update={"partitions": partitions}), "candidates")):
         record = replace(found, candidates=estimated, plan=plan)
         assert record.alone_s == {}

@@ -19,7 +19,15 @@ from tests.helpers.paths import RECORDED, ROOT
 RUN = json.loads(gzip.decompress((ROOT / "tests" / "fuzz" / "corpus" / "record" / "run.json.gz").read_bytes()))
 
 
-NODE = {"node": 0, "name": "loop", "op": "Loop", "runs_on": "host", "host": {"source": "measured"}, "predicted_s": 1.0, "bodies": []}
+NODE = {
+    "node": 0,
+    "name": "loop",
+    "op": "Loop",
+    "runs_on": "host",
+    "host": {"seconds": None, "source": "measured"},
+    "predicted_s": 1.0,
+    "bodies": [],
+}
 BODY = {"attribute": "body", "runs": 3, "nodes": 2, "partitions": [], "total_s": 1.0, "bodies": []}
 
 
@@ -49,16 +57,25 @@ def written(folder: Path, data: Any) -> Path:
         (lambda run: run.update(rejected=[0.5]), "rejected[0] is a float"),
         (lambda run: run["plan"]["partitions"][0].update(nodes=[99]), "plan.partitions[0].nodes names a node that there is not"),
         (lambda run: run.update(machine=3), "the run.machine is a int"),
-        (lambda run: run["document"].update(baselines=[{"name": 1}]), "document.baselines[0].name is a int"),
-        (lambda run: run["document"].update(bodies=[{**NODE, "runs_on": 3}]), "document.bodies[0].runs_on is a int"),
-        (lambda run: run["document"].update(bodies=[{**NODE, "node": 99}]), "document.bodies[0].node names a node that there is not"),
         (
-            lambda run: run["document"].update(bodies=[{**NODE, "host": {"source": "measured", "seconds": "1"}}]),
-            "document.bodies[0].host.seconds is no number that it can be",
+            lambda run: run["document"].update(baselines=[{"name": 1}]),
+            "the JSON is not that of RunDocument: baselines[0].name is 1, it must be a valid string",
+        ),
+        (
+            lambda run: run["document"].update(bodies=[{**NODE, "runs_on": 3}]),
+            "the JSON is not that of RunDocument: bodies[0].runs_on is 3, it must be a valid string",
+        ),
+        (
+            lambda run: run["document"].update(bodies=[{**NODE, "node": 99}]),
+            "the document has bodies of the node 99, and there are 8 nodes",
+        ),
+        (
+            lambda run: run["document"].update(bodies=[{**NODE, "host": {"source": "measured", "seconds": -1.0}}]),
+            "the JSON is not that of RunDocument: bodies[0].host.seconds is -1.0, it must be greater than or equal to 0",
         ),
         (
             lambda run: run["document"].update(bodies=[{**NODE, "bodies": [{**BODY, "bodies": [{**NODE, "node": 2}]}]}]),
-            "document.bodies[0].bodies[0].bodies[0].node names a node that there is not",
+            "the document has bodies of the node 2, and there are 2 nodes",
         ),
         (lambda run: run.update(bodies={"loop": []}), "bodies['loop'] is a list"),
     ],

@@ -9,12 +9,13 @@ import pytest
 
 from collage_core.api import partition
 from collage_core.cli.shapes_text import shapes_lines
+from collage_core.documents.plan import PlacedPartition
 from collage_core.errors import CollageError
 from collage_core.model.reference.accuracy import largest_error
 from collage_core.options import Options
 from collage_core.pipeline.shapes.apply_shapes import apply
 from collage_core.pipeline.shapes.one_build import of_one_plan, on_toolchains
-from collage_core.rewrite.plan import PlacedPartition, Plan, PlannedModel, ShapePlan, read_plan
+from collage_core.rewrite.plan import Plan, PlannedModel, ShapePlan, read_plan
 from collage_core.rewrite.runtime.shaped_artifact import open_artifact
 from collage_core.rewrite.runtime.shaped_manifest import read_manifests
 from collage_core.rules.candidate import CandidatePartition
@@ -72,7 +73,7 @@ def test_what_takes_any_shape_is_built_once_and_the_rest_for_each(tmp_path: Path
     targets = ("onnxruntime", "openvino", "tvm")
     asked = {"x": f"{{{','.join(map(str, SIZES))}}},64"}
     record = partition(path, targets=targets, costs=costs, shapes=asked, one_build=True, out=out)
-    rows = record.document["shapes"]["one_build"]
+    rows = record.document.shapes["one_build"]
     assert [(row["name"], len(row["partitions"]), row["reason"]) for row in rows] == [(f"n={size}", 1, "") for size in SIZES]
     assert all(row["own_s"] > 0 and row["shared_s"] > 0 for row in rows)
     assert sum("shares 1 build" in line for line in shapes_lines(record.document)) == len(SIZES)

@@ -6,16 +6,18 @@ import json
 from pathlib import Path
 
 from collage_core.api import partition
+from collage_core.documents.run import RunDocument
 from collage_core.pipeline.shapes.run_shapes import run_shapes
 from collage_core.rules.candidate import CandidatePartition
 from collage_server.messages.shapes import RunShapes
 from collage_server.shared.from_json import from_json
+from tests.helpers.documents import run_document
 from tests.helpers.models import model_of, write
 
 TARGETS = ("onnxruntime", "openvino")
 
 
-def told(document: dict[str, object]) -> RunShapes:
+def told(document: RunDocument) -> RunShapes:
     return from_json(RunShapes, {"run": "r", **json.loads(json.dumps(run_shapes(document)))})
 
 
@@ -38,5 +40,5 @@ def test_each_shape_has_its_plan_and_its_losses_at_the_others(tmp_path: Path) ->
 
 
 def test_a_run_of_one_shape_has_none() -> None:
-    found = told({"model": {"inputs": []}})
+    found = told(run_document())
     assert (found.shapes, found.chosen, found.one_plan.total_s) == ([], "", None)

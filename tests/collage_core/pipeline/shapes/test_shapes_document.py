@@ -11,6 +11,7 @@ from collage_core.graph.index_set import IndexSet
 from collage_core.pipeline.shapes.ranges import Crossover
 from collage_core.pipeline.shapes.shape_run import Parts
 from collage_core.pipeline.shapes.shapes_document import Answer, ShapesFound
+from tests.helpers.documents import alternative, run_document
 
 BOTH = IndexSet((0, 1))
 A, B, MIXED = frozenset({("a", BOTH)}), frozenset({("b", BOTH)}), frozenset({("a", IndexSet((0,))), ("b", IndexSet((1,)))})
@@ -18,7 +19,7 @@ A, B, MIXED = frozenset({("a", BOTH)}), frozenset({("b", BOTH)}), frozenset({("a
 
 def row(name: str, measured_s: float | None, parts: Parts, kind: str = "baseline") -> dict[str, Any]:
     placed = [{"id": target, "target": target, "nodes": list(inside)} for target, inside in parts]
-    return {"name": name, "kind": kind, "total_s": 1.0, "measured_s": measured_s, "reason": "", "partitions": placed}
+    return alternative(name, kind=kind, total_s=1.0, measured_s=measured_s, partitions=placed)
 
 
 def shape_of(plan: Parts, measured_s: float | None, *rows: dict[str, Any], totals: dict[Parts, float] | None = None) -> tuple[Any, Any]:
@@ -27,7 +28,7 @@ def shape_of(plan: Parts, measured_s: float | None, *rows: dict[str, Any], total
     run = SimpleNamespace(
         shape=SimpleNamespace(weight=0.5), names=["x", "y"], total_s=lambda parts: (totals or {}).get(parts, 9.0),
     )  # fmt: skip
-    document = {"verify": {"measured_s": measured_s}, "alternatives": list(rows)}
+    document = run_document(verify={"measured_s": measured_s}, alternatives=rows)
     return run, SimpleNamespace(document=document, plan=SimpleNamespace(total_s=2.0, partitions=placed))
 
 

@@ -7,6 +7,7 @@ import random
 import threading
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 
 from collage_core.base.isolation.worker_errors import WorkerTimeout
 from collage_core.cost.measuring.core_latency import rounds_at_low_latency
+from collage_core.documents.verify import Verify
 from collage_core.errors import Cancelled, CollageError
 from collage_core.events import ComparingPlans, Event, Note
 from collage_core.pipeline.loop.deadline import ComparingDeadlines, Deadline
@@ -183,7 +185,7 @@ class Workshop:
 
 def built_by(folder: Path, first: Finalist) -> Built:
     unused: Any = None
-    verify = {"max_rel_error": 0.0, "sets": {"drawn": {"out": 0.0}}, "measured_s": 10.0}
+    verify = Verify(max_rel_error=0.0, sets={"drawn": {"out": 0.0}}, measured_s=10.0)
     plan = first.plan.model_copy(update={"options": {"threads": 1}})
     return Built(unused, plan, {}, folder / "plan", folder, unused, verify)
 
@@ -203,8 +205,8 @@ def test_the_winner_takes_the_place_of_the_plan(tmp_path: Path, monkeypatch: pyt
     assert [(event.done, event.total) for event in told if event.doing == "time"] == [(number, ROUNDS) for number in range(ROUNDS)]
     assert all(event.left_s > 0 for event in told)
     assert (built.plan, built.folder) == (listed[1].plan, tmp_path / "finalist-0")
-    assert (built.verify["measured_s"], built.verify["max_rel_error"], built.verify["rounds"]) == (9.0, 1e-5, 5)
-    assert built.verify["additive_error_s"] == pytest.approx(9.0 - listed[1].plan.total_s)
+    assert (built.verify.measured_s, built.verify.max_rel_error, built.verify.rounds) == (9.0, 1e-5, 5)
+    assert built.verify.additive_error_s == pytest.approx(9.0 - listed[1].plan.total_s)
     assert workshop.profiled == ["finalist-0"], "the winner took nine times as long as its parts"
     assert outcome.profile == Profile(9.0, {}, 9.0)
     assert any(isinstance(event, Note) and "longer than its parts" in event.text for event in events)
@@ -217,7 +219,7 @@ def test_the_winner_takes_the_place_of_the_plan(tmp_path: Path, monkeypatch: pyt
 def test_those_that_were_built_before_are_not_built_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     listed = three()
     (tmp_path / "finalist-0").mkdir()
-    listed[1].folder, listed[1].verify = tmp_path / "finalist-0", {"sets": {"drawn": {"out": 0.0}}}
+    listed[1].folder, listed[1].verify = tmp_path / "finalist-0", Verify(sets={"drawn": {"out": 0.0}})
     workshop = Workshop(monkeypatch, Timed(search=10.0, a=10.0, b=1.0), {})
     built = built_by(tmp_path, listed[0])
     assert compare_whole(built, listed, lambda event: None).winner == 2
@@ -326,14 +328,14 @@ def test_what_would_be_ready_too_late_is_not_built_the_least_promising_first(
     times = {"search": 0.01, "a": 0.015, "b": 0.011, "c": 0.0111, "rival 1": 0.0101, "rival 2": 0.0102}
     workshop = Workshop(monkeypatch, Timed(**times), {})
     slow, built = Slow(monkeypatch, wanted_s, last_s, 5.0), built_by(tmp_path, listed[0])
-    built.verify["measured_s"], built.took_s = 0.01, 5.0
+    built.verify, built.took_s = replace(built.verify, measured_s=0.01), 5.0
     outcome = compare_whole(built, listed, lambda event: None, deadlines=slow.deadlines)
     assert workshop.built == wanted
     assert outcome.winner == 0
     for one, time in zip(listed[1:], outcome.times[1:], strict=True):
         is_built = next(iter(one.names)) in wanted
         assert (one.reason, time.measured_s is not None) == ("" if is_built else NO_TIME, is_built)
-    rows = {row["name"]: row["reason"] for row in alternatives(listed, outcome.times, 0)}
+    rows = {row.name: row.reason for row in alternatives(listed, outcome.times, 0)}
     assert [name for name, reason in rows.items() if reason == NO_TIME] == [name for name in rows if name not in wanted]
 
 
@@ -346,7 +348,7 @@ def test_of_a_large_model_as_many_are_built_as_memory_holds(
     workshop = Workshop(monkeypatch, Timed(**dict.fromkeys(("search", "a", "b", "c", "rival 1", "rival 2"), 0.01)), {})
     monkeypatch.setattr(module, "available_bytes", lambda: int(available * 1e9))
     built = built_by(tmp_path, listed[0])
-    built.weight_bytes, built.verify["measured_s"] = 10**9, 0.01
+    built.weight_bytes, built.verify = 10**9, replace(built.verify, measured_s=0.01)
     outcome = compare_whole(built, listed, lambda event: None)
     assert workshop.built == wanted
     assert outcome.winner == 0
@@ -376,7 +378,7 @@ def test_a_build_that_is_ended_since_the_time_is_over_says_so_and_one_that_fails
 
 def test_what_a_comparison_takes_follows_from_its_builds_and_its_turns(tmp_path: Path) -> None:
     built = built_by(tmp_path, three()[0])
-    built.took_s, built.verify["measured_s"] = 7.0, 1.0
+    built.took_s, built.verify = 7.0, replace(built.verify, measured_s=1.0)
     turn_s = 4.0
     assert needed_s(built, [finalist("a", total_s=1.0)]) == 7.0 + 2 * ROUNDS * turn_s
     assert needed_s(built, [finalist("a", total_s=2.0)]) == 7.0 + ROUNDS * turn_s + 2 * 2 * turn_s, "one far behind leaves rounds out"

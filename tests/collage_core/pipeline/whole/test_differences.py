@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import copy
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -44,10 +44,8 @@ def test_the_regions_that_differ_are_told_with_what_they_save(record: RunRecord)
 
 
 def test_the_apparent_loss_is_that_of_the_measured_times_where_there_are_some(record: RunRecord) -> None:
-    document = copy.deepcopy(record.document)
-    document["verify"]["measured_s"] = 2.0
-    next(row for row in document["baselines"] if row["name"] == "partitions:everything")["measured_s"] = 1.5
-    record.document = document
+    rows = tuple(replace(row, measured_s=1.5) if row.name == "partitions:everything" else row for row in record.document.baselines)
+    record.document = replace(record.document, baselines=rows, verify=replace(record.document.verify, measured_s=2.0))
     (found,) = differences(record)
     assert (found["apparent_loss_s"], found["is_measured"]) == (0.5, True)
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from collage_core.documents.plan import PlacedPartition, PlanPart
+from collage_core.documents.run import RunDocument
 from collage_core.pipeline.whole.finalists import (
     BASELINE,
     ENOUGH_FOR_TIE,
@@ -24,7 +26,8 @@ from collage_core.pipeline.whole.finalists import (
     whole_times,
     winner,
 )
-from collage_core.rewrite.plan import PlacedPartition, Plan, PlannedModel
+from collage_core.rewrite.plan import Plan, PlannedModel
+from tests.helpers.documents import PART, alternative, run_document
 
 
 def finalist(
@@ -120,8 +123,9 @@ def test_never_is_the_plan_slower_than_a_baseline_beyond_a_hundredth() -> None:
         assert plan_s is not None
         changed += best != 0
         for row in rows:
-            stated_s = row["interval_s"] or (0.0 if spread < 0.1 else math.inf)
-            assert plan_s <= max(1.010001 * row["measured_s"], row["measured_s"] + stated_s)
+            stated_s = row.interval_s or (0.0 if spread < 0.1 else math.inf)
+            assert row.measured_s is not None
+            assert plan_s <= max(1.010001 * row.measured_s, row.measured_s + stated_s)
     assert 50 < changed < 290
 
 
@@ -139,34 +143,35 @@ def test_the_rows_name_every_other_finalist_and_all_baselines() -> None:
     listed[0].names["b"] = BASELINE
     found = rounds([10.0] * 5, [11.0] * 5, [12.0] * 5)
     rows = alternatives(listed, whole_times(found, 0, 4), 0)
-    assert [(row["name"], row["is_plan"], row["rounds"]) for row in rows] == [
+    assert [(row.name, row.is_plan, row.rounds) for row in rows] == [
         ("b", True, 5),
         ("a", False, 5),
         ("rival 1", False, 5),
         ("c", False, 0),
     ]
-    assert (rows[1]["measured_s"], rows[3]["measured_s"], rows[3]["reason"]) == (11.0, None, "no")
-    assert rows[1]["partitions"] == [{"id": "of a", "target": "a", "nodes": [0]}]
+    assert (rows[1].measured_s, rows[3].measured_s, rows[3].reason) == (11.0, None, "no")
+    assert rows[1].partitions == (PlanPart(id="of a", target="a", nodes=(0,)),)
     assert measured_plans(rows)[0].partitions == 1
-    assert [row["name"] for row in alternatives(listed, whole_times(found, 1, 4), 1)] == ["search", "b", "a", "rival 1", "c"]
+    assert [row.name for row in alternatives(listed, whole_times(found, 1, 4), 1)] == ["search", "b", "a", "rival 1", "c"]
 
 
-def document(decided_by: str, total_s: float, measured_s: float | None, *rows: dict[str, Any]) -> dict[str, Any]:
-    return {"decided_by": decided_by, "plan": {"total_s": total_s}, "verify": {"measured_s": measured_s}, "alternatives": list(rows)}
+def document(decided_by: str, total_s: float, measured_s: float | None, *rows: dict[str, Any], partitions: int = 1) -> RunDocument:
+    plan = {"total_s": total_s, "partitions": [PART] * partitions}
+    return run_document(decided_by=decided_by, plan=plan, verify={"measured_s": measured_s}, alternatives=rows)
 
 
 def test_one_sentence_says_what_decided() -> None:
-    searched = {"kind": SEARCHED, "name": "search", "total_s": 1.0, "measured_s": 1.06, "is_plan": False, "reason": ""}
+    searched = alternative("search", kind=SEARCHED, total_s=1.0, measured_s=1.06)
     assert decision_text(document("whole", 1.03, 1.0, searched)) == (
         "measuring the whole decided: this plan's sum is 3.0% above the least, but measured whole the plan of the least sum is 6.0% slower"
     )
-    simple = document("whole", 1.03, 1.0, {**searched, "measured_s": 0.995, "partitions": [{}, {}]})
-    simple["plan"]["partitions"] = [{}]
-    assert decision_text(simple).endswith(
+    near = {**searched, "measured_s": 0.995, "partitions": [{"id": name, "target": "a", "nodes": [0]} for name in "cd"]}
+    assert decision_text(document("whole", 1.03, 1.0, near)).endswith(
         "but measured whole the two are not apart (that of the least sum is 0.5% faster), and this one has fewer partitions"
     )
-    simple["plan"]["partitions"] = [{}, {}]
-    assert decision_text(simple).endswith("(that of the least sum is 0.5% faster), and this one is of targets that come first")
+    assert decision_text(document("whole", 1.03, 1.0, near, partitions=2)).endswith(
+        "(that of the least sum is 0.5% faster), and this one is of targets that come first"
+    )
     wrong = {**searched, "measured_s": None, "reason": "it errs by 0.1, 0.001 is allowed"}
     assert decision_text(document("whole", 1.03, 1.0, wrong)).endswith(
         "but the plan of the least sum is out: it errs by 0.1, 0.001 is allowed"

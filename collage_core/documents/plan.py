@@ -1,0 +1,94 @@
+"""The partitions and transitions of a plan, as plan files, documents and the page have them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
+
+from .cost import Tuned
+from .json_form import Seconds
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanPartition:
+    """A partition of the plan: its nodes by index and by name, its target, and its cost with the source of that cost.
+
+    Attributes:
+        cost_s: Seconds; None where the cost is unknown.
+        spread_s: Half the inter-quartile range of the samples, in seconds.
+        samples: Number of timed runs behind the cost.
+        source: As in `Cost.source`.
+        stability: Share of resamplings of the costs in which the partition stays chosen; None where no cost has an interval, and
+            after a search over known costs, which does not resample.
+        interval_s: As in `Cost.interval_s`.
+        decided_by: ``cost``; ``priority`` where the order of the targets decided, since costs could not; ``whole`` where it is in the
+            plan since that was the fastest when measured whole, though its sum is not the least.
+        tuned: How its kernels were tuned; `Tuned.digest` is a key of `Plan.tuning`. None with the default schedules.
+    """
+
+    id: str
+    target: str
+    nodes: Annotated[tuple[int, ...], Field(min_length=1)]
+    names: tuple[str, ...]
+    ops: tuple[str, ...]
+    cost_s: Seconds | None
+    spread_s: float | None = None
+    samples: int = 0
+    source: str
+    stability: float | None = None
+    interval_s: float | None = None
+    decided_by: str = "cost"
+    tuned: Tuned | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlacedPartition(PlanPartition):
+    """A partition of a plan with its label.
+
+    Attributes:
+        label: The toolchain's name for what it computes (the labels of its composites), such as ``conv2d_relu``; empty where it has none.
+    """
+
+    label: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlacedTransition:
+    """A transition: a tensor that a partition (or the host) makes and another (or the host) reads.
+
+    Attributes:
+        maker, reader: Names of targets, or ``host``; ``from`` and ``to`` in JSON.
+        cost_s: Seconds.
+    """
+
+    maker: Annotated[str, Field(alias="from")]
+    reader: Annotated[str, Field(alias="to")]
+    tensor: str
+    bytes: Annotated[int, Field(ge=0)]
+    cost_s: Seconds
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlacedPlan:
+    """A plan as the document of a run has it.
+
+    Attributes:
+        total_s: Predicted seconds of one inference.
+        total_interval_s: Half of the 95 % interval of `total_s`; None where a cost in it has no interval.
+    """
+
+    total_s: Seconds
+    total_interval_s: float | None = None
+    partitions: tuple[PlacedPartition, ...]
+    transitions: tuple[PlacedTransition, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanPart:
+    """The least that is said of a partition: the id of its candidate, its target and its nodes."""
+
+    id: str
+    target: str
+    nodes: tuple[int, ...]

@@ -1,0 +1,269 @@
+"""`RunDocument`: all that a run says, as ``collage partition --json`` prints it and the file of a run keeps it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from .cost import CostInfo
+from .json_form import IfKnown, Seconds
+from .node_times import PartitionNodeTimes
+from .plan import PlacedPlan, PlanPart
+from .verify import Verify
+
+Value = bool | int | float
+
+
+@dataclass(frozen=True, kw_only=True)
+class TensorInfo:
+    """An input or output of the model, as `Tensor.to_json` gives it.
+
+    Attributes:
+        shape: The size of each dimension; None where it depends on data.
+        measured_shape: That of the reference run, where a dimension depends on data.
+        largest_shape: With the largest size of such dimensions, None where that is not known; left out where none is known.
+    """
+
+    name: str
+    shape: tuple[int | None, ...]
+    dtype: str
+    measured_shape: IfKnown[tuple[int, ...]] = None
+    largest_shape: IfKnown[tuple[int | None, ...]] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelInfo:
+    """The model of a run.
+
+    Attributes:
+        nodes: How many.
+        fixed: Inputs of the file that are constants here → their values.
+        assumed: Dynamic dimensions of the file whose size nobody gave, by symbol or as ``input[axis]`` → the size that they have here.
+    """
+
+    name: str
+    hash: str
+    nodes: int
+    inputs: tuple[TensorInfo, ...]
+    outputs: tuple[TensorInfo, ...]
+    fixed: Mapping[str, Value | tuple[Value, ...]] = field(default_factory=dict)
+    assumed: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PhaseSeconds:
+    """Seconds of each phase; None where it was not done."""
+
+    load_s: float | None = None
+    specs_s: float | None = None
+    candidates_s: float | None = None
+    costs_s: float | None = None
+    search_s: float | None = None
+    merge_s: float | None = None
+    rewrite_s: float | None = None
+    verify_s: float | None = None
+    baselines_s: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TargetInfo:
+    """Counts of one target. `candidates`, `deferred` and `invalid` count candidates, the others distinct computations.
+
+    Attributes:
+        measured: A trial gave their cost.
+        cache_hits: The database had their cost.
+        spared: Not measured, since even at their least possible cost no better plan has them.
+    """
+
+    name: str
+    candidates: int
+    unique: int
+    deferred: int = 0
+    invalid: int
+    measured: int
+    cache_hits: int
+    spared: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchInfo:
+    """One search.
+
+    Attributes:
+        gap_s: By how much a better plan could be below this one.
+        stopped: It ended before it was over.
+        transitions: How many moves from one state to another were tried; it has nothing to do with the transitions of a plan.
+        seconds: Duration of the search.
+    """
+
+    algorithm: str
+    optimal: bool
+    gap_s: float
+    stopped: bool
+    total_s: float
+    states: int
+    transitions: int
+    seconds: float
+    lower_bound_s: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSearch(SearchInfo):
+    """The first search of a run, over the rules' own candidates, and under `final` the last one."""
+
+    final: SearchInfo
+
+
+@dataclass(frozen=True, kw_only=True)
+class RivalInfo:
+    """Partitions of the plan, by their ids, and others of the same nodes: measuring could not tell which are faster.
+
+    Attributes:
+        above_s: By how much the plan takes longer with `instead`, as far as costs are known.
+        could_gain_s: By how much it could become faster with them.
+    """
+
+    partitions: tuple[str, ...]
+    instead: tuple[PlanPart, ...]
+    above_s: float
+    could_gain_s: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunBudget:
+    """What measuring took, and the partitions that it left undecided.
+
+    Attributes:
+        limit_s: Seconds that measuring could take; None for no limit.
+        tuned_s: Seconds of `spent_s` for tuning.
+        first_plan_s: Seconds from the start of the run to its first complete plan.
+        undecided: Ids of partitions.
+    """
+
+    limit_s: float | None
+    spent_s: Seconds
+    tuned_s: Seconds = 0.0
+    first_plan_s: float | None = None
+    undecided: tuple[str, ...]
+    rivals: tuple[RivalInfo, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Alternative:
+    """A plan that was measured whole beside the plan, or could not be; the baselines are among them, also that which is the plan.
+
+    Attributes:
+        kind: ``search`` for the plan that the search found, ``rival`` for one whose sum is nearly as good, or ``baseline``.
+        total_s: Its predicted time; None where one of its costs is not known.
+        measured_s: The plan's median times the median of the ratios to the plan in the same rounds; None where it was not timed.
+        interval_s: Half of the 95 % interval of `measured_s`; None where there were too few rounds.
+        reason: Why it was not timed; empty where it was.
+        is_plan: It is the plan: the partitions are the same.
+    """
+
+    name: str
+    kind: Literal["search", "rival", "baseline"]
+    total_s: Seconds | None
+    measured_s: Seconds | None
+    interval_s: Seconds | None
+    rounds: int
+    reason: str
+    is_plan: bool
+    partitions: tuple[PlanPart, ...]
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """A target alone, ``<target>+host``, ``<target>:<source>``, or greedy; `total_s` is None where there is none, with the reason."""
+
+    name: str
+    total_s: Seconds | None
+    measured_s: Seconds | None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class BaselineInfo(Baseline):
+    """A baseline; that of a partitioning has its partitions, so that whoever explains the plan can tell where the two differ."""
+
+    partitions: IfKnown[tuple[PlanPart, ...]] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class BodyNode:
+    """A node with bodies: who runs it, and how often its bodies ran.
+
+    Attributes:
+        runs_on: The target of its partition: the host, which runs its bodies by their own plans, or one that takes it as a whole.
+        host: Its cost on the host.
+        predicted_s: What its bodies add up to, each as often as it ran; None where that is not known.
+    """
+
+    node: int
+    name: str
+    op: str
+    runs_on: str
+    host: CostInfo
+    predicted_s: Seconds | None = None
+    bodies: tuple[BodyPlan, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BodyPlan(PlacedPlan):
+    """A body, how often it ran in the reference run, and its plan.
+
+    Attributes:
+        attribute: Of the node.
+        nodes: How many it has.
+        bodies: The nodes with bodies in it.
+    """
+
+    attribute: str
+    runs: int
+    nodes: int
+    bodies: tuple[BodyNode, ...]
+
+
+@dataclass(frozen=True)
+class CancelledInfo:
+    """The phase in which a run was stopped that kept its best plan, and what is missing, one sentence each."""
+
+    phase: str
+    missing: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunDocument:
+    """All that a run says.
+
+    Attributes:
+        budget: None of a run that did not measure.
+        decided_by: What decided that the plan is the plan: the ``sum`` of its costs, or the ``whole`` measured; or it was ``given``.
+        alternatives: Empty where nothing was measured whole.
+        cancelled: Of a run that its user stopped; None for others, and where nothing is missing.
+        decided_for: Shapes that the plan was decided for, where it is not the fastest of this one.
+        shapes: Of a run for several shapes (docs/shapes.md).
+        node_times: Times that a profiler gave, of partitions of several nodes.
+        regions: Name → the run of each other region of the same module.
+        artifacts: Folder → the artifact that was built in it in another form than a module.
+    """
+
+    schema: int = 1
+    model: ModelInfo
+    phases: PhaseSeconds
+    targets: tuple[TargetInfo, ...]
+    search: RunSearch
+    plan: PlacedPlan
+    budget: RunBudget | None
+    decided_by: Literal["sum", "whole", "given"]
+    alternatives: tuple[Alternative, ...]
+    bodies: tuple[BodyNode, ...]
+    baselines: tuple[BaselineInfo, ...]
+    verify: Verify
+    cancelled: CancelledInfo | None
+    decided_for: IfKnown[str] = None
+    shapes: IfKnown[Mapping[str, Any]] = None
+    node_times: IfKnown[tuple[PartitionNodeTimes, ...]] = None
+    regions: IfKnown[Mapping[str, RunDocument]] = None
+    artifacts: IfKnown[Mapping[str, Verify]] = None
