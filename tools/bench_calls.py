@@ -36,9 +36,9 @@ from collage_core.rewrite.runtime.artifact import Artifact
 from collage_core.rewrite.runtime.manifest import MODULE, NATIVE, PIECES
 from collage_core.rewrite.runtime.shaped_artifact import ShapedArtifact, open_artifact
 from collage_core.rewrite.shaped_folder import folder_of, write_shaped
-from collage_core.toolchains.base import Kernel, ToolchainError
 from collage_core.toolchains.buffers import aligned_empty
 from collage_core.toolchains.registry import get
+from collage_core.toolchains.toolchain import Kernel, ToolchainError
 
 TARGETS = ("onnxruntime", "openvino", "ncnn")
 LIBRARIES = ("onednn", "blas")

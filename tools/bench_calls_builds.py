@@ -10,9 +10,9 @@ from collage_core.model.model import SubModel
 from collage_core.model.onnx_model import load_model
 from collage_core.model.samples.registry import resolve
 from collage_core.model.shapes.dynamic_model import dynamic_model
-from collage_core.toolchains.base import AllocatingKernel
 from collage_core.toolchains.buffers import aligned_empty
 from collage_core.toolchains.registry import get
+from collage_core.toolchains.toolchain import AllocatingKernel
 
 SAMPLES = ("squeezenet", "bert", "mini_mnist")
 BATCHES = (1, 4)

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from collage_core.base.garbage import no_collector
-from collage_core.toolchains.base import ToolchainError
 from collage_core.toolchains.reasons import one_line
+from collage_core.toolchains.toolchain import ToolchainError
 
 WARM_UP_RUNS = 3
 WARM_UP_S = 0.2

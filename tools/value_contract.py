@@ -32,10 +32,10 @@ from float_values import CLASSES, FLOATS, FloatCase, chain_cases, float_cases, m
 from collage_core.graph.value_ranges import INDEX_SLOTS  # noqa: E402
 from collage_core.model.model import SubModel  # noqa: E402
 from collage_core.model.types.dtypes import dtype_name, elem_type  # noqa: E402
-from collage_core.toolchains.base import Toolchain  # noqa: E402
 from collage_core.toolchains.exact_values import ABSENT, EMPTY_DTYPES, EXACT, SATURATES, Limit  # noqa: E402
 from collage_core.toolchains.ncnn.ncnn_operators import CHECKS  # noqa: E402
 from collage_core.toolchains.registry import get  # noqa: E402
+from collage_core.toolchains.toolchain import Toolchain  # noqa: E402
 from collage_core.toolchains.tvm.tvm_operators import OPERATORS  # noqa: E402
 from tests.helpers.model_runs import Ran, run_models  # noqa: E402
 from tests.helpers.operator_calls import CALLS, Call, model_of  # noqa: E402

@@ -13,7 +13,7 @@ from .say import say
 from .trust import asks_trust
 
 if TYPE_CHECKING:
-    from ..toolchains.base import Toolchain
+    from ..toolchains.toolchain import Toolchain
 
 
 @click.command()
@@ -50,8 +50,8 @@ def toolchains(rules: bool, describe: str | None, inspect: tuple[str, str] | Non
 
 def _toolchain_rows(*, with_trees: bool) -> list[dict[str, Any]]:
     """Return every toolchain with its availability and its rules as text; `with_trees` adds the rules as data."""
-    from ..toolchains.base import shown_rules
     from ..toolchains.registry import all_toolchains
+    from ..toolchains.toolchain import shown_rules
 
     rows = []
     for toolchain in all_toolchains():

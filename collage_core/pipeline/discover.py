@@ -39,9 +39,9 @@ from ..rules.candidate import CandidatePartition, Rejection, RejectionLog
 from ..rules.partitionings import with_partitionings
 from ..rules.rule import PartitionRule
 from ..rules.spec import HOST_TARGET, find_candidates, gather_specs, taken_nodes, with_buffers
-from ..toolchains.base import PROCESSOR, Toolchain
 from ..toolchains.described import DescribedToolchain, read_description
 from ..toolchains.registry import check_name_is_free, get
+from ..toolchains.toolchain import PROCESSOR, Toolchain
 from .find_partitionings import find_partitionings
 from .loop.search_and_merge import check_constraints
 from .pattern_tables import matched_tables

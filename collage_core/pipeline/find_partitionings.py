@@ -21,9 +21,9 @@ from ..rules.partitionings import Partitioning, make_partitioning
 from ..rules.pattern_table import table_prefixes
 from ..rules.rule import PartitionRule
 from ..toolchains import registry
-from ..toolchains.base import Toolchain
 from ..toolchains.described import DescribedToolchain
 from ..toolchains.reasons import one_line
+from ..toolchains.toolchain import Toolchain
 from ..toolchains.tvm.tvm_byoc import PARTITION_FOR
 from .pattern_tables import source_of
 

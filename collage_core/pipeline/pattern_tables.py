@@ -14,9 +14,9 @@ from ..model.model import Model, SubModel
 from ..model.relax.relax_model import RelaxModel, RelaxSource, tvm_worker
 from ..rules.pattern_table import table_prefixes
 from ..rules.rule import PartitionRule, TableMatch, Tables
-from ..toolchains.base import ToolchainError
 from ..toolchains.reasons import one_line
 from ..toolchains.registry import get
+from ..toolchains.toolchain import ToolchainError
 from ..toolchains.tvm.tvm_operators import OPERATORS
 
 TABLES_S = 300.0

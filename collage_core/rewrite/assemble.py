@@ -26,10 +26,10 @@ from ..graph.value_arrays import as_arrays
 from ..model.types.dtypes import array_type
 from ..rules.spec import HOST_TARGET
 from ..toolchains import registry
-from ..toolchains.base import Toolchain, ToolchainError, check_boundary
 from ..toolchains.built_packages import BuiltPackages, package_of
 from ..toolchains.libraries.library_functions import LibraryToolchain
 from ..toolchains.reasons import one_line
+from ..toolchains.toolchain import Toolchain, ToolchainError, check_boundary
 from .forms import form_for
 from .partition_models import BodyModel, ControlModel, PartitionModel, check_flow, run_order
 from .pieces import Renamed, renamed_by, write_constants, write_native, write_piece

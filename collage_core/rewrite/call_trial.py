@@ -20,8 +20,8 @@ from ..graph.dataflow_graph import Tensor
 from ..model.model import SubModel
 from ..model.probe import product_model, relu_model
 from ..toolchains import registry
-from ..toolchains.base import Kernel
 from ..toolchains.buffers import aligned_empty
+from ..toolchains.toolchain import Kernel
 from .assemble import assemble
 from .partition_models import PartitionModel
 from .runtime.artifact import Artifact

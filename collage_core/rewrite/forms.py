@@ -15,8 +15,8 @@ import numpy as np
 
 from ..errors import CollageError
 from ..graph.dataflow_graph import DataflowGraph
-from ..toolchains.base import Toolchain
 from ..toolchains.registry import get
+from ..toolchains.toolchain import Toolchain
 from .partition_models import PartitionModel
 from .plan import Plan
 from .runtime.manifest import FORMS, MODULE, NATIVE, PIECES

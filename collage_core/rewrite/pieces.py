@@ -20,8 +20,8 @@ from ..model.model import SubModel
 from ..model.naming import op_name
 from ..model.types.dtypes import array_type
 from ..rules.spec import HOST_TARGET
-from ..toolchains.base import Toolchain, with_weights_inside
 from ..toolchains.native_files import LOADER, NativeFiles
+from ..toolchains.toolchain import Toolchain, with_weights_inside
 from .partition_models import PartitionModel
 from .runtime.control_entry import CONSTANTS
 from .runtime.manifest import PARTITIONS, PartitionEntry

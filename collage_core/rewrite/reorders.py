@@ -11,9 +11,9 @@ from dataclasses import replace
 
 from ..graph.dataflow_graph import Tensor
 from ..model.forms.renaming import renamed
-from ..toolchains.base import Toolchain
 from ..toolchains.blocked_layout import NCHW16C, is_blocked
 from ..toolchains.onnx_models.nchwc_models import REORDER_TARGET, reorder_model
+from ..toolchains.toolchain import Toolchain
 from .partition_models import PartitionModel
 
 _BLOCKED = "@" + NCHW16C

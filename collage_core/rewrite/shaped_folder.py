@@ -18,8 +18,8 @@ from ..base.whole_file import write_whole
 from ..errors import CollageError
 from ..model.model import SubModel
 from ..toolchains import registry
-from ..toolchains.base import ToolchainError
 from ..toolchains.reasons import one_line
+from ..toolchains.toolchain import ToolchainError
 from .assemble import remove_artifact
 from .runtime.manifest import NAME, WEIGHTS, PartitionEntry, fingerprint, read_manifest
 from .runtime.shaped_manifest import FALLBACK, RANGES, SHAPES, RangeEntry, ShapedManifest, ShapeEntry, read_shaped_manifest

@@ -7,7 +7,7 @@ The names below are for those who write a toolchain (docs/toolchains.md); files 
 defines it.
 """
 
-from .base import Availability, Kernel, Toolchain, ToolchainError
 from .libraries.library_functions import LibraryCall, LibraryFunctions, LibraryToolchain
+from .toolchain import Availability, Kernel, Toolchain, ToolchainError
 
 __all__ = ["Availability", "Kernel", "LibraryCall", "LibraryFunctions", "LibraryToolchain", "Toolchain", "ToolchainError"]

@@ -13,7 +13,7 @@ import numpy as np
 from ..base.processor import has_any
 from ..graph.dataflow_graph import DataflowGraph, TensorType
 from ..graph.index_set import IndexSet
-from .base import Availability
+from .toolchain import Availability
 
 NCHW16C = "nchw16c"
 BLOCK = 16

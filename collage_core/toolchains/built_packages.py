@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ..base.bounded_folder import BoundedFolder
 from ..model.model import SubModel
-from .base import Toolchain, ToolchainError
+from .toolchain import Toolchain, ToolchainError
 
 _FOLDER, _ENDING = "packages", ".package"
 _BYTES_A_SECOND = 2e8

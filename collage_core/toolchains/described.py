@@ -24,7 +24,7 @@ from ..rules.rule import PartitionRule, RuleOptions
 from ..rules.spec import HOST_TARGET
 from ..rules.toml import line_of
 from ..rules.trees import FUSION_STYLES, fusion_tree
-from .base import Availability, Kernel, Toolchain, ToolchainError
+from .toolchain import Availability, Kernel, Toolchain, ToolchainError
 
 DEPTH = 4
 """Bound on the depth of candidates that patterns combine to, unless the user gives one."""

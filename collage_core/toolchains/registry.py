@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from ..errors import CollageError
 from ..graph.dataflow_graph import Tensor
 from ..model.model import SubModel
-from .base import Availability, Kernel, Toolchain, ToolchainError, checked_rule
 from .reasons import one_line
+from .toolchain import Availability, Kernel, Toolchain, ToolchainError, checked_rule
 
 if TYPE_CHECKING:
     from ..rules.rule import PartitionRule, RuleOptions

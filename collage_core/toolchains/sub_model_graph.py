@@ -9,7 +9,7 @@ from onnx import ModelProto
 from ..errors import CollageError
 from ..graph.dataflow_graph import DataflowGraph, Tensor
 from ..model.proto_graph import proto_graph
-from .base import ToolchainError
+from .toolchain import ToolchainError
 
 
 def graph_of(proto: ModelProto, outputs: Sequence[Tensor]) -> DataflowGraph:

@@ -13,8 +13,8 @@ from ..errors import CollageError
 from ..model.model import SubModel
 from ..model.relax.flat_model import flat_model, operators_of
 from ..toolchains import registry
-from ..toolchains.base import check_boundary
 from ..toolchains.onnx_models.nchwc_models import REORDER_TARGET
+from ..toolchains.toolchain import check_boundary
 from .blocked_tensors import reorder_of
 from .packages import Package
 

@@ -36,8 +36,8 @@ from ..pipeline.region_shares import RegionShares
 from ..rewrite.plan import Plan
 from ..rules.spec import HOST_TARGET
 from ..toolchains import registry
-from ..toolchains.base import PROCESSOR
 from ..toolchains.relax_attributes import TUNING
+from ..toolchains.toolchain import PROCESSOR
 from ..toolchains.tuning import merged
 from .branches import outline_branches
 from .cpu_pipeline import ScheduleRest

@@ -20,8 +20,8 @@ from ..errors import CollageError
 from ..model.relax.lifting import lifted
 from ..model.relax.replacing import Replaced
 from ..toolchains import registry
-from ..toolchains.base import Toolchain, ToolchainError
 from ..toolchains.relax_attributes import EXTERNAL, THREADS, TUNING
+from ..toolchains.toolchain import Toolchain, ToolchainError
 from ..toolchains.tvm.tvm_library_calls import linked
 from ..toolchains.tvm.tvm_schedule import finished
 from .building import refused

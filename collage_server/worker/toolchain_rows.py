@@ -17,8 +17,8 @@ def describe_toolchains(saved: Mapping[str, str]) -> list[dict[str, Any]]:
     Args:
         saved: Name → text of those that are only described.
     """
-    from collage_core.toolchains.base import rule_tree, shown_rules
     from collage_core.toolchains.registry import all_toolchains
+    from collage_core.toolchains.toolchain import rule_tree, shown_rules
 
     rows = []
     for toolchain in all_toolchains():
@@ -35,9 +35,9 @@ def describe_toolchains(saved: Mapping[str, str]) -> list[dict[str, Any]]:
 
 def _described_row(name: str, text: str, taken: set[str]) -> dict[str, Any]:
     """Return a described toolchain as a row of the list; it has a letter that no other one has, while there are letters."""
-    from collage_core.toolchains.base import rule_tree, shown_rules
     from collage_core.toolchains.described import parse_description
     from collage_core.toolchains.registry import check_name_is_free
+    from collage_core.toolchains.toolchain import rule_tree, shown_rules
 
     letters = [letter for letter in [*name.upper(), *LETTERS] if letter in LETTERS and letter not in taken]
     row: dict[str, Any] = {"name": name, "letter": (letters or [name[0].upper()])[0], "style": "graph", "version": "", "described": True}
@@ -56,9 +56,9 @@ def _described_row(name: str, text: str, taken: set[str]) -> dict[str, Any]:
 
 def check_description(text: str) -> dict[str, Any]:
     """Return how a description reads, as the fields of `DescriptionCheck`."""
-    from collage_core.toolchains.base import rule_tree
     from collage_core.toolchains.described import DescriptionError, parse_description
     from collage_core.toolchains.registry import check_name_is_free
+    from collage_core.toolchains.toolchain import rule_tree
 
     nothing = {"name": None, "tree": None, "has_cost": False}
     try:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from collage_core.toolchains.base import Kernel, Toolchain
 from collage_core.toolchains.registry import get
+from collage_core.toolchains.toolchain import Kernel, Toolchain
 from tests.helpers.paths import DOCS
 
 PAGE = DOCS / "toolchains.md"
@@ -25,7 +25,7 @@ from collage_core.rewrite.partition_models import PartitionModel
 from collage_core.rewrite.runtime.artifact_calls import run_artifact
 from collage_core.rules.rule import RuleContext, RuleOptions
 from collage_core.rules.candidate import RejectionLog
-from collage_core.toolchains.base import ToolchainError
+from collage_core.toolchains.toolchain import ToolchainError
 from collage_core.toolchains.registry import get
 
 numpy = get("numpy")

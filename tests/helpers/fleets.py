@@ -24,7 +24,7 @@ from collage_core.cost.measuring.timing import TimingLimits
 from collage_core.cost.measuring.trial import TrialLimits, TrialTask
 from collage_core.cost.measuring.trial_worker import ArrayFile
 from collage_core.model.probe import relu_model
-from collage_core.toolchains.base import Availability
+from collage_core.toolchains.toolchain import Availability
 from collage_core.version import __version__
 from tests.helpers.paths import PLUGINS, ROOT
 

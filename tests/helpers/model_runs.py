@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from collage_core.model.model import SubModel
-from collage_core.toolchains.base import Toolchain
 from collage_core.toolchains.blocked_layout import is_blocked, to_blocked, to_plain
 from collage_core.toolchains.buffers import aligned_empty
+from collage_core.toolchains.toolchain import Toolchain
 
 BATCH = 25
 SECONDS = 300
@@ -40,8 +40,8 @@ Ran = list[np.ndarray] | str
 
 def run_one(toolchain_name: str, model: SubModel, inputs: Sequence[np.ndarray], threads: int) -> Ran:
     """Build `model` and run it twice. The inputs and outputs are plain; a toolchain of another layout gets them in its own."""
-    from collage_core.toolchains.base import ToolchainError
     from collage_core.toolchains.registry import get
+    from collage_core.toolchains.toolchain import ToolchainError
 
     toolchain = get(toolchain_name)
     given, outputs = [aligned_empty(tensor.type) for tensor in model.inputs], [aligned_empty(tensor.type) for tensor in model.outputs]
@@ -67,8 +67,8 @@ def run_one(toolchain_name: str, model: SubModel, inputs: Sequence[np.ndarray], 
 
 def run_sets(toolchain_name: str, model: SubModel, sets: Sequence[Sequence[np.ndarray]], threads: int) -> list[list[np.ndarray]] | str:
     """Build `model` once and run it on several sets of plain inputs, one after another; the outputs of each, or why there are none."""
-    from collage_core.toolchains.base import ToolchainError
     from collage_core.toolchains.registry import get
+    from collage_core.toolchains.toolchain import ToolchainError
 
     toolchain = get(toolchain_name)
     given, outputs = [aligned_empty(tensor.type) for tensor in model.inputs], [aligned_empty(tensor.type) for tensor in model.outputs]

@@ -11,8 +11,8 @@ from collage_core.graph.dataflow_graph import Tensor
 from collage_core.model.model import SubModel
 from collage_core.rules.base_rules import DFPattern, OpPredicate
 from collage_core.rules.rule import PartitionRule, RuleOptions
-from collage_core.toolchains.base import Availability, Kernel, Toolchain, ToolchainError
 from collage_core.toolchains.onnxruntime.onnxruntime import OnnxRuntimeToolchain
+from collage_core.toolchains.toolchain import Availability, Kernel, Toolchain, ToolchainError
 
 
 class Dummy(Toolchain):

@@ -21,7 +21,7 @@ from collage_core.model.onnx_model import OnnxModel
 from collage_core.model.types.inference import infer
 from collage_core.rules.candidate import RejectionLog
 from collage_core.rules.rule import RuleContext, RuleOptions
-from collage_core.toolchains.base import Toolchain
+from collage_core.toolchains.toolchain import Toolchain
 from tests.helpers.small_models import drawn, reference
 
 Shape = tuple[int, ...]

@@ -25,7 +25,7 @@ from collage_core.rules.candidate import CandidatePartition
 from collage_core.rules.rule import PartitionRule, RuleOptions
 from collage_core.rules.trees import arbitrary_fusion
 from collage_core.toolchains import registry
-from collage_core.toolchains.base import Availability, Kernel, Toolchain, ToolchainError
+from collage_core.toolchains.toolchain import Availability, Kernel, Toolchain, ToolchainError
 
 OPS = {
     "Relu": lambda a: np.maximum(a, 0),

@@ -9,8 +9,8 @@ import numpy as np
 from collage_test_toolchains import Numpy, NumpyKernel
 
 from collage_core.graph.dataflow_graph import Tensor
-from collage_core.toolchains.base import Kernel
 from collage_core.toolchains.onnxruntime.onnxruntime import OnnxRuntimeToolchain
+from collage_core.toolchains.toolchain import Kernel
 
 
 class WrongNumbers(Numpy):

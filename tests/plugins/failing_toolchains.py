@@ -17,7 +17,7 @@ from collage_test_toolchains import Numpy, NumpyKernel
 from collage_core.errors import Cancelled
 from collage_core.graph.dataflow_graph import Tensor
 from collage_core.model.model import SubModel
-from collage_core.toolchains.base import Kernel, ToolchainError
+from collage_core.toolchains.toolchain import Kernel, ToolchainError
 
 
 class SegfaultsAtBuild(Numpy):

@@ -15,7 +15,7 @@ from collage_core.graph.dataflow_graph import Tensor
 from collage_core.model.model import SubModel
 from collage_core.rules.base_rules import OpPredicate
 from collage_core.rules.rule import PartitionRule, RuleOptions
-from collage_core.toolchains.base import Availability, Kernel, Toolchain
+from collage_core.toolchains.toolchain import Availability, Kernel, Toolchain
 
 
 class OrtKernel:

@@ -18,7 +18,7 @@ from collage_test_toolchains import Numpy, NumpyKernel
 
 from collage_core.graph.dataflow_graph import Tensor
 from collage_core.model.model import SubModel
-from collage_core.toolchains.base import Kernel
+from collage_core.toolchains.toolchain import Kernel
 from collage_core.toolchains.tuning import TunedKernel, Tuning, Workload, begin_trial, decoded
 
 DEFAULT_S, TUNED_S = 0.03, 0.001

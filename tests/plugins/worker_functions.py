@@ -18,7 +18,7 @@ from typing import Any
 from collage_core.base.isolation.report import report
 from collage_core.base.isolation.worker import Worker
 from collage_core.errors import Cancelled, CollageError, InfeasibleError
-from collage_core.toolchains.base import ToolchainError
+from collage_core.toolchains.toolchain import ToolchainError
 
 
 class Holder:

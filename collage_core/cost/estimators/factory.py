@@ -12,8 +12,8 @@ from ...events import CandidateBuilding, Emit
 from ...graph.value_policy import FINITE
 from ...model.model import Arrays, Model
 from ...rules.candidate import CandidatePartition
-from ...toolchains.base import Toolchain
 from ...toolchains.described import DescribedToolchain
+from ...toolchains.toolchain import Toolchain
 from ..estimator import CostEstimator, TuningEstimator
 from .function import KIND, CostFunction, FunctionEstimator
 

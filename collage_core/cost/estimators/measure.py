@@ -30,8 +30,8 @@ from ...model.reference.input_sets import EXTREME
 from ...rules.candidate import CandidatePartition
 from ...rules.spec import HOST_TARGET
 from ...toolchains import registry
-from ...toolchains.base import Availability, Toolchain
 from ...toolchains.blocked_layout import has_blocked_end
+from ...toolchains.toolchain import Availability, Toolchain
 from ..cost import HOST_COST, Cost
 from ..database.database import CostDatabase
 from ..database.records import CostKey, Record, machine_id

@@ -17,8 +17,8 @@ from ...graph.dataflow_graph import DataflowGraph
 from ...graph.work_estimate import WorkEstimate, WorkEstimator
 from ...rules.candidate import CandidatePartition
 from ...rules.spec import HOST_TARGET
-from ...toolchains.base import Toolchain
 from ...toolchains.described import DescribedToolchain
+from ...toolchains.toolchain import Toolchain
 from ..cost import HOST_COST, Cost
 from ..estimator import Known
 from ..transition import TransitionModel

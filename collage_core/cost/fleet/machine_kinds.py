@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from ...errors import CollageError
-from ...toolchains.base import Availability
+from ...toolchains.toolchain import Availability
 from ...version import __version__
 from .protocol import Description
 

@@ -17,7 +17,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Strict,
 from ...base.isolation.worker_errors import WorkerDied, WorkerError
 from ...base.validation import first_mistake
 from ...errors import CollageError, printable
-from ...toolchains.base import Availability, ToolchainError
+from ...toolchains.toolchain import Availability, ToolchainError
 from ..database.record_validation import InvalidRecord, record_of
 from ..database.records import Record, now
 from ..measuring.trial import TrialLimits

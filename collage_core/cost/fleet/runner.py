@@ -14,8 +14,8 @@ from typing import Any
 from ...base.isolation.worker_errors import WorkerError
 from ...events import Emit, ignore
 from ...toolchains import registry
-from ...toolchains.base import Availability
 from ...toolchains.profiling import NodeTime
+from ...toolchains.toolchain import Availability
 from ..database.records import Record
 from ..measuring.call_meter import ASSEMBLER
 from ..measuring.trial import Hangs, TrialLimits, TrialTask

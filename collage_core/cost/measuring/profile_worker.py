@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...model.model import SubModel
-from ...toolchains.base import Toolchain, check_boundary
 from ...toolchains.blocked_layout import is_blocked, to_blocked
 from ...toolchains.buffers import aligned_copy
 from ...toolchains.profiling import NodeTime
+from ...toolchains.toolchain import Toolchain, check_boundary
 from .trial_worker import ArrayFile, GetToolchain
 
 

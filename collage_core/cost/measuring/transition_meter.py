@@ -22,10 +22,10 @@ from ...base.isolation.worker_errors import WorkerError
 from ...errors import CollageError
 from ...graph.dataflow_graph import Tensor, TensorType
 from ...model.probe import product_model, relu_model
-from ...toolchains.base import Kernel
 from ...toolchains.buffers import aligned_empty
 from ...toolchains.onnx_models.nchwc_models import REORDER_TARGET, reorder_model
 from ...toolchains.reasons import one_line
+from ...toolchains.toolchain import Kernel
 from ..database.records import MeasuredTransition, TransitionKey
 from ..transition import Transition, TransitionModel
 from .difference_rounds import significant_difference, undisturbed_rounds

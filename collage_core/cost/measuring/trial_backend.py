@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 from ...base.isolation.worker import Worker
 from ...graph.dataflow_graph import DataflowGraph
-from ...toolchains.base import Availability
 from ...toolchains.profiling import NodeTime
+from ...toolchains.toolchain import Availability
 from ..database.records import Record, machine_id
 from .trial import TrialLimits, TrialRunner, TrialTask
 from .trial_worker import GetToolchain

@@ -19,10 +19,10 @@ from ...graph.value_policy import FINITE
 from ...model.model import SubModel
 from ...model.reference.accuracy import has_other_type, is_float, output_errors, relative_error, worst_element
 from ...model.reference.row_sets import RowSet
-from ...toolchains.base import AllocatingKernel, Kernel, Toolchain, ToolchainError, check_boundary, outputs_of
 from ...toolchains.blocked_layout import is_blocked, to_blocked, to_plain
 from ...toolchains.buffers import aligned_empty, buffer_dtype
 from ...toolchains.built_packages import BuiltPackages, package_of
+from ...toolchains.toolchain import AllocatingKernel, Kernel, Toolchain, ToolchainError, check_boundary, outputs_of
 from .core_latency import CoreLatencyProbe
 from .noise_filter import Speed
 from .sampling import NoiseSigns

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from ...model.model import SubModel
-from ...toolchains.base import ToolchainError
+from ...toolchains.toolchain import ToolchainError
 from ...toolchains.tuning import Tuning, Workload
 from .trial_worker import GetToolchain
 

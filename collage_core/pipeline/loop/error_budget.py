@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from ...search.alternatives.within_budget import plan_error
 from ...search.problem import BILLION, SearchProblem
-from ...toolchains.base import Toolchain
+from ...toolchains.toolchain import Toolchain
 
 MOST_CORRECTIONS = 4
 """How often a run searches again, since the error of the whole plan was more than the sum."""

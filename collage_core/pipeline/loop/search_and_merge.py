@@ -28,7 +28,7 @@ from ...search.plan_properties import plan_total, plan_transitions
 from ...search.problem import FEMTOSECONDS, FlowTensor, SearchProblem, Transition
 from ...search.searcher import Newest, SearchReporter, SearchResult, SearchRun, after, never, nothing
 from ...search.solve import DEFAULT
-from ...toolchains.base import Toolchain
+from ...toolchains.toolchain import Toolchain
 from ..record.record import CostedCandidate, flow_tensors, indices_of, search_candidates
 from .error_budget import ErrorBudget
 

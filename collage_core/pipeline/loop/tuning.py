@@ -18,7 +18,7 @@ from ...errors import CollageError
 from ...events import Emit, Note
 from ...rules.candidate import CandidatePartition
 from ...search.problem import FEMTOSECONDS
-from ...toolchains.base import Toolchain
+from ...toolchains.toolchain import Toolchain
 from ..record.record import CostedCandidate
 from .budget import Budget
 from .cost_table import CostTable

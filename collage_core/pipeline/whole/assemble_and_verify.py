@@ -43,10 +43,10 @@ from ...rewrite.plan import Plan
 from ...rewrite.runtime.artifact import Profile
 from ...rewrite.runtime.artifact_calls import MODULE_IMPORTS, RUNS_ONLY, bind_artifact, profile_artifact, run_artifact, run_loader
 from ...rewrite.runtime.manifest import MODULE, NAME, WEIGHTS
-from ...toolchains.base import ToolchainError
 from ...toolchains.built_packages import BuiltPackages
 from ...toolchains.native_files import LOADER
 from ...toolchains.reasons import one_line
+from ...toolchains.toolchain import ToolchainError
 from ..discover import Phases
 from ..inside.additive_error import additive_error_s
 from .errors_by_set import ErrorsBySet, largest_errors, sets_text, worst_set

@@ -19,9 +19,9 @@ import numpy as np
 
 from ...errors import CollageError
 from ...toolchains import registry
-from ...toolchains.base import Kernel
 from ...toolchains.onnx_models.external_package import found_in
 from ...toolchains.reasons import one_line
+from ...toolchains.toolchain import Kernel
 from .arrays_file import read_stored
 from .calls import Calls
 from .control_entry import CONSTANTS, ControlEntry

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import CollageError
-from ...toolchains.base import Kernel
 from ...toolchains.reasons import one_line
+from ...toolchains.toolchain import Kernel
 from .inputs import InputBuffers
 from .manifest import REBUILD, PartitionEntry
 

@@ -8,8 +8,8 @@ from typing import Any, cast
 import numpy as np
 
 from ...graph.dataflow_graph import TensorType
-from ...toolchains.base import AllocatingKernel, Kernel, outputs_of
 from ...toolchains.buffers import aligned_empty, array_at, buffer_dtype
+from ...toolchains.toolchain import AllocatingKernel, Kernel, outputs_of
 from .calls import OpaqueValue, PartitionCall
 from .manifest import PartitionEntry
 

@@ -12,8 +12,8 @@ from typing import Any, cast
 import numpy as np
 
 from ...graph.dataflow_graph import Tensor
-from ...toolchains.base import AllocatingKernel, Kernel, outputs_of
 from ...toolchains.buffers import aligned_copy, aligned_empty
+from ...toolchains.toolchain import AllocatingKernel, Kernel, outputs_of
 from .calls import Calls, OpaqueValue, PartitionCall
 from .inputs import InputBuffers
 from .manifest import Manifest, PartitionEntry

@@ -23,7 +23,7 @@ import numpy as np
 from ...base.isolation.environment import OPENBLAS_IDLE
 from ...graph.dataflow_graph import DataflowGraph, Node
 from ...rules.operators import type_of
-from ..base import Availability, ToolchainError
+from ..toolchain import Availability, ToolchainError
 from .library_functions import Bind, LibraryCall, LibraryFunctions, LibraryToolchain, Run
 from .native_call import NativeCall
 

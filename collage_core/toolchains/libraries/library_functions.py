@@ -19,8 +19,8 @@ from ...graph.index_set import IndexSet
 from ...graph.topological_order import topological_order
 from ...model.model import SubModel
 from ...rules.pattern import Matcher, parse_pattern
-from ..base import Kernel, Toolchain, ToolchainError, with_weights_inside
 from ..reasons import one_line
+from ..toolchain import Kernel, Toolchain, ToolchainError, with_weights_inside
 from .native_call import NativeCall
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ import numpy as np
 from ...base.extras import install_command
 from ...graph.dataflow_graph import DataflowGraph, Node, TensorType
 from ...rules.operators import type_of
-from ..base import Availability
+from ..toolchain import Availability
 from .library_functions import Bind, LibraryCall, LibraryFunctions, LibraryToolchain, Run
 from .native_call import NativeCall
 from .onednn_library import (

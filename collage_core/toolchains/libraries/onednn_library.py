@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base import ToolchainError
+from ..toolchain import ToolchainError
 
 PACKAGE = "onednn-cpu-gomp"
 FILE = "libdnnl.so.3"

@@ -16,7 +16,7 @@ import numpy as np
 from ...base.extras import install_command
 from ...graph.dataflow_graph import Tensor
 from ...model.model import SubModel
-from ..base import Availability, Kernel, Toolchain
+from ..toolchain import Availability, Kernel, Toolchain
 from .ncnn_operators import CHECKS, REFUSALS_OF_VALUES
 
 if TYPE_CHECKING:

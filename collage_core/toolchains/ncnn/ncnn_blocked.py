@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...graph.dataflow_graph import Tensor
-from ..base import Availability, Kernel
 from ..blocked_layout import NCHW16C, blocked_availability
+from ..toolchain import Availability, Kernel
 from .ncnn import NcnnToolchain
 
 

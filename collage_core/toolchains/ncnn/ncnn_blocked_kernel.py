@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from ...graph.dataflow_graph import Tensor
-from ..base import Kernel
 from ..blocked_layout import BLOCK, is_blocked
 from ..buffers import ALIGNMENT
+from ..toolchain import Kernel
 from .ncnn_kernel import NetworkKernel, read_package
 from .ncnn_network import MatShape
 

@@ -13,8 +13,8 @@ from onnx import ModelProto
 from ...graph.dataflow_graph import Node
 from ...model.model import SubModel
 from ...model.naming import opset_versions
-from ..base import ToolchainError
 from ..sub_model_graph import graph_of
+from ..toolchain import ToolchainError
 from . import ncnn_elementwise, ncnn_norms, ncnn_products, ncnn_shapes, ncnn_windows
 from .ncnn_calls import Conversion, Emitter, ImportCall
 from .ncnn_fusions import fused

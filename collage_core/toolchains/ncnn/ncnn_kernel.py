@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from ...base.huge_pages import NewMemory
-from ..base import Kernel, ToolchainError
 from ..buffers import ALIGNMENT
 from ..reasons import one_line
+from ..toolchain import Kernel, ToolchainError
 from .ncnn_network import MatShape
 
 SPIN_COUNT = "1000"

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from ...model.model import SubModel
-from ..base import Kernel, ToolchainError
 from ..native_files import NativeFiles, loader_text
 from ..reasons import one_line
+from ..toolchain import Kernel, ToolchainError
 from .ncnn_kernel import SPIN_COUNT, NetworkKernel, Package, option_values
 
 PARAMETERS, WEIGHTS = "model.param", "model.bin"

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ...model.model import SubModel
-from ..base import ToolchainError
 from ..buffers import aligned_empty
 from ..profiling import NodeTime, Step, node_times, watched_runs
+from ..toolchain import ToolchainError
 from .ncnn_import import imported
 
 

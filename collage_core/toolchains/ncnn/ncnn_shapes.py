@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from ..base import ToolchainError
+from ..toolchain import ToolchainError
 from .ncnn_calls import Emitter, ImportCall
 from .ncnn_mats import fold, image, merged_permutation
 from .ncnn_network import MatShape, Value

@@ -15,7 +15,7 @@ import onnx
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from ...model.naming import FreeNames
-from ..base import ToolchainError
+from ..toolchain import ToolchainError
 from .int8_products import PRODUCTS
 
 OPSET = 11

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 from ...model.model import SubModel
-from ..base import Availability
 from ..blocked_layout import NCHW16C, blocked_availability, is_blocked
+from ..toolchain import Availability
 from .onnxruntime import OnnxRuntimeToolchain
 
 

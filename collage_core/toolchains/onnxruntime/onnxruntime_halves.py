@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from onnx import load_model_from_string
 
-from ..base import ToolchainError
 from ..reasons import one_line
+from ..toolchain import ToolchainError
 
 
 def in_halves(onnx: bytes) -> bytes:

@@ -14,8 +14,8 @@ from statistics import median
 from onnx import ModelProto, NodeProto
 
 from ...model.scopes import read_by
-from ..base import ToolchainError
 from ..profiling import Step, labels
+from ..toolchain import ToolchainError
 
 _NAME = "collage-kernel-{}"
 _SUFFIX = "_kernel_time"

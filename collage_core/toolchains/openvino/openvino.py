@@ -22,10 +22,10 @@ from ...base.extras import install_command
 from ...base.processor import has_any
 from ...graph.dataflow_graph import Tensor
 from ...model.model import SubModel, may_name_files
-from ..base import Availability, Kernel, Toolchain, ToolchainError, unbound_outputs
 from ..buffers import array_at, buffer_dtype
 from ..onnx_models.external_package import is_external, make_package, onnx_of, with_file_numbers
 from ..reasons import one_line
+from ..toolchain import Availability, Kernel, Toolchain, ToolchainError, unbound_outputs
 from ..wrong_calls import OPENVINO_REFUSALS
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from ...base.extras import install_command
 from ...base.home import home
 from ...graph.dataflow_graph import Tensor
 from ...model.model import SubModel
-from ..base import Availability, Kernel, Toolchain, ToolchainError
+from ..toolchain import Availability, Kernel, Toolchain, ToolchainError
 from .engine_store import EngineStore
 from .tensorrt_operators import OPERATORS
 

@@ -22,9 +22,9 @@ from ...base.cores import usable_cores
 from ...base.extras import install_command
 from ...graph.dataflow_graph import Tensor
 from ...model.model import SubModel
-from ..base import Availability, Kernel, Toolchain, ToolchainError
 from ..buffers import ALIGNMENT, aligned_copy, array_at
 from ..reasons import one_line
+from ..toolchain import Availability, Kernel, Toolchain, ToolchainError
 from ..wrong_calls import TVM_REFUSALS
 from .tvm_operators import OPERATORS
 

@@ -16,8 +16,8 @@ from tvm.ir import IRModule
 from tvm.target.codegen import llvm_get_system_cpu
 
 from ...model.model import SubModel
-from ..base import ToolchainError
 from ..reasons import one_line
+from ..toolchain import ToolchainError
 from .tvm_fusion_guards import KeepProjections, KeepSymbolicKernels
 from .tvm_import import import_onnx, output_types
 from .tvm_packing import PackWeights

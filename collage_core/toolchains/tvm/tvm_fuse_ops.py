@@ -18,9 +18,9 @@ from ...graph.dataflow_graph import DataflowGraph
 from ...graph.index_set import IndexSet
 from ...model.model import SubModel
 from ...model.relax.lifting import replaced
-from ..base import ToolchainError
 from ..reasons import one_line
 from ..sub_model_graph import graph_of
+from ..toolchain import ToolchainError
 from .tvm_build import before_fusion, cpu_target
 from .tvm_named_import import bindings_of, import_named
 

@@ -24,9 +24,9 @@ from ...errors import CollageError
 from ...graph.dataflow_graph import Tensor
 from ...model.model import SubModel
 from ...model.relax.flat_model import flat_model
-from ..base import ToolchainError
 from ..libraries.native_call import NativeCall
 from ..relax_attributes import EXTERNAL, THREADS
+from ..toolchain import ToolchainError
 from .tvm_schedule import finished
 
 _SHARED = Path(__file__).with_name("library_calls.h")

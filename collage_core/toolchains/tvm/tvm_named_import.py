@@ -18,8 +18,8 @@ from tvm.relax.frontend.onnx.onnx_frontend import ONNXGraphImporter
 from ...model.model import SubModel
 from ...model.relax.lifting import replaced
 from ...model.relax.relax_model import RelaxSource
-from ..base import ToolchainError
 from ..reasons import one_line
+from ..toolchain import ToolchainError
 from .tvm_import import checked_model, quiet
 
 PREFIX = "collage"

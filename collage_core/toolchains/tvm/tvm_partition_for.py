@@ -17,8 +17,8 @@ from tvm import relax
 
 from ...model.model import SubModel
 from ...model.relax.relax_model import RelaxSource
-from ..base import ToolchainError
 from ..reasons import one_line
+from ..toolchain import ToolchainError
 from .tvm_byoc import MODULES
 from .tvm_fuse_ops import owned
 from .tvm_named_import import PREFIX, NamedModule, bindings_of, import_source, nodes_of

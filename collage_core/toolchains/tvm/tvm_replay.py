@@ -18,8 +18,8 @@ from tvm.tirx import PrimFunc
 from tvm_ffi import structural_hash
 
 from ...errors import CollageError
-from ..base import ToolchainError
 from ..reasons import one_line
+from ..toolchain import ToolchainError
 from ..tuning import TunedKernel, decoded
 from .tvm_schedule import SCHEDULED, scheduled
 

@@ -33,8 +33,8 @@ from tvm.s_tir.schedule import Trace
 from tvm.tirx import PrimFunc
 from tvm.tirx.buffer import BufferType
 
-from ..base import ToolchainError
 from ..reasons import one_line
+from ..toolchain import ToolchainError
 from ..tuning import MOST_TRIALS, TunedKernel, Tuning, Workload, begin_trial
 from .tvm_build import cpu_target
 from .tvm_replay import checked, target_text, workload_of

@@ -15,8 +15,8 @@ from collage_core.pipeline.discover import CandidateSet, Phases
 from collage_core.pipeline.pattern_tables import matched_tables
 from collage_core.rules.base_rules import OpPredicate
 from collage_core.rules.pattern_table import PatternTable
-from collage_core.toolchains.base import Availability, ToolchainError
 from collage_core.toolchains.registry import get
+from collage_core.toolchains.toolchain import Availability, ToolchainError
 from tests.helpers.models import loaded, model_of, weights, write
 
 needs_tvm = pytest.mark.skipif(not get("tvm").availability().usable, reason=get("tvm").availability().reason)

@@ -19,9 +19,9 @@ from collage_core.rewrite.assemble import assemble
 from collage_core.rewrite.partition_models import PartitionModel, run_order
 from collage_core.rewrite.runtime.artifact import Artifact
 from collage_core.rules.spec import HOST_TARGET
-from collage_core.toolchains.base import Availability
 from collage_core.toolchains.libraries.blas import VARIABLE, BlasToolchain
 from collage_core.toolchains.registry import get
+from collage_core.toolchains.toolchain import Availability
 from collage_core.toolchains.tvm.tvm import TvmToolchain
 from tests.helpers.detectors import detector, pictures
 from tests.helpers.mixed_models import NETS, load, partition_models

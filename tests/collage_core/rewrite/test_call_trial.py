@@ -11,8 +11,8 @@ from collage_core.base.isolation.worker import Worker
 from collage_core.cost.measuring.call_meter import measure_call
 from collage_core.errors import CollageError
 from collage_core.rewrite.call_trial import call_rounds
-from collage_core.toolchains.base import Availability
 from collage_core.toolchains.registry import get
+from collage_core.toolchains.toolchain import Availability
 from collage_core.toolchains.tvm.tvm import TvmToolchain
 
 pytestmark = pytest.mark.skipif(not get("tvm").availability().usable, reason=get("tvm").availability().reason)

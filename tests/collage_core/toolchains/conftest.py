@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from collage_core.toolchains.base import Toolchain
 from collage_core.toolchains.registry import all_toolchains
+from collage_core.toolchains.toolchain import Toolchain
 
 EXACT = [toolchain for toolchain in all_toolchains() if not toolchain.lowers_precision]
 """Those that compute in the model's precision. The others are wrong here by design; their own tests say by how much."""

@@ -14,8 +14,8 @@ from collage_core.model.probe import relu_model
 from collage_core.rules.base_rules import Explicit
 from collage_core.rules.rule import PartitionRule, RuleOptions
 from collage_core.toolchains import built_packages
-from collage_core.toolchains.base import Availability, Kernel, Toolchain, ToolchainError
 from collage_core.toolchains.built_packages import BuiltPackages
+from collage_core.toolchains.toolchain import Availability, Kernel, Toolchain, ToolchainError
 
 MODEL = relu_model(8)
 

@@ -13,8 +13,8 @@ import pytest
 
 from collage_core.model.model import SubModel
 from collage_core.rules.rule import PartitionRule, RuleOptions
-from collage_core.toolchains.base import AllocatingKernel, Kernel, Toolchain, ToolchainError, check_boundary, outputs_of
 from collage_core.toolchains.buffers import aligned_empty
+from collage_core.toolchains.toolchain import AllocatingKernel, Kernel, Toolchain, ToolchainError, check_boundary, outputs_of
 from tests.helpers.model_runs import run_models
 from tests.helpers.paths import ROOT
 from tests.helpers.small_models import (

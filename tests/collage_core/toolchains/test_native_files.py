@@ -9,9 +9,9 @@ import pytest
 
 from collage_core.base import processor
 from collage_core.model.model import SubModel
-from collage_core.toolchains.base import ToolchainError
 from collage_core.toolchains.native_files import NativeFiles, is_quantised
 from collage_core.toolchains.registry import all_toolchains, get
+from collage_core.toolchains.toolchain import ToolchainError
 from tests.helpers.plug_ins import Dummy
 from tests.helpers.small_models import MODELS, drawn, node, reference, sub_model, tensor, untakable
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from collage_core.toolchains.base import Toolchain
 from collage_core.toolchains.ncnn.ncnn_operators import CHECKS
 from collage_core.toolchains.registry import get
+from collage_core.toolchains.toolchain import Toolchain
 from tests.helpers.model_runs import is_broken, is_close, run_models
 from tests.helpers.node_cases import NodeCase, is_right, run_all, single_nodes
 from tests.helpers.random_chains import chain, inputs_and_outputs

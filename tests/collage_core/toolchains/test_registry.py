@@ -11,8 +11,8 @@ import pytest
 from collage_core.errors import CollageError
 from collage_core.rules.candidate import RejectionLog
 from collage_core.rules.rule import RuleContext, RuleOptions
-from collage_core.toolchains.base import ToolchainError, shown_rules
 from collage_core.toolchains.registry import all_toolchains, get, names
+from collage_core.toolchains.toolchain import ToolchainError, shown_rules
 from tests.helpers.graphs import graph
 from tests.helpers.small_models import matmul
 

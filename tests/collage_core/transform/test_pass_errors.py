@@ -9,7 +9,7 @@ import pytest
 tvm = pytest.importorskip("tvm")
 
 from collage_core.errors import CollageError  # noqa: E402
-from collage_core.toolchains.base import ToolchainError  # noqa: E402
+from collage_core.toolchains.toolchain import ToolchainError  # noqa: E402
 from collage_core.transform import CollagePartition  # noqa: E402
 from collage_core.transform.pass_errors import carried  # noqa: E402
 

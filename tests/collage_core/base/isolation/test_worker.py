@@ -21,7 +21,7 @@ from collage_core.base.isolation.report import report
 from collage_core.base.isolation.worker import Pool, Worker
 from collage_core.base.isolation.worker_errors import WorkerDied, WorkerFailed, WorkerTimeout
 from collage_core.errors import Cancelled, CollageError, InfeasibleError
-from collage_core.toolchains.base import ToolchainError
+from collage_core.toolchains.toolchain import ToolchainError
 
 LONG_S = 60.0
 """A limit that no healthy call comes near, however busy the machine."""

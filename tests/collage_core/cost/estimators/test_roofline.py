@@ -24,9 +24,9 @@ from collage_core.pipeline.partition import partition
 from collage_core.pipeline.record.record import read_record
 from collage_core.rules.candidate import CandidatePartition
 from collage_core.rules.spec import HOST_TARGET
-from collage_core.toolchains.base import Toolchain
 from collage_core.toolchains.described import DescribedToolchain, read_description
 from collage_core.toolchains.registry import get
+from collage_core.toolchains.toolchain import Toolchain
 from collage_core.what_if.estimates import estimates
 from tests.helpers.graphs import graph
 from tests.helpers.models import loaded, model_of, weights, write

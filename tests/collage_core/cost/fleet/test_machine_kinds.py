@@ -12,7 +12,7 @@ from collage_core.cost.fleet.protocol import (
     Description,
 )
 from collage_core.errors import CollageError
-from collage_core.toolchains.base import Availability
+from collage_core.toolchains.toolchain import Availability
 from tests.helpers.fleets import description_of
 
 

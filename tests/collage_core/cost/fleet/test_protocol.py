@@ -24,7 +24,7 @@ from collage_core.cost.fleet.protocol import (
     record_from_json,
 )
 from collage_core.errors import CollageError
-from collage_core.toolchains.base import Availability, ToolchainError
+from collage_core.toolchains.toolchain import Availability, ToolchainError
 from tests.helpers.fleets import description_of
 
 WELL = Record(samples=(1e-3, 2e-3), error=1e-7, reference_s=1e-4, slowed_by=0.01, seconds_spent=0.5, created=now())

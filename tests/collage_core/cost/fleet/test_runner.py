@@ -47,7 +47,7 @@ from collage_core.survey.row import PLANNED
 from collage_core.survey.survey import ROW, models_of, survey
 from collage_core.survey.tables import survey_csv, survey_page
 from collage_core.toolchains import registry
-from collage_core.toolchains.base import ToolchainError
+from collage_core.toolchains.toolchain import ToolchainError
 from collage_core.toolchains.tuning import decoded
 from tests.helpers.fleets import LIMITS, TOOLCHAINS, Fleet, SampleTasks, until
 

@@ -17,7 +17,7 @@ from collage_core.cost.measuring.call_meter import CALL, CallMeter
 from collage_core.cost.measuring.trial import TrialLimits
 from collage_core.errors import CollageError
 from collage_core.events import Event, Note
-from collage_core.toolchains.base import Availability
+from collage_core.toolchains.toolchain import Availability
 
 ROUNDS = {"steady": [2e-6, 2.1e-6, 2.2e-6], "noisy": [-1e-6, 1e-6] * 8, "cheaper": [-5e-7] * 15}
 TOLD = {

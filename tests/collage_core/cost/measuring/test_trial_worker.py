@@ -20,8 +20,8 @@ from collage_core.model.onnx_model import load_model
 from collage_core.model.probe import relu_model
 from collage_core.rules.base_rules import Explicit
 from collage_core.rules.rule import PartitionRule, RuleOptions
-from collage_core.toolchains.base import Availability, Toolchain
 from collage_core.toolchains.registry import get
+from collage_core.toolchains.toolchain import Availability, Toolchain
 from tests.helpers.models import write
 from tests.helpers.odd_models import odd_model
 

@@ -16,8 +16,8 @@ from collage_core.cost.measuring.profile_worker import profile_nodes
 from collage_core.model.onnx_model import OnnxModel
 from collage_core.pipeline.inside.profile_nodes import ALL_S, profiled_times
 from collage_core.rewrite.plan import Plan
-from collage_core.toolchains.base import ToolchainError
 from collage_core.toolchains.profiling import NodeTime
+from collage_core.toolchains.toolchain import ToolchainError
 from tests.collage_core.pipeline.record.test_node_times import partition, plan
 from tests.helpers.models import loaded
 

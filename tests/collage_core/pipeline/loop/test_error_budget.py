@@ -11,8 +11,8 @@ from collage_core.pipeline.loop.error_budget import MARGIN, MOST_CORRECTIONS, Bu
 from collage_core.pipeline.loop.search_and_merge import PlanSearch, SearchSettings
 from collage_core.pipeline.record.record import CostedCandidate, RecordedCandidate
 from collage_core.pipeline.whole.baselines import baseline
-from collage_core.toolchains.base import Toolchain
 from collage_core.toolchains.registry import get
+from collage_core.toolchains.toolchain import Toolchain
 from tests.helpers.graphs import graph
 
 CHAIN = graph(["conv: Conv <- x", "relu: Relu <- conv", "pool: MaxPool <- relu"])

@@ -35,9 +35,9 @@ from collage_core.rewrite.runtime.artifact_calls import describe_artifact, run_a
 from collage_core.rewrite.runtime.machine import Machine
 from collage_core.rewrite.runtime.manifest import fingerprint, read_manifest
 from collage_core.rewrite.runtime.packed import AllocatingPartition, PackedPartition
-from collage_core.toolchains.base import Availability
 from collage_core.toolchains.onnxruntime.onnxruntime import OnnxRuntimeToolchain
 from collage_core.toolchains.registry import get
+from collage_core.toolchains.toolchain import Availability
 from tests.helpers.decoders import LONGEST, decoder, empty_caches
 from tests.helpers.detectors import IMAGE, detector
 from tests.helpers.mixed_models import NETS, load, partition_models, spoil

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from collage_core.model.model import SubModel
-from collage_core.toolchains.base import ToolchainError
 from collage_core.toolchains.libraries import blas
 from collage_core.toolchains.registry import get
+from collage_core.toolchains.toolchain import ToolchainError
 from tests.helpers.small_models import drawn, matmul, node, normal, reference, sub_model, tensor
 
 TOOL = get("blas")

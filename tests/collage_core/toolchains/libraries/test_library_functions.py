@@ -12,8 +12,8 @@ import pytest
 
 from collage_core.errors import CollageError
 from collage_core.model.model import SubModel
-from collage_core.toolchains.base import Availability, ToolchainError
 from collage_core.toolchains.libraries.library_functions import Bind, LibraryCall, LibraryFunctions, LibraryToolchain
+from collage_core.toolchains.toolchain import Availability, ToolchainError
 from tests.helpers.paths import DOCS
 from tests.helpers.small_models import drawn, node, reference, sub_model, tensor
 
@@ -86,8 +86,8 @@ def test_a_label_stands_for_one_function_and_a_pattern_parses():
 
 
 def test_the_rule_tree_names_labels_patterns_and_refusals():
-    from collage_core.toolchains.base import shown_rules
     from collage_core.toolchains.registry import get
+    from collage_core.toolchains.toolchain import shown_rules
 
     said = shown_rules(get("onednn"))
     assert "composite(name='matmul_add')" in said

@@ -9,8 +9,8 @@ import psutil
 import pytest
 
 from collage_core.model.model import SubModel
-from collage_core.toolchains.base import ToolchainError
 from collage_core.toolchains.registry import get
+from collage_core.toolchains.toolchain import ToolchainError
 from tests.helpers.small_models import conv_relu, drawn, node, normal, reference, sub_model, tensor
 
 from ..test_conformance import TOLERANCE, assert_close, buffers, make

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from collage_core.model.model import SubModel
-from collage_core.toolchains.base import ToolchainError
 from collage_core.toolchains.ncnn import ncnn_kernel
 from collage_core.toolchains.ncnn.ncnn_import import imported
 from collage_core.toolchains.ncnn.ncnn_operators import CHECKS
 from collage_core.toolchains.registry import get
+from collage_core.toolchains.toolchain import ToolchainError
 from tests.helpers.long_cases import mostly_long
 from tests.helpers.operator_calls import Call, call, ints, model_of, scalar
 from tests.helpers.small_models import drawn, node, normal, reference, sub_model, tensor, untakable

@@ -13,10 +13,10 @@ from collage_core.model.reference.accuracy import relative_error
 from collage_core.model.samples.registry import resolve
 from collage_core.rules.candidate import RejectionLog
 from collage_core.rules.rule import RuleContext, RuleOptions
-from collage_core.toolchains.base import ToolchainError
 from collage_core.toolchains.onnx_models.dynamic_int8 import quantised
 from collage_core.toolchains.onnx_models.int8_products import refusal
 from collage_core.toolchains.registry import get
+from collage_core.toolchains.toolchain import ToolchainError
 from tests.helpers.small_models import conv_relu, drawn, node, normal, reference, sub_model, tensor
 
 from ..test_conformance import buffers, make

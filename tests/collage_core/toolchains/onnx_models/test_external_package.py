@@ -11,9 +11,9 @@ from collage_core.graph.index_set import IndexSet
 from collage_core.model.files import external_weights
 from collage_core.model.model import SubModel, may_name_files
 from collage_core.model.onnx_model import OnnxModel, load_model
-from collage_core.toolchains.base import Toolchain, ToolchainError, unbound_outputs
 from collage_core.toolchains.onnx_models.external_package import found_in, is_external, moved, slices_of, with_file_numbers
 from collage_core.toolchains.registry import get
+from collage_core.toolchains.toolchain import Toolchain, ToolchainError, unbound_outputs
 from tests.helpers.large_models import Sizes, write_transformer
 
 SIZES = Sizes(layers=1, width=64)

@@ -9,10 +9,10 @@ import pytest
 
 from collage_core.graph.dataflow_graph import Tensor, TensorType
 from collage_core.model.types.dtypes import elem_type
-from collage_core.toolchains.base import ToolchainError
 from collage_core.toolchains.buffers import aligned_empty
 from collage_core.toolchains.onnxruntime import onnxruntime as onnxruntime_toolchain
 from collage_core.toolchains.registry import get
+from collage_core.toolchains.toolchain import ToolchainError
 from tests.helpers.small_models import conv_relu, drawn, node, normal, reference, sub_model, tensor
 
 from ..test_conformance import buffers, make

@@ -11,9 +11,9 @@ import pytest
 
 from collage_core.model.model import SubModel
 from collage_core.model.reference.accuracy import relative_error
-from collage_core.toolchains.base import ToolchainError
 from collage_core.toolchains.openvino import openvino as openvino_toolchain
 from collage_core.toolchains.registry import get
+from collage_core.toolchains.toolchain import ToolchainError
 from tests.helpers.small_models import drawn, matmul, node, normal, reference, sub_model, tensor, untakable
 
 from ..test_conformance import assert_close, buffers, make

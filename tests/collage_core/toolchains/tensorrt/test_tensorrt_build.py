@@ -11,7 +11,6 @@ import pytest
 
 from collage_core.base.isolation.worker import Worker
 from collage_core.model.reference.accuracy import relative_error
-from collage_core.toolchains.base import ToolchainError
 from collage_core.toolchains.onnxruntime.onnxruntime_halves import in_halves
 from collage_core.toolchains.tensorrt import tensorrt_build
 from collage_core.toolchains.tensorrt.engine_store import EngineStore
@@ -24,6 +23,7 @@ from collage_core.toolchains.tensorrt.tensorrt_build import (
     supported_nodes,
 )
 from collage_core.toolchains.tensorrt.tensorrt_operators import OPERATORS
+from collage_core.toolchains.toolchain import ToolchainError
 from tests.helpers.models import model_of, write
 from tests.helpers.small_models import drawn, matmul, reference
 

@@ -13,8 +13,8 @@ from onnx import helper
 from collage_core.base.extras import install_command
 from collage_core.graph.dataflow_graph import Node
 from collage_core.model.model import SubModel
-from collage_core.toolchains.base import ToolchainError
 from collage_core.toolchains.registry import get
+from collage_core.toolchains.toolchain import ToolchainError
 from collage_core.toolchains.tvm import tvm as tvm_toolchain
 from collage_core.toolchains.tvm import tvm_schedule
 from collage_core.toolchains.tvm.tvm_operators import MICROSOFT

@@ -12,8 +12,8 @@ import pytest
 from collage_core.graph.index_set import IndexSet
 from collage_core.model.model import SubModel
 from collage_core.model.onnx_model import OnnxModel, load_model
-from collage_core.toolchains.base import ToolchainError
 from collage_core.toolchains.registry import get
+from collage_core.toolchains.toolchain import ToolchainError
 from collage_core.toolchains.tvm.tvm_fuse_ops import folded, fuse_ops_groups, owned
 from tests.helpers.graphs import graph
 from tests.helpers.small_models import node, normal, sub_model, tensor

@@ -20,8 +20,8 @@ from collage_core.rules.combinators import OnlyValid, Primitive
 from collage_core.rules.combine import CLASSIC, Combine
 from collage_core.rules.rule import RuleOptions
 from collage_core.rules.spec import find_candidates, gather_specs
-from collage_core.toolchains.base import ToolchainError
 from collage_core.toolchains.registry import get
+from collage_core.toolchains.toolchain import ToolchainError
 from collage_core.toolchains.tvm.tvm_operators import OPERATORS
 from tests.helpers.command import document_of
 from tests.helpers.small_models import conv_relu, drawn, node, normal, reference, sub_model, tensor

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from collage_core.model.model import SubModel
-from collage_core.toolchains.base import ToolchainError
 from collage_core.toolchains.buffers import aligned_empty
+from collage_core.toolchains.toolchain import ToolchainError
 from collage_core.toolchains.tuning import MOST_TRIALS, TunedKernel, encoded, schedules
 from collage_core.toolchains.tvm import tvm_tuning
 from collage_core.toolchains.tvm.tvm import TvmToolchain
