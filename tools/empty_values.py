@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 import numpy as np
-from collage_core.model.model import SubModel
 
 from collage_core.graph.value_ranges import INDEX_SLOTS
+from collage_core.model.model import SubModel
 from collage_core.toolchains.exact_values import ABSENT, RIGHT, WRONG
 from collage_core.toolchains.toolchain import Toolchain
 from tests.helpers.model_runs import is_broken, run_models

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from collage_core.base.garbage import no_collector
+from collage_core.toolchains.border import build_package
 from collage_core.toolchains.reasons import one_line
 from collage_core.toolchains.toolchain import ToolchainError
 
@@ -121,7 +122,7 @@ def ncnn(path: Path, threads: int, arrays: Arrays) -> Runnable:
     if refused:
         raise ToolchainError("import", refused)
     whole, toolchain = model.cut(IndexSet(range(len(model.graph)))), NcnnToolchain()
-    kernel = toolchain.load(toolchain.build(whole, threads), whole.inputs, whole.outputs, threads)
+    kernel = toolchain.load(build_package(toolchain, whole, threads), whole.inputs, whole.outputs, threads)
     inputs, made = [aligned_empty(tensor.type) for tensor in whole.inputs], [aligned_empty(tensor.type) for tensor in whole.outputs]
     for tensor, array in zip(whole.inputs, inputs, strict=True):
         array[...] = arrays[tensor.name]

@@ -10,6 +10,7 @@ from typing import Any
 from ..base.counted import counted
 from ..base.isolation.worker_errors import WorkerError
 from ..errors import CollageError
+from ..toolchains.border import availability_of
 from ..toolchains.reasons import one_line
 from .json_output import print_json, prints_to_stderr
 from .say import say
@@ -40,7 +41,7 @@ def _inspected(name: str, source: str) -> dict[str, Any]:
     toolchain = get(name)
     if not isinstance(toolchain, TensorRtRtxToolchain):
         raise CollageError(f"the toolchain {name!r} builds no engines to inspect", "choose tensorrt_rtx or tensorrt", "bad_option")
-    there = toolchain.availability()
+    there = availability_of(toolchain)
     if not there.version:
         raise CollageError(f"{name} cannot build engines here: {there.reason}", there.hint, "target_unavailable")
     try:

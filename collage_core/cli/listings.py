@@ -50,13 +50,13 @@ def toolchains(rules: bool, describe: str | None, inspect: tuple[str, str] | Non
 
 def _toolchain_rows(*, with_trees: bool) -> list[dict[str, Any]]:
     """Return every toolchain with its availability and its rules as text; `with_trees` adds the rules as data."""
+    from ..toolchains.border import availability_of, shown_rules
     from ..toolchains.registry import all_toolchains
-    from ..toolchains.toolchain import shown_rules
 
     rows = []
     for toolchain in all_toolchains():
         row = {"name": toolchain.name, "letter": toolchain.letter, "style": toolchain.style}
-        row |= {**asdict(toolchain.availability()), "rules": shown_rules(toolchain)}
+        row |= {**asdict(availability_of(toolchain)), "rules": shown_rules(toolchain)}
         rows.append({**row, "tree": _tree(toolchain)} if with_trees else row)
     return rows
 
@@ -69,10 +69,11 @@ def _description(name: str) -> str:
     """
     from ..rules.rule import RuleOptions
     from ..rules.toml import rule_to_toml
+    from ..toolchains.border import rule_of
     from ..toolchains.described import parse_description
     from ..toolchains.registry import get
 
-    text = f'name = "described_{name}"\n\n{rule_to_toml(get(name).rule(RuleOptions()))}'
+    text = f'name = "described_{name}"\n\n{rule_to_toml(rule_of(get(name), RuleOptions()))}'
     parse_description(text, f"the description of {name}")
     return text
 
@@ -80,9 +81,10 @@ def _description(name: str) -> str:
 def _tree(toolchain: Toolchain) -> dict[str, Any] | None:
     """Return the rules as data; None where they fail, as their text says."""
     from ..rules.rule import RuleOptions
+    from ..toolchains.border import rule_of
 
     try:
-        return toolchain.rule(RuleOptions()).to_json()
+        return rule_of(toolchain, RuleOptions()).to_json()
     except CollageError:
         return None
 

@@ -26,6 +26,7 @@ from ..rewrite.plan import Plan, read_plan
 from ..rewrite.runtime.manifest import NAME, REBUILD, Manifest
 from ..rewrite.runtime.shaped_manifest import read_manifests
 from ..toolchains import registry
+from ..toolchains.border import availability_of
 from ..toolchains.native_files import LOADER
 from ..version import __version__
 from .discover import load_as_planned
@@ -165,7 +166,9 @@ def changed_versions(plan: Plan, manifests: Sequence[Manifest]) -> tuple[Changed
         then |= {entry.target: entry.version for entry in manifest.partitions if entry.version}
         then |= {"tvm": manifest.tvm} if manifest.tvm else {}
     now = {
-        name: __version__ if name == "collage-explorer" else registry.get(name).availability().version for name, was in then.items() if was
+        name: __version__ if name == "collage-explorer" else availability_of(registry.get(name)).version
+        for name, was in then.items()
+        if was
     }
     return tuple(ChangedVersion(name, then[name], version) for name, version in now.items() if version and version != then[name])
 

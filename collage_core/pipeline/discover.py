@@ -39,6 +39,8 @@ from ..rules.candidate import CandidatePartition, Rejection, RejectionLog
 from ..rules.partitionings import with_partitionings
 from ..rules.rule import PartitionRule
 from ..rules.spec import HOST_TARGET, find_candidates, gather_specs, taken_nodes, with_buffers
+from ..toolchains.abilities import has_value_contract, takes_opaque, takes_open_shapes
+from ..toolchains.border import availability_of, rule_of
 from ..toolchains.described import DescribedToolchain, read_description
 from ..toolchains.registry import check_name_is_free, get
 from ..toolchains.toolchain import PROCESSOR, Toolchain
@@ -123,7 +125,7 @@ class CandidateSet:
         for said in (*self.model.notes, *self._unmeasured_notes()):
             emit(Note(said))
         with phases("specs"):
-            self.rules = {name: toolchain.rule(options.rule_options(name)) for name, toolchain in self.toolchains.items()}
+            self.rules = {name: rule_of(toolchain, options.rule_options(name)) for name, toolchain in self.toolchains.items()}
             self.specs = gather_specs(self.rules)
         self.log = RejectionLog()
         self.by_target: dict[str, list[CandidatePartition]] = {}
@@ -156,7 +158,7 @@ class CandidateSet:
 
     def _unmeasured_notes(self) -> list[str]:
         """Return a note on the targets of which nobody measured what they make of NaN and infinities, where these count."""
-        names = [name for name, toolchain in self.toolchains.items() if not toolchain.has_value_contract]
+        names = [name for name, toolchain in self.toolchains.items() if not has_value_contract(toolchain)]
         if self.options.value_policy == FINITE or not names:
             return []
         return [f"what {', '.join(names)} makes of NaN and infinities was not measured: only the inputs of this run show it"]
@@ -165,7 +167,7 @@ class CandidateSet:
         """Return the vetoes that keep nodes which a Relax module binds to the processor from toolchains of other devices."""
         if not isinstance(self.model, RelaxModel) or not self.model.bound:
             return []
-        elsewhere = [name for name, tool in self.toolchains.items() if tool.availability().device != PROCESSOR]
+        elsewhere = [name for name, tool in self.toolchains.items() if availability_of(tool).device != PROCESSOR]
         held = [node.name for node in self.graph.nodes if not self.model.bound.isdisjoint((node.name, *node.absorbed))]
         return [{"kind": "veto", "node": node, "target": target} for node in held for target in elsewhere]
 
@@ -184,7 +186,7 @@ class CandidateSet:
     def _drop_unbuffered(self) -> None:
         """Keep, for each toolchain, the candidates of whose boundary it takes all: open shapes, and values that are no plain memory."""
         for target, toolchain in self.toolchains.items():
-            opens, opaque = toolchain.takes_open_shapes, toolchain.takes_opaque
+            opens, opaque = takes_open_shapes(toolchain), takes_opaque(toolchain)
             if not (opens and opaque):
                 self.by_target[target] = with_buffers(self.by_target[target], self.log, opens=opens, opaque=opaque)
 
@@ -240,7 +242,7 @@ class CandidateSet:
 def check_usable(toolchains: Iterable[Toolchain]) -> None:
     """Raise CollageError unless every one of `toolchains` can build and run here."""
     for toolchain in toolchains:
-        found = toolchain.availability()
+        found = availability_of(toolchain)
         if not found.usable:
             raise CollageError(f"the target {toolchain.name!r} is not usable here: {found.reason}", found.hint, "target_unavailable")
 

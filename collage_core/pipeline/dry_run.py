@@ -22,6 +22,8 @@ from ..events import Emit, ignore
 from ..options import Options
 from ..rules.candidate import CandidatePartition
 from ..rules.spec import HOST_TARGET
+from ..toolchains.border import availability_of
+from ..toolchains.described import has_trials
 from .discover import CandidateSet, Phases, model_document
 from .loop.budget import MOST_FOR_INFERENCES_S, budget_s
 from .loop.deadline import MOST_COMPARING_S, run_deadline
@@ -112,7 +114,7 @@ def _targets(found: CandidateSet, estimator: CostEstimator) -> list[_Target]:
     made = []
     for name in options.targets:
         to_measure = len(keys[name] - known[name]) if options.is_measured else 0
-        is_measured = options.is_measured and not found.toolchains[name].has_costs
+        is_measured = options.is_measured and has_trials(found.toolchains[name])
         candidates, unique = len(found.by_target[name]), found.unique[name]
         made.append(_Target(name, candidates, unique, unique - len(asked[name]), len(known[name]), to_measure, is_measured))
     return made
@@ -157,7 +159,7 @@ def _work(found: CandidateSet, targets: Sequence[_Target], machine: str) -> dict
     from ..cost.database.trial_history import trial_history
 
     options, measured = found.options, [target for target in targets if target.is_measured]
-    versions = {target.name: found.toolchains[target.name].availability().version for target in measured}
+    versions = {target.name: availability_of(found.toolchains[target.name]).version for target in measured}
     past = trial_history(versions, options.used_threads, machine, options.costs_db)
     pairs = list(permutations(versions, 2))
     missing = [pair for pair in pairs if pair not in past.transitions]

@@ -21,7 +21,8 @@ from ..rules.partitionings import Partitioning, make_partitioning
 from ..rules.pattern_table import table_prefixes
 from ..rules.rule import PartitionRule
 from ..toolchains import registry
-from ..toolchains.described import DescribedToolchain
+from ..toolchains.abilities import MakesPartitionings, TvmPartitioning
+from ..toolchains.border import availability_of, model_for, uncancelled
 from ..toolchains.reasons import one_line
 from ..toolchains.toolchain import Toolchain
 from ..toolchains.tvm.tvm_byoc import PARTITION_FOR
@@ -51,12 +52,12 @@ def find_partitionings(
     """
     asked: list[tuple[str, Callable[[Worker, Model], Groups], SubGraphConfig, tuple[str, ...]]] = []
     for target, toolchain in toolchains.items():
-        if makes_partitionings(toolchain) and toolchain.availability().usable:
+        if isinstance(toolchain, MakesPartitionings) and availability_of(toolchain).usable:
             taken = {index for candidate in by_target[target] for index in candidate.inside}
             taken |= {node.index for node in model.graph.nodes if node.is_host}
             asked.append((target, partial(_own, target, IndexSet(taken)), SubGraphConfig(), (target,)))
         name = tvms_name(toolchain, rules[target])
-        if name and registry.get("tvm").availability().usable:
+        if name and availability_of(registry.get("tvm")).usable:
             rest = tuple(one for one in toolchains if one.partition("@")[0] == "tvm")
             asked.append((target, partial(_tvms, name), SubGraphConfig(max_exits=None, allow_taps=True), rest))
     found: list[Partitioning] = []
@@ -73,7 +74,8 @@ def find_partitionings(
 
 def tvms_name(toolchain: Toolchain, rule: PartitionRule) -> str:
     """Return the name in TVM's ``partition_for_<name>`` for a toolchain: its own, or that of the pattern table in its rules; else none."""
-    names = (toolchain.partition_for, toolchain.name.partition("@")[0], *(prefix.partition(".")[0] for prefix in table_prefixes(rule)))
+    own = toolchain.partition_for if isinstance(toolchain, TvmPartitioning) else ""
+    names = (own, toolchain.name.partition("@")[0], *(prefix.partition(".")[0] for prefix in table_prefixes(rule)))
     return next((name for name in names if name in PARTITION_FOR), "")
 
 
@@ -86,15 +88,12 @@ def _tvms(name: str, worker: Worker, model: Model) -> Groups:
     return {f"partition_for_{name}": worker.call(groups_of, source_of(model), name, timeout_s=PARTITIONINGS_S)}
 
 
-def makes_partitionings(toolchain: Toolchain) -> bool:
-    """Return whether a toolchain has the method `Toolchain.partitionings` of its own."""
-    return type(toolchain).partitionings is not Toolchain.partitionings and not isinstance(toolchain, DescribedToolchain)
-
-
 def partitionings_of(get: object, target: str, model: SubModel) -> Groups:
-    """Return what `Toolchain.partitionings` gives, as plain data; it runs in a worker process."""
+    """Return what `MakesPartitionings.partitionings` gives, as plain data; it runs in a worker process."""
     assert callable(get)
-    made: Groups = get(target).partitionings(model)
+    toolchain = get(target)
+    with uncancelled():
+        made: Groups = toolchain.partitionings(model_for(toolchain, model))
     return {str(source): [tuple(map(str, names)) for names in groups] for source, groups in made.items()}
 
 

@@ -14,6 +14,7 @@ from ..model.model import Model, SubModel
 from ..model.relax.relax_model import RelaxModel, RelaxSource, tvm_worker
 from ..rules.pattern_table import table_prefixes
 from ..rules.rule import PartitionRule, TableMatch, Tables
+from ..toolchains.border import availability_of
 from ..toolchains.reasons import one_line
 from ..toolchains.registry import get
 from ..toolchains.toolchain import ToolchainError
@@ -33,7 +34,7 @@ def matched_tables(model: Model, rules: Mapping[str, PartitionRule]) -> Tables:
     if not prefixes:
         return {}
     named = f"the rules of {next(iter(prefixes.values()))} name the pattern table {next(iter(prefixes))!r}"
-    found = get("tvm").availability()
+    found = availability_of(get("tvm"))
     if not found.usable:
         raise CollageError(f"{named}, which is TVM's: {found.reason}", found.hint, "bad_rule")
     if not any(node.op in OPERATORS for node in model.graph.nodes):

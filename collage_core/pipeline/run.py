@@ -19,6 +19,7 @@ from ..options import Options
 from ..rewrite.partition_models import PartitionModel
 from ..rules.candidate import CandidatePartition
 from ..search.constraints.constraints import allowed_indices
+from ..toolchains.border import availability_of
 from .apply import check_accuracy, make_folder
 from .decision import Decision
 from .loop.deadline import Deadline
@@ -113,7 +114,7 @@ def _pieces_alone(run: SearchedRun, decision: Decision | None, target: str) -> l
     from .whole.assemble_and_verify import pieces_of
 
     graph, model = run.found.graph, run.found.model
-    if not run.found.toolchains[target].availability().usable:
+    if not availability_of(run.found.toolchains[target]).usable:
         return []
     whole = [item for item in run.loop.table.costed() if item.target == target and len(item.inside) == len(graph)]
     # One that is wrong can be built and run; what is invalid for another reason cannot.

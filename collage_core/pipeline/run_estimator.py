@@ -13,6 +13,7 @@ from ..cost.estimators.factory import Measuring, make_estimator
 from ..cost.estimators.function import CostFunction
 from ..events import Emit
 from ..options import Options
+from ..toolchains.described import has_trials
 from .discover import CandidateSet
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def _backend(found: CandidateSet, options: Options, emit: Emit, should_stop: Cal
     from ..cost.measuring.trial_backend import flushed_bytes
 
     limits = TrialLimits.from_environment().of_percentile(options.percentile)
-    real = [name for name, toolchain in found.toolchains.items() if not toolchain.has_costs]
+    real = [name for name, toolchain in found.toolchains.items() if has_trials(toolchain)]
     return FleetRunner(
         options.fleet, found.accuracy(), limits, options.used_threads, keys=options.fleet_keys,
         targets=real, should_stop=should_stop, flushed_bytes=flushed_bytes(found.graph), machine=options.machine, emit=emit,

@@ -36,7 +36,10 @@ from ..rules.spec import HOST_TARGET
 from ..search.objectives import parse_objective
 from ..search.problem import FEMTOSECONDS
 from ..search.searcher import never
+from ..toolchains.abilities import Tunes, layout_of
+from ..toolchains.border import availability_of
 from ..toolchains.built_packages import BuiltPackages
+from ..toolchains.described import has_trials
 from ..version import __version__
 from .bodies.body_search import KEPT_AWAY, BodySearch, bodies_s
 from .bodies.plan_bodies import PlannedNode
@@ -140,7 +143,7 @@ class SearchedRun:
         if options.builds or options.is_measured:
             for note in self.found.model.input_sets(self.inputs, options.value_policy).notes:
                 emit(Note(note))
-        here = [name for name, chain in self.found.toolchains.items() if options.is_measured and not chain.has_costs]
+        here = [name for name, chain in self.found.toolchains.items() if options.is_measured and has_trials(chain)]
         self.progress = CostProgress(options.targets, here, emit, lambda: self.loop.policy.likely(self.loop.table), self.budget)
         self._own_workers = trial_workers(TrialLimits.from_environment()) if options.is_measured and workers is None else None
         self._workers = workers or self._own_workers
@@ -268,7 +271,7 @@ class SearchedRun:
         lazy = self.estimator if isinstance(self.estimator, LazyEstimator) else None
         policy = MeasuringPolicy() if lazy and not options.measure_all else MeasureEverything()
         # Target of another boundary layout → the plain target of the same toolchain, if that is there.
-        plain = {name: name.partition("@")[0] for name, chain in chains.items() if chain.layout}
+        plain = {name: name.partition("@")[0] for name, chain in chains.items() if layout_of(chain)}
         layouts = {name: other for name, other in plain.items() if other in chains}
         key = lazy.computation_key if lazy else None
         table = CostTable(self.found.graph, self.found.costed_first, key, layouts, self.found.grouped)
@@ -297,7 +300,7 @@ class SearchedRun:
         estimator, seconds = self.estimator, self.options.tune_s
         if seconds is None or not isinstance(estimator, TuningEstimator):
             return None
-        targets = [name for name, toolchain in self.found.toolchains.items() if toolchain.tunes]
+        targets = [name for name, toolchain in self.found.toolchains.items() if isinstance(toolchain, Tunes)]
         work = WorkEstimator(self.found.graph)
 
         def floor_s(candidate: CandidatePartition) -> float:
@@ -350,7 +353,7 @@ class SearchedRun:
     def why_not_built(self, plan: Plan) -> str:
         """Why `plan` cannot be built here; empty where it can."""
         for target in plan.used_targets:
-            available = self.found.toolchains[target].availability()
+            available = availability_of(self.found.toolchains[target])
             if not available.usable:
                 return f"not built, since the target {target!r} is not usable here: {available.reason}"
         return ""
@@ -394,7 +397,7 @@ class SearchedRun:
             tunings = {digest: tuning.decode() for digest, tuning in estimator.tunings.items() if digest in used}
         return Plan(
             model=PlannedModel(name=model.name, hash=model.hash, fixed=model.fixed, assumed=model.assumed),
-            targets=tuple(PlannedTarget(name=name, version=t.availability().version) for name, t in self.found.toolchains.items()),
+            targets=tuple(PlannedTarget(name=name, version=availability_of(t).version) for name, t in self.found.toolchains.items()),
             options=described_options(options.to_json(), self.found.descriptions),
             constraints=tuple(dict(item) for item in options.constraints),
             machine=estimator.machine,

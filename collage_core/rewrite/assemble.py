@@ -26,10 +26,12 @@ from ..graph.value_arrays import as_arrays
 from ..model.types.dtypes import array_type
 from ..rules.spec import HOST_TARGET
 from ..toolchains import registry
+from ..toolchains.abilities import MakesRelax, check_boundary
+from ..toolchains.border import availability_of, model_for, uncancelled
 from ..toolchains.built_packages import BuiltPackages, package_of
-from ..toolchains.libraries.library_functions import LibraryToolchain
+from ..toolchains.libraries.library_functions import LibraryToolchain, NativeCalls
 from ..toolchains.reasons import one_line
-from ..toolchains.toolchain import Toolchain, ToolchainError, check_boundary
+from ..toolchains.toolchain import Toolchain, ToolchainError
 from .forms import form_for
 from .partition_models import BodyModel, ControlModel, PartitionModel, check_flow, run_order
 from .pieces import Renamed, renamed_by, write_constants, write_native, write_piece
@@ -112,7 +114,7 @@ def assemble(
             write_constants(renamed, folder)
         if sample is not None:
             _write_sample(folder, [sample[tensor.name] for tensor in graph_inputs])
-        version = tools["tvm"].availability().version if form == MODULE else ""
+        version = availability_of(tools["tvm"]).version if form == MODULE else ""
         entries = tuple(entry for entry, _ in built)
         _write_manifest(task, dict(about or {}), tuple(graph_inputs), outputs, entries, version, renamed)
         _publish(folder, out)
@@ -203,8 +205,8 @@ def calls_natively(partitions: Sequence[PartitionModel], tools: Mapping[str, Too
     """
     called = [partition for partition in partitions if partition.target != HOST_TARGET or partition.control is not None]
     used = [tools.get(partition.target) for partition in called]
-    has_functions = any(tool is not None and type(tool).relax_module is not Toolchain.relax_module for tool in used)
-    return has_functions or all(isinstance(tool, LibraryToolchain) and tool.calls_natively() for tool in used)
+    has_functions = any(isinstance(tool, MakesRelax) for tool in used)
+    return has_functions or all(isinstance(tool, NativeCalls) for tool in used)
 
 
 def _built(partition: PartitionModel, index: int, tool: Toolchain | None, task: _Task) -> tuple[PartitionEntry, Any]:
@@ -216,12 +218,15 @@ def _built(partition: PartitionModel, index: int, tool: Toolchain | None, task: 
         return replace(entry, symbol=_symbol(partition, index, json.dumps(control.to_json()).encode()), control=control), None
     if tool is None:
         return entry, None
-    entry = replace(entry, version=tool.availability().version)
+    entry = replace(entry, version=availability_of(tool).version)
     try:
         check_boundary(tool, model)
         if task.form == MODULE:
-            module = tool.relax_module(model)
-            if module is None and task.calls_natively and isinstance(tool, LibraryToolchain):
+            module = None
+            if isinstance(tool, MakesRelax):
+                with uncancelled():
+                    module = tool.relax_module(model_for(tool, model))
+            elif task.calls_natively and isinstance(tool, LibraryToolchain):
                 module = tool.native_module(model, task.threads)
             if module is not None:
                 return replace(entry, function=f"{partition.target}_{index:03d}"), module
@@ -291,7 +296,7 @@ def _empty_outputs(flow: ControlFlow, bodies: Mapping[str, BodyModel]) -> tuple[
 
 def _usable(name: str) -> Toolchain:
     toolchain = registry.get(name)
-    found = toolchain.availability()
+    found = availability_of(toolchain)
     if not found.usable:
         why = "which assembles every artifact, " if name == "tvm" else ""
         raise CollageError(f"the toolchain {name!r}, {why}is not usable here: {found.reason}", found.hint, "unavailable_target")

@@ -20,6 +20,7 @@ from ..graph.dataflow_graph import Tensor
 from ..model.model import SubModel
 from ..model.probe import product_model, relu_model
 from ..toolchains import registry
+from ..toolchains.border import build_package, load_kernel
 from ..toolchains.buffers import aligned_empty
 from ..toolchains.toolchain import Kernel
 from .assemble import assemble
@@ -76,9 +77,9 @@ def _model(target: str, given: str = "given", made: str = "made") -> SubModel:
 def _chain(target: str, threads: int) -> list[Kernel]:
     """Return as many kernels as the longer artifact calls; each reads what the one before it wrote."""
     toolchain, model = registry.get(target), _model(target)
-    package = toolchain.build(model, threads)
+    package = build_package(toolchain, model, threads)
     buffers = [_zeros(model.outputs[0]) for _ in range(LONG + 1)]
-    kernels = [toolchain.load(package, model.inputs, model.outputs, threads) for _ in range(LONG)]
+    kernels = [load_kernel(toolchain, package, model.inputs, model.outputs, threads) for _ in range(LONG)]
     for index, kernel in enumerate(kernels):
         kernel.bind([buffers[index]], [buffers[index + 1]])
     return kernels

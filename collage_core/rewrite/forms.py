@@ -15,6 +15,7 @@ import numpy as np
 
 from ..errors import CollageError
 from ..graph.dataflow_graph import DataflowGraph
+from ..toolchains.abilities import MakesRelax, OwnFiles
 from ..toolchains.registry import get
 from ..toolchains.toolchain import Toolchain
 from .partition_models import PartitionModel
@@ -92,7 +93,7 @@ def _why_not_native(pieces: Sequence[_Piece], outputs: Sequence[str], tools: Map
         return f"its plan has {len(pieces)} partitions, and native files are of one toolchain for all"
     [only] = pieces
     tool = tools.get(only.target)
-    if tool is None or not tool.has_native_files:
+    if not isinstance(tool, OwnFiles):
         return f"{only.target} has no files of its own"
     missing = next((name for name in outputs if name not in only.made), None)
     return "" if missing is None else f"its output {missing!r} is not made by {only.target}: it is an input, a constant or another name"
@@ -101,6 +102,6 @@ def _why_not_native(pieces: Sequence[_Piece], outputs: Sequence[str], tools: Map
 def _why_not_pieces(pieces: Sequence[_Piece], tools: Mapping[str, Toolchain], odd: Sequence[str]) -> str:
     for piece in pieces:
         tool = tools.get(piece.target)
-        if tool is not None and type(tool).relax_module is not Toolchain.relax_module:
+        if isinstance(tool, MakesRelax):
             return f"partition {piece.id} is on {piece.target}, whose kernels are compiled into a module"
     return f"its output {odd[0]!r} is a constant that is no plain memory" if odd else ""

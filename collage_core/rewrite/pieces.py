@@ -20,8 +20,10 @@ from ..model.model import SubModel
 from ..model.naming import op_name
 from ..model.types.dtypes import array_type
 from ..rules.spec import HOST_TARGET
+from ..toolchains.abilities import OwnFiles
+from ..toolchains.border import uncancelled, with_weights_inside
 from ..toolchains.native_files import LOADER, NativeFiles
-from ..toolchains.toolchain import Toolchain, with_weights_inside
+from ..toolchains.toolchain import Toolchain, ToolchainError
 from .partition_models import PartitionModel
 from .runtime.control_entry import CONSTANTS
 from .runtime.manifest import PARTITIONS, PartitionEntry
@@ -87,9 +89,9 @@ def write_piece(
     Raises:
         ToolchainError: it cannot be built.
     """
-    if not tool.has_native_files:
+    if not isinstance(tool, OwnFiles):
         return None
-    made = tool.native_files(with_weights_inside(model), threads, is_alone)
+    made = _files_of(tool, model, threads, is_alone)
     names = {given: f"{PARTITIONS}/{name}{Path(given).suffix}" for given in made.files}
     for given, content in made.files.items():
         (folder / names[given]).write_bytes(content)
@@ -102,12 +104,19 @@ def write_native(entry: PartitionEntry, model: SubModel, tool: Toolchain, folder
     Raises:
         ToolchainError: it cannot be built.
     """
-    made = tool.native_files(with_weights_inside(model), threads, True)
+    if not isinstance(tool, OwnFiles):
+        raise ToolchainError("build", f"{tool.name} has no files of its own")
+    made = _files_of(tool, model, threads, True)
     for given, content in made.files.items():
         (folder / given).write_bytes(content)
     (folder / LOADER).write_text(made.loader)
     (folder / README).write_text(_readme(entry, made))
     return _with_files(entry, list(made.files), made)
+
+
+def _files_of(tool: OwnFiles, model: SubModel, threads: int, is_alone: bool) -> NativeFiles:
+    with uncancelled():
+        return tool.native_files(with_weights_inside(model), threads, is_alone)
 
 
 def _with_files(entry: PartitionEntry, names: Sequence[str], made: NativeFiles) -> PartitionEntry:

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from ..graph.dataflow_graph import Tensor
 from ..model.forms.renaming import renamed
+from ..toolchains.abilities import layout_of
 from ..toolchains.blocked_layout import NCHW16C, is_blocked
 from ..toolchains.onnx_models.nchwc_models import REORDER_TARGET, reorder_model
 from ..toolchains.toolchain import Toolchain
@@ -55,7 +56,7 @@ def with_reorders(partitions: Sequence[PartitionModel], layouts: Mapping[str, st
 
 def layouts_of(tools: Mapping[str, Toolchain]) -> dict[str, str]:
     """Return the layout of each of `tools` that has one, by name."""
-    return {name: tool.layout for name, tool in tools.items() if tool.layout}
+    return {name: layout for name, tool in tools.items() if (layout := layout_of(tool))}
 
 
 def _blocked_names(partition: PartitionModel) -> dict[str, str]:

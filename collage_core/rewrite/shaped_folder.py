@@ -18,6 +18,8 @@ from ..base.whole_file import write_whole
 from ..errors import CollageError
 from ..model.model import SubModel
 from ..toolchains import registry
+from ..toolchains.abilities import takes_open_shapes
+from ..toolchains.border import availability_of, build_package
 from ..toolchains.reasons import one_line
 from ..toolchains.toolchain import ToolchainError
 from .assemble import remove_artifact
@@ -73,14 +75,14 @@ def build_dynamic(
         CollageError: the toolchain is not usable, or cannot take the model.
     """
     toolchain, what = registry.get(target), f"partition {id}" if id else "the model"
-    found = toolchain.availability()
+    found = availability_of(toolchain)
     if not found.usable:
         said = f"{target}, which should take {what} at any shape, is not usable here: {found.reason}"
         raise CollageError(said, found.hint, "unavailable_target")
-    if not toolchain.takes_open_shapes:
+    if not takes_open_shapes(toolchain):
         raise CollageError(f"{target} takes fixed shapes only", "veto it for the whole model, or give a set of sizes", "toolchain")
     try:
-        built = toolchain.build(model, threads)
+        built = build_package(toolchain, model, threads)
     except ToolchainError as error:
         hint = "give --shape a set of sizes, and leave --other-shapes out: then another shape is an error"
         raise CollageError(f"{target} cannot build {what} for any shape: {one_line(error)}", hint, "toolchain") from error

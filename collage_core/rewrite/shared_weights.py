@@ -21,6 +21,8 @@ from pathlib import Path
 from ..errors import CollageError
 from ..model.files.external_data import Slice
 from ..toolchains import registry
+from ..toolchains.abilities import WeightsInFiles
+from ..toolchains.border import uncancelled
 from ..toolchains.onnx_models.external_package import found_in, is_external, moved, packed_slices_of, slices_of
 from .artifact_weights import ALIGNED, copy_slices, list_anew
 from .runtime.manifest import NAME, WEIGHTS, PartitionEntry, fingerprint, read_manifest
@@ -131,8 +133,12 @@ class _Store:
 
 
 def _in_files(target: str, package: bytes, files: Path, threads: int) -> bytes | None:
+    toolchain = registry.get(target)
+    if not isinstance(toolchain, WeightsInFiles):
+        return None
     try:
-        return registry.get(target).with_weights_in_files(package, files, threads)
+        with uncancelled():
+            return toolchain.with_weights_in_files(package, files, threads)
     except CollageError:
         return None
 

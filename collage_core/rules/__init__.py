@@ -12,9 +12,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .base_rules import DFPattern, Explicit, Host, OpCallByKind, OpPredicate
+    from .base_rules import DFPattern, Explicit, Host, OpCallByKind, OpCheck, OpPredicate
     from .candidate import CandidatePartition
-    from .combinators import Composite, Folds, OnlyValid, Primitive, Union
+    from .combinators import Composite, Folds, MatchCheck, OnlyValid, Primitive, Union
     from .combine import Combine
     from .pattern_table import PatternTable
     from .rule import PartitionRule, RuleOptions
@@ -29,8 +29,10 @@ __all__ = [
     "Explicit",
     "Folds",
     "Host",
+    "MatchCheck",
     "OnlyValid",
     "OpCallByKind",
+    "OpCheck",
     "OpPredicate",
     "PartitionRule",
     "PatternTable",
@@ -51,8 +53,10 @@ _OWNERS = {
     "Explicit": "base_rules",
     "Folds": "combinators",
     "Host": "base_rules",
+    "MatchCheck": "combinators",
     "OnlyValid": "combinators",
     "OpCallByKind": "base_rules",
+    "OpCheck": "base_rules",
     "OpPredicate": "base_rules",
     "PartitionRule": "base",
     "PatternTable": "pattern_table",

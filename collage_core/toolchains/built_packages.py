@@ -13,7 +13,8 @@ from pathlib import Path
 
 from ..base.bounded_folder import BoundedFolder
 from ..model.model import SubModel
-from .toolchain import Toolchain, ToolchainError
+from .border import build_package
+from .toolchain import Toolchain
 
 _FOLDER, _ENDING = "packages", ".package"
 _BYTES_A_SECOND = 2e8
@@ -34,7 +35,7 @@ class BuiltPackages:
         """Return the package of `model`, built now or before.
 
         Raises:
-            ToolchainError: as `Toolchain.build`, or since what it built is no package.
+            ToolchainError: as `build_package`.
         """
         kept, key = BoundedFolder(self.scratch / _FOLDER, _ENDING), _key(toolchain, model, threads)
         found = kept.get(key)
@@ -50,14 +51,6 @@ class BuiltPackages:
 def package_of(toolchain: Toolchain, model: SubModel, threads: int, packages: BuiltPackages | None) -> bytes:
     """Return the package of `model`, one of `packages` where these are given. Raises ToolchainError as `BuiltPackages.built`."""
     return build_package(toolchain, model, threads) if packages is None else packages.built(toolchain, model, threads)
-
-
-def build_package(toolchain: Toolchain, model: SubModel, threads: int) -> bytes:
-    """Return the package of `model`. Raises ToolchainError as `Toolchain.build`, or since what it built is no package."""
-    package = toolchain.build(model, threads)
-    if not isinstance(package, bytes):
-        raise ToolchainError("build", f"it gave a {type(package).__name__} as a package, not bytes")
-    return package
 
 
 def _key(toolchain: Toolchain, model: SubModel, threads: int) -> str:

@@ -24,6 +24,7 @@ from ..rules.rule import PartitionRule, RuleOptions
 from ..rules.spec import HOST_TARGET
 from ..rules.toml import line_of
 from ..rules.trees import FUSION_STYLES, fusion_tree
+from .abilities import StatesCosts
 from .toolchain import Availability, Kernel, Toolchain, ToolchainError
 
 DEPTH = 4
@@ -72,8 +73,6 @@ class DescribedToolchain(Toolchain):
         RuleError: a rule is not valid.
     """
 
-    has_costs = True
-
     def __init__(self, data: Mapping[str, Any], source: str, text: str):
         self.name = data["name"]
         self.source = source
@@ -105,6 +104,11 @@ class DescribedToolchain(Toolchain):
 
     def load(self, package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int) -> Kernel:
         raise ToolchainError("device", f"{self.name} is only described: nothing can be run on it")
+
+
+def has_trials(toolchain: Toolchain) -> bool:
+    """Return whether its candidates are built and timed, as is usual. A described toolchain has estimates, and some state their costs."""
+    return not isinstance(toolchain, DescribedToolchain | StatesCosts)
 
 
 def read_description(path: Path) -> DescribedToolchain:

@@ -1,6 +1,6 @@
 """`NativeFiles`: a sub-model in the files of its toolchain, which other programs of that toolchain open, and which run on any machine.
 
-A toolchain makes them (`Toolchain.native_files`) and opens them (`Toolchain.open_native`); the export of an artifact writes them. The
+A toolchain makes them (`OwnFiles.native_files`) and opens them (`OwnFiles.open_native`); the export of an artifact writes them. The
 loader among them runs them without this package. Nothing here reads or writes a file.
 """
 
@@ -20,7 +20,7 @@ class NativeFiles:
 
     Attributes:
         files: Name → content. The first one is opened, and finds the others beside it by its own name with another suffix.
-        settings: What `Toolchain.open_native` needs beside them, as plain data: threads, hints, session entries.
+        settings: What `OwnFiles.open_native` needs beside them, as plain data: threads, hints, session entries.
         loader: The program that opens them and runs them with these settings: its `run` takes arrays by input name.
         is_portable: They compute the same on every processor that the toolchain runs on.
     """

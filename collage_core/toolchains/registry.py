@@ -17,7 +17,7 @@ from ..errors import CollageError
 from ..graph.dataflow_graph import Tensor
 from ..model.model import SubModel
 from .reasons import one_line
-from .toolchain import Availability, Kernel, Toolchain, ToolchainError, checked_rule
+from .toolchain import Availability, Kernel, Toolchain, ToolchainError
 
 if TYPE_CHECKING:
     from ..rules.rule import PartitionRule, RuleOptions
@@ -120,12 +120,12 @@ def _add_rule(toolchain: Toolchain, reference: str) -> None:
     """Have `toolchain` find what the rule of the function `reference` finds, too. Where that fails, the toolchain has no rule."""
     own = toolchain.rule
 
-    def rule(toolchain: Toolchain, options: RuleOptions) -> PartitionRule:
+    def rule(options: RuleOptions) -> PartitionRule:
         from ..rules.combinators import Union
 
         return Union((own(options), _named(reference)(options)))
 
-    toolchain.rule = checked_rule(rule).__get__(toolchain)  # type: ignore[method-assign]
+    toolchain.rule = rule  # type: ignore[method-assign]
 
 
 def _named(reference: str) -> Callable[..., Any]:

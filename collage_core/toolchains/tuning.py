@@ -54,7 +54,7 @@ class TunedKernel:
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """The outcome of one call of `Toolchain.tune`.
+    """The outcome of one call of `Tunes.tune`.
 
     Attributes:
         kernels: Those of the sub-model, each as it is known now.
@@ -70,7 +70,7 @@ class Tuning:
 
 
 def begin_trial(kernel: TunedKernel) -> None:
-    """Tell whoever waits for `Toolchain.tune` that the next trial of `kernel` begins, which counts it already.
+    """Tell whoever waits for `Tunes.tune` that the next trial of `kernel` begins, which counts it already.
 
     If that schedule ends the process or hangs, `kernel` is what the call found.
     """

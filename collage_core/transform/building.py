@@ -13,8 +13,9 @@ from ..errors import CollageError
 from ..model.model import SubModel
 from ..model.relax.flat_model import flat_model, operators_of
 from ..toolchains import registry
+from ..toolchains.abilities import check_boundary
+from ..toolchains.border import build_package
 from ..toolchains.onnx_models.nchwc_models import REORDER_TARGET
-from ..toolchains.toolchain import check_boundary
 from .blocked_tensors import reorder_of
 from .packages import Package
 
@@ -55,4 +56,4 @@ def refused(target: str, name: str, function: relax.Function, reason: str) -> Co
 
 
 def _build(target: str, model: SubModel, threads: int) -> bytes:
-    return registry.get(target).build(model, threads)
+    return build_package(registry.get(target), model, threads)

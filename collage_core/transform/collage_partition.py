@@ -36,6 +36,7 @@ from ..pipeline.region_shares import RegionShares
 from ..rewrite.plan import Plan
 from ..rules.spec import HOST_TARGET
 from ..toolchains import registry
+from ..toolchains.border import availability_of
 from ..toolchains.relax_attributes import TUNING
 from ..toolchains.toolchain import PROCESSOR
 from ..toolchains.tuning import merged
@@ -269,7 +270,7 @@ class CollagePartition:
     def _vetoes(self, path: Path, region: Region, bound: Collection[str]) -> list[dict[str, str]]:
         """Return the vetoes that keep the nodes of the variables `bound`, which the user bound to the processor, from other devices."""
         known = [registry.get(name) for name in self.options.targets if name in registry.names()]
-        elsewhere = [tool.name for tool in known if tool.availability().device != PROCESSOR]
+        elsewhere = [tool.name for tool in known if availability_of(tool).device != PROCESSOR]
         if not bound or not elsewhere:
             return []
         nodes = load_relax(path, fold=self.options.fold).graph.nodes

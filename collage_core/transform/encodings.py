@@ -17,6 +17,7 @@ from tvm_ffi import structural_equal
 
 from ..errors import CollageError
 from ..toolchains import registry
+from ..toolchains.abilities import layout_of
 from ..toolchains.relax_attributes import THREADS
 from .blocked_tensors import is_held_blocked, to_blocked, to_plain
 from .flattening import flattened
@@ -52,7 +53,7 @@ class Placement:
     @property
     def is_blocked(self) -> bool:
         """True if its tensors are held in a blocked layout where they can be."""
-        return bool(registry.get(self.target).layout)
+        return bool(layout_of(registry.get(self.target)))
 
     def holds_blocked(self, kind: Any) -> bool:
         """Return whether it reads and makes a tensor of type `kind` in the blocked layout."""
@@ -96,7 +97,7 @@ def kernel_function(target: str, function: relax.Function) -> relax.Function:
     Raises:
         CollageError: `target` computes in a blocked layout, and `function` reads or makes an image in the plain one.
     """
-    if not registry.get(target).layout:
+    if not layout_of(registry.get(target)):
         return flattened(function)
     inner = _composite_in(function)
     if inner is not None and structural_equal(_normal(_around(inner, True)), _normal(function)):
@@ -106,7 +107,7 @@ def kernel_function(target: str, function: relax.Function) -> relax.Function:
         return flattened(function)
     said = f"reads {odd!r} as" if odd is not None else "makes"
     raise CollageError(
-        f"a function for {target} {said} a plain image, and its kernels hold images in the layout {registry.get(target).layout}",
+        f"a function for {target} {said} a plain image, and its kernels hold images in the layout {layout_of(registry.get(target))}",
         f"mark it for {target.partition('@')[0]}, or let CollagePartition write it",
         "layout",
     )

@@ -20,6 +20,7 @@ from ..errors import CollageError
 from ..model.relax.lifting import lifted
 from ..model.relax.replacing import Replaced
 from ..toolchains import registry
+from ..toolchains.abilities import BuildsTir, LowersToRuntime, LowersToTir, PreparesRelax, UpdatesConstants
 from ..toolchains.relax_attributes import EXTERNAL, THREADS, TUNING
 from ..toolchains.toolchain import Toolchain, ToolchainError
 from ..toolchains.tvm.tvm_library_calls import linked
@@ -65,7 +66,7 @@ class RunTirHooks:
         for target, functions in by_target.items():
             tool = _tool(target, next(iter(functions)).name_hint)
             module = tvm.IRModule({name: one.without_attr(CODEGEN) for name, one in functions.items()})
-            made = tool.tir_to_runtime(module)
+            made = tool.tir_to_runtime(module) if isinstance(tool, BuildsTir) else None
             if made is None:
                 raise _nothing(target, "tir_to_runtime", [str(name.name_hint) for name in functions])
             runtime.append(made)
@@ -91,7 +92,7 @@ def builder_of(function: Any) -> str:
         return str(attributes[CODEGEN])
     target, known = attributes.get("target"), registry.names()
     keys = map(str, target.keys) if isinstance(target, tvm.target.Target) else ()
-    return next((key for key in keys if key in known and type(registry.get(key)).tir_to_runtime is not Toolchain.tir_to_runtime), "")
+    return next((key for key in keys if key in known and isinstance(registry.get(key), BuildsTir)), "")
 
 
 def _tool(target: str, function: str) -> Toolchain:
@@ -141,16 +142,14 @@ class _Lowering:
         """Return the function whose body is a call of what the toolchain made; its runtime modules go into `runtime`."""
         prepared = self._prepared(helpers, runtime)
         inner, constants = lifted(prepared)
-        arrays = [self.tool.constant_updater(f"{self.name}.{at}", array) for at, array in enumerate(constants)]
-        if any(array is None for array in arrays):
-            raise _nothing(self.target, "constant_updater", [self.name])
+        arrays = self._updated(constants)
         given = [relax.const(array, array.dtype.name) for array in arrays]
         if _is_lowered(inner):
             return self._with_constants(inner, given)
-        module = self.tool.relax_to_tir(inner)
+        module = self.tool.relax_to_tir(inner) if isinstance(self.tool, LowersToTir) else None
         if module is not None:
             return self._calls_tir(builder, module, inner, given)
-        made = self.tool.relax_to_runtime(self._symbol, inner)
+        made = self.tool.relax_to_runtime(self._symbol, inner) if isinstance(self.tool, LowersToRuntime) else None
         if made is None:
             prepared = planned_as(self._function, prepared)
             runtime.append(runtime_of(self.target, self.name, self._symbol, prepared, threads_of(self._function, usable_cores())))
@@ -158,11 +157,22 @@ class _Lowering:
         runtime.append(made)
         return self._calls_symbol(inner, given)
 
+    def _updated(self, constants: Sequence[Any]) -> Sequence[Any]:
+        """Return the constants as the kernel wants them."""
+        if not isinstance(self.tool, UpdatesConstants):
+            return constants
+        arrays = [self.tool.constant_updater(f"{self.name}.{at}", array) for at, array in enumerate(constants)]
+        if any(array is None for array in arrays):
+            raise _nothing(self.target, "constant_updater", [self.name])
+        return arrays
+
     def _prepared(self, helpers: _Helpers, runtime: list[Any]) -> relax.Function:
         """Run `prepare` on this function alone. What it adds to the module must have a name of its own."""
         known = {THREADS: threads_of(self._function, usable_cores()), **({TUNING: self._tuning} if self._tuning else {})}
         flat = kernel_function(self.target, self._function).with_attr(known)
-        module = self.tool.prepare(tvm.IRModule({"main": flat}))
+        module = tvm.IRModule({"main": flat})
+        if isinstance(self.tool, PreparesRelax):
+            module = self.tool.prepare(module)
         if module is None or "main" not in names_of(module):
             raise _nothing(self.target, "prepare", [self.name])
         runtime.extend((module.attrs or {}).get(EXTERNAL, []))  # with += an array of TVM's would take the list's place

@@ -21,6 +21,7 @@ from ..base.isolation.worker import Worker
 from ..errors import CollageError
 from ..model.relax.module_functions import symbol_sizes
 from ..toolchains import registry
+from ..toolchains.abilities import layout_of
 from ..toolchains.relax_attributes import SHAPES
 from .building import built_package
 from .packages import Package
@@ -99,7 +100,7 @@ def open_package(target: str, name: str, function: relax.Function, threads: int,
 
 def check_takes_symbols(target: str) -> None:
     """Raise CollageError where `target` computes in a blocked layout: which tensors it holds so depends on their shapes."""
-    if registry.get(target).layout:
+    if layout_of(registry.get(target)):
         said = f"{target} computes in a blocked layout, and can keep no symbols in shapes"
         raise CollageError(said, "leave it out, or fix the symbols with shapes", "layout")
 

@@ -23,6 +23,7 @@ from ..graph.dataflow_graph import Tensor
 from ..rewrite.runtime.manifest import PartitionEntry
 from ..rewrite.runtime.packed import make_packed
 from ..toolchains import registry
+from ..toolchains.border import availability_of, load_kernel
 
 LOADER = "collage.load_package"
 
@@ -99,12 +100,12 @@ class Package:
             CollageError: the toolchain is not usable here, or cannot load it.
         """
         tool = registry.get(self.target)
-        found = tool.availability()
+        found = availability_of(tool)
         if not found.usable:
             raise CollageError(
                 f"a partition needs {self.target}, which is not usable here: {found.reason}", found.hint, "unavailable_target"
             )
-        kernel = tool.load(self.data, self.inputs, self.outputs, self.threads)
+        kernel = load_kernel(tool, self.data, self.inputs, self.outputs, self.threads)
         packed = make_packed(PartitionEntry(self.target, self.target, "", (), self.inputs, self.outputs), kernel)
         chosen = [*self.order, *range(self.count, self.count + len(self.outputs))]
         if chosen == list(range(len(chosen))):

@@ -27,6 +27,7 @@ from ..rules.candidate import CandidatePartition, RejectionLog
 from ..rules.rule import RuleOptions
 from ..rules.spec import HOST_TARGET, find_candidates, gather_specs
 from ..search.problem import FEMTOSECONDS, SearchProblem
+from ..toolchains.border import rule_of
 from ..toolchains.described import DescribedToolchain, parse_description
 from ..toolchains.registry import check_name_is_free
 from .terms import Terms
@@ -85,7 +86,7 @@ class _DescribedWhatIf:
     def find(self) -> None:
         """Run phases 1 and 2 for the described toolchains alone."""
         with self.phases("specs"):
-            rules = {name: toolchain.rule(RuleOptions()) for name, toolchain in self.own.items()}
+            rules = {name: rule_of(toolchain, RuleOptions()) for name, toolchain in self.own.items()}
             specs = [spec for spec in gather_specs(rules) if HOST_TARGET not in spec.targets]
         self.log = log = RejectionLog()
         self.found: dict[str, list[CandidatePartition]] = {}

@@ -17,15 +17,16 @@ def describe_toolchains(saved: Mapping[str, str]) -> list[dict[str, Any]]:
     Args:
         saved: Name → text of those that are only described.
     """
+    from collage_core.toolchains.abilities import Tunes, lowers_precision
+    from collage_core.toolchains.border import availability_of, rule_tree, shown_rules
     from collage_core.toolchains.registry import all_toolchains
-    from collage_core.toolchains.toolchain import rule_tree, shown_rules
 
     rows = []
     for toolchain in all_toolchains():
-        there = toolchain.availability()
+        there = availability_of(toolchain)
         row: dict[str, Any] = {"name": toolchain.name, "letter": toolchain.letter, "style": toolchain.style}
-        row |= {"rules": shown_rules(toolchain), "tree": rule_tree(toolchain), "lowers_precision": toolchain.lowers_precision}
-        row["tunes"] = toolchain.tunes
+        row |= {"rules": shown_rules(toolchain), "tree": rule_tree(toolchain), "lowers_precision": lowers_precision(toolchain)}
+        row["tunes"] = isinstance(toolchain, Tunes)
         about = {field: getattr(there, field) for field in ("usable", "version", "reason", "hint", "device", "precision")}
         rows.append({**row, **about})
     for name, text in saved.items():
@@ -35,9 +36,9 @@ def describe_toolchains(saved: Mapping[str, str]) -> list[dict[str, Any]]:
 
 def _described_row(name: str, text: str, taken: set[str]) -> dict[str, Any]:
     """Return a described toolchain as a row of the list; it has a letter that no other one has, while there are letters."""
+    from collage_core.toolchains.border import rule_tree, shown_rules
     from collage_core.toolchains.described import parse_description
     from collage_core.toolchains.registry import check_name_is_free
-    from collage_core.toolchains.toolchain import rule_tree, shown_rules
 
     letters = [letter for letter in [*name.upper(), *LETTERS] if letter in LETTERS and letter not in taken]
     row: dict[str, Any] = {"name": name, "letter": (letters or [name[0].upper()])[0], "style": "graph", "version": "", "described": True}
@@ -56,9 +57,9 @@ def _described_row(name: str, text: str, taken: set[str]) -> dict[str, Any]:
 
 def check_description(text: str) -> dict[str, Any]:
     """Return how a description reads, as the fields of `DescriptionCheck`."""
+    from collage_core.toolchains.border import rule_tree
     from collage_core.toolchains.described import DescriptionError, parse_description
     from collage_core.toolchains.registry import check_name_is_free
-    from collage_core.toolchains.toolchain import rule_tree
 
     nothing = {"name": None, "tree": None, "has_cost": False}
     try:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from collage_core.model.model import SubModel
+from collage_core.toolchains.abilities import layout_of
 from collage_core.toolchains.blocked_layout import is_blocked, to_blocked, to_plain
 from collage_core.toolchains.buffers import aligned_empty
 from collage_core.toolchains.toolchain import Toolchain
@@ -46,7 +47,7 @@ def run_one(toolchain_name: str, model: SubModel, inputs: Sequence[np.ndarray], 
     toolchain = get(toolchain_name)
     given, outputs = [aligned_empty(tensor.type) for tensor in model.inputs], [aligned_empty(tensor.type) for tensor in model.outputs]
     for array, values, tensor in zip(given, inputs, model.inputs, strict=True):
-        array[...] = to_blocked(values) if toolchain.layout and is_blocked(tensor.type) else values
+        array[...] = to_blocked(values) if layout_of(toolchain) and is_blocked(tensor.type) else values
     before = [array.copy() for array in given]
     try:
         kernel = toolchain.load(toolchain.build(model, threads), model.inputs, model.outputs, threads)
@@ -60,7 +61,7 @@ def run_one(toolchain_name: str, model: SubModel, inputs: Sequence[np.ndarray], 
     if any(array.tobytes() != was.tobytes() for array, was in zip(given, before, strict=True)):
         return "it changed an input"
     return [
-        to_plain(array) if toolchain.layout and is_blocked(tensor.type) else np.array(array)
+        to_plain(array) if layout_of(toolchain) and is_blocked(tensor.type) else np.array(array)
         for array, tensor in zip(outputs, model.outputs, strict=True)
     ]
 

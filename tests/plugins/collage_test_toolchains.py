@@ -101,12 +101,18 @@ class Priced(Numpy):
     """Says itself what its candidates cost: a nanosecond a node; it has no price for an Add."""
 
     name = "priced"
-    has_costs = True
 
     def cost_s(self, candidate: CandidatePartition) -> float:
         if any(candidate.graph.nodes[index].op == "Add" for index in candidate.inside):
             raise ValueError("no price for an Add")
         return 1e-9 * len(candidate.inside)
+
+
+class Compiles(Numpy):
+    """Says that its builds take long."""
+
+    name = "compiles"
+    build_s = 60.0
 
 
 class Partitions(Numpy):

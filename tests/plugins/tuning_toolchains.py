@@ -45,7 +45,6 @@ class Tunes(Numpy):
 
     name = "tunes"
     letter = "U"
-    tunes = True
     tuned_s = TUNED_S
 
     def workloads(self, model: SubModel, threads: int) -> Sequence[Workload]:

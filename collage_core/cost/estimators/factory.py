@@ -12,6 +12,7 @@ from ...events import CandidateBuilding, Emit
 from ...graph.value_policy import FINITE
 from ...model.model import Arrays, Model
 from ...rules.candidate import CandidatePartition
+from ...toolchains.abilities import StatesCosts
 from ...toolchains.described import DescribedToolchain
 from ...toolchains.toolchain import Toolchain
 from ..estimator import CostEstimator, TuningEstimator
@@ -69,7 +70,7 @@ def make_estimator(
 
     Args:
         toolchains: The targets; each must be known to a mock file. With ``measure``, the described ones are estimated, and those that have
-            costs of their own (`Toolchain.cost_s`) are asked for them.
+            costs of their own (`StatesCosts.cost_s`) are asked for them.
         emit: Gets `CandidateBuilding` before each trial, and notes.
         should_stop: Asked often while something is measured; True ends the work with `Cancelled`.
         function: Gives the costs, whatever `costs` says.
@@ -133,7 +134,7 @@ def _estimated(
     described = {name: found for name, found in toolchains.items() if isinstance(found, DescribedToolchain)}
     if described:
         yield RooflineEstimator(described, threads, emit), described
-    own = {name: found for name, found in toolchains.items() if found.has_costs and name not in described}
+    own = {name: found for name, found in toolchains.items() if isinstance(found, StatesCosts)}
     if own:
 
         def cost_s(candidate: CandidatePartition) -> float | None:

@@ -30,8 +30,9 @@ from ...model.reference.input_sets import EXTREME
 from ...rules.candidate import CandidatePartition
 from ...rules.spec import HOST_TARGET
 from ...toolchains import registry
+from ...toolchains.abilities import PlainTwin, Profiles, WeightValues
 from ...toolchains.blocked_layout import has_blocked_end
-from ...toolchains.toolchain import Availability, Toolchain
+from ...toolchains.toolchain import Availability
 from ..cost import HOST_COST, Cost
 from ..database.database import CostDatabase
 from ..database.records import CostKey, Record, machine_id
@@ -53,8 +54,6 @@ from .tuner import Tuner
 
 TOO_LITTLE = 1e-3
 """A candidate that takes less than this share of the whole plan need not be known better: it cannot change it."""
-_RANKS = {"onnxruntime": 0, "openvino": 1, "tvm": 3}
-_OTHERS_RANK = 2
 _CORE_LATENCY_HOLDS = timedelta(hours=1)
 """So long a machine is taken to be what it was: its cores may come to lie as near to each other as they did."""
 
@@ -194,7 +193,7 @@ class MeasureEstimator:
         records = {} if self._is_afresh else self._database.get(computation.key for computation in computations)
         self._learn_noise(records)
         trials, done = [], 0
-        for computation in sorted(computations, key=_order):
+        for computation in sorted(computations, key=self._order):
             record = records.get(computation.key)
             if record is None or not self._still_holds(record):
                 trials.append(computation)
@@ -206,7 +205,7 @@ class MeasureEstimator:
 
     def has_profiler(self, target: str) -> bool:
         """As `ProfilingEstimator.has_profiler`."""
-        return type(self._get_toolchain(target)).profile is not Toolchain.profile
+        return isinstance(self._get_toolchain(target), Profiles)
 
     def profile(self, candidate: CandidatePartition) -> ProfiledPart | None:
         """As `ProfilingEstimator.profile`, on the inputs that are timed."""
@@ -222,12 +221,17 @@ class MeasureEstimator:
         groups = tuple((tuple(nodes[index] for index in one.nodes), one.seconds) for one in kernels if one.nodes)
         return ProfiledPart(candidate, groups, sum(one.seconds for one in kernels if not one.nodes)) if groups else None
 
+    def _order(self, computation: _Computation) -> tuple[bool, float, int]:
+        """Single nodes first, those that are quick to build first, small before large."""
+        size = len(computation.inside)
+        return size > 1, self._get_toolchain(computation.target).build_s, size
+
     def recall(self, candidates: Sequence[CandidatePartition]) -> Iterator[Known]:
         """As `LazyEstimator.recall`: what the database has, and what it says of larger ones."""
         computations = self._computations(candidates)
         records = self._database.get(computation.key for computation in computations)
         self._learn_noise(records)
-        for computation in sorted(computations, key=_order):
+        for computation in sorted(computations, key=self._order):
             record = records.get(computation.key)
             if record is not None and (record.stopped_early or self._still_holds(record)):
                 yield from self._known(computation, record, from_cache=True)
@@ -304,9 +308,9 @@ class MeasureEstimator:
     def computation_key(self, candidate: CandidatePartition) -> CostKey:
         """As `LazyEstimator.computation_key`: whatever schedules it is built with."""
         toolchain, target, available = self._get_toolchain(candidate.target), candidate.target, self._availability(candidate.target)
-        if toolchain.plain and not has_blocked_end(self._model.graph, candidate.inside):
+        if isinstance(toolchain, PlainTwin) and toolchain.plain and not has_blocked_end(self._model.graph, candidate.inside):
             target, available = toolchain.plain, self._backend.availability(toolchain.plain)
-        weights = self._weights(candidate.inside) if toolchain.reads_weights else ""
+        weights = self._weights(candidate.inside) if isinstance(toolchain, WeightValues) and toolchain.reads_weights else ""
         computation = self._computation(candidate.inside)
         options = _options(available.precision, self._flushed_bytes, self._value_policy)
         return CostKey(computation, target, available.version, self._threads, self.machine, options, weights)
@@ -536,9 +540,3 @@ def _with_time(record: Record, older: Record) -> Record:
 def _keeps_time(record: Record | None) -> bool:
     """Return whether a record has a time that holds on any inputs, so that a computation need only be checked on those of today."""
     return record is not None and not record.stage and not record.stopped_early
-
-
-def _order(computation: _Computation) -> tuple[bool, int, int]:
-    """Single nodes first, quick toolchains first, small before large."""
-    size = len(computation.inside)
-    return size > 1, _RANKS.get(computation.target, _OTHERS_RANK), size

@@ -17,6 +17,8 @@ from ...graph.dataflow_graph import DataflowGraph
 from ...graph.work_estimate import WorkEstimate, WorkEstimator
 from ...rules.candidate import CandidatePartition
 from ...rules.spec import HOST_TARGET
+from ...toolchains.abilities import MergedPartitions
+from ...toolchains.border import availability_of
 from ...toolchains.described import DescribedToolchain
 from ...toolchains.toolchain import Toolchain
 from ..cost import HOST_COST, Cost
@@ -153,7 +155,7 @@ class RooflineEstimator:
     def _check_runs_on_cpu(self, target: str) -> None:
         """Raise CollageError for a toolchain of another device: the speed of this machine says nothing of it."""
         toolchain = self._toolchains.get(target)
-        device = toolchain.availability().device if toolchain else "CPU"
+        device = availability_of(toolchain).device if toolchain else "CPU"
         if device != "CPU":
             raise CollageError(
                 f"the target {target!r} runs on a {device}, so its time cannot be estimated from the speed of this machine",
@@ -164,6 +166,6 @@ class RooflineEstimator:
     def _refusal(self, candidate: CandidatePartition) -> Cost | None:
         """Return an invalid cost for merged partitions of a toolchain whose rules do not allow them: only a trial could tell."""
         toolchain = self._toolchains.get(candidate.target)
-        if toolchain is None or toolchain.takes_merged or not candidate.rule.endswith(_MERGED):
+        if not isinstance(toolchain, MergedPartitions) or toolchain.takes_merged or not candidate.rule.endswith(_MERGED):
             return None
         return Cost.invalid("predicate", f"the rules of {candidate.target} don't take these partitions together, and nothing is tried")

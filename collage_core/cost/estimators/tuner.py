@@ -16,8 +16,9 @@ from ...base.isolation.worker_errors import WorkerError
 from ...documents.cost import Tuned
 from ...errors import Cancelled
 from ...model.model import SubModel
+from ...toolchains.border import with_weights_inside
 from ...toolchains.reasons import one_line
-from ...toolchains.toolchain import ToolchainError, with_weights_inside
+from ...toolchains.toolchain import ToolchainError
 from ...toolchains.tuning import MOST_TRIALS, TunedKernel, digest, encoded, schedules
 from ..database.database import CostDatabase
 from ..database.record_validation import InvalidRecord, tuning_row

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ...toolchains.toolchain import ToolchainError, with_weights_inside
+from ...toolchains.border import with_weights_inside
+from ...toolchains.toolchain import ToolchainError
 from ..database.records import Record
 from ..measuring.trial import TrialLimits, TrialTask
 from .protocol import Description, InvalidAnswer, description_from_json, error_from_json, record_from_json

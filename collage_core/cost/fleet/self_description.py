@@ -14,6 +14,7 @@ from ...base.isolation.worker import Worker
 from ...base.isolation.worker_errors import WorkerError
 from ...errors import CollageError
 from ...toolchains import registry
+from ...toolchains.border import availability_of
 from ...version import __version__
 from ..database.records import machine_id
 from .protocol import Description, dump, error_to_json
@@ -46,7 +47,7 @@ def describe(name: str, should_stop: Callable[[], bool] | None = None) -> str:
 
 def description(name: str) -> dict[str, Any]:
     """Describe this worker; runs in a child, and loads no toolchain's library."""
-    toolchains = {toolchain.name: toolchain.availability() for toolchain in registry.all_toolchains()}
+    toolchains = {toolchain.name: availability_of(toolchain) for toolchain in registry.all_toolchains()}
     return asdict(Description(name, __version__, machine_id(), _host(), usable_cores(), toolchains))
 
 

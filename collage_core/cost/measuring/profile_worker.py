@@ -9,10 +9,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...model.model import SubModel
+from ...toolchains.abilities import Profiles, check_boundary, layout_of
 from ...toolchains.blocked_layout import is_blocked, to_blocked
+from ...toolchains.border import model_for, uncancelled
 from ...toolchains.buffers import aligned_copy
 from ...toolchains.profiling import NodeTime
-from ...toolchains.toolchain import Toolchain, check_boundary
+from ...toolchains.toolchain import Toolchain
 from .trial_worker import ArrayFile, GetToolchain
 
 
@@ -25,15 +27,18 @@ def profile_nodes(
         ToolchainError: in the toolchain's own words.
     """
     toolchain = get_toolchain(target)
+    if not isinstance(toolchain, Profiles):
+        return None
     check_boundary(toolchain, model)
     arrays = [_value(toolchain, file) for file in given]
-    found = toolchain.profile(model, arrays, threads)
-    return None if found is None else list(found)
+    with uncancelled():
+        times = toolchain.profile(model_for(toolchain, model), arrays, threads)
+    return None if times is None else list(times)
 
 
 def _value(toolchain: Toolchain, file: ArrayFile) -> Any:
     """Return an input in the layout of the toolchain; an opaque value as it is."""
     if file.tensor.type.is_opaque:
         return file.read()
-    blocked = toolchain.layout != "" and is_blocked(file.tensor.type)
+    blocked = layout_of(toolchain) != "" and is_blocked(file.tensor.type)
     return aligned_copy(to_blocked(file.read()) if blocked else file.read())

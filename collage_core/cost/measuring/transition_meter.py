@@ -22,6 +22,8 @@ from ...base.isolation.worker_errors import WorkerError
 from ...errors import CollageError
 from ...graph.dataflow_graph import Tensor, TensorType
 from ...model.probe import product_model, relu_model
+from ...toolchains.abilities import layout_of
+from ...toolchains.border import build_package, load_kernel
 from ...toolchains.buffers import aligned_empty
 from ...toolchains.onnx_models.nchwc_models import REORDER_TARGET, reorder_model
 from ...toolchains.reasons import one_line
@@ -142,7 +144,7 @@ def measure_pair(get_toolchain: GetToolchain, maker: str, reader: str, threads: 
     extra = []
     for size in SIZES:
         one, other = (_loaded(get_toolchain, name, size, threads) for name in (maker, reader))
-        layouts = get_toolchain(maker).layout, get_toolchain(reader).layout
+        layouts = layout_of(get_toolchain(maker)), layout_of(get_toolchain(reader))
         between = _reorder(get_toolchain, size, threads, bool(layouts[1])) if layouts[0] != layouts[1] else None
         extra.append(_extra_s(one.maker if between is None else one.reader, other.maker, other.reader, between))
     return fit(*extra)
@@ -187,9 +189,9 @@ def _loaded(get_toolchain: GetToolchain, target: str, size: int, threads: int) -
     if (target, size) not in _relus:
         toolchain = get_toolchain(target)
         is_library = toolchain.style == "library"
-        model = product_model(size // 4) if is_library else relu_model(size // 4, shape=_image(size) if toolchain.layout else ())
-        package = toolchain.build(model, threads)
-        maker, reader = (toolchain.load(package, model.inputs, model.outputs, threads) for _ in range(2))
+        model = product_model(size // 4) if is_library else relu_model(size // 4, shape=_image(size) if layout_of(toolchain) else ())
+        package = build_package(toolchain, model, threads)
+        maker, reader = (load_kernel(toolchain, package, model.inputs, model.outputs, threads) for _ in range(2))
         shape = model.inputs[0].type.shape
         first, passed, last = (array.reshape(shape) for array in _buffers(size))
         maker.bind([first], [passed])
@@ -210,7 +212,7 @@ def _reorder(get_toolchain: GetToolchain, size: int, threads: int, to_blocked: b
     toolchain = get_toolchain(REORDER_TARGET)
     image = Tensor("image", TensorType(_image(size), "float32"))
     model = reorder_model(image, "given", "made", to_blocked)
-    kernel = toolchain.load(toolchain.build(model, threads), model.inputs, model.outputs, threads)
+    kernel = load_kernel(toolchain, build_package(toolchain, model, threads), model.inputs, model.outputs, threads)
     _, passed, last = (array.reshape(_image(size)) for array in _buffers(size))
     kernel.bind([last], [passed])
     return kernel

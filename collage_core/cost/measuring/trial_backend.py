@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from ...base.isolation.worker import Worker
 from ...graph.dataflow_graph import DataflowGraph
+from ...toolchains.border import availability_of
 from ...toolchains.profiling import NodeTime
 from ...toolchains.toolchain import Availability
 from ..database.records import Record, machine_id
@@ -83,7 +84,7 @@ class LocalBackend:
         self.profile = runner.profile
         self.close = runner.close
         self.machine = machine_id()
-        self.availability = cache(lambda target: get_toolchain(target).availability())
+        self.availability = cache(lambda target: availability_of(get_toolchain(target)))
 
     def caller(self) -> Caller:
         return Worker()

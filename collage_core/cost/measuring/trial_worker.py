@@ -19,10 +19,12 @@ from ...graph.value_policy import FINITE
 from ...model.model import SubModel
 from ...model.reference.accuracy import has_other_type, is_float, output_errors, relative_error, worst_element
 from ...model.reference.row_sets import RowSet
+from ...toolchains.abilities import check_boundary, layout_of
 from ...toolchains.blocked_layout import is_blocked, to_blocked, to_plain
+from ...toolchains.border import load_kernel
 from ...toolchains.buffers import aligned_empty, buffer_dtype
 from ...toolchains.built_packages import BuiltPackages, package_of
-from ...toolchains.toolchain import AllocatingKernel, Kernel, Toolchain, ToolchainError, check_boundary, outputs_of
+from ...toolchains.toolchain import AllocatingKernel, Kernel, Toolchain, outputs_of
 from .core_latency import CoreLatencyProbe
 from .noise_filter import Speed
 from .sampling import NoiseSigns
@@ -163,12 +165,8 @@ def build(get_toolchain: GetToolchain, target: str, model: SubModel, threads: in
     check_boundary(toolchain, model)
     package = package_of(toolchain, model, threads, packages)
     global _trial
-    kernel = toolchain.load(package, model.inputs, model.outputs, threads)
-    if not all(callable(getattr(kernel, method, None)) for method in ("bind", "run")):
-        raise ToolchainError("build", f"it gave a {type(kernel).__name__} as a kernel, which cannot be bound and run")
-    if not all(tensor.type.has_buffer for tensor in model.outputs) and not callable(getattr(kernel, "allocated", None)):
-        raise ToolchainError("build", f"it gave a {type(kernel).__name__} as a kernel, which cannot say what it allocated")
-    _trial = _Trial(kernel, threads, toolchain.layout)
+    kernel = load_kernel(toolchain, package, model.inputs, model.outputs, threads)
+    _trial = _Trial(kernel, threads, layout_of(toolchain))
 
 
 def check(given: Sequence[ArrayFile], wanted: Sequence[ArrayFile], accuracy: float, value_policy: str = FINITE) -> Check:

@@ -9,6 +9,8 @@ from dataclasses import asdict
 from typing import Any
 
 from ...model.model import SubModel
+from ...toolchains.abilities import Tunes
+from ...toolchains.border import model_for, uncancelled
 from ...toolchains.toolchain import ToolchainError
 from ...toolchains.tuning import Tuning, Workload
 from .trial_worker import GetToolchain
@@ -20,7 +22,11 @@ def workloads(get_toolchain: GetToolchain, target: str, model: SubModel, threads
     Raises:
         ToolchainError: in the toolchain's own words.
     """
-    found = get_toolchain(target).workloads(model, threads)
+    toolchain = get_toolchain(target)
+    if not isinstance(toolchain, Tunes):
+        return []
+    with uncancelled():
+        found = toolchain.workloads(model_for(toolchain, model), threads)
     if not all(isinstance(one, Workload) for one in found):
         raise ToolchainError("build", "it gave something else than workloads")
     return [[one.workload, one.target] for one in found]
@@ -28,7 +34,11 @@ def workloads(get_toolchain: GetToolchain, target: str, model: SubModel, threads
 
 def tune(get_toolchain: GetToolchain, target: str, model: SubModel, threads: int, seconds: float, known: bytes) -> dict[str, Any]:
     """Return the fields of a `Tuning` of one slice. Raises as `workloads`."""
-    found = get_toolchain(target).tune(model, threads, seconds, known)
+    toolchain = get_toolchain(target)
+    if not isinstance(toolchain, Tunes):
+        raise ToolchainError("build", f"{toolchain.name} does not tune")
+    with uncancelled():
+        found = toolchain.tune(model_for(toolchain, model), threads, seconds, known)
     if not isinstance(found, Tuning):
         raise ToolchainError("build", f"it gave a {type(found).__name__} as a tuning")
     return asdict(found)

@@ -23,6 +23,7 @@ from ...model.onnx_model import OnnxModel
 from ...model.reference.accuracy import largest_error
 from ...rewrite.plan import PlannedBody, PlannedTensor
 from ...rules.spec import HOST_TARGET
+from ...toolchains.border import availability_of
 from ..record.record import RunRecord
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def _can_be_built(records: Iterable[RunRecord]) -> bool:
     from ...toolchains.registry import get, names
 
     used = {target for record in records for target in record.plan.used_targets}
-    return all(target in names() and get(target).availability().usable for target in used)
+    return all(target in names() and availability_of(get(target)).usable for target in used)
 
 
 @dataclass

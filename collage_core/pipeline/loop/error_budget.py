@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from ...search.alternatives.within_budget import plan_error
 from ...search.problem import BILLION, SearchProblem
+from ...toolchains.abilities import lowers_precision
 from ...toolchains.toolchain import Toolchain
 
 MOST_CORRECTIONS = 4
@@ -40,7 +41,7 @@ class ErrorBudget:
     @classmethod
     def of(cls, accuracy: float, toolchains: Mapping[str, Toolchain]) -> ErrorBudget:
         """Return the budget of a run on `toolchains` before anything was measured."""
-        return cls(accuracy, tuple(name for name, toolchain in toolchains.items() if toolchain.lowers_precision))
+        return cls(accuracy, tuple(name for name, toolchain in toolchains.items() if lowers_precision(toolchain)))
 
     def limited(self, problem: SearchProblem) -> SearchProblem:
         """Return `problem` with this budget; the problem itself where no errors count."""

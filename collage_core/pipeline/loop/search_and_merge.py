@@ -28,6 +28,7 @@ from ...search.plan_properties import plan_total, plan_transitions
 from ...search.problem import FEMTOSECONDS, FlowTensor, SearchProblem, Transition
 from ...search.searcher import Newest, SearchReporter, SearchResult, SearchRun, after, never, nothing
 from ...search.solve import DEFAULT
+from ...toolchains.abilities import conflicts_of
 from ...toolchains.toolchain import Toolchain
 from ..record.record import CostedCandidate, flow_tensors, indices_of, search_candidates
 from .error_budget import ErrorBudget
@@ -227,12 +228,13 @@ def make_problem(
     toolchains: Mapping[str, Toolchain],
 ) -> SearchProblem:
     """Make the search problem: the usable candidates over the graph's tensors, with toolchains in the order of their priority."""
+    conflicts = {name: conflicts_of(toolchain) for name, toolchain in toolchains.items()}
     return SearchProblem(
         nodes=len(graph),
         tensors=flow_tensors(graph),
         candidates=search_candidates(costed),
         transitions=transitions,
-        exclusive=tuple((a, b) for a, b in combinations(toolchains, 2) if b in toolchains[a].conflicts or a in toolchains[b].conflicts),
+        exclusive=tuple((a, b) for a, b in combinations(toolchains, 2) if b in conflicts[a] or a in conflicts[b]),
         priorities=tuple(toolchains),
         names=tuple(node.name for node in graph.nodes),
         ops=tuple(node.op for node in graph.nodes),

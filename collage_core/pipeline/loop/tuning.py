@@ -18,6 +18,7 @@ from ...errors import CollageError
 from ...events import Emit, Note
 from ...rules.candidate import CandidatePartition
 from ...search.problem import FEMTOSECONDS
+from ...toolchains.abilities import Tunes
 from ...toolchains.toolchain import Toolchain
 from ..record.record import CostedCandidate
 from .budget import Budget
@@ -135,6 +136,6 @@ def _main_operators(candidate: CandidatePartition) -> frozenset[str]:
 
 def check_tunes(toolchains: Mapping[str, Toolchain], tune_s: float | None) -> None:
     """Raise CollageError where `tune_s` seconds of tuning are asked for, and no target tunes."""
-    if tune_s is not None and not any(toolchain.tunes for toolchain in toolchains.values()):
+    if tune_s is not None and not any(isinstance(toolchain, Tunes) for toolchain in toolchains.values()):
         said = f"--tune is {tune_s:g}, and no target tunes: {', '.join(toolchains)}"
         raise CollageError(said, "add tvm@fusion or tvm to --targets, or leave --tune out", "bad_option")

@@ -15,6 +15,7 @@ from ...errors import CollageError
 from ...model.shapes.planned_shapes import FreeDimension, PlannedShape
 from ...rewrite.plan import RangePartition, RangePlan, ShapePlan
 from ...rules.spec import HOST_TARGET
+from ...toolchains.abilities import takes_open_shapes
 from ...toolchains.described import DescribedToolchain
 from ..searched_run import SearchedRun
 from .between import Stretch, stretches
@@ -124,7 +125,7 @@ def _any_size(found: ShapesFound, stretch: Stretch) -> tuple[tuple[RangePartitio
     placed = [part for part in plan if part[0] != HOST_TARGET]
     for target, _ in placed:
         toolchain = run.run.found.toolchains[target]
-        if isinstance(toolchain, DescribedToolchain) or not toolchain.takes_open_shapes:
+        if isinstance(toolchain, DescribedToolchain) or not takes_open_shapes(toolchain):
             return (), f"{target} is built for fixed shapes"
     hosted = [index for target, inside in plan if target == HOST_TARGET for index in inside]
     controlled = next((index for index in hosted if index in run.run.found.model.controls), None)

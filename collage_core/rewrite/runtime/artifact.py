@@ -19,9 +19,11 @@ import numpy as np
 
 from ...errors import CollageError
 from ...toolchains import registry
+from ...toolchains.abilities import CallsLibraries, OwnFiles
+from ...toolchains.border import availability_of, load_kernel, uncancelled
 from ...toolchains.onnx_models.external_package import found_in
 from ...toolchains.reasons import one_line
-from ...toolchains.toolchain import Kernel
+from ...toolchains.toolchain import Kernel, ToolchainError
 from .arrays_file import read_stored
 from .calls import Calls
 from .control_entry import CONSTANTS, ControlEntry
@@ -262,7 +264,7 @@ def check_toolchains(needed: Mapping[str, str], other_versions: bool) -> tuple[s
     """
     notes = []
     for name, built_with in needed.items():
-        found = registry.get(name).availability()
+        found = availability_of(registry.get(name))
         if not found.usable:
             raise CollageError(f"the artifact needs {name}, which is not usable here: {found.reason}", found.hint, "unavailable_target")
         if found.version != built_with:
@@ -276,7 +278,8 @@ def check_toolchains(needed: Mapping[str, str], other_versions: bool) -> tuple[s
 def _name_libraries(manifest: Manifest) -> None:
     """Let the functions of the module that call libraries find those of this installation; what the user names stays."""
     for target in {entry.target for entry in manifest.partitions if entry.function}:
-        for variable, file in registry.get(target).environment().items():
+        toolchain = registry.get(target)
+        for variable, file in toolchain.environment().items() if isinstance(toolchain, CallsLibraries) else ():
             os.environ.setdefault(variable, file)
 
 
@@ -300,9 +303,12 @@ def _loaded(folder: Path, entry: PartitionEntry, threads: int, is_alone: bool, o
     toolchain = registry.get(entry.target)
     try:
         if entry.settings is not None:
-            return toolchain.open_native((folder / entry.package).resolve(), entry.inputs, entry.outputs, entry.settings)
+            if not isinstance(toolchain, OwnFiles):
+                raise ToolchainError("build", f"{entry.target} has no files of its own")
+            with uncancelled():
+                return toolchain.open_native((folder / entry.package).resolve(), entry.inputs, entry.outputs, entry.settings)
         package = found_in((folder / entry.package).read_bytes(), folder)
-        return (toolchain.load_alone if is_alone else toolchain.load)(package, entry.inputs, entry.outputs, threads)
+        return load_kernel(toolchain, package, entry.inputs, entry.outputs, threads, is_alone=is_alone)
     except OSError as error:
         raise damaged(folder, f"{entry.package!r} cannot be read ({error.strerror})") from error
     except CollageError as error:

@@ -42,7 +42,7 @@ class PartitionEntry:
         function: Name of its Relax function in the module, or empty.
         symbol: Name of the registered function that the module calls for it, or empty.
         package: Path of its package in the folder, or empty; the first of its files where it has `settings`.
-        settings: With files of its toolchain's own, what these are opened with (`Toolchain.open_native`).
+        settings: With files of its toolchain's own, what these are opened with (`OwnFiles.open_native`).
         beside: The further ones of these files.
         is_portable: What is loaded for it runs on other processors too.
         control: The node with bodies that it is, where the host runs one.

@@ -17,6 +17,7 @@ import numpy as np
 from ...errors import CollageError
 from ...graph.dataflow_graph import Tensor
 from ...toolchains import registry
+from ...toolchains.border import load_kernel
 from ...toolchains.buffers import aligned_empty, buffer_dtype
 from ...toolchains.onnx_models.external_package import found_in
 from ...toolchains.reasons import one_line
@@ -251,7 +252,7 @@ def _kernel(folder: Path, entry: PartitionEntry, threads: int, is_alone: bool) -
     toolchain = registry.get(entry.target)
     try:
         package = found_in((folder / entry.package).read_bytes(), folder)
-        return (toolchain.load_alone if is_alone else toolchain.load)(package, entry.inputs, entry.outputs, threads)
+        return load_kernel(toolchain, package, entry.inputs, entry.outputs, threads, is_alone=is_alone)
     except OSError as error:
         raise damaged(folder, f"{entry.package!r} cannot be read ({error.strerror})") from error
     except CollageError as error:

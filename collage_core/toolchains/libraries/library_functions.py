@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import wraps
-from typing import TYPE_CHECKING, ClassVar
+from functools import partial, wraps
+from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -19,8 +19,9 @@ from ...graph.index_set import IndexSet
 from ...graph.topological_order import topological_order
 from ...model.model import SubModel
 from ...rules.pattern import Matcher, parse_pattern
+from ..border import with_weights_inside
 from ..reasons import one_line
-from ..toolchain import Kernel, Toolchain, ToolchainError, with_weights_inside
+from ..toolchain import Kernel, Toolchain, ToolchainError
 from .native_call import NativeCall
 
 if TYPE_CHECKING:
@@ -146,6 +147,16 @@ class LibraryFunctions:
         return found
 
 
+@runtime_checkable
+class NativeCalls(Protocol):
+    """A library that TVM's kernels call without Python."""
+
+    functions: ClassVar[LibraryFunctions]
+
+    def native_call(self, call: LibraryCall) -> NativeCall | None:
+        """Return `call` for a kernel of TVM's; None where only Python can make it."""
+
+
 class LibraryToolchain(Toolchain):
     """A toolchain that calls a library.
 
@@ -154,6 +165,7 @@ class LibraryToolchain(Toolchain):
     """
 
     style = "library"
+    build_s = 0.002
     functions: ClassVar[LibraryFunctions]
 
     def rule(self, options: RuleOptions) -> PartitionRule:
@@ -170,22 +182,13 @@ class LibraryToolchain(Toolchain):
         except ToolchainError as error:
             raise ToolchainError("build", error.message) from error
 
-    def native_call(self, call: LibraryCall) -> NativeCall | None:
-        """Return `call` for a kernel of TVM's; None, as inherited, where only Python can make it."""
-        return None
-
-    @classmethod
-    def calls_natively(cls) -> bool:
-        """Return whether it has native calls at all."""
-        return cls.native_call is not LibraryToolchain.native_call
-
     def prepare(self, module: tvm.IRModule) -> tvm.IRModule:
         """Return the function as a call of a PrimFunc that makes the native call; as it is where there is none, or no compiler."""
-        if not self.calls_natively():
+        if not isinstance(self, NativeCalls):
             return module
         from ..tvm.tvm_library_calls import with_native_call
 
-        return with_native_call(module, self.name, self._native)
+        return with_native_call(module, self.name, partial(_native, self))
 
     def native_module(self, model: SubModel, threads: int) -> tvm.IRModule | None:
         """Return `model` as `relax_module` does, with a ``main`` that makes the native call; None where there is none, or no compiler.
@@ -193,16 +196,17 @@ class LibraryToolchain(Toolchain):
         Raises:
             ToolchainError: no function of the library computes `model`.
         """
-        if not self.calls_natively():
+        if not isinstance(self, NativeCalls):
             return None
         from ..tvm.tvm_library_calls import native_module
 
-        return native_module(with_weights_inside(model), threads, self.name, self._native)
+        return native_module(with_weights_inside(model), threads, self.name, partial(_native, self))
 
-    def _native(self, model: SubModel, threads: int) -> tuple[str, NativeCall | None]:
-        """Return the label of the function that computes `model`, and its native call."""
-        function, call = call_of(self.functions, model.onnx, model.inputs, model.outputs, threads)
-        return function.label, self.native_call(call)
+
+def _native(toolchain: NativeCalls, model: SubModel, threads: int) -> tuple[str, NativeCall | None]:
+    """Return the label of the function that computes `model`, and its native call."""
+    function, call = call_of(toolchain.functions, model.onnx, model.inputs, model.outputs, threads)
+    return function.label, toolchain.native_call(call)
 
 
 def prepared(functions: LibraryFunctions, package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int) -> Bind:

@@ -33,12 +33,9 @@ IMPORTER_VERSION = "+collage.6"
 their costs are measured again."""
 
 
-class NcnnToolchain(Toolchain):
+class NcnnBase(Toolchain):
     """Takes the calls that ncnn computes right, in whole sub-graphs."""
 
-    name = "ncnn"
-    letter = "N"
-    has_native_files = True
     has_value_contract = True
 
     def availability(self) -> Availability:
@@ -66,6 +63,18 @@ class NcnnToolchain(Toolchain):
 
         return loaded(package, len(inputs), len(outputs), threads)
 
+    def profile(self, model: SubModel, inputs: Sequence[np.ndarray], threads: int) -> Sequence[NodeTime]:
+        from .ncnn_profile import profiled
+
+        return profiled(model, self.load(self.build(model, threads), model.inputs, model.outputs, threads), inputs)
+
+
+class NcnnToolchain(NcnnBase):
+    """ncnn with plain tensors at the ends of a sub-graph, as its own programs have them."""
+
+    name = "ncnn"
+    letter = "N"
+
     def native_files(self, model: SubModel, threads: int, is_alone: bool) -> NativeFiles:
         from .ncnn_build import fastest_package
         from .ncnn_native import files_of
@@ -76,11 +85,6 @@ class NcnnToolchain(Toolchain):
         from .ncnn_native import opened
 
         return opened(path, settings)
-
-    def profile(self, model: SubModel, inputs: Sequence[np.ndarray], threads: int) -> Sequence[NodeTime]:
-        from .ncnn_profile import profiled
-
-        return profiled(model, self.load(self.build(model, threads), model.inputs, model.outputs, threads), inputs)
 
 
 def _version() -> str:

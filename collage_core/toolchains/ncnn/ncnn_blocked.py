@@ -7,17 +7,19 @@ from collections.abc import Sequence
 from ...graph.dataflow_graph import Tensor
 from ..blocked_layout import NCHW16C, blocked_availability
 from ..toolchain import Availability, Kernel
-from .ncnn import NcnnToolchain
+from .ncnn import NcnnBase
 
 
-class NcnnBlockedToolchain(NcnnToolchain):
-    """Takes what `ncnn` takes, and keeps images in the blocked layout at the ends of a sub-graph."""
+class NcnnBlockedToolchain(NcnnBase):
+    """Takes what `ncnn` takes, and keeps images in the blocked layout at the ends of a sub-graph.
+
+    It has no files of its own: ncnn's programs know no such layout at the ends of a network.
+    """
 
     name = "ncnn@nchw16c"
     letter = "P"
     layout = NCHW16C
     plain = "ncnn"
-    has_native_files = False  # ncnn's own programs know no such layout at the ends of a network.
 
     def availability(self) -> Availability:
         return blocked_availability(super().availability())

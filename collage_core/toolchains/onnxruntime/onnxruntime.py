@@ -53,12 +53,10 @@ _IN_FILES = {
 """Entries for a session that saves its model with the weights in a file beside it; smaller ones are not worth a map of their own."""
 
 
-class OnnxRuntimeToolchain(Toolchain):
+class OnnxRuntimeBase(Toolchain):
     """Takes every operator that ONNX Runtime has a CPU kernel for, in whole sub-graphs."""
 
-    name = "onnxruntime"
-    letter = "O"
-    has_native_files = True
+    build_s = 0.01
     has_value_contract = True
     takes_open_shapes = True
     takes_external_data = True
@@ -121,6 +119,28 @@ class OnnxRuntimeToolchain(Toolchain):
         make_paths_absolute(proto, folder)
         return make_package(proto.SerializeToString())
 
+    def profile(self, model: SubModel, inputs: Sequence[np.ndarray], threads: int) -> Sequence[NodeTime]:
+        from ..profiling import labelled, node_times, watched_runs
+        from .onnxruntime_profile import numbered, steps
+
+        named = labelled(model)
+        built = self.build(named, threads)
+        package, kernels = numbered(onnx_of(built) if is_external(built) else built)
+        with tempfile.TemporaryDirectory(prefix="collage-ort-") as folder:
+            options = _session_options(threads, SPIN_CONFIG)
+            options.enable_profiling, options.profile_file_prefix = True, str(Path(folder) / "profile")
+            kernel = _loaded(package, named.inputs, named.outputs, options)
+            kernel.bind(inputs, unbound_outputs(named))
+            watched_runs(kernel.run)
+            return node_times(named, steps(kernels, Path(kernel.end_profiling())))
+
+
+class OnnxRuntimeToolchain(OnnxRuntimeBase):
+    """ONNX Runtime in the precision of the model, with plain tensors at the ends of a sub-graph."""
+
+    name = "onnxruntime"
+    letter = "O"
+
     def native_files(self, model: SubModel, threads: int, is_alone: bool) -> NativeFiles:
         return self._files(model.onnx, model.outputs, threads, is_alone)
 
@@ -143,21 +163,6 @@ class OnnxRuntimeToolchain(Toolchain):
         except Exception as error:  # as in `build`
             raise ToolchainError("build", one_line(error)) from error
         return _kernel(session, inputs, outputs)
-
-    def profile(self, model: SubModel, inputs: Sequence[np.ndarray], threads: int) -> Sequence[NodeTime]:
-        from ..profiling import labelled, node_times, watched_runs
-        from .onnxruntime_profile import numbered, steps
-
-        named = labelled(model)
-        built = self.build(named, threads)
-        package, kernels = numbered(onnx_of(built) if is_external(built) else built)
-        with tempfile.TemporaryDirectory(prefix="collage-ort-") as folder:
-            options = _session_options(threads, SPIN_CONFIG)
-            options.enable_profiling, options.profile_file_prefix = True, str(Path(folder) / "profile")
-            kernel = _loaded(package, named.inputs, named.outputs, options)
-            kernel.bind(inputs, unbound_outputs(named))
-            watched_runs(kernel.run)
-            return node_times(named, steps(kernels, Path(kernel.end_profiling())))
 
 
 def _taken(options: RuleOptions) -> PartitionRule:

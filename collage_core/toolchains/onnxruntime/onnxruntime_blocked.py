@@ -8,17 +8,19 @@ from __future__ import annotations
 from ...model.model import SubModel
 from ..blocked_layout import NCHW16C, blocked_availability, is_blocked
 from ..toolchain import Availability
-from .onnxruntime import OnnxRuntimeToolchain
+from .onnxruntime import OnnxRuntimeBase
 
 
-class OnnxRuntimeBlockedToolchain(OnnxRuntimeToolchain):
-    """Takes what `onnxruntime` takes, and keeps images in the blocked layout at the ends of a sub-graph."""
+class OnnxRuntimeBlockedToolchain(OnnxRuntimeBase):
+    """Takes what `onnxruntime` takes, and keeps images in the blocked layout at the ends of a sub-graph.
+
+    It has no files of its own: the layout is that of ONNX Runtime's optimised models, which are for one processor.
+    """
 
     name = "onnxruntime@nchw16c"
     letter = "K"
     layout = NCHW16C
     plain = "onnxruntime"
-    has_native_files = False  # Its layout at the ends of a model is that of ONNX Runtime's optimised models, which are for one processor.
     takes_open_shapes = False
     takes_external_data = False
 

@@ -44,7 +44,7 @@ class OpenVinoToolchain(Toolchain):
 
     name = "openvino"
     letter = "V"
-    has_native_files = True
+    build_s = 0.08
     has_value_contract = True
     takes_open_shapes = True
     takes_external_data = True

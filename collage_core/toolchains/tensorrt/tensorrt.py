@@ -46,6 +46,7 @@ class TensorRtRtxToolchain(Toolchain):
     extra = "tensorrt-rtx"
     capability: str | None = "SM120"
     precision = "model"
+    lowers_precision = False
 
     def availability(self) -> Availability:
         if util.find_spec(self.library) is None:

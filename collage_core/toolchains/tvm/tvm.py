@@ -56,7 +56,7 @@ class TvmToolchain(Toolchain):
     name = "tvm"
     has_value_contract = True
     letter = "T"
-    tunes = True
+    build_s = 0.4
 
     def availability(self) -> Availability:
         if util.find_spec("tvm") is None:

@@ -25,8 +25,9 @@ from ...model.model import SubModel
 from ...model.naming import domain_of
 from ...model.scopes import all_nodes
 from ...model.types.inference import infer
+from ..border import with_weights_inside
 from ..reasons import one_line
-from ..toolchain import ToolchainError, with_weights_inside
+from ..toolchain import ToolchainError
 from .tvm_operators import MICROSOFT
 
 UNSUPPORTED_DTYPES = frozenset({"string", "bfloat16", "int4", "uint4", "complex64", "complex128"})

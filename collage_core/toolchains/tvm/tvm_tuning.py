@@ -65,7 +65,7 @@ def tuned(module: tvm.IRModule, threads: int, seconds: float, known: bytes) -> T
     Args:
         module: Unscheduled, as its ``main`` calls it.
         seconds: No further schedule is tried after them.
-        known: As `Toolchain.tune` takes it.
+        known: As `Tunes.tune` takes it.
 
     Raises:
         ToolchainError: a record is for another target.

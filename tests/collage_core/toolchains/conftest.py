@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from collage_core.toolchains.abilities import lowers_precision
 from collage_core.toolchains.registry import all_toolchains
 from collage_core.toolchains.toolchain import Toolchain
 
-EXACT = [toolchain for toolchain in all_toolchains() if not toolchain.lowers_precision]
+EXACT = [toolchain for toolchain in all_toolchains() if not lowers_precision(toolchain)]
 """Those that compute in the model's precision. The others are wrong here by design; their own tests say by how much."""
 
 

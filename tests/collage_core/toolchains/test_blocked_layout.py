@@ -15,6 +15,7 @@ from collage_core.graph.dataflow_graph import TensorType
 from collage_core.graph.index_set import IndexSet
 from collage_core.model.model import SubModel
 from collage_core.toolchains import blocked_layout
+from collage_core.toolchains.abilities import layout_of
 from collage_core.toolchains.blocked_layout import BLOCK, blocked_availability, has_blocked_end, is_blocked, to_blocked, to_plain
 from collage_core.toolchains.buffers import aligned_copy, aligned_empty
 from collage_core.toolchains.onnx_models.nchwc_models import REORDER_TARGET, reorder_model
@@ -84,7 +85,8 @@ def softmax() -> SubModel:
 def run(target: str, model: SubModel, given: list[np.ndarray]) -> list[np.ndarray]:
     """Run `model` and return its outputs, each plain; the inputs must be left alone."""
     toolchain = get(target)
-    held = [toolchain.layout != "" and is_blocked(one.type) for one in model.inputs]
+    has_layout = layout_of(toolchain) != ""
+    held = [has_layout and is_blocked(one.type) for one in model.inputs]
     inputs = [aligned_copy(to_blocked(array) if blocked else array) for array, blocked in zip(given, held, strict=True)]
     before, outputs = [array.copy() for array in inputs], [aligned_empty(one.type) for one in model.outputs]
     kernel = toolchain.load(toolchain.build(model, 1), model.inputs, model.outputs, 1)
@@ -92,9 +94,7 @@ def run(target: str, model: SubModel, given: list[np.ndarray]) -> list[np.ndarra
     kernel.run()
     for array, was in zip(inputs, before, strict=True):
         np.testing.assert_array_equal(array, was)
-    return [
-        to_plain(array) if toolchain.layout and is_blocked(one.type) else array for array, one in zip(outputs, model.outputs, strict=True)
-    ]
+    return [to_plain(array) if has_layout and is_blocked(one.type) else array for array, one in zip(outputs, model.outputs, strict=True)]
 
 
 @pytest.mark.parametrize("target", TARGETS)

@@ -13,8 +13,9 @@ import pytest
 
 from collage_core.model.model import SubModel
 from collage_core.rules.rule import PartitionRule, RuleOptions
+from collage_core.toolchains.abilities import check_boundary, takes_open_shapes
 from collage_core.toolchains.buffers import aligned_empty
-from collage_core.toolchains.toolchain import AllocatingKernel, Kernel, Toolchain, ToolchainError, check_boundary, outputs_of
+from collage_core.toolchains.toolchain import AllocatingKernel, Kernel, Toolchain, ToolchainError, outputs_of
 from tests.helpers.model_runs import run_models
 from tests.helpers.paths import ROOT
 from tests.helpers.small_models import (
@@ -163,7 +164,7 @@ assert {library!r} not in sys.modules, "imported {library}"
     def test_allocates_outputs_of_open_shape_or_says_that_it_does_not(self, toolchain: Toolchain, name: str):
         """The shapes grow, shrink and come to nothing from one call to the next."""
         model = OPEN_MODELS[name]()
-        if not toolchain.takes_open_shapes:
+        if not takes_open_shapes(toolchain):
             with pytest.raises(ToolchainError, match="its shape differs from call to call, which is not supported"):
                 check_boundary(toolchain, model)
             return

@@ -9,15 +9,15 @@ import pytest
 
 from collage_core.base import processor
 from collage_core.model.model import SubModel
+from collage_core.toolchains.abilities import OwnFiles
 from collage_core.toolchains.native_files import NativeFiles, is_quantised
 from collage_core.toolchains.registry import all_toolchains, get
 from collage_core.toolchains.toolchain import ToolchainError
-from tests.helpers.plug_ins import Dummy
 from tests.helpers.small_models import MODELS, drawn, node, reference, sub_model, tensor, untakable
 
 from .test_conformance import REFUSED, WINOGRAD_TOLERANCE, assert_close, buffers
 
-OWN = [tool.name for tool in all_toolchains() if tool.has_native_files]
+OWN = [tool.name for tool in all_toolchains() if isinstance(tool, OwnFiles)]
 PLAIN = [name for name in ("onnxruntime", "openvino", "ncnn") if get(name).availability().usable]
 
 
@@ -95,10 +95,3 @@ def test_only_what_quantises_is_not_portable():
     assert not made("onnxruntime@int8-dynamic", MODELS["matmul"]()).is_portable
     assert is_quantised(b"...QuantizeLinear...")
     assert not is_quantised(b"...MatMul...")
-
-
-def test_a_toolchain_without_files_says_so(tmp_path: Path):
-    with pytest.raises(ToolchainError, match="dummy has no files of its own"):
-        Dummy().native_files(MODELS["matmul"](), 1, True)
-    with pytest.raises(ToolchainError, match="dummy has no files of its own"):
-        Dummy().open_native(tmp_path / "x", (), (), {})

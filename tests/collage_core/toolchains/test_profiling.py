@@ -9,8 +9,10 @@ import onnx
 import pytest
 from onnx import helper
 
+from collage_core.cost.measuring.profile_worker import profile_nodes
 from collage_core.model.model import SubModel
 from collage_core.toolchains import profiling
+from collage_core.toolchains.abilities import layout_of
 from collage_core.toolchains.blocked_layout import is_blocked, to_blocked
 from collage_core.toolchains.onnxruntime.onnxruntime_profile import numbered, steps
 from collage_core.toolchains.profiling import Step, labelled, labels, node_times, watched_runs
@@ -127,7 +129,7 @@ def test_each_profiler_tells_the_time_of_every_node_and_fused_ones_together(targ
         pytest.skip(toolchain.availability().reason)
     model = three_convolutions()
     given = drawn(model.inputs)
-    if toolchain.layout:
+    if layout_of(toolchain):
         given = [to_blocked(array) if is_blocked(one.type) else array for array, one in zip(given, model.inputs, strict=True)]
     groups = toolchain.profile(model, given, 1)
     assert groups is not None
@@ -138,7 +140,7 @@ def test_each_profiler_tells_the_time_of_every_node_and_fused_ones_together(targ
 
 def test_a_toolchain_without_a_profiler_says_so():
     model = conv_relu()
-    assert get("tvm").profile(model, drawn(model.inputs), 1) is None
+    assert profile_nodes(get, "tvm", model, [], 1) is None
 
 
 @pytest.mark.parametrize("target", ["onnxruntime", "openvino", "ncnn"])

@@ -11,8 +11,10 @@ import pytest
 from collage_core.errors import CollageError
 from collage_core.rules.candidate import RejectionLog
 from collage_core.rules.rule import RuleContext, RuleOptions
+from collage_core.toolchains.abilities import lowers_precision
+from collage_core.toolchains.border import rule_of, shown_rules
 from collage_core.toolchains.registry import all_toolchains, get, names
-from collage_core.toolchains.toolchain import ToolchainError, shown_rules
+from collage_core.toolchains.toolchain import ToolchainError
 from tests.helpers.graphs import graph
 from tests.helpers.small_models import matmul
 
@@ -40,7 +42,7 @@ def test_each_has_a_letter_of_its_own():
 
 def test_less_precision_than_the_model_asks_for_is_in_the_name():
     lower = ["onnxruntime@int8-dynamic", "openvino@bf16", "tensorrt@fp16", "tensorrt_rtx@fp16"]
-    assert [one.name for one in all_toolchains() if one.lowers_precision] == lower
+    assert [one.name for one in all_toolchains() if lowers_precision(one)] == lower
 
 
 @pytest.mark.parametrize("name", ["ncnn", "onnxruntime", "openvino", "tvm"])
@@ -70,7 +72,7 @@ def test_rules_are_added_to_a_toolchain_that_is_there_and_listed(extra, monkeypa
     on = graph(["a: Relu <- x", "b: Relu <- a", "c: Add <- b"])
 
     def found() -> set[tuple[int, ...]]:
-        return {tuple(item.inside) for item in get("dummy").rule(RuleOptions()).find(RuleContext(on, "dummy", RejectionLog()))}
+        return {tuple(item.inside) for item in rule_of(get("dummy"), RuleOptions()).find(RuleContext(on, "dummy", RejectionLog()))}
 
     assert found() == {(0,), (1,), (2,)}
     monkeypatch.setenv("COLLAGE_RULES", f"dummy={HERE}:relu_pairs")
@@ -78,7 +80,7 @@ def test_rules_are_added_to_a_toolchain_that_is_there_and_listed(extra, monkeypa
     assert shown_rules(get("dummy")).splitlines() == ["union", "  op_predicate", "  df_pattern(match='Relu(Relu)', label='relus')"]
     monkeypatch.setenv("COLLAGE_RULES", f"dummy={HERE}:missing, absent={HERE}:relu_pairs")
     with pytest.raises(CollageError, match="the target 'dummy' has no rule to find candidates by: AttributeError: "):
-        get("dummy").rule(RuleOptions())
+        rule_of(get("dummy"), RuleOptions())
     assert get("absent").availability().reason.endswith("cannot be loaded: it adds rules to a toolchain that is not there")
 
 

@@ -48,7 +48,7 @@ RELU1, ADD1, RELU2, ADD2 = range(4)
 SINGLES = ((RELU1,), (ADD1,), (RELU2,), (ADD2,))
 CLAMPED = {"x": np.full((2, 64), 1e6, np.float32)}
 """Inputs on which `clamps` is wrong; it is right on drawn and on extreme ones."""
-OTHERS = ("Babbles", "Leaks", "Slow", "Crawls", "Absent", "HasNoVersion", "Numpy")
+OTHERS = ("Babbles", "Compiles", "Leaks", "Slow", "Crawls", "Absent", "HasNoVersion", "Numpy")
 """Those that are well, in the end, or not there."""
 
 
@@ -124,6 +124,16 @@ class Bench:
 @pytest.fixture
 def bench(model: OnnxModel, tmp_path: Path) -> Bench:
     return Bench(model, tmp_path / "costs.sqlite3")
+
+
+def test_single_nodes_come_first_and_of_these_what_is_quick_to_build(bench: Bench) -> None:
+    bench.costs([*bench.candidates("compiles", (RELU1, ADD1), (RELU1,)), *bench.candidates("numpy", (RELU1, ADD1), (RELU1,))])
+    assert [tried[:2] for tried in bench.tried] == [
+        ("numpy", "Relu"),
+        ("compiles", "Relu"),
+        ("numpy", "Relu+Add"),
+        ("compiles", "Relu+Add"),
+    ]
 
 
 def test_every_candidate_is_measured_and_compared(bench: Bench) -> None:

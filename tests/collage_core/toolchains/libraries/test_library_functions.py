@@ -86,8 +86,8 @@ def test_a_label_stands_for_one_function_and_a_pattern_parses():
 
 
 def test_the_rule_tree_names_labels_patterns_and_refusals():
+    from collage_core.toolchains.border import shown_rules
     from collage_core.toolchains.registry import get
-    from collage_core.toolchains.toolchain import shown_rules
 
     said = shown_rules(get("onednn"))
     assert "composite(name='matmul_add')" in said

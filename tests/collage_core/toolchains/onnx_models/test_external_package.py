@@ -7,10 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from collage_core.cost.measuring.profile_worker import profile_nodes
 from collage_core.graph.index_set import IndexSet
 from collage_core.model.files import external_weights
 from collage_core.model.model import SubModel, may_name_files
 from collage_core.model.onnx_model import OnnxModel, load_model
+from collage_core.toolchains.border import build_package
 from collage_core.toolchains.onnx_models.external_package import found_in, is_external, moved, slices_of, with_file_numbers
 from collage_core.toolchains.registry import get
 from collage_core.toolchains.toolchain import Toolchain, ToolchainError, unbound_outputs
@@ -47,11 +49,8 @@ def test_a_toolchain_that_does_not_say_so_gets_the_weights_inside(large: OnnxMod
         name = "taking"
         takes_external_data = True
 
-        def build(self, model: SubModel, threads: int) -> bytes:
-            return super().build(model, threads)
-
     model = whole(large)
-    Plain().build(model, 1), Plain().profile(model, [], 1), Taking().build(model, 1)
+    build_package(Plain(), model, 1), profile_nodes(lambda _: Plain(), "plain", model, [], 1), build_package(Taking(), model, 1)
     assert [len(one.onnx) > SIZES.weight_bytes for one in asked] == [True, True, False]
     assert not may_name_files(asked[0].onnx)
     assert asked[2] is model
@@ -60,7 +59,7 @@ def test_a_toolchain_that_does_not_say_so_gets_the_weights_inside(large: OnnxMod
 def test_more_weights_than_fit_into_a_message_are_a_refusal_and_not_an_error(large: OnnxModel, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(external_weights, "MOST_BYTES", 1000)
     with pytest.raises(ToolchainError, match="GiB of weights, more than one ONNX message can") as caught:
-        get("blas").build(whole(large), 1)
+        build_package(get("blas"), whole(large), 1)
     assert caught.value.stage == "import"
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from collage_core.model.model import SubModel
 from collage_core.model.reference.accuracy import relative_error
+from collage_core.toolchains.abilities import lowers_precision
 from collage_core.toolchains.openvino import openvino as openvino_toolchain
 from collage_core.toolchains.registry import get
 from collage_core.toolchains.toolchain import ToolchainError
@@ -126,7 +127,7 @@ def test_its_variant_computes_in_bfloat16():
         values[name] = relative_error(outputs[0], reference(model, inputs)[0])
     assert values["openvino"] < 1e-6
     assert 1e-4 < values["openvino@bf16"] < 5e-2
-    assert (get("openvino@bf16").availability().precision, get("openvino@bf16").lowers_precision) == ("bfloat16", True)
+    assert (get("openvino@bf16").availability().precision, lowers_precision(get("openvino@bf16"))) == ("bfloat16", True)
 
 
 def test_a_processor_without_bfloat16_has_no_such_variant(monkeypatch: pytest.MonkeyPatch):
