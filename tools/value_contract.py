@@ -32,14 +32,14 @@ from float_values import CLASSES, FLOATS, FloatCase, chain_cases, float_cases, m
 from collage_core.graph.value_ranges import INDEX_SLOTS  # noqa: E402
 from collage_core.model.model import SubModel  # noqa: E402
 from collage_core.model.types.dtypes import dtype_name, elem_type  # noqa: E402
+from collage_core.toolchains.conformance.model_runs import Ran, run_models  # noqa: E402
+from collage_core.toolchains.conformance.small_models import drawn, matmul, reference  # noqa: E402
 from collage_core.toolchains.exact_values import ABSENT, EMPTY_DTYPES, EXACT, SATURATES, Limit  # noqa: E402
 from collage_core.toolchains.ncnn.ncnn_operators import CHECKS  # noqa: E402
 from collage_core.toolchains.registry import get  # noqa: E402
 from collage_core.toolchains.toolchain import Toolchain  # noqa: E402
 from collage_core.toolchains.tvm.tvm_operators import OPERATORS  # noqa: E402
-from tests.helpers.model_runs import Ran, run_models  # noqa: E402
 from tests.helpers.operator_calls import CALLS, Call, model_of  # noqa: E402
-from tests.helpers.small_models import drawn, matmul, reference  # noqa: E402
 
 TABLES: Mapping[str, tuple[Path, str]] = {
     name: (ROOT / f"collage_core/toolchains/{name}/{name}_values.json", package)

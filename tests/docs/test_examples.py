@@ -22,11 +22,11 @@ from collage_core.rewrite.partition_models import PartitionModel
 from collage_core.rewrite.runtime.manifest import read_manifest
 from collage_core.serving.http_server import ModelServer
 from collage_core.serving.served_model import ServedModel
+from collage_core.toolchains.conformance.small_models import node, sub_model, tensor
 from collage_core.toolchains.registry import get
 from collage_core.toolchains.toolchain import ToolchainError
 from tests.helpers.command import brief_collage, document_of
 from tests.helpers.paths import ROOT
-from tests.helpers.small_models import node, sub_model, tensor
 
 EXAMPLES = ROOT / "examples"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -90,14 +90,23 @@ def groups(searchers: str | list[str]) -> Sequence[str]:
 
 
 def defines(tree: ast.Module | ast.ClassDef, parts: list[str]) -> bool:
-    """Return whether a test function stands at a path such as ``[TestClass, test_x]``."""
+    """Return whether a test function stands at a path such as ``[TestClass, test_x]``, or in a class that this one extends."""
     first, *rest = parts
     for part in tree.body:
         if isinstance(part, ast.ClassDef) and part.name == first and rest:
-            return defines(part, rest)
+            return defines(part, rest) or any(defines(parsed(file.read_text()), [base, *rest]) for base, file in extended(tree, part))
         if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef) and part.name == first and not rest:
             return first.startswith("test")
     return False
+
+
+def extended(tree: ast.Module | ast.ClassDef, of: ast.ClassDef) -> Iterator[tuple[str, Path]]:
+    """Yield the names of the classes that `of` extends and imports from our packages, each with its file."""
+    bases = {base.id for base in of.bases if isinstance(base, ast.Name)}
+    for part in tree.body:
+        if isinstance(part, ast.ImportFrom) and part.module and part.module.startswith("collage_core."):
+            file = ROOT / f"{part.module.replace('.', '/')}.py"
+            yield from ((alias.name, file) for alias in part.names if alias.name in bases)
 
 
 def faults(row: Row) -> list[str]:
@@ -199,6 +208,8 @@ def test_the_commands_found_in_the_sources_are_those_of_the_program():
         ("tests/docs/test_features.py::test_nonsense", False),
         ("tests/docs/test_features.py", False),
         ("tests/test_nonsense.py::test_x", False),
+        ("tests/collage_core/toolchains/test_conformance.py::TestEveryToolchain::test_builds_loads_and_runs", True),
+        ("tests/collage_core/toolchains/test_conformance.py::TestEveryToolchain::test_nonsense", False),
         ("collage nonsense", False),
         ("rm -rf", False),
         (f"{CASE}[unvisited_by_dual_prices]", True),

@@ -13,9 +13,8 @@ from collage_core.graph.dataflow_graph import Tensor
 from collage_core.graph.index_set import IndexSet
 from collage_core.model.onnx_model import OnnxModel, load_model
 from collage_core.rewrite.partition_models import PartitionModel
+from collage_core.toolchains.conformance.small_models import node, normal, sub_model, tensor
 from collage_core.toolchains.registry import get
-
-from .small_models import node, normal, sub_model, tensor
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,7 @@ from onnx import helper, shape_inference
 from collage_core.graph.dataflow_graph import Tensor, TensorType
 from collage_core.model.model import SubModel
 from collage_core.model.types.dtypes import dtype_name
-
-from .small_models import normal, sub_model, tensor
+from collage_core.toolchains.conformance.small_models import normal, sub_model, tensor
 
 Given = np.ndarray | tuple[int, ...] | tuple[str, tuple[int, ...]] | None
 """An input of a call: an array is a weight, a shape a float32 input, a pair an input of that dtype; None is an absent input."""

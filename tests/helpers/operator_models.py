@@ -8,8 +8,7 @@ import numpy as np
 from onnx import TensorProto, helper
 
 from collage_core.model.model import SubModel
-
-from .small_models import node, normal, sub_model, tensor
+from collage_core.toolchains.conformance.small_models import node, normal, sub_model, tensor
 
 
 def _unary(op: str, *shape: int, **attributes: object) -> SubModel:

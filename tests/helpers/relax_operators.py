@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tests.helpers.small_models import normal
+from collage_core.toolchains.conformance.small_models import normal
 
 UNARY = "abs atan ceil cos erf exp floor log negative sigmoid sin sqrt tanh rsqrt"
 BINARY = "add subtract multiply divide maximum minimum power equal greater greater_equal less less_equal not_equal"

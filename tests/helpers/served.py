@@ -8,7 +8,7 @@ from typing import Any
 
 from collage_core.rewrite.assemble import assemble
 from collage_core.rewrite.partition_models import PartitionModel
-from tests.helpers.small_models import node, sub_model, tensor
+from collage_core.toolchains.conformance.small_models import node, sub_model, tensor
 
 MOST_BYTES = 1 << 16
 """Of the body of a request, where a test serves it."""

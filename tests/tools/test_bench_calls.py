@@ -12,7 +12,7 @@ import bench_calls_models
 import numpy as np
 import pytest
 
-from tests.helpers.small_models import reference
+from collage_core.toolchains.conformance.small_models import reference
 
 
 @pytest.mark.parametrize("name", bench_calls_models.MODELS)

@@ -18,7 +18,7 @@ from collage_core.model.onnx_model import load_model
 from collage_core.model.reference.accuracy import largest_error
 from collage_core.rewrite.assemble import assemble
 from collage_core.rewrite.partition_models import PartitionModel
-from tests.helpers.small_models import node, normal, sub_model, tensor
+from collage_core.toolchains.conformance.small_models import node, normal, sub_model, tensor
 
 
 def told(asked: list[str], name: str, *medians: float | str) -> Callable[[], Measurement]:

@@ -16,8 +16,8 @@ import runtime_wheel
 
 from collage_core.rewrite.assemble import assemble
 from collage_core.rewrite.partition_models import PartitionModel
+from collage_core.toolchains.conformance.small_models import node, sub_model, tensor
 from collage_core.version import __version__
-from tests.helpers.small_models import node, sub_model, tensor
 
 HERE = """
 import pickle, sys

@@ -27,9 +27,9 @@ from value_contract import (
     merged_floats,
 )
 
+from collage_core.toolchains.conformance.model_runs import Ran
 from collage_core.toolchains.exact_values import ABSENT, EXACT, RIGHT, SATURATES, VERDICTS, WRONG, Limit
 from collage_core.toolchains.registry import get
-from tests.helpers.model_runs import Ran
 
 SAMPLE_OF = {"openvino": 151, "tvm": 301}
 """Toolchain → it is held to its table by each N-th call; `make slow` takes all."""

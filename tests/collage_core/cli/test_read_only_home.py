@@ -15,9 +15,9 @@ from collage_core.cost.database.database import CostDatabase
 from collage_core.cost.database.find_location import FILE_NAME
 from collage_core.rewrite.assemble import assemble
 from collage_core.rewrite.partition_models import PartitionModel
+from collage_core.toolchains.conformance.small_models import node, sub_model, tensor
 from tests.helpers.command import brief_collage
 from tests.helpers.cost_records import KEY, RECORD
-from tests.helpers.small_models import node, sub_model, tensor
 
 UNKEPT = "cannot keep data in '{}': it is not writable"
 

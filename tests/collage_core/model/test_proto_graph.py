@@ -7,7 +7,7 @@ from onnx import ModelProto, helper
 
 from collage_core.errors import CollageError
 from collage_core.model.proto_graph import proto_graph
-from tests.helpers.small_models import node, normal, sub_model, tensor
+from collage_core.toolchains.conformance.small_models import node, normal, sub_model, tensor
 
 
 def model_of(nodes: list, opset: int = 18) -> ModelProto:

@@ -19,6 +19,7 @@ from collage_core.rewrite.assemble import assemble
 from collage_core.rewrite.partition_models import PartitionModel, run_order
 from collage_core.rewrite.runtime.artifact import Artifact
 from collage_core.rules.spec import HOST_TARGET
+from collage_core.toolchains.conformance.small_models import drawn, node, normal, reference, sub_model, tensor, untakable
 from collage_core.toolchains.libraries.blas import VARIABLE, BlasToolchain
 from collage_core.toolchains.registry import get
 from collage_core.toolchains.toolchain import Availability
@@ -26,7 +27,6 @@ from collage_core.toolchains.tvm.tvm import TvmToolchain
 from tests.helpers.detectors import detector, pictures
 from tests.helpers.mixed_models import NETS, load, partition_models
 from tests.helpers.models import write
-from tests.helpers.small_models import drawn, node, normal, reference, sub_model, tensor, untakable
 
 pytestmark = pytest.mark.skipif(not get("tvm").availability().usable, reason=get("tvm").availability().reason)
 

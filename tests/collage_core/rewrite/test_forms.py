@@ -10,9 +10,9 @@ from collage_core.errors import CollageError
 from collage_core.rewrite.forms import form_for, why_not_forms
 from collage_core.rewrite.partition_models import PartitionModel
 from collage_core.rewrite.plan import Plan, PlannedModel
+from collage_core.toolchains.conformance.small_models import node, sub_model, tensor
 from collage_core.toolchains.registry import get
 from tests.helpers.graphs import graph
-from tests.helpers.small_models import node, sub_model, tensor
 
 
 def part(target: str, reads: str = "x", makes: str = "y") -> PartitionModel:

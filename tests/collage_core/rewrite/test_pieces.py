@@ -25,13 +25,13 @@ from collage_core.rewrite.partition_models import PartitionModel
 from collage_core.rewrite.runtime.artifact import Artifact
 from collage_core.rewrite.runtime.artifact_calls import describe_artifact, run_loader
 from collage_core.rewrite.runtime.machine import Machine
+from collage_core.toolchains.conformance.small_models import conv_relu, matmul, node, sub_model, tensor
 from collage_core.toolchains.registry import get
 from tests.helpers.control_models import drawn, host_plan, lstm_loop
 from tests.helpers.detectors import detector
 from tests.helpers.mixed_models import NETS, Net, load, partition_models
 from tests.helpers.models import write
 from tests.helpers.paths import ROOT
-from tests.helpers.small_models import conv_relu, matmul, node, sub_model, tensor
 
 from .test_opaque_values import OTHERS, parts_of, together
 

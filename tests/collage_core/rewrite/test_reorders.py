@@ -11,10 +11,10 @@ from collage_core.rewrite.assemble import assemble
 from collage_core.rewrite.partition_models import PartitionModel
 from collage_core.rewrite.reorders import with_reorders
 from collage_core.rewrite.runtime.artifact import Artifact
+from collage_core.toolchains.conformance.small_models import node, normal, sub_model, tensor
 from collage_core.toolchains.registry import get
 from tests.helpers.mixed_models import partition_models
 from tests.helpers.models import loaded
-from tests.helpers.small_models import node, normal, sub_model, tensor
 
 LAYOUTS = {"one@nchw16c": "nchw16c", "other@nchw16c": "nchw16c"}
 BLOCKED = ("ncnn@nchw16c", "onnxruntime@nchw16c")

@@ -16,8 +16,8 @@ from collage_core.rewrite.shaped_folder import folder_of, write_shaped
 from collage_core.serving import served_model
 from collage_core.serving.refusal import Refusal
 from collage_core.serving.served_model import ServedModel
+from collage_core.toolchains.conformance.small_models import node, sub_model, tensor
 from tests.helpers.served import K, X
-from tests.helpers.small_models import node, sub_model, tensor
 
 INVERSE = [1, 0.5, 0.25, 0.2, 0.125, 0.1]
 

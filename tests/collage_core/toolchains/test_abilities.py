@@ -23,10 +23,10 @@ from collage_core.toolchains.abilities import (
     takes_opaque,
     takes_open_shapes,
 )
+from collage_core.toolchains.conformance.small_models import found, sub_model, tensor
 from collage_core.toolchains.registry import get
 from collage_core.toolchains.toolchain import Toolchain, ToolchainError
 from tests.helpers.plug_ins import Dummy
-from tests.helpers.small_models import found, sub_model, tensor
 
 PROTOCOLS = [kind for _, kind in inspect.getmembers(abilities, inspect.isclass) if getattr(kind, "_is_runtime_protocol", False)]
 

@@ -18,11 +18,11 @@ from collage_core.toolchains import blocked_layout
 from collage_core.toolchains.abilities import layout_of
 from collage_core.toolchains.blocked_layout import BLOCK, blocked_availability, has_blocked_end, is_blocked, to_blocked, to_plain
 from collage_core.toolchains.buffers import aligned_copy, aligned_empty
+from collage_core.toolchains.conformance.small_models import node, sub_model, tensor
 from collage_core.toolchains.onnx_models.nchwc_models import REORDER_TARGET, reorder_model
 from collage_core.toolchains.registry import get
 from collage_core.toolchains.toolchain import Availability
 from tests.helpers.models import loaded
-from tests.helpers.small_models import node, sub_model, tensor
 
 TARGETS = ("ncnn@nchw16c", "onnxruntime@nchw16c")
 

@@ -10,9 +10,9 @@ import pytest
 from collage_core.errors import Cancelled, CollageError
 from collage_core.rules.rule import RuleOptions
 from collage_core.toolchains.border import availability_of, build_package, load_kernel, rule_of, rule_tree, shown_rules, uncancelled
+from collage_core.toolchains.conformance.small_models import found, matmul
 from collage_core.toolchains.toolchain import Availability, ToolchainError
 from tests.helpers.plug_ins import Dummy
-from tests.helpers.small_models import found, matmul
 
 HINT = "leave it out, or mend the package that it comes with"
 

@@ -14,11 +14,11 @@ from collage_core.graph.value_policy import ANY, FINITE
 from collage_core.model.onnx_model import OnnxModel
 from collage_core.rules.candidate import RejectionLog
 from collage_core.rules.rule import RuleContext, RuleOptions
+from collage_core.toolchains.conformance.model_runs import run_models
+from collage_core.toolchains.conformance.small_models import reference
 from collage_core.toolchains.onnxruntime.onnxruntime_values import ONNXRUNTIME_VALUES
 from collage_core.toolchains.registry import get
-from tests.helpers.model_runs import run_models
 from tests.helpers.models import loaded
-from tests.helpers.small_models import reference
 
 Constants = Mapping[str, np.ndarray]
 

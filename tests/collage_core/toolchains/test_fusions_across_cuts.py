@@ -14,10 +14,10 @@ from collage_core.model.onnx_model import OnnxModel, load_model
 from collage_core.model.samples.builder import Net
 from collage_core.model.samples.registry import resolve
 from collage_core.rules.line import Line
+from collage_core.toolchains.conformance.small_models import normal
 from collage_core.toolchains.openvino.openvino import OpenVinoToolchain
 from collage_core.toolchains.registry import get
 from tests.helpers.models import write
-from tests.helpers.small_models import normal
 
 KINDS = {
     "asymmetric, ReLU absorbed": (np.uint8, 0, "Relu"),

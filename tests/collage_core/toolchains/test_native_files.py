@@ -10,12 +10,13 @@ import pytest
 from collage_core.base import processor
 from collage_core.model.model import SubModel
 from collage_core.toolchains.abilities import OwnFiles
+from collage_core.toolchains.conformance.duties import WINOGRAD_TOLERANCE, assert_close, buffers
+from collage_core.toolchains.conformance.small_models import MODELS, drawn, node, reference, sub_model, tensor, untakable
 from collage_core.toolchains.native_files import NativeFiles, is_quantised
 from collage_core.toolchains.registry import all_toolchains, get
 from collage_core.toolchains.toolchain import ToolchainError
-from tests.helpers.small_models import MODELS, drawn, node, reference, sub_model, tensor, untakable
 
-from .test_conformance import REFUSED, WINOGRAD_TOLERANCE, assert_close, buffers
+from .test_conformance import REFUSED
 
 OWN = [tool.name for tool in all_toolchains() if isinstance(tool, OwnFiles)]
 PLAIN = [name for name in ("onnxruntime", "openvino", "ncnn") if get(name).availability().usable]

@@ -14,11 +14,11 @@ from collage_core.model.model import SubModel
 from collage_core.toolchains import profiling
 from collage_core.toolchains.abilities import layout_of
 from collage_core.toolchains.blocked_layout import is_blocked, to_blocked
+from collage_core.toolchains.conformance.small_models import conv_relu, drawn, node, normal, several_outputs, sub_model, tensor, untakable
 from collage_core.toolchains.onnxruntime.onnxruntime_profile import numbered, steps
 from collage_core.toolchains.profiling import Step, labelled, labels, node_times, watched_runs
 from collage_core.toolchains.registry import get
 from collage_core.toolchains.toolchain import ToolchainError
-from tests.helpers.small_models import conv_relu, drawn, node, normal, several_outputs, sub_model, tensor, untakable
 
 
 def step(kernel: str, seconds: float, nodes: Sequence[int], reads: str = "", makes: str = "") -> Step:

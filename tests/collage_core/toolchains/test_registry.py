@@ -13,10 +13,10 @@ from collage_core.rules.candidate import RejectionLog
 from collage_core.rules.rule import RuleContext, RuleOptions
 from collage_core.toolchains.abilities import lowers_precision
 from collage_core.toolchains.border import rule_of, shown_rules
+from collage_core.toolchains.conformance.small_models import matmul
 from collage_core.toolchains.registry import all_toolchains, get, names
 from collage_core.toolchains.toolchain import ToolchainError
 from tests.helpers.graphs import graph
-from tests.helpers.small_models import matmul
 
 HERE = "tests.helpers.plug_ins"
 

@@ -9,14 +9,13 @@ import pytest
 from collage_core.graph.index_set import IndexSet
 from collage_core.rules.candidate import RejectionLog
 from collage_core.rules.rule import RuleContext, RuleOptions
+from collage_core.toolchains.conformance.duties import assert_close
+from collage_core.toolchains.conformance.model_runs import run_models
+from collage_core.toolchains.conformance.node_cases import NodeCase, is_right, run_all, single_nodes
+from collage_core.toolchains.conformance.small_models import drawn, reference
 from collage_core.toolchains.registry import get
 from collage_core.toolchains.wrong_calls import openvino_refusal, tvm_refusal
-from tests.helpers.model_runs import run_models
 from tests.helpers.models import loaded
-from tests.helpers.node_cases import NodeCase, is_right, run_all, single_nodes
-from tests.helpers.small_models import drawn, reference
-
-from .test_conformance import assert_close
 
 OPERATORS = (
     "Attention",

@@ -17,7 +17,7 @@ from collage_core.cost.measuring.trial import TrialLimits, TrialRunner, TrialTas
 from collage_core.cost.measuring.trial_worker import ArrayFile
 from collage_core.model.probe import relu_model
 from collage_core.toolchains import registry
-from tests.helpers.small_models import any_rows, drawn, reference
+from collage_core.toolchains.conformance.small_models import any_rows, drawn, reference
 
 LIMITS = TrialLimits(build_s=60, timing=TimingLimits(interval=-1.0, total_s=1.0, longest_s=2.0, most=100))
 """No interval is narrow enough: only a bound of the task ends the timing before its last sample."""

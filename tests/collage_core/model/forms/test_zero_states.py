@@ -13,9 +13,9 @@ from collage_core.graph.index_set import IndexSet
 from collage_core.model.forms.zero_states import drop_zero_states
 from collage_core.model.onnx_model import OnnxModel, load_model
 from collage_core.model.reference.accuracy import relative_error
+from collage_core.toolchains.conformance.small_models import normal
 from collage_core.toolchains.ncnn.ncnn_operators import refusal
 from collage_core.toolchains.registry import get
-from tests.helpers.small_models import normal
 
 STEPS, DEPTH, HIDDEN = 5, 3, 4
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}

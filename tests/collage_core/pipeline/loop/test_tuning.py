@@ -26,8 +26,8 @@ from collage_core.pipeline.record.record import RunRecord
 from collage_core.rewrite.plan import read_plan
 from collage_core.rules.candidate import CandidatePartition
 from collage_core.toolchains import registry
+from collage_core.toolchains.conformance.small_models import node, sub_model, tensor
 from collage_core.toolchains.tuning import MOST_TRIALS
-from tests.helpers.small_models import node, sub_model, tensor
 
 TARGET = "onnxruntime"
 """It stands for one that tunes: recorded plans have more of its partitions."""

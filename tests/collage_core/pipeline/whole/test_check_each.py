@@ -18,11 +18,11 @@ from collage_core.pipeline.record.record import RunRecord
 from collage_core.pipeline.whole.check_each import PartitionAccuracyError, _rows, begins_text
 from collage_core.rewrite.partition_models import PartitionModel
 from collage_core.rules.candidate import CandidatePartition
+from collage_core.toolchains.conformance.small_models import node, sub_model, tensor
 from collage_core.toolchains.registry import get
 from tests.helpers.command import document_of, in_this_process
 from tests.helpers.models import model_of, write
 from tests.helpers.paths import PLUGINS
-from tests.helpers.small_models import node, sub_model, tensor
 
 TEXT = "g (float[2,8] x) => (float[2,8] y) { [first] a = Sigmoid(x) [wrong] b = Relu(a) [last] y = Sigmoid(b) }"
 

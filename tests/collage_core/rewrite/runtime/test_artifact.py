@@ -35,6 +35,7 @@ from collage_core.rewrite.runtime.artifact_calls import describe_artifact, run_a
 from collage_core.rewrite.runtime.machine import Machine
 from collage_core.rewrite.runtime.manifest import fingerprint, read_manifest
 from collage_core.rewrite.runtime.packed import AllocatingPartition, PackedPartition
+from collage_core.toolchains.conformance.small_models import node, sub_model, tensor
 from collage_core.toolchains.onnxruntime.onnxruntime import OnnxRuntimeToolchain
 from collage_core.toolchains.registry import get
 from collage_core.toolchains.toolchain import Availability
@@ -42,7 +43,6 @@ from tests.helpers.decoders import LONGEST, decoder, empty_caches
 from tests.helpers.detectors import IMAGE, detector
 from tests.helpers.mixed_models import NETS, load, partition_models, spoil
 from tests.helpers.models import weights, write
-from tests.helpers.small_models import node, sub_model, tensor
 
 pytestmark = pytest.mark.skipif(not get("tvm").availability().usable, reason=get("tvm").availability().reason)
 

@@ -12,8 +12,8 @@ from collage_core.base.isolation.worker import Worker
 from collage_core.rewrite.assemble import assemble
 from collage_core.rewrite.partition_models import PartitionModel
 from collage_core.rewrite.runtime.artifact_calls import RUNS_ONLY, run_artifact
+from collage_core.toolchains.conformance.small_models import node, sub_model, tensor
 from collage_core.toolchains.registry import get
-from tests.helpers.small_models import node, sub_model, tensor
 
 pytestmark = pytest.mark.skipif(not get("tvm").availability().usable, reason=get("tvm").availability().reason)
 

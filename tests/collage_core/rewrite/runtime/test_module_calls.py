@@ -17,10 +17,10 @@ from collage_core.rewrite.partition_models import PartitionModel
 from collage_core.rewrite.runtime.artifact import Artifact, function_groups
 from collage_core.rewrite.runtime.calls import Inference
 from collage_core.rewrite.runtime.manifest import PartitionEntry
+from collage_core.toolchains.conformance.small_models import node, sub_model, tensor
 from collage_core.toolchains.onnxruntime.onnxruntime import OnnxRuntimeToolchain
 from collage_core.toolchains.registry import get
 from tests.helpers.functions_called import functions_called
-from tests.helpers.small_models import node, sub_model, tensor
 
 pytestmark = pytest.mark.skipif(not get("tvm").availability().usable, reason=get("tvm").availability().reason)
 

@@ -13,9 +13,9 @@ from collage_core.rewrite.assemble import assemble
 from collage_core.rewrite.partition_models import PartitionModel
 from collage_core.rewrite.runtime.artifact import Artifact
 from collage_core.rewrite.runtime.piece_calls import PieceCalls, UnboundPiece
+from collage_core.toolchains.conformance.small_models import node, sub_model, tensor
 from collage_core.toolchains.onnxruntime.onnxruntime import OnnxRuntimeToolchain
 from tests.helpers.functions_called import functions_called
-from tests.helpers.small_models import node, sub_model, tensor
 
 X = tensor("x", (2, 3))
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from collage_core.model.model import SubModel
+from collage_core.toolchains.conformance.small_models import drawn, matmul, node, normal, reference, sub_model, tensor
 from collage_core.toolchains.libraries import blas
 from collage_core.toolchains.registry import get
 from collage_core.toolchains.toolchain import ToolchainError
-from tests.helpers.small_models import drawn, matmul, node, normal, reference, sub_model, tensor
 
 TOOL = get("blas")
 needed = pytest.mark.skipif(not TOOL.availability().usable, reason=TOOL.availability().reason)

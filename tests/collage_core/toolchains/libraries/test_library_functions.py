@@ -12,10 +12,10 @@ import pytest
 
 from collage_core.errors import CollageError
 from collage_core.model.model import SubModel
+from collage_core.toolchains.conformance.small_models import drawn, node, reference, sub_model, tensor
 from collage_core.toolchains.libraries.library_functions import Bind, LibraryCall, LibraryFunctions, LibraryToolchain
 from collage_core.toolchains.toolchain import Availability, ToolchainError
 from tests.helpers.paths import DOCS
-from tests.helpers.small_models import drawn, node, reference, sub_model, tensor
 
 FUNCTIONS = LibraryFunctions("float32")
 PREPARED: list[LibraryCall] = []
@@ -98,7 +98,7 @@ def test_the_rule_tree_names_labels_patterns_and_refusals():
 USE = """
 import numpy as np
 from collage_core.toolchains.registry import get
-from tests.helpers.small_models import drawn, node, reference, sub_model, tensor
+from collage_core.toolchains.conformance.small_models import drawn, node, reference, sub_model, tensor
 
 tool = get("example_library")
 print(tool.style, tool.availability().usable)

@@ -14,12 +14,12 @@ from onnx import ModelProto
 from collage_core.model.model import SubModel
 from collage_core.rules.candidate import RejectionLog
 from collage_core.rules.rule import RuleContext, RuleOptions
+from collage_core.toolchains.conformance.small_models import conv_relu, drawn, matmul, node, normal, reference, sub_model, tensor
 from collage_core.toolchains.libraries import blas, onednn, onednn_library
 from collage_core.toolchains.libraries.onednn import OneDnnToolchain
 from collage_core.toolchains.registry import get
 from collage_core.toolchains.sub_model_graph import graph_of
 from collage_core.toolchains.toolchain import Toolchain, ToolchainError
-from tests.helpers.small_models import conv_relu, drawn, matmul, node, normal, reference, sub_model, tensor
 
 TOOL = get("onednn")
 needed = pytest.mark.skipif(not TOOL.availability().usable, reason=TOOL.availability().reason)

@@ -9,11 +9,10 @@ import psutil
 import pytest
 
 from collage_core.model.model import SubModel
+from collage_core.toolchains.conformance.duties import TOLERANCE, assert_close, buffers, make
+from collage_core.toolchains.conformance.small_models import conv_relu, drawn, node, normal, reference, sub_model, tensor
 from collage_core.toolchains.registry import get
 from collage_core.toolchains.toolchain import ToolchainError
-from tests.helpers.small_models import conv_relu, drawn, node, normal, reference, sub_model, tensor
-
-from ..test_conformance import TOLERANCE, assert_close, buffers, make
 
 ncnn = pytest.importorskip("ncnn", reason=get("ncnn").availability().reason)
 

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from collage_core.model.model import SubModel
+from collage_core.toolchains.conformance.duties import assert_close, buffers, make
+from collage_core.toolchains.conformance.small_models import drawn, node, normal, reference, sub_model, tensor
 from collage_core.toolchains.ncnn.ncnn_import import imported
 from collage_core.toolchains.registry import get
-from tests.helpers.small_models import drawn, node, normal, reference, sub_model, tensor
-
-from ..test_conformance import assert_close, buffers, make
 
 needs_ncnn = pytest.mark.skipif(not get("ncnn").availability().usable, reason=get("ncnn").availability().reason)
 IMAGE, GROUPED = (1, 16, 5, 6), (1, 4, 120)

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from collage_core.model.model import SubModel
+from collage_core.toolchains.conformance.duties import TOLERANCE, assert_close, buffers, make
+from collage_core.toolchains.conformance.small_models import drawn, node, normal, reference, sub_model, tensor, untakable
 from collage_core.toolchains.ncnn import ncnn_kernel
 from collage_core.toolchains.ncnn.ncnn_import import imported
 from collage_core.toolchains.ncnn.ncnn_operators import CHECKS
@@ -17,9 +19,6 @@ from collage_core.toolchains.registry import get
 from collage_core.toolchains.toolchain import ToolchainError
 from tests.helpers.long_cases import mostly_long
 from tests.helpers.operator_calls import Call, call, ints, model_of, scalar
-from tests.helpers.small_models import drawn, node, normal, reference, sub_model, tensor, untakable
-
-from ..test_conformance import TOLERANCE, assert_close, buffers, make
 
 needs_ncnn = pytest.mark.skipif(not get("ncnn").availability().usable, reason=get("ncnn").availability().reason)
 

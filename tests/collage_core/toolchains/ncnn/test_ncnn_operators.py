@@ -9,11 +9,11 @@ import pytest
 from onnx import ModelProto
 
 from collage_core.graph.index_set import IndexSet
+from collage_core.toolchains.conformance.small_models import normal
 from collage_core.toolchains.ncnn.ncnn_operators import refusal, refusal_of_values
 from collage_core.toolchains.sub_model_graph import graph_of
 from tests.helpers.models import loaded
 from tests.helpers.operator_calls import Call, call, ints, model_of, scalar
-from tests.helpers.small_models import normal
 
 
 def floats(*values: float) -> np.ndarray:

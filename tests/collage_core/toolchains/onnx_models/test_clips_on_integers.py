@@ -7,11 +7,11 @@ import onnx
 import pytest
 
 from collage_core.model.model import SubModel
+from collage_core.toolchains.conformance.model_runs import run_models
+from collage_core.toolchains.conformance.small_models import node, normal, reference, sub_model, tensor
 from collage_core.toolchains.onnx_models.clips_on_integers import move_clips_behind_quantisers
 from collage_core.toolchains.registry import get
 from tests.helpers.long_cases import mostly_long
-from tests.helpers.model_runs import run_models
-from tests.helpers.small_models import node, normal, reference, sub_model, tensor
 
 IMAGE = (1, 4, 6, 6)
 SIGNED, UNSIGNED = "int8", "uint8"

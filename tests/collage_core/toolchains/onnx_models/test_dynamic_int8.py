@@ -13,13 +13,12 @@ from collage_core.model.reference.accuracy import relative_error
 from collage_core.model.samples.registry import resolve
 from collage_core.rules.candidate import RejectionLog
 from collage_core.rules.rule import RuleContext, RuleOptions
+from collage_core.toolchains.conformance.duties import buffers, make
+from collage_core.toolchains.conformance.small_models import conv_relu, drawn, node, normal, reference, sub_model, tensor
 from collage_core.toolchains.onnx_models.dynamic_int8 import quantised
 from collage_core.toolchains.onnx_models.int8_products import refusal
 from collage_core.toolchains.registry import get
 from collage_core.toolchains.toolchain import ToolchainError
-from tests.helpers.small_models import conv_relu, drawn, node, normal, reference, sub_model, tensor
-
-from ..test_conformance import buffers, make
 
 NAME = "onnxruntime@int8-dynamic"
 WEIGHTS = {"w": normal(48, 64), "b": normal(48), "v": normal(48, 32), "u": normal(48, 32, seed=3)}

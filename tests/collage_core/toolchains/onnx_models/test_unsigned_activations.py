@@ -7,10 +7,10 @@ import onnx
 import pytest
 
 from collage_core.model.model import SubModel
+from collage_core.toolchains.conformance.model_runs import run_models
+from collage_core.toolchains.conformance.small_models import drawn, node, normal, reference, sub_model, tensor
 from collage_core.toolchains.onnx_models.unsigned_activations import make_activations_unsigned
 from collage_core.toolchains.registry import get
-from tests.helpers.model_runs import run_models
-from tests.helpers.small_models import drawn, node, normal, reference, sub_model, tensor
 
 IMAGE = (1, 4, 6, 6)
 STEP = np.float32(2.0**-5)

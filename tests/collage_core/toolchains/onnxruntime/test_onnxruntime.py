@@ -10,12 +10,11 @@ import pytest
 from collage_core.graph.dataflow_graph import Tensor, TensorType
 from collage_core.model.types.dtypes import elem_type
 from collage_core.toolchains.buffers import aligned_empty
+from collage_core.toolchains.conformance.duties import buffers, make
+from collage_core.toolchains.conformance.small_models import conv_relu, drawn, node, normal, reference, sub_model, tensor
 from collage_core.toolchains.onnxruntime import onnxruntime as onnxruntime_toolchain
 from collage_core.toolchains.registry import get
 from collage_core.toolchains.toolchain import ToolchainError
-from tests.helpers.small_models import conv_relu, drawn, node, normal, reference, sub_model, tensor
-
-from ..test_conformance import buffers, make
 
 
 def test_its_package_is_the_optimised_model():

@@ -8,10 +8,10 @@ from onnx import ModelProto
 from collage_core.graph.dataflow_graph import Tensor, TensorType
 from collage_core.model.model import SubModel
 from collage_core.model.naming import CAST_MARK
+from collage_core.toolchains.conformance.small_models import reference
 from collage_core.toolchains.onnxruntime.onnxruntime_casts import with_unique_casts
 from collage_core.toolchains.registry import get
 from tests.helpers.models import model_of, weights
-from tests.helpers.small_models import reference
 
 HALVES = TensorType((4, 8), "float16")
 TEXT = """g (float16[4,8] x, bool c) => (float16[4,8] y) {

@@ -12,12 +12,11 @@ import pytest
 from collage_core.model.model import SubModel
 from collage_core.model.reference.accuracy import relative_error
 from collage_core.toolchains.abilities import lowers_precision
+from collage_core.toolchains.conformance.duties import assert_close, buffers, make
+from collage_core.toolchains.conformance.small_models import drawn, matmul, node, normal, reference, sub_model, tensor, untakable
 from collage_core.toolchains.openvino import openvino as openvino_toolchain
 from collage_core.toolchains.registry import get
 from collage_core.toolchains.toolchain import ToolchainError
-from tests.helpers.small_models import drawn, matmul, node, normal, reference, sub_model, tensor, untakable
-
-from ..test_conformance import assert_close, buffers, make
 
 needs_bf16 = pytest.mark.skipif(not get("openvino@bf16").availability().usable, reason=get("openvino@bf16").availability().reason)
 needs_openvino = pytest.mark.skipif(not get("openvino").availability().usable, reason=get("openvino").availability().reason)

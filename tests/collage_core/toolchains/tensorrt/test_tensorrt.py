@@ -8,11 +8,11 @@ import pytest
 
 from collage_core.rules.candidate import RejectionLog
 from collage_core.rules.rule import RuleContext, RuleOptions
+from collage_core.toolchains.conformance.small_models import matmul
 from collage_core.toolchains.registry import get
 from collage_core.toolchains.tensorrt import tensorrt, tensorrt_build
 from collage_core.toolchains.toolchain import ToolchainError
 from tests.helpers.graphs import graph
-from tests.helpers.small_models import matmul
 
 COMMANDS = {
     "tensorrt": "pip install tensorrt",

@@ -11,6 +11,7 @@ import pytest
 
 from collage_core.base.isolation.worker import Worker
 from collage_core.model.reference.accuracy import relative_error
+from collage_core.toolchains.conformance.small_models import drawn, matmul, reference
 from collage_core.toolchains.onnxruntime.onnxruntime_halves import in_halves
 from collage_core.toolchains.tensorrt import tensorrt_build
 from collage_core.toolchains.tensorrt.engine_store import EngineStore
@@ -25,7 +26,6 @@ from collage_core.toolchains.tensorrt.tensorrt_build import (
 from collage_core.toolchains.tensorrt.tensorrt_operators import OPERATORS
 from collage_core.toolchains.toolchain import ToolchainError
 from tests.helpers.models import model_of, write
-from tests.helpers.small_models import drawn, matmul, reference
 
 FAKE, REAL = "fake_tensorrt", "tensorrt_rtx_bindings"
 BUILD = EngineSettings(FAKE, "1", "SM120")

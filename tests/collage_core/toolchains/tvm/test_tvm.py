@@ -13,6 +13,8 @@ from onnx import helper
 from collage_core.base.extras import install_command
 from collage_core.graph.dataflow_graph import Node
 from collage_core.model.model import SubModel
+from collage_core.toolchains.conformance.duties import assert_close, buffers, make
+from collage_core.toolchains.conformance.small_models import conv_relu, drawn, matmul, node, normal, reference, sub_model, tensor
 from collage_core.toolchains.registry import get
 from collage_core.toolchains.toolchain import ToolchainError
 from collage_core.toolchains.tvm import tvm as tvm_toolchain
@@ -20,9 +22,6 @@ from collage_core.toolchains.tvm import tvm_schedule
 from collage_core.toolchains.tvm.tvm_operators import MICROSOFT
 from collage_core.toolchains.tvm.tvm_operators import OPERATORS as TAKEN
 from tests.helpers.operator_models import OPERATORS
-from tests.helpers.small_models import conv_relu, drawn, matmul, node, normal, reference, sub_model, tensor
-
-from ..test_conformance import assert_close, buffers, make
 
 LEFT_OUT = set(
     """

@@ -12,11 +12,11 @@ import pytest
 from collage_core.graph.index_set import IndexSet
 from collage_core.model.model import SubModel
 from collage_core.model.onnx_model import OnnxModel, load_model
+from collage_core.toolchains.conformance.small_models import node, normal, sub_model, tensor
 from collage_core.toolchains.registry import get
 from collage_core.toolchains.toolchain import ToolchainError
 from collage_core.toolchains.tvm.tvm_fuse_ops import folded, fuse_ops_groups, owned
 from tests.helpers.graphs import graph
-from tests.helpers.small_models import node, normal, sub_model, tensor
 
 pytestmark = pytest.mark.skipif(not get("tvm").availability().usable, reason=get("tvm").availability().reason)
 

@@ -20,13 +20,12 @@ from collage_core.rules.combinators import OnlyValid, Primitive
 from collage_core.rules.combine import CLASSIC, Combine
 from collage_core.rules.rule import RuleOptions
 from collage_core.rules.spec import find_candidates, gather_specs
+from collage_core.toolchains.conformance.duties import assert_close, buffers, make
+from collage_core.toolchains.conformance.small_models import conv_relu, drawn, node, normal, reference, sub_model, tensor
 from collage_core.toolchains.registry import get
 from collage_core.toolchains.toolchain import ToolchainError
 from collage_core.toolchains.tvm.tvm_operators import OPERATORS
 from tests.helpers.command import document_of
-from tests.helpers.small_models import conv_relu, drawn, node, normal, reference, sub_model, tensor
-
-from ..test_conformance import assert_close, buffers, make
 
 NAME = "tvm@fusion"
 needs_tvm = pytest.mark.skipif(not get("tvm").availability().usable, reason=get("tvm").availability().reason)

@@ -18,12 +18,12 @@ tvm = pytest.importorskip("tvm")
 from tvm import relax  # noqa: E402
 
 from collage_core.model.model import SubModel  # noqa: E402
+from collage_core.toolchains.conformance.small_models import drawn, reference  # noqa: E402
 from collage_core.toolchains.libraries.library_functions import LibraryToolchain, call_of  # noqa: E402
 from collage_core.toolchains.registry import get  # noqa: E402
 from collage_core.toolchains.tvm import tvm_library_calls  # noqa: E402
 from collage_core.toolchains.tvm.tvm_library_calls import EXTERNAL, add_native_function  # noqa: E402
 from tests.collage_core.toolchains.libraries import test_blas, test_onednn  # noqa: E402
-from tests.helpers.small_models import drawn, reference  # noqa: E402
 
 CASES: dict[str, tuple[str, Callable[[], SubModel], int]] = {
     **{f"blas: {name}": ("blas", model, 1) for name, model in test_blas.RIGHT.items()},

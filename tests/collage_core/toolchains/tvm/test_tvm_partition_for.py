@@ -7,10 +7,10 @@ import importlib
 import numpy as np
 import pytest
 
+from collage_core.toolchains.conformance.small_models import node, sub_model, tensor
 from collage_core.toolchains.registry import get
 from collage_core.toolchains.tvm.tvm_byoc import MODULES, PARTITION_FOR
 from tests.helpers.relax_operators import Ops, fused_convolutions, products
-from tests.helpers.small_models import node, sub_model, tensor
 
 from .test_tvm_fuse_ops import attention
 from .test_tvm_pattern_tables import gemm_relu, own_names

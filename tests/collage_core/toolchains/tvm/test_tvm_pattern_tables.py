@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from collage_core.errors import CollageError
+from collage_core.toolchains.conformance.small_models import node, normal, sub_model, tensor
 from collage_core.toolchains.registry import get
 from tests.helpers.relax_operators import Ops, convolutions, fused_convolutions, others, products
-from tests.helpers.small_models import node, normal, sub_model, tensor
 
 pytestmark = pytest.mark.skipif(not get("tvm").availability().usable, reason=get("tvm").availability().reason)
 

@@ -11,6 +11,7 @@ import pytest
 
 from collage_core.model.model import SubModel
 from collage_core.toolchains.buffers import aligned_empty
+from collage_core.toolchains.conformance.small_models import conv_relu, drawn, matmul, node, normal, reference, sub_model, tensor
 from collage_core.toolchains.toolchain import ToolchainError
 from collage_core.toolchains.tuning import MOST_TRIALS, TunedKernel, encoded, schedules
 from collage_core.toolchains.tvm import tvm_tuning
@@ -18,7 +19,6 @@ from collage_core.toolchains.tvm.tvm import TvmToolchain
 from collage_core.toolchains.tvm.tvm_fusion import TvmFusionToolchain
 from collage_core.toolchains.tvm.tvm_one_kernel import one_kernel
 from collage_core.toolchains.tvm.tvm_replay import target_text, workload_of
-from tests.helpers.small_models import conv_relu, drawn, matmul, node, normal, reference, sub_model, tensor
 
 FUSION = TvmFusionToolchain()
 

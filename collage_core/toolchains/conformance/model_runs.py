@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from collage_core.model.model import SubModel
-from collage_core.toolchains.abilities import layout_of
-from collage_core.toolchains.blocked_layout import is_blocked, to_blocked, to_plain
-from collage_core.toolchains.buffers import aligned_empty
-from collage_core.toolchains.toolchain import Toolchain
+from ...model.model import SubModel
+from ..abilities import layout_of
+from ..blocked_layout import is_blocked, to_blocked, to_plain
+from ..buffers import aligned_empty
+from ..toolchain import Toolchain
 
 BATCH = 25
 SECONDS = 300
@@ -27,7 +27,7 @@ _END = b"\n--end of case--\n"
 
 _WORKER = """
 import pickle, sys
-from tests.helpers import model_runs
+from collage_core.toolchains.conformance import model_runs
 name, threads, cases, function = pickle.load(sys.stdin.buffer)
 for case in cases:
     sys.stdout.buffer.write(pickle.dumps(getattr(model_runs, function)(name, *case, threads)) + model_runs._END)
@@ -41,8 +41,8 @@ Ran = list[np.ndarray] | str
 
 def run_one(toolchain_name: str, model: SubModel, inputs: Sequence[np.ndarray], threads: int) -> Ran:
     """Build `model` and run it twice. The inputs and outputs are plain; a toolchain of another layout gets them in its own."""
-    from collage_core.toolchains.registry import get
-    from collage_core.toolchains.toolchain import ToolchainError
+    from ..registry import get
+    from ..toolchain import ToolchainError
 
     toolchain = get(toolchain_name)
     given, outputs = [aligned_empty(tensor.type) for tensor in model.inputs], [aligned_empty(tensor.type) for tensor in model.outputs]
@@ -68,8 +68,8 @@ def run_one(toolchain_name: str, model: SubModel, inputs: Sequence[np.ndarray], 
 
 def run_sets(toolchain_name: str, model: SubModel, sets: Sequence[Sequence[np.ndarray]], threads: int) -> list[list[np.ndarray]] | str:
     """Build `model` once and run it on several sets of plain inputs, one after another; the outputs of each, or why there are none."""
-    from collage_core.toolchains.registry import get
-    from collage_core.toolchains.toolchain import ToolchainError
+    from ..registry import get
+    from ..toolchain import ToolchainError
 
     toolchain = get(toolchain_name)
     given, outputs = [aligned_empty(tensor.type) for tensor in model.inputs], [aligned_empty(tensor.type) for tensor in model.outputs]

@@ -7,26 +7,29 @@ without optimisation computes. `part_for` cuts out what the rules of a toolchain
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 from onnx import GraphProto, ModelProto, helper, numpy_helper
 
-from collage_core.graph.index_set import IndexSet
-from collage_core.model.forms.normalising import normalise
-from collage_core.model.model import SubModel
-from collage_core.model.onnx_model import OnnxModel
-from collage_core.model.types.inference import infer
-from collage_core.rules.candidate import RejectionLog
-from collage_core.rules.rule import RuleContext, RuleOptions
-from collage_core.toolchains.toolchain import Toolchain
-from tests.helpers.small_models import drawn, reference
+from ...graph.index_set import IndexSet
+from ...model.forms.normalising import normalise
+from ...model.model import SubModel
+from ...model.onnx_model import OnnxModel
+from ...model.types.inference import infer
+from ...rules.candidate import RejectionLog
+from ...rules.rule import RuleContext, RuleOptions
+from ..toolchain import Toolchain
+from .model_runs import is_broken, is_close, run_models
+from .small_models import drawn, reference
 
 Shape = tuple[int, ...]
 OPSET = 18
 LONGEST, MOST_ELEMENTS = 6, 20_000
+CHAIN_TOLERANCE = 1e-3
+"""Six calls in a row may add their errors up; a wrong number is further off."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,20 @@ def inputs_and_outputs(model: SubModel, seed: int) -> tuple[list[np.ndarray], li
     """Return seeded inputs of `model`, and its outputs in ONNX Runtime without optimisation."""
     given = drawn(model.inputs, seed)
     return given, reference(model, given)
+
+
+def chain_failures(toolchain: Toolchain, seeds: Sequence[int]) -> dict[int, str]:
+    """Return seed → what is wrong with the toolchain's part of the random model; a refusal is an answer too."""
+    parts = {seed: part for seed in seeds if (part := chain(seed).part_for(toolchain)) is not None}
+    expected = {seed: inputs_and_outputs(part, seed) for seed, part in parts.items()}
+    wrong = {}
+    for seed, got in zip(parts, run_models(toolchain, [(parts[seed], expected[seed][0]) for seed in parts]), strict=True):
+        if isinstance(got, str):
+            if is_broken(got):
+                wrong[seed] = got
+        elif not all(is_close(one, other, CHAIN_TOLERANCE) for one, other in zip(got, expected[seed][1], strict=True)):
+            wrong[seed] = "wrong values"
+    return wrong
 
 
 class _Maker:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import onnx
 import onnxruntime
 from onnx import NodeProto, helper, numpy_helper
 
-from collage_core.graph.dataflow_graph import Tensor, TensorType
-from collage_core.model.model import SubModel
-from collage_core.model.types.dtypes import elem_type
-from collage_core.toolchains.buffers import aligned_empty
+from ...graph.dataflow_graph import Tensor, TensorType
+from ...model.model import SubModel
+from ...model.types.dtypes import elem_type
+from ..buffers import aligned_empty
 
 Nodes = Sequence[NodeProto]
 
@@ -86,6 +86,10 @@ def matmul(depth: int = 24, outs: int = 40) -> SubModel:
     )
 
 
+def relu(size: int = 60) -> SubModel:
+    return sub_model([node("Relu", "x", "y")], [tensor("x", (size,))], [tensor("y", (size,))])
+
+
 def several_outputs() -> SubModel:
     nodes = [node("Relu", "x", "r"), node("Split", "r", "s t", axis=1), node("Neg", "r", "n")]
     outputs = [tensor("r", (2, 6)), tensor("s", (2, 3)), tensor("t", (2, 3)), tensor("n", (2, 6))]
@@ -130,13 +134,14 @@ def any_rows() -> SubModel:
     return sub_model(nodes, [tensor("x", (4, 3), "float32", (0,))], outputs, {"s": normal(3), "a": np.array([0])})
 
 
-MODELS = {
+MODELS: Mapping[str, Callable[..., SubModel]] = {
     "conv_relu": conv_relu,
     "matmul": matmul,
+    "relu": relu,
     "several_outputs": several_outputs,
     "several_inputs": several_inputs,
     "scalar": scalar,
 }
 
-OPEN_MODELS = {"found": found, "any_rows": any_rows}
+OPEN_MODELS: Mapping[str, Callable[..., SubModel]] = {"found": found, "any_rows": any_rows}
 """Models whose outputs have open shapes."""

@@ -17,16 +17,16 @@ import onnx.defs
 from onnx import ModelProto, numpy_helper
 from onnx.backend.test.case.node import collect_testcases
 
-from collage_core.errors import CollageError
-from collage_core.graph.index_set import IndexSet
-from collage_core.model.forms.normalising import normalise
-from collage_core.model.model import SubModel
-from collage_core.model.onnx_model import OnnxModel
-from collage_core.model.types.inference import infer
-from collage_core.rules.candidate import RejectionLog
-from collage_core.rules.rule import RuleContext, RuleOptions
-from collage_core.toolchains.toolchain import Toolchain
-from tests.helpers.model_runs import Ran, is_close, run_models
+from ...errors import CollageError
+from ...graph.index_set import IndexSet
+from ...model.forms.normalising import normalise
+from ...model.model import SubModel
+from ...model.onnx_model import OnnxModel
+from ...model.types.inference import infer
+from ...rules.candidate import RejectionLog
+from ...rules.rule import RuleContext, RuleOptions
+from ..toolchain import Toolchain
+from .model_runs import Ran, is_broken, is_close, run_models
 
 _PARAMETERS = frozenset(
     """
@@ -42,6 +42,9 @@ _OF_ONE = {"TopK": frozenset({"K"})}
 
 _DATA_FIRST = frozenset({"MatMul", "Add", "Sub", "Mul", "Div", "Gemm", "Pow"})
 """Operators with two equal operands, whatever their names are."""
+
+
+NODE_TOLERANCE = 1e-5
 
 
 @dataclass(frozen=True)
@@ -142,6 +145,18 @@ def is_right(got: Sequence[np.ndarray], case: NodeCase, tolerance: float) -> boo
         is_close(one, other, tolerance) or (may_be_next and one.shape == other.shape and bool((_distance(one, other) <= 1).all()))
         for one, other in zip(got, case.wanted, strict=True)
     )
+
+
+def node_failures(toolchain: Toolchain, cases: Sequence[NodeCase], threads: int = 1) -> dict[str, str]:
+    """Return node test → what is wrong, of those that the toolchain's rules take; a refusal at import, build or run is an answer too."""
+    wrong = {}
+    for case, got in run_all(toolchain, [case for case in cases if not case.refusal(toolchain)], threads):
+        if isinstance(got, str):
+            if is_broken(got):
+                wrong[case.name] = got
+        elif not is_right(got, case, NODE_TOLERANCE):
+            wrong[case.name] = "wrong values"
+    return wrong
 
 
 def _distance(one: np.ndarray, other: np.ndarray) -> np.ndarray:
