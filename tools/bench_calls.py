@@ -36,6 +36,7 @@ from collage_core.rewrite.runtime.artifact import Artifact
 from collage_core.rewrite.runtime.manifest import MODULE, NATIVE, PIECES
 from collage_core.rewrite.runtime.shaped_artifact import ShapedArtifact, open_artifact
 from collage_core.rewrite.shaped_folder import folder_of, write_shaped
+from collage_core.toolchains.abilities import takes_open_shapes
 from collage_core.toolchains.buffers import aligned_empty
 from collage_core.toolchains.registry import get
 from collage_core.toolchains.toolchain import Kernel, ToolchainError
@@ -329,7 +330,7 @@ def builds(threads: Sequence[int]) -> list[str]:
     """Compare one build for any batch with a build of each, on the toolchains that can make both, on one thread."""
     rows = []
     for sample in SAMPLES:
-        for target in (name for name in TARGETS if get(name).takes_open_shapes):
+        for target in (name for name in TARGETS if takes_open_shapes(get(name))):
             seconds = fresh(builds_s, sample, target)
             for batch in BATCHES:
                 ratio = compared(seconds[f"each {batch}"], seconds[f"one {batch}"])

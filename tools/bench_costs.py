@@ -147,14 +147,14 @@ def scratch() -> Iterator[Path]:
 def run_of(model: str, folder: Path, **more: Any) -> tuple[RunRecord, float]:
     """Return a run measured into a database of its own, and the seconds that measuring took."""
     record = partition(model, Options(TARGETS, costs_db=str(folder / DATABASE), **more))
-    return record, record.document.phases.costs_s
+    return record, record.document.phases.costs_s or 0.0
 
 
 def wholly_run_of(model: str) -> tuple[RunRecord, float]:
     """As `run_of`, with every candidate measured: the recorded run, if that was on a machine like this one; else one measured now."""
     record = RunRecord.load(MEASURED_WHOLLY / f"{model}.json.gz")
     if record.machine == machine_id():
-        return record, record.document.phases.costs_s
+        return record, record.document.phases.costs_s or 0.0
     with scratch() as folder:
         return run_of(model, folder, measure_all=True)
 
@@ -296,6 +296,7 @@ def additive(models: Sequence[str]) -> Iterator[str]:
             parts = parts_of(record)
             warm = sum(cost.seconds or 0.0 for cost in costs_of(model, parts, folder, flushed=0))
         whole, total = record.document.verify.measured_s, record.plan.total_s
+        assert whole is not None, f"the plan of {name} was not measured whole"
         moved = total - sum(part.cost_s or 0.0 for part in record.plan.partitions)
         rows.append(
             [

@@ -13,9 +13,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
+from collage_core.documents.node_times import PartitionNodeTimes
 from collage_core.graph.dataflow_graph import DataflowGraph, Node
 from collage_core.model import samples
-from collage_core.pipeline.record.node_times import PartitionTimes
 from collage_core.pipeline.record.record import RunRecord, read_record
 
 RECORDED = Path(samples.__file__).parent / "recorded"
@@ -92,7 +92,7 @@ def least_s(group: frozenset[int], candidates: Mapping[frozenset[int], float]) -
     return None if found == float("inf") else found
 
 
-def profiled_s(group: frozenset[int], times: Iterable[PartitionTimes]) -> float | None:
+def profiled_s(group: frozenset[int], times: Iterable[PartitionNodeTimes]) -> float | None:
     """Return the seconds of all kernels that compute a node of `group`, whatever else they compute; None where a node has no time."""
     kernels = [one for partition in times for one in partition.groups if one.seconds is not None and not group.isdisjoint(one.nodes)]
     if not group <= {node for one in kernels for node in one.nodes}:
