@@ -17,7 +17,7 @@ def export(model: str, folder: Path, targets: list[str], costs: str = "measure")
     """Find the fastest plan of `model` over `targets`, and leave its artifact in `folder`, compared with the reference."""
     run = collage.partition(model, targets=targets, costs=costs)
     verified = collage.apply(run.plan, model, folder, form="auto")
-    print(f"{len(run.plan.partitions)} partitions, largest relative error {verified['max_rel_error']:.1e}")
+    print(f"{len(run.plan.partitions)} partitions, largest relative error {verified.max_rel_error:.1e}")
 
 
 def call(folder: Path) -> dict[str, np.ndarray]:
