@@ -8,7 +8,8 @@ import bench_operators
 import pytest
 from bench_operators import RECORDED, gelus, inside, least_s, most_gain, profiled_s
 
-from collage_core.pipeline.record.node_times import PROFILER, NodeGroup, PartitionTimes
+from collage_core.documents.node_times import NodeGroupTime, PartitionNodeTimes
+from collage_core.pipeline.record.node_times import PROFILER
 from collage_core.pipeline.record.record import read_record
 
 
@@ -32,7 +33,11 @@ def test_the_least_time_covers_each_node_once():
 
 
 def test_a_profiled_kernel_counts_whole_and_once():
-    times = [PartitionTimes("p0", PROFILER, (NodeGroup((0, 1), 0.5, 2.0), NodeGroup((2,), 0.25, 1.0), NodeGroup((3,), 0.25, None)))]
+    times = [
+        PartitionNodeTimes(
+            "p0", PROFILER, (NodeGroupTime((0, 1), 0.5, 2.0), NodeGroupTime((2,), 0.25, 1.0), NodeGroupTime((3,), 0.25, None))
+        )
+    ]
     assert profiled_s(frozenset({1}), times) == 2.0
     assert profiled_s(frozenset({0, 1, 2}), times) == 3.0
     assert profiled_s(frozenset({2, 3}), times) is None
