@@ -216,6 +216,14 @@ def _is_inf(graph: DataflowGraph, node: Node) -> str:
     return "" if finds_both else "TVM finds the infinities of both signs, and IsInf asks for one"
 
 
+TVM_UNWRITTEN = frozenset({"RoiAlign"})
+"""Operators of which TVM leaves elements as they lay in memory, here for boxes that are reversed or lie outside of the image."""
+
+
+def _unwritten(graph: DataflowGraph, node: Node) -> str:
+    return f"TVM leaves elements of a {node.op} unwritten"
+
+
 _OPENVINO: Mapping[str, Check] = {
     "Attention": _attention,
     "AveragePool": _average_pool,
@@ -239,4 +247,5 @@ _TVM: Mapping[str, Check] = {
     "Dropout": _dropout,
     "IsInf": _is_inf,
     "Resize": _resize("TVM"),
+    **dict.fromkeys(TVM_UNWRITTEN, _unwritten),
 }

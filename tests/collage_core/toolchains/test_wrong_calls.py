@@ -84,6 +84,14 @@ def test_what_is_like_it_and_right_is_taken(cases: dict[str, NodeCase], name: st
         assert is_right(got, case, 1e-5), case.name
 
 
+def test_tvm_gets_no_roi_align(tmp_path: Path) -> None:
+    ends = "(float[1,2,6,6] x, float[3,4] boxes, int64[3] of) => (float[3,2,2,2] y)"
+    text = f"g {ends} {{ y = RoiAlign<output_height = 2, output_width = 2>(x, boxes, of) }}"
+    graph = loaded(tmp_path, text).graph
+    assert tvm_refusal(graph, IndexSet((0,))) == "TVM leaves elements of a RoiAlign unwritten"
+    assert openvino_refusal(graph, IndexSet((0,))) == ""
+
+
 POOL = "g (float[1,5,2,1] x) => (float[1,5,p,q] y) {{ y = AveragePool<{}kernel_shape = [2, 1], pads = [1, 0, 0, 0], strides = [2, 2]>(x) }}"
 """A last window that reaches one element beyond the image. No node test of ONNX has one with these attributes."""
 
