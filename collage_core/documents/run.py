@@ -132,7 +132,7 @@ class RivalInfo:
 
 @dataclass(frozen=True, kw_only=True)
 class RunBudget:
-    """What measuring took, and the partitions that it left undecided.
+    """The time that measuring took, and the partitions that it left undecided.
 
     Attributes:
         limit_s: Seconds that measuring could take; None for no limit.

@@ -28,13 +28,13 @@ def test_each_target_alone_comes_first_and_greedy_last_in_the_document() -> None
     plan = planned({("a", (0, 1)): 0.6, ("a", (2,)): 0.5, ("b", (0,)): 0.3, ("b", (2,)): 0.4, ("a", (1,)): 0.2})
     listed = find_baselines(candidates(groups), plan, SearchSettings(), is_cut_off=False)
     rows = baseline_rows([*listed, BaselinePlan(ALL_SHAPES, (0,), 2.0)], plan.problem)
-    assert [row["name"] for row in rows] == ["a", "b", "c", with_rest("b"), of_groups, GREEDY, ALL_SHAPES]
-    by_name = {row["name"]: row for row in rows}
-    assert (by_name["a"]["total_s"], by_name["b"]["total_s"], by_name[with_rest("b")]["total_s"]) == (1.1, None, 0.9)
-    assert by_name["b"]["reason"] == "b cannot take 1 of 3 nodes (Relu): no rule of it takes Relu ('relu')"
-    assert [(part["target"], part["nodes"]) for part in by_name[of_groups]["partitions"]] == [("b", [0]), ("a", [1]), ("b", [2])]
-    assert "partitions" not in by_name["a"]
-    assert {row["measured_s"] for row in rows} == {None}
+    assert [row.name for row in rows] == ["a", "b", "c", with_rest("b"), of_groups, GREEDY, ALL_SHAPES]
+    by_name = {row.name: row for row in rows}
+    assert (by_name["a"].total_s, by_name["b"].total_s, by_name[with_rest("b")].total_s) == (1.1, None, 0.9)
+    assert by_name["b"].reason == "b cannot take 1 of 3 nodes (Relu): no rule of it takes Relu ('relu')"
+    assert [(part.target, part.nodes) for part in by_name[of_groups].partitions or ()] == [("b", (0,)), ("a", (1,)), ("b", (2,))]
+    assert by_name["a"].partitions is None
+    assert {row.measured_s for row in rows} == {None}
 
 
 def test_a_plan_of_unknown_costs_is_not_compared_where_time_was_too_short_to_measure_them() -> None:
