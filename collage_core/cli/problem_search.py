@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..base.json_file import read_json
+from ..documents.json_form import to_json
 from ..errors import CollageError, InfeasibleError
 from ..pipeline.plan_documents import result_document
 from ..search.alternatives.pareto import pareto
@@ -103,7 +104,7 @@ def _solve_into(document: dict[str, Any], problem: SearchProblem, constraints: S
     best = solve_for(problem, objective, constraints, request.search, run)
     if request.prune:
         best, document["prune"] = _pruned(problem, constraints, request, run, best)
-    document["search"] = result_document(best)
+    document["search"] = to_json(result_document(best))
     document["plan"] = {"total_s": best.total / FEMTOSECONDS, "chosen": list(best.chosen)}
     document["measures"] = measures(problem, best.chosen).to_json()
     if request.regret:

@@ -18,6 +18,7 @@ from ..base.cores import usable_cores
 from ..cost.estimator import CostEstimator, LazyEstimator
 from ..cost.estimators.factory import Measuring, make_estimator
 from ..cost.measuring.other_load import OtherLoad, busy_text
+from ..documents.json_form import to_json
 from ..events import Emit, ignore
 from ..options import Options
 from ..rules.candidate import CandidatePartition
@@ -98,7 +99,12 @@ def dry_run(source: str | Path, options: Options, emit: Emit = ignore) -> dict[s
         targets, machine = _targets(found, estimator), estimator.machine
     finally:
         estimator.close()
-    document = {"schema": 1, "dry_run": True, "model": model_document(found.model), "targets": [target.to_json() for target in targets]}
+    document = {
+        "schema": 1,
+        "dry_run": True,
+        "model": to_json(model_document(found.model)),
+        "targets": [target.to_json() for target in targets],
+    }
     if not options.is_measured:
         return {**document, **_no_work(options.costs)}
     busy = "" if options.fleet else busy_text(load.cores(), usable_cores(), options.used_threads)

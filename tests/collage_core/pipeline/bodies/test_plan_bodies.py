@@ -209,7 +209,7 @@ def test_bodies_in_bodies_have_plans_of_their_own(tmp_path: Path) -> None:
     (inner,) = body.bodies
     runs = {one.attribute: one.runs for one in inner.bodies}
     assert (inner.runs_on, body.runs, runs) == ("host", 5, {"then_branch": 2, "else_branch": 3})
-    assert inner["predicted_s"] == pytest.approx(sum(one["runs"] / 5 * one["total_s"] for one in inner["bodies"]))
+    assert inner.predicted_s == pytest.approx(sum(one.runs / 5 * one.total_s for one in inner.bodies))
     assert [line.strip().split(",")[0] for line in bodies_text([row]) if "ran" in line] == [
         "body of loop", "then_branch of if", "else_branch of if",
     ]  # fmt: skip
