@@ -1,7 +1,8 @@
 """The layout `nchw16c`: an image in memory with 16 neighbouring channels innermost, which several toolchains compute in.
 
-A tensor of shape (1, C, H, W) is held as (C / 16, H, W, 16) in a buffer of its own shape. A target whose `Toolchain.layout` is `NCHW16C`
-reads and makes so every tensor that `is_blocked` names; all other tensors are plain, as are the inputs and outputs of the model.
+A tensor of shape (1, C, H, W) is held as (C / 16, H, W, 16) in a buffer of its own shape. A target with the layout `NCHW16C`
+(`abilities.BoundaryLayout`) reads and makes so every tensor that `is_blocked` names; all other tensors are plain, as are the inputs and
+outputs of the model.
 """
 
 from __future__ import annotations

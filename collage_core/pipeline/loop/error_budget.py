@@ -1,6 +1,6 @@
 """`ErrorBudget`: what the errors of a plan's partitions may add up to, and how that is corrected by the error of the whole plan.
 
-Errors count of the targets that compute in less precision than the model asks for (`Toolchain.lowers_precision`), as each candidate's
+Errors count of the targets that compute in less precision than the model asks for (`abilities.lowers_precision`), as each candidate's
 trial measured them. That their sum bounds the error of the whole is a rule of thumb: an error may grow on its way to the outputs, or
 fade. So the assembled plan is measured, and its error over the sum is the factor by which the next search takes every sum. Plain data.
 """
