@@ -179,7 +179,7 @@ def test_pieces_run_where_neither_onnx_nor_tvm_nor_the_search_can_be_imported(mi
     rooms = {".".join(name.split(".")[1:3]) for name in imported if name.startswith("collage_core.rewrite.")}
     assert rooms == {"rewrite.runtime"}
     assert {name.split(".")[1] for name in imported} <= {"base", "errors", "graph", "model", "rewrite", "rules", "toolchains", "version"}
-    assert {name for name in imported if name.startswith("collage_core.model.")} <= {f"collage_core.model.{name}" for name in ("base",)}
+    assert {name for name in imported if name.startswith("collage_core.model.")} <= {f"collage_core.model.{name}" for name in ("model",)}
 
 
 @pytest.mark.parametrize("target", usable("onnxruntime", "openvino", "ncnn"))
