@@ -318,8 +318,10 @@ def _document_phases(seconds: PhaseSeconds) -> list[PhaseTime]:
     return [PhaseTime(phase, None, took_s) for phase, took_s in known if took_s is not None]
 
 
-def _document_verify(verify: Verify) -> VerifyInfo:
-    """Return what the page gets of a verified plan; null stands for errors that are no numbers."""
+def _document_verify(verify: Verify) -> VerifyInfo | None:
+    """Return what the page gets of a verified plan, null for errors that are no numbers; None where nothing was compared or timed."""
+    if verify.reference is None and verify.measured_s is None and verify.max_rel_error is None:
+        return None
     told = {field.name: getattr(verify, field.name) for field in fields(VerifyInfo)}
     errors = {name: _finite(error) for name, error in verify.errors.items()}
     return VerifyInfo(**{**told, "max_rel_error": _finite(verify.max_rel_error), "errors": errors})

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from collage_core.cost.database.records import machine_id
+from collage_core.documents.verify import Verify
 from collage_core.errors import AccuracyError, CollageError
 from collage_core.events import Event, Note
 from collage_core.options import Options
@@ -46,8 +47,8 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> Answers:
     def give(*seconds: float) -> Iterator[float]:
         left = iter(seconds)
 
-        def built(*_: Any) -> dict[str, Any]:
-            return {"max_rel_error": 1e-7, "measured_s": next(left), "interval_s": 1e-5}
+        def built(*_: Any) -> Verify:
+            return Verify(max_rel_error=1e-7, measured_s=next(left), interval_s=1e-5)
 
         monkeypatch.setattr(checking, "apply", built)
         return left

@@ -259,7 +259,7 @@ def test_a_run_notes_that_the_machine_is_busy_before_it_measures(chain: Path, mo
         events: list[Event] = []
         run = SearchedRun(chain, Options(("numpy",), threads=1, fold=False, **options), events.append)
         try:
-            run._tell_busy()
+            run.cost()
         finally:
             run.close()
         return [event.text for event in events if isinstance(event, Note) and "busy" in event.text]

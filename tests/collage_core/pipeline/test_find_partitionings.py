@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from collage_core.cost.estimators.function import CostFunction
+from collage_core.documents.run import BaselineInfo
 from collage_core.events import Event, Note, ignore
 from collage_core.options import Options
 from collage_core.pipeline.discover import CandidateSet, Phases
@@ -37,7 +38,7 @@ def run(source: Path, target: str, function: CostFunction, events: list[Event] |
     return partition(source, Options((target,), costs="function:given"), (events if events is not None else []).append, function)
 
 
-def row(record: RunRecord, name: str) -> dict[str, object]:
+def row(record: RunRecord, name: str) -> BaselineInfo:
     return next(row for row in record.document.baselines if row.name == name)
 
 
@@ -52,7 +53,7 @@ def test_a_group_that_no_rule_finds_is_a_candidate_and_the_plan_of_the_groups_a_
     assert [part.nodes for part in record.plan.partitions] == [(0, 1, 2, 3)]
     assert {item.candidate["rule"] for item in record.candidates} == {"partitions.op_predicate", "partitions.everything"}
     found = row(record, "partitions:everything")
-    assert (found["total_s"], [part["nodes"] for part in found["partitions"]]) == (1.0, [[0, 1, 2, 3]])  # type: ignore[index,attr-defined]
+    assert (found.total_s, [list(part.nodes) for part in found.partitions or ()]) == (1.0, [[0, 1, 2, 3]])
 
 
 def test_a_plan_is_the_partitioning_or_better(chain: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,7 +61,7 @@ def test_a_plan_is_the_partitioning_or_better(chain: Path, monkeypatch: pytest.M
     monkeypatch.setenv("COLLAGE_TOOLCHAINS", PLUG_IN)
     monkeypatch.setenv("COLLAGE_TEST_GROUPS", "relu+add sigmoid+mul")
     record = run(chain, "partitions", lambda candidate: {1: 1.0, 2: 3.0}.get(len(candidate.inside), 9.0))
-    assert row(record, "partitions:everything")["total_s"] == 6.0
+    assert row(record, "partitions:everything").total_s == 6.0
     assert record.plan.total_s == 4.0
 
 
@@ -120,13 +121,14 @@ def test_tvms_own_partitioning_is_a_baseline_of_a_described_toolchain_and_the_re
     options = Options(("openvino", "gpu", "tvm"), costs="roofline", toolchain_files=(tmp_path / "gpu.toml",))
     record = partition(model, options)
     found = row(record, "gpu:partition_for_cublas")
-    parts = {(part["target"], tuple(part["nodes"])) for part in found["partitions"]}  # type: ignore[attr-defined]
+    parts = {(part.target, tuple(part.nodes)) for part in found.partitions or ()}
     assert parts == {("gpu", (0, 1)), ("gpu", (2,)), ("tvm", (3,))}
     assert record.plan.total_s is not None
-    assert record.plan.total_s <= found["total_s"]  # type: ignore[operator]
+    assert found.total_s is not None
+    assert record.plan.total_s <= found.total_s
     (told,) = differences(record)
     assert (told["name"], told["is_estimate"], told["is_measured"]) == ("gpu:partition_for_cublas", True, False)
-    assert told["apparent_loss_s"] == record.plan.total_s - found["total_s"] <= 0  # type: ignore[operator]
+    assert told["apparent_loss_s"] == record.plan.total_s - found.total_s <= 0
 
 
 @pytest.mark.parametrize(
@@ -159,7 +161,7 @@ def test_fuse_ops_fuses_more_than_the_search_looks_for_and_the_plan_is_no_worse(
     found = {tuple(item.inside): item.candidate["rule"] for item in record.candidates}
     assert max(len(nodes) for nodes, rule in found.items() if rule != "tvm@fusion.FuseOps") == 4
     assert found[tuple(range(6))] == "tvm@fusion.FuseOps"
-    assert record.plan.total_s == row(record, "tvm@fusion:FuseOps")["total_s"] == 1.0
+    assert record.plan.total_s == row(record, "tvm@fusion:FuseOps").total_s == 1.0
 
 
 @needs_tvm
@@ -169,6 +171,6 @@ def test_the_kernels_of_fuse_ops_are_measured_whole_beside_the_plan(tmp_path: Pa
     options = Options(("tvm@fusion",), threads=1, budget_s=0.1, costs_db=str(tmp_path / "costs.sqlite3"))
     record = partition("mini_mnist", options)
     found = row(record, "tvm@fusion:FuseOps")
-    assert (found["reason"], found["measured_s"] is not None) == ("", True)
+    assert (found.reason, found.measured_s is not None) == ("", True)
     (told,) = differences(record)
     assert told["is_measured"]

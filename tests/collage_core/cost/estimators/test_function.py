@@ -146,7 +146,7 @@ def test_a_run_by_hand(tmp_path: Path) -> None:
     path = write(tmp_path, model_of(CHAIN))
     record = collage_core.partition(path, targets=["tvm", "onnxruntime"], costs=seconds, emit=notes.append, fold=False)
     plan = record.document.plan
-    assert [(p["target"], p["ops"], p["source"]) for p in plan.partitions] == [
+    assert [(p.target, list(p.ops), p.source) for p in plan.partitions] == [
         ("onnxruntime", ["Relu", "Neg"], "estimate"),
         ("tvm", ["Abs"], "estimate"),
     ]

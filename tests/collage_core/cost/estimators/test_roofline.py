@@ -204,7 +204,7 @@ def test_a_run_rests_on_estimates_and_says_so(tmp_path: Path, asked: list[int]) 
     files = (hook(tmp_path, "[cost]\nlaunch_s = 2e-6\nflops_per_s = 1e9\nbytes_per_s = 1e9"),)
     record = partition(path, Options(("onnxruntime", "hook"), costs="roofline", toolchain_files=files, fold=False))
     (part,) = record.document.plan.partitions
-    assert (part["target"], part["source"], part["samples"]) == ("hook", "estimate", 0)
+    assert (part.target, part.source, part.samples) == ("hook", "estimate", 0)
     assert record.document.plan.total_s == pytest.approx(2e-6 + 608e-9, rel=1e-9)
     assert record.document.verify.measured_s is None
     assert record.machine == "", "it was measured nowhere"

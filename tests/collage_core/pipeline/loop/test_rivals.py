@@ -7,6 +7,7 @@ import math
 import pytest
 
 from collage_core.cost.cost import Cost
+from collage_core.documents.json_form import to_json
 from collage_core.graph.index_set import IndexSet
 from collage_core.pipeline.loop.rivals import DRAWS, FEWEST_DRAWS, LONGEST_S, Rival, rivals_of, width_s
 from collage_core.pipeline.loop.search_and_merge import Planned
@@ -102,7 +103,7 @@ def test_no_further_draw_once_it_is_told_to_stop() -> None:
 def test_its_document_names_both_sides() -> None:
     mine, other = measured("p", (0, 1, 2, 3), 1.0, 0.3), measured("q", (0, 1, 2, 3), 1.2, 0.4)
     (rival,) = rivals([mine, other])
-    assert rival.to_json() == {
+    assert to_json(rival.info) == {
         "partitions": [mine.id],
         "instead": [{"id": other.id, "target": "q", "nodes": [0, 1, 2, 3]}],
         "above_s": rival.above_s,
