@@ -17,7 +17,7 @@ from collage_core.cost.database.trial_history import trial_history
 from collage_core.cost.estimator import LazyEstimator
 from collage_core.cost.estimators.factory import make_estimator
 from collage_core.errors import CollageError
-from collage_core.events import CandidatesFound, Event, Note
+from collage_core.events import CandidatesFound, Event, Note, PhaseStarted
 from collage_core.graph.index_set import IndexSet
 from collage_core.model.reference.bearing import fingerprint
 from collage_core.options import Options
@@ -257,9 +257,16 @@ def test_a_run_notes_that_the_machine_is_busy_before_it_measures(chain: Path, mo
 
     def notes(**options: Any) -> list[str]:
         events: list[Event] = []
-        run = SearchedRun(chain, Options(("numpy",), threads=1, fold=False, **options), events.append)
+
+        def emit(event: Event) -> None:
+            events.append(event)
+            if event == PhaseStarted("costs"):
+                raise StopAsyncIteration  # nothing is measured yet
+
+        run = SearchedRun(chain, Options(("numpy",), threads=1, fold=False, **options), emit)
         try:
-            run.cost()
+            with pytest.raises(StopAsyncIteration):
+                run.cost()
         finally:
             run.close()
         return [event.text for event in events if isinstance(event, Note) and "busy" in event.text]
