@@ -24,7 +24,7 @@ from tests.collage_core.pipeline.shapes.test_for_shapes import reference_of
 from tests.helpers.models import model_of, write
 
 MODEL = """g (float[n,64] x) => (float[n,64] y) {
-    [first] a = MatMul(x, w) [bend] b = Tanh(a) [second] c = MatMul(b, w) [last] y = Exp(c)
+    [first] a = MatMul(x, w) [bend] b = Tanh(a) [second] c = MatMul(b, w) [last] y = Sigmoid(c)
 }"""
 SIZES = (2, 3, 40, 50)
 
