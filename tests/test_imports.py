@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 
@@ -144,6 +145,13 @@ def vague(text: str) -> bool:
     said = ast.get_docstring(ast.parse(text)) or ""
     sentences = re.findall(r"[.!?:;](?=\s|$)", said)
     return len(sentences) < 2 or not re.search(r"\b(never|nothing|nobody|none|no|nor|neither|not|cannot)\b", said, re.IGNORECASE)
+
+
+@pytest.mark.parametrize("door", sorted(DOORS))
+def test_every_name_of_a_door_can_be_had(door: str):
+    """Doors import a name when it is first asked for, so a file that moved is met by nobody else."""
+    module = import_module(door)
+    assert [name for name in module.__all__ if not hasattr(module, name)] == []
 
 
 def test_every_room_says_what_it_is_for():
