@@ -45,7 +45,7 @@ PLAN = (
     plan.RangePlan,
     plan.RangePartition,
 )
-RUN = (RunRecord, Cost, Tuned)
+RUN = (RunRecord, Cost)
 ARTIFACT = (manifest.Manifest, manifest.PartitionEntry, control_entry.ControlEntry, machine.Machine, dataflow_graph.Tensor)
 RECORDS = {
     "cost": (records.CostKey, records.Record),
