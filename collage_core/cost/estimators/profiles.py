@@ -28,9 +28,10 @@ class Profiles:
         self._count = len(graph)
         self._seconds: dict[str, np.ndarray] = {}
         self._kernel: dict[str, np.ndarray] = {}
-        self._kernel_nodes: dict[str, list[int]] = {}
+        kernel_nodes: dict[str, list[int]] = {}
         for part, cost_s in parts:
-            self._learn(part, cost_s)
+            self._learn(part, cost_s, kernel_nodes)
+        self._kernel_nodes = {target: np.array(sizes) for target, sizes in kernel_nodes.items()}
 
     @property
     def targets(self) -> Collection[str]:
@@ -48,11 +49,11 @@ class Profiles:
         seconds, kernels = self._seconds[target][nodes], self._kernel[target][nodes]
         if np.isnan(seconds).any():
             return None
-        sizes = np.array(self._kernel_nodes[target])
+        sizes = self._kernel_nodes[target]
         is_torn = np.bincount(kernels, minlength=len(sizes))[kernels] < sizes[kernels]
         return float(seconds.sum()), float(seconds[is_torn].sum())
 
-    def _learn(self, part: ProfiledPart, cost_s: float | None) -> None:
+    def _learn(self, part: ProfiledPart, cost_s: float | None, kernel_nodes: dict[str, list[int]]) -> None:
         in_nodes_s = sum(seconds for _, seconds in part.groups)
         if not in_nodes_s > 0:
             return
@@ -60,7 +61,7 @@ class Profiles:
         target = part.candidate.target
         node_s = self._seconds.setdefault(target, np.full(self._count, np.nan))
         kernel = self._kernel.setdefault(target, np.full(self._count, -1))
-        sizes = self._kernel_nodes.setdefault(target, [])
+        sizes = kernel_nodes.setdefault(target, [])
         for nodes, seconds in part.groups:
             operations = np.array([float(self._work.operations(index)) for index in nodes])
             shares = operations / operations.sum() if operations.sum() > 0 else np.full(len(nodes), 1 / len(nodes))

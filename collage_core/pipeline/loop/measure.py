@@ -138,7 +138,7 @@ class MeasuringLoop:
         self._exhausted: set[Hashable] = set()
 
     def costs(self) -> None:
-        """Steps ``largest first`` and ``settle``."""
+        """Steps ``profile``, ``largest first`` and ``settle``."""
         self._profile_parts()
         self._enter("largest first")
         tell = self._tell_first_plan if self._repeat is not None else None
