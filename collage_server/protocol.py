@@ -1,4 +1,4 @@
-"""Every message and resource between the server and the page: one dataclass each, in the files of `messages`.
+"""Every message and resource between the server and the page: one dataclass each, in the files of `messages` or among the engine's records.
 
 The TypeScript types in ``frontend/src/data/protocol.ts`` are generated from them (``make protocol``); a test fails when
 they are stale. Pipeline events are the classes of `collage_core.events`, carried as they are.
@@ -35,22 +35,11 @@ search, so its answer is mostly that snapshot already.
 from __future__ import annotations
 
 from collage_core import events
+from collage_core.documents.candidates import NodeCandidates
+from collage_core.documents.node_times import InsideTimes
+from collage_core.what_if.questions import EFFECTS, ESTIMATES, OTHER_TERMS, PLAIN, REGRETS
 
-from .messages import (
-    bodies,
-    candidates,
-    inside,
-    installation,
-    kept,
-    live,
-    models,
-    other_plans,
-    other_terms,
-    requests,
-    runs,
-    shapes,
-    undecided,
-)
+from .messages import candidates, installation, kept, live, models, other_plans, requests, runs
 
 EVENTS = (
     events.PhaseStarted,
@@ -71,5 +60,11 @@ EVENTS = (
 )
 """The pipeline's events, as they travel: each is its fields and ``type``, the name of its class."""
 
-PARTS = (live, installation, models, requests, runs, candidates, other_terms, other_plans, undecided, inside, shapes, bodies, kept)
+PARTS = (live, installation, models, requests, runs, candidates, other_plans, kept)
 """The files of `messages`, in the order in which the page's types stand."""
+
+ANSWERS = (*(question.answer for question in (*PLAIN, REGRETS, ESTIMATES, EFFECTS, OTHER_TERMS)), InsideTimes)
+"""Records of the engine about a run; they travel as their fields behind ``run``, the run's id."""
+
+RECORDS = (NodeCandidates,)
+"""Records of the engine that travel as they are."""

@@ -15,6 +15,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from collage_core import documents
 from collage_core.cost.cost import Cost
+from collage_core.documents.cost import CostInfo
 from collage_core.events import PHASES, MeasuredPlan
 
 from . import protocol
@@ -41,9 +42,7 @@ SPARSE = (*REQUESTS, models.TensorJson, live.ErrorBody, live.PatchOperation)
 
 REFINED = {
     ("CandidateCosted", "cost"): "Cost",
-    ("NodeCandidate", "cost"): "Cost",
     ("CostedRow", "cost"): "Cost",
-    ("TypedCost", "before"): "Cost",
     ("PackedCandidates", "costs"): "Cost[]",
 }
 """Fields that are a bare dict in Python and the JSON of a known class."""
@@ -54,18 +53,23 @@ _SCALARS: dict[Any, str] = {str: "string", int: "number", float: "number", bool:
 def generate() -> str:
     """Return the whole of ``protocol.ts``."""
     events = (*protocol.EVENTS, live.RunStateChanged)
-    resources = [kind for part in protocol.PARTS for kind in _dataclasses_of(part) if kind is not live.RunStateChanged]
     parts = [
         f"// Generated from collage_server/messages and collage_core/events.py by `{COMMAND}`. Do not edit.",
         f"/** The names of the phases, in order. */\nexport const PHASES = [{', '.join(_quoted(phase) for phase in PHASES)}] as const;",
         f"/** The state of a run. */\nexport type RunState = {_choices(live.RunState)};",
-        *(_interface(kind) for kind in (*_documents_in((Cost, *resources)), Cost, MeasuredPlan, *resources)),
+        *(_interface(kind) for kind in (*_documents_in((Cost, *resources())), Cost, MeasuredPlan, *resources())),
         *(_interface(kind, tag=True) for kind in events),
         "/** Every event of a run, as `Numbered.event` carries it. */\nexport type RunEvent =\n"
         + "\n".join(f"  | {kind.__name__}" for kind in events)
         + ";",
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def resources() -> list[type]:
+    """Return the class of every resource: those of the files of `messages`, and the engine's records that are resources themselves."""
+    own = (kind for part in protocol.PARTS for kind in _dataclasses_of(part) if kind is not live.RunStateChanged)
+    return [*own, *protocol.RECORDS, *protocol.ANSWERS]
 
 
 def _dataclasses_of(module: types.ModuleType) -> Iterator[type]:
@@ -78,11 +82,13 @@ def _dataclasses_of(module: types.ModuleType) -> Iterator[type]:
 def _documents_in(kinds: Sequence[type]) -> list[type]:
     """List the records of `collage_core.documents` that the fields of `kinds` hold, each before those that hold it."""
     found: dict[type, None] = {}
+    seen: set[type] = {CostInfo}
 
     def visit(hint: Any) -> None:
         for argument in get_args(hint):
             visit(argument)
-        if dataclasses.is_dataclass(hint) and isinstance(hint, type) and hint.__module__.startswith(DOCUMENTS) and hint not in found:
+        if dataclasses.is_dataclass(hint) and isinstance(hint, type) and hint.__module__.startswith(DOCUMENTS) and hint not in seen:
+            seen.add(hint)  # a tree holds records of its own type
             for inner in get_type_hints(hint).values():
                 visit(inner)
             found[hint] = None
@@ -99,6 +105,8 @@ def _interface(kind: type, tag: bool = False) -> str:
     lines = [_comment(inspect.getdoc(kind) or ""), f"export interface {kind.__name__} {{"]
     if tag:
         lines.append(f"  type: {_quoted(kind.__name__)};")
+    if kind in protocol.ANSWERS:
+        lines.append("  run: string;")
     for field in dataclasses.fields(kind):
         optional = "?" if kind in SPARSE and _has_default(field) else ""
         text = REFINED.get((kind.__name__, field.name)) or _type(hints[field.name])
@@ -116,6 +124,8 @@ def _type(hint: Any) -> str:
         return "RunState"
     if hint in _SCALARS:
         return _SCALARS[hint]
+    if hint is CostInfo:
+        return Cost.__name__
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
         return hint.__name__
     origin, arguments = get_origin(hint), get_args(hint)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..base.isolation.worker import Worker
 from ..base.isolation.worker_errors import WorkerError
+from ..documents.json_form import to_json
 from ..errors import CollageError
 from ..pipeline.inside.inside_times import profile_document
 from ..rewrite.runtime.arrays_file import read_arrays, write_arrays
@@ -50,7 +51,7 @@ def run_folder(
         "assumed": manifest.assumed,
         "outputs": {name: _summary(value) for name, value in got.items()},
         "bench": timing,
-        "profile": told,
+        "profile": None if told is None else to_json(told),
     }
 
 

@@ -5,19 +5,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import click
 
 from ..errors import CollageError
+from ..what_if.questions import EXPLAIN, UNDECIDED, WORTH
 from .constraints_file import mistakes_located, read_constraints
-from .json_output import print_json
+from .json_output import print_document
 from .trust import asks_trust
 from .watched import watched
-
-Document = dict[str, Any]
-Show = Callable[[Document], None]
 
 _COST, _ACCURACY = "cost:", "accuracy="
 _UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
@@ -60,11 +59,11 @@ def explain(plan: Path, as_dot: bool, draw: Path | None, charts: Path | None, as
     if as_dot or draw or charts:
         make_pictures(plan, as_dot, draw, charts)
         return
-    document, show = _explained(plan, Asked(**asked), quiet=as_json and not sys.stderr.isatty())
+    told = _explained(plan, Asked(**asked), quiet=as_json and not sys.stderr.isatty())
     if as_json:
-        print_json(document)
+        print_document(told.document)
     else:
-        show(document)
+        told.show()
 
 
 @dataclass(frozen=True)
@@ -98,52 +97,65 @@ class Asked:
             raise CollageError("--for says nothing without --undecided and --measure", "add them", "bad_option")
 
 
-def _explained(plan: Path, asked: Asked, *, quiet: bool) -> tuple[Document, Show]:
-    """Return the document that is asked for, and what prints it."""
-    from .explanation import explain_run, explain_targets, show_explanation, show_targets
+D = TypeVar("D")
+
+
+class Told(Generic[D]):
+    """A document that was asked for, and what prints it as text."""
+
+    def __init__(self, document: D, show: Callable[[D], None]):
+        self.document = document
+        self.show = partial(show, document)
+
+
+def _explained(plan: Path, asked: Asked, *, quiet: bool) -> Told[Any]:
+    """Answer what is asked."""
+    from ..pipeline.record.record import RunRecord
+    from .explanation import show_explanation, show_targets
+    from .undecided_text import show_undecided
 
     asked.check()
     if asked.by_targets:
-        return explain_targets(plan), show_targets
-    if asked.undecided:
-        return _undecided(plan, asked, quiet=quiet)
+        return Told(WORTH.ask(RunRecord.load(plan)), show_targets)
+    if asked.undecided and asked.model is None:
+        return Told(UNDECIDED.ask(RunRecord.load(plan)), show_undecided)
+    if asked.undecided and asked.model is not None:
+        return _decided(plan, asked, asked.model, quiet=quiet)
     if asked.against is not None:
         return _against(plan, asked, asked.against, quiet=quiet)
     if asked.what_ifs:
         return _under_terms(plan, asked, quiet=quiet)
-    return explain_run(plan, asked.node, asked.candidate), show_explanation
+    return Told(EXPLAIN.ask(RunRecord.load(plan), asked.node, asked.candidate), show_explanation)
 
 
-def _against(plan: Path, asked: Asked, given: Path, *, quiet: bool) -> tuple[Document, Show]:
+def _against(plan: Path, asked: Asked, given: Path, *, quiet: bool) -> Told[Any]:
     from .against import Question, explain_against, show_against
     from .terminal import Progress
 
     devices = dict(_pair(text, "--as", "DEVICE=TARGET") for text in asked.devices)
     question = Question(given, devices, asked.model, asked.node, asked.save)
     with Progress(quiet=quiet or asked.model is None) as progress:
-        return explain_against(plan, question, progress), show_against
+        return Told(explain_against(plan, question, progress), show_against)
 
 
-def _undecided(plan: Path, asked: Asked, *, quiet: bool) -> tuple[Document, Show]:
+def _decided(plan: Path, asked: Asked, model: str, *, quiet: bool) -> Told[Any]:
     from .run_options import seconds
     from .terminal import Progress
-    from .undecided_text import decide_run, explain_undecided, show_decided, show_undecided
+    from .undecided_text import decide_run, show_decided
 
-    if asked.model is None:
-        return explain_undecided(plan), show_undecided
     limit_s = None if asked.seconds_text is None else seconds(asked.seconds_text, "--for")
     with Progress(quiet=quiet) as progress:
-        return decide_run(plan, asked.model, limit_s, progress), show_decided
+        return Told(decide_run(plan, model, limit_s, progress), show_decided)
 
 
-def _under_terms(plan: Path, asked: Asked, *, quiet: bool) -> tuple[Document, Show]:
+def _under_terms(plan: Path, asked: Asked, *, quiet: bool) -> Told[Any]:
     from .terminal import Progress
     from .terms_text import explain_terms, show_terms
 
     found = what_ifs(asked.what_ifs, asked.accuracy)
     with mistakes_located(found.file), Progress(quiet=quiet or asked.model is None) as progress:
         constraints = read_constraints(found.file)
-        return explain_terms(plan, constraints, found.accuracy, found.costs, asked.model, progress), show_terms
+        return Told(explain_terms(plan, constraints, found.accuracy, found.costs, asked.model, progress), show_terms)
 
 
 @dataclass

@@ -1,70 +1,47 @@
-"""Explains a plan from the run that was saved with it: the documents of `collage explain`, and their text.
+"""The text of `collage explain`: of an explanation by all alternatives, and of the best plan over each set of targets.
 
-They are about candidates (`what_if.explanation`), or the best plan over each set of targets. The plan under other terms is told by
-`terms_text`.
+Answers enter; lines on the terminal leave. The plan under other terms is told by `terms_text`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
-
 from ..base.counted import counted
 from ..base.durations import duration
-from ..documents.json_form import from_json
-from ..documents.run import BodyNode
+from ..documents.explain import ExplainedNode, Explanation, PartitioningDifference
+from ..documents.node_times import PartitionNodeTimes
+from ..documents.worth import TargetSet, TargetStep, Worth
 from ..pipeline.record.known_regret import KnownRegret
 from ..pipeline.record.node_times import CANDIDATES, COST, PROFILER
-from ..pipeline.record.record import RunRecord
 from ..pipeline.whole.differences import region_text
 from ..rewrite.plan import source_label
-from ..what_if.explanation import explain
-from ..what_if.worth import worth
 from .bodies_text import bodies_text
 from .say import say
-
-
-def explain_run(path: Path, node: str | None, candidate: str | None) -> dict[str, Any]:
-    """Return the explanation (`explanation.explain`) of a node, of a candidate, or of every partition.
-
-    Args:
-        path: A run, as `record_path` takes it.
-    """
-    return explain(RunRecord.load(path), node, candidate)
-
-
-def explain_targets(path: Path) -> dict[str, Any]:
-    """Return the best plan over each set of the run's targets (`worth`); `path` as in `explain_run`."""
-    return worth(RunRecord.load(path))
-
 
 _SHOWN_SETS = 16
 
 
-def show_targets(document: Mapping[str, Any]) -> None:
-    """Print the document of `explain_targets` as text: what each further target brings, then the sets."""
-    steps, as_good = document["steps"], document["as_good"]
-    if len(as_good) == 1:
-        say(f"one target alone is as good here: {as_good[0]}")
-    for step in steps:
-        brings = "" if step["gain_s"] is None else f", {duration(step['gain_s'])} less than with one target fewer"
-        say(f"{len(step['targets'])}: {' + '.join(step['targets'])}, predicted {_predicted(step)}{brings}")
+def show_targets(document: Worth) -> None:
+    """Print an answer as text: what each further target brings, then the sets."""
+    if len(document.as_good) == 1:
+        say(f"one target alone is as good here: {document.as_good[0]}")
+    for step in document.steps:
+        brings = "" if step.gain_s is None else f", {duration(step.gain_s)} less than with one target fewer"
+        say(f"{len(step.targets)}: {' + '.join(step.targets)}, predicted {_predicted(step)}{brings}")
     say("the best plan over each set of targets:")
-    for one in document["sets"][:_SHOWN_SETS]:
-        idle = [name for name in one["targets"] if name not in one["used"]]
-        unused = f", {' and '.join(idle)} without a node" if idle and one["total_s"] is not None else ""
-        say(f"  {_predicted(one):>12}  {' + '.join(one['targets'])}{unused}")
-    if len(document["sets"]) > _SHOWN_SETS:
-        say(f"  and {len(document['sets']) - _SHOWN_SETS} more (--json has all)")
-    if not document["is_whole"]:
+    for one in document.sets[:_SHOWN_SETS]:
+        idle = [name for name in one.targets if name not in one.used]
+        unused = f", {' and '.join(idle)} without a node" if idle and one.total_s is not None else ""
+        say(f"  {_predicted(one):>12}  {' + '.join(one.targets)}{unused}")
+    if len(document.sets) > _SHOWN_SETS:
+        say(f"  and {len(document.sets) - _SHOWN_SETS} more (--json has all)")
+    if not document.is_whole:
         say("there was no time for further sets")
 
 
-def _predicted(one: Mapping[str, Any]) -> str:
-    if one["total_s"] is None:
+def _predicted(one: TargetSet | TargetStep) -> str:
+    if one.total_s is None:
         return "no plan"
-    return duration(one["total_s"]) + ("" if one["is_known"] else " (an estimate)")
+    return duration(one.total_s) + ("" if one.is_known else " (an estimate)")
 
 
 _SHOWN_GROUPS = 6
@@ -75,64 +52,69 @@ _SAID = {
 }
 
 
-def _show_time(item: Mapping[str, Any], times: Mapping[str, Any] | None) -> None:
+def _show_time(item: ExplainedNode, times: PartitionNodeTimes | None) -> None:
     """Print what the node takes, and where the time of its partition goes."""
-    time = item["time"]
-    if time["share"] is None or times is None:
+    time = item.time
+    if time.share is None or times is None:
         return
-    more = f" with {len(time['nodes']) - 1} more in one kernel" if len(time["nodes"]) > 1 else ""
-    alone = "".join(f", alone on {target} {duration(seconds)}" for target, seconds in time["alone_s"].items())
-    say(f"   takes {time['share']:.1%} of its partition{more}: {duration(time['seconds'])}{alone}")
-    if len(times["groups"]) < 2:
+    more = f" with {len(time.nodes) - 1} more in one kernel" if len(time.nodes) > 1 else ""
+    alone = "".join(f", alone on {target} {duration(seconds)}" for target, seconds in time.alone_s.items())
+    say(f"   takes {time.share:.1%} of its partition{more}: {duration(time.seconds)}{alone}")
+    if len(times.groups) < 2:
         return
-    when = f" ({times['reason']})" if times["source"] == PROFILER and times["reason"] else ""
-    say(f"   the partition's time, {_SAID[times['source']]}{when}:")
-    for group in sorted(times["groups"], key=lambda group: -group["share"])[:_SHOWN_GROUPS]:
-        nodes = ", ".join(map(str, group["nodes"][:6])) + (" …" if len(group["nodes"]) > 6 else "")
-        say(f"     {group['share']:6.1%} {duration(group['seconds']):>10}  {group['kernel'] or 'node'} ({nodes})")
+    when = f" ({times.reason})" if times.source == PROFILER and times.reason else ""
+    say(f"   the partition's time, {_SAID[times.source]}{when}:")
+    for group in sorted(times.groups, key=lambda group: -group.share)[:_SHOWN_GROUPS]:
+        nodes = ", ".join(map(str, group.nodes[:6])) + (" …" if len(group.nodes) > 6 else "")
+        say(f"     {group.share:6.1%} {duration(group.seconds):>10}  {group.kernel or 'node'} ({nodes})")
 
 
 _SHOWN_REGIONS = 8
 
 
-def _show_difference(one: Mapping[str, Any]) -> None:
+def _show_difference(one: PartitioningDifference) -> None:
     """Print how the plan differs from a partitioning that came from elsewhere."""
-    measured = f", measured {duration(one['measured_s'])}" if one["measured_s"] is not None else ""
-    estimate = ", an estimate" if one["is_estimate"] else ""
-    say(f"{one['name']}: {counted(one['partitions'], 'partition')}, the plan has {one['plan_partitions']}")
-    loss_s, by = one["apparent_loss_s"], "measured" if one["is_measured"] else "by the sums of the costs"
+    measured = f", measured {duration(one.measured_s)}" if one.measured_s is not None else ""
+    estimate = ", an estimate" if one.is_estimate else ""
+    say(f"{one.name}: {counted(one.partitions, 'partition')}, the plan has {one.plan_partitions}")
+    loss_s, by = one.apparent_loss_s, "measured" if one.is_measured else "by the sums of the costs"
     loss = "" if loss_s is None else f"; apparent loss of the plan {'-' if loss_s < 0 else ''}{duration(abs(loss_s))} ({by})"
-    say(f"   predicted {duration(one['total_s'])}{estimate}{measured}{loss}")
-    for region in one["regions"][:_SHOWN_REGIONS]:
-        saves_s = region["saves_s"]
+    say(f"   predicted {duration(one.total_s)}{estimate}{measured}{loss}")
+    for region in one.regions[:_SHOWN_REGIONS]:
+        saves_s = region.saves_s
         saved = duration(saves_s) if saves_s is None or saves_s >= 0 else f"-{duration(-saves_s)}"
-        say(f"   saves {saved:>10}  {region_text(region)}")
-    if len(one["regions"]) > _SHOWN_REGIONS:
-        say(f"   and {counted(len(one['regions']) - _SHOWN_REGIONS, 'region')} more")
+        say(f"   saves {saved:>10}  {region_text(region.plan, region.instead)}")
+    if len(one.regions) > _SHOWN_REGIONS:
+        say(f"   and {counted(len(one.regions) - _SHOWN_REGIONS, 'region')} more")
 
 
-def show_explanation(document: dict[str, Any]) -> None:
-    """Print the document of `explain_run` as text."""
-    if document["decision"]:
-        say(document["decision"])
-    for one in document["partitionings"]:
+def show_explanation(document: Explanation) -> None:
+    """Print an explanation as text."""
+    if document.decision:
+        say(document.decision)
+    for one in document.partitionings:
         _show_difference(one)
-    times_of = {node: times for times in document["node_times"] for group in times["groups"] for node in group["nodes"]}
-    for item in document["nodes"]:
-        say(f"{item['name']} ({item['op']}), node {item['node']}")
-        for row in item["candidates"]:
-            mark = "*" if row["chosen"] else " "
-            regret = "" if row["regret_at_least_s"] is None else f"  regret {KnownRegret.of_row(row).text(duration)}"
-            label = row["label"] + source_label(row["cost"]["source"])
-            below = f", enters below {duration(row['enters_below_s'])}" if row["enters_below_s"] else ""
-            say(f" {mark} {row['target']:<14} {duration(row['cost']['seconds']):>10}  {label}  [{row['id']}]{regret}{below}")
-            if tuned := row["cost"].get("tuned"):
-                took = f"tuned for {tuned['spent_s']:.0f} s ({tuned['trials']} schedules)"
-                say(f"   {'':<14} {took}: {duration(tuned['untuned_s'])} with the default schedule")
-            if row["over_budget"]:
-                say(f"   {'':<14} {row['over_budget']}")
-        for rejection in item["rejections"][:12]:
-            say(f"   {rejection['target']:<14} {rejection['stage']}: {rejection['reason']} (nodes {rejection['nodes'][:6]})")
-        _show_time(item, times_of.get(item["node"]))
-        for line in bodies_text([from_json(BodyNode, row) for row in document.get("bodies", ()) if row["node"] == item["node"]], "   "):
+    times_of = {node: times for times in document.node_times for group in times.groups for node in group.nodes}
+    for item in document.nodes:
+        show_node(item, times_of.get(item.node))
+        for line in bodies_text([row for row in document.bodies if row.node == item.node], "   "):
             say(line)
+
+
+def show_node(item: ExplainedNode, times: PartitionNodeTimes | None = None) -> None:
+    """Print the candidates that hold a node and why others cannot take it; `times` are those of its partition."""
+    say(f"{item.name} ({item.op}), node {item.node}")
+    for row in item.candidates:
+        mark = "*" if row.chosen else " "
+        regret = "" if row.regret_at_least_s is None else f"  regret {KnownRegret.of_row(row).text(duration)}"
+        label = row.label + source_label(row.cost.source)
+        below = f", enters below {duration(row.enters_below_s)}" if row.enters_below_s else ""
+        say(f" {mark} {row.target:<14} {duration(row.cost.seconds):>10}  {label}  [{row.id}]{regret}{below}")
+        if tuned := row.cost.tuned:
+            took = f"tuned for {tuned.spent_s:.0f} s ({tuned.trials} schedules)"
+            say(f"   {'':<14} {took}: {duration(tuned.untuned_s)} with the default schedule")
+        if row.over_budget:
+            say(f"   {'':<14} {row.over_budget}")
+    for rejection in item.rejections[:12]:
+        say(f"   {rejection.target:<14} {rejection.stage}: {rejection.reason} (nodes {list(rejection.nodes[:6])})")
+    _show_time(item, times)

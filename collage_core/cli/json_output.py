@@ -10,12 +10,21 @@ from typing import Any
 
 import click
 
+from ..documents.json_form import to_json
 from ..errors import CollageError
+
+SCHEMA = 1
+"""Of every answer (docs/files.md)."""
 
 
 def print_json(document: Any) -> None:
     """Print `document` on standard output."""
     click.echo(json.dumps(document, allow_nan=False))
+
+
+def print_document(document: Any) -> None:
+    """Print an answer of `collage_core.documents` with the number of its schema."""
+    print_json({"schema": SCHEMA, **to_json(document)})
 
 
 def write_json(path: Path, document: Any) -> None:

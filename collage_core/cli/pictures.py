@@ -16,7 +16,7 @@ from .say import say
 
 
 def make_pictures(path: Path, as_dot: bool, draw: Path | None, charts: Path | None) -> None:
-    """Make what is asked for of the run at `path` (as in `explanation.explain_run`). A missing package is an error before the run is read.
+    """Make what is asked for of the run at `path` (as in `record_path`). A missing package is an error before the run is read.
 
     Raises:
         CollageError: there is no such run, a package is not installed, or a file cannot be written.

@@ -16,7 +16,6 @@ from rich.text import Text
 
 from ..base.counted import counted
 from ..base.durations import duration
-from ..documents.json_form import to_json
 from ..documents.plan import PlacedPartition, PlanPart
 from ..documents.run import Alternative, BaselineInfo, RunDocument
 from ..documents.verify import Verify
@@ -206,7 +205,7 @@ def show_plan(document: RunDocument) -> None:
         console.print(printable(line), markup=False, soft_wrap=True)
     for line in bodies_text(document.bodies):
         console.print(printable(line), markup=False, soft_wrap=True)
-    for line in (*stability_lines(to_json(plan.partitions)), *_undecided(document)):
+    for line in (*stability_lines(plan.partitions), *_undecided(document)):
         console.print(printable(line), markup=False, soft_wrap=True)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..base.counted import counted
 from ..base.durations import duration, signed
+from ..documents.what_if import ExplainedTerms
 from ..events import Emit, ignore
 from ..pipeline.record.record import RunRecord
 from ..pipeline.whole.differences import region_text
@@ -27,11 +28,11 @@ def explain_terms(
     costs: Mapping[str, float] = NO_COSTS,
     model: str | None = None,
     emit: Emit = ignore,
-) -> dict[str, Any]:
+) -> ExplainedTerms:
     """Return the best plan under other terms, its difference from the plan of the run, and what each brings (`other_terms`).
 
     Args:
-        path: As in `explain_run`.
+        path: As in `record_path`.
         accuracy: Largest error of a partition; None for that of the run.
         costs: Candidate id → seconds that are typed in.
         model: Measures candidates that are accurate enough now and were not timed.
@@ -39,56 +40,53 @@ def explain_terms(
     return other_terms(RunRecord.load(path), Terms(constraints, accuracy, costs=costs), model, emit)
 
 
-def show_terms(document: dict[str, Any]) -> None:
-    """Print the document of `explain_terms` as text."""
-    difference_s = document["difference_s"]
-    total = duration(document["plan"]["total_s"])
-    basis = ", with costs typed in" if document["typed"] else ""
-    partitions = counted(len(document["plan"]["partitions"]), "partition")
-    if document["keeps_plan"]:
-        measured = "" if document["measured_s"] is None else f"measured {duration(document['measured_s'])}, "
-        say(f"nothing changes, the plan of the run holds this: {measured}predicted {total}, {partitions}")
+def show_terms(document: ExplainedTerms) -> None:
+    """Print the answer of `explain_terms` as text."""
+    total_s, partitions = document.plan.total_s, counted(len(document.plan.partitions), "partition")
+    if document.keeps_plan:
+        measured = "" if document.measured_s is None else f"measured {duration(document.measured_s)}, "
+        say(f"nothing changes, the plan of the run holds this: {measured}predicted {duration(total_s)}, {partitions}")
     else:
-        say(f"predicted {total}, {signed(difference_s)}, {partitions}{basis}")
-    for row in document["typed"]:
-        before = row["before"]
-        was = duration(before["seconds"]) if before["seconds"] is not None else before["reason"]
-        equal = f", and so do {row['equal'] - 1} equal ones" if row["equal"] > 1 else ""
-        say(f"  typed in: {row['label']} on {row['target']} takes {duration(row['seconds'])}{equal} ({before['source']} before: {was})")
-    if document["typed"] and document["kept_s"] is not None:
-        say(f"  the plan of the run would take {duration(document['kept_s'])} with these costs")
+        basis = ", with costs typed in" if document.typed else ""
+        say(f"predicted {duration(total_s)}, {signed(document.difference_s)}, {partitions}{basis}")
+    for row in document.typed:
+        before = row.before
+        was = duration(before.seconds) if before.seconds is not None else before.reason
+        equal = f", and so do {row.equal - 1} equal ones" if row.equal > 1 else ""
+        say(f"  typed in: {row.label} on {row.target} takes {duration(row.seconds)}{equal} ({before.source} before: {was})")
+    if document.typed and document.kept_s is not None:
+        say(f"  the plan of the run would take {duration(document.kept_s)} with these costs")
     _show_effects(document)
     _show_other_targets(document)
-    for region in document["regions"][:SHOWN_REGIONS]:
-        sides = {"plan": region["first"], "instead": region["second"]}
-        say(f"  {signed(region['change_s']):>10}  {region_text(sides)}")
-    if document["untimed"]:
-        told = f"{document['untimed']} candidates would be accurate enough, but nobody has timed them"
+    for region in document.regions[:SHOWN_REGIONS]:
+        say(f"  {signed(region.change_s):>10}  {region_text(region.first, region.second)}")
+    if document.untimed:
+        told = f"{document.untimed} candidates would be accurate enough, but nobody has timed them"
         say(f"{told}: --measure MODEL does, or run again to find out")
 
 
-def _show_other_targets(document: Mapping[str, Any]) -> None:
+def _show_other_targets(document: ExplainedTerms) -> None:
     """Print the targets that come in or leave, and what each that comes in brings."""
-    for row in document["targets"]:
-        if row["nodes"] and not row["nodes_before"]:
-            brings = "" if row["brings_s"] is None else f", {duration(row['brings_s'])} less than without it"
-            say(f"  {row['target']} comes in with {counted(row['nodes'], 'node')}{brings}")
-        elif row["nodes_before"] and not row["nodes"]:
-            say(f"  {row['target']} is out: it had {row['nodes_before']} nodes")
-        if row["untimed"]:
-            say(f"  {row['target']}: {row['untimed']} candidates are accurate enough now and not timed")
+    for row in document.targets:
+        if row.nodes and not row.nodes_before:
+            brings = "" if row.brings_s is None else f", {duration(row.brings_s)} less than without it"
+            say(f"  {row.target} comes in with {counted(row.nodes, 'node')}{brings}")
+        elif row.nodes_before and not row.nodes:
+            say(f"  {row.target} is out: it had {row.nodes_before} nodes")
+        if row.untimed:
+            say(f"  {row.target}: {row.untimed} candidates are accurate enough now and not timed")
 
 
-def _show_effects(document: Mapping[str, Any]) -> None:
+def _show_effects(document: ExplainedTerms) -> None:
     """Print what each constraint costs alone, and what taking it back saves."""
-    for constraint, effect in zip(document["constraints"], document["effects"], strict=False):
-        alone, saves = effect["alone_s"], effect["saves_s"]
-        if alone is None:
+    for constraint, effect in zip(document.constraints, document.effects, strict=False):
+        alone_s, saves_s = effect.alone_s, effect.saves_s
+        if alone_s is None:
             text = "cannot hold, even alone"
-        elif not alone and not saves:
+        elif not alone_s and not saves_s:
             text = "has no effect"
         else:
-            own = f"costs {duration(alone)} alone" if alone >= 0 else f"{signed(alone)} alone"
-            beside = f"saves {duration(saves)}" if saves is None or saves >= 0 else f"costs {duration(-saves)}"
+            own = f"costs {duration(alone_s)} alone" if alone_s >= 0 else f"{signed(alone_s)} alone"
+            beside = f"saves {duration(saves_s)}" if saves_s is None or saves_s >= 0 else f"costs {duration(-saves_s)}"
             text = f"{own}, taking it back {beside}"
         say(f"  {json.dumps(constraint)}: {text}")

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from ..base.counted import counted
 from ..base.durations import duration, signed
+from ..documents.plan import PlacedPartition
+from ..documents.undecided import Decided, DecisionNeeds, RunUndecided, StablePart
 from ..events import Emit
 from ..pipeline.record.record import RunRecord
 from ..pipeline.whole.differences import region_text
-from ..what_if.undecided import STABLE, decide, undecided_here
+from ..what_if.undecided import STABLE, decide
 from .say import say
 
 SHOWN = 8
 
 
-def explain_undecided(path: Path) -> dict[str, Any]:
-    """Return what is undecided in the run at `path`, with what the user's cost database knows of its trials."""
-    return undecided_here(RunRecord.load(path))
-
-
-def decide_run(path: Path, model: str, limit_s: float | None, emit: Emit) -> dict[str, Any]:
+def decide_run(path: Path, model: str, limit_s: float | None, emit: Emit) -> Decided:
     """Measure what is undecided in the run at `path` for a while; return what came of it.
 
     Args:
@@ -31,65 +27,63 @@ def decide_run(path: Path, model: str, limit_s: float | None, emit: Emit) -> dic
     return decide(RunRecord.load(path), model, limit_s, emit)
 
 
-def show_undecided(document: Mapping[str, Any]) -> None:
-    """Print the document of `explain_undecided` as text."""
-    off = "" if document["total_interval_s"] is None else f" ± {duration(document['total_interval_s'])}"
-    say(f"predicted {duration(document['total_s'])}{off}")
-    known = [part for part in document["partitions"] if part["stability"] is not None]
-    for line in stability_lines(known):
+def show_undecided(document: RunUndecided) -> None:
+    """Print what is undecided as text."""
+    off = "" if document.total_interval_s is None else f" ± {duration(document.total_interval_s)}"
+    say(f"predicted {duration(document.total_s)}{off}")
+    for line in stability_lines(document.partitions):
         say(line)
-    if not document["is_measured"]:
+    if not document.is_measured:
         say("no cost of this run says by how much it may be off, so nothing can be called undecided")
         return
-    rivals = document["rivals"]
+    rivals = document.rivals
     if not rivals:
         say("nothing is undecided that could gain more than a hundredth of the total")
         return
     say("undecided; what would decide it:")
     for rival in rivals[:SHOWN]:
-        gain = f"could be {duration(rival['could_gain_s'])} faster"
-        say(f"  {region_text(rival)}: the second {gain}, {needs_text(rival['needs'])}")
+        gain = f"could be {duration(rival.could_gain_s)} faster"
+        say(f"  {region_text(rival.plan, rival.instead)}: the second {gain}, {needs_text(rival.needs)}")
     if len(rivals) > SHOWN:
         say(f"  and {len(rivals) - SHOWN} more (--json has all)")
-    say(f"`collage explain RUN --undecided --measure MODEL` measures them, for about {document['seconds']:.0f} s, and plans again")
+    say(f"`collage explain RUN --undecided --measure MODEL` measures them, for about {document.seconds:.0f} s, and plans again")
 
 
-def needs_text(needs: Mapping[str, Any]) -> str:
+def needs_text(needs: DecisionNeeds) -> str:
     """Return what a decision needs: ``measure these two for 20 s more``."""
-    many = {1: "this one", 2: "these two"}.get(needs["computations"], f"these {needs['computations']}")
-    said = f"measure {many} for {max(needs['seconds'], 1):.0f} s more"
-    if not needs["is_enough"]:
+    many = {1: "this one", 2: "these two"}.get(needs.computations, f"these {needs.computations}")
+    said = f"measure {many} for {max(needs.seconds, 1):.0f} s more"
+    if not needs.is_enough:
         said += ", which may still not tell them apart: they are nearly as fast"
-    return said + (" (how long a trial takes is assumed)" if needs["is_assumed"] else "")
+    return said + (" (how long a trial takes is assumed)" if needs.is_assumed else "")
 
 
-def stability_lines(partitions: Sequence[Mapping[str, Any]]) -> list[str]:
+def stability_lines(partitions: Sequence[StablePart | PlacedPartition]) -> list[str]:
     """Return the toss-ups of a plan as lines: partitions that stay chosen in less than nine of ten draws of the costs."""
-    known = [part for part in partitions if part.get("stability") is not None]
+    known = [(part.stability, part) for part in partitions if part.stability is not None]
     if not known:
         return []
-    open_ones = sorted((part for part in known if part["stability"] < STABLE), key=lambda part: part["stability"])
-    if not open_ones:
-        return [f"every partition stays in the plan in at least {min(part['stability'] for part in known):.0%} of the draws of its costs"]
-    share = "share of the draws of the costs in which they stay in the plan"
-    lines = [f"toss-ups: {len(open_ones)} of {counted(len(known), 'partition')} ({share}):"]
-    for part in open_ones[:SHOWN]:
-        ops = "+".join(part["ops"][:6]) + ("+…" if len(part["ops"]) > 6 else "")
-        off = "" if part["interval_s"] is None else f" ± {duration(part['interval_s'])}"
-        lines.append(f"  {part['stability']:>4.0%}  {ops} on {part['target']}, {duration(part['cost_s'])}{off}")
-    return [*lines, f"  and {len(open_ones) - SHOWN} more"] if len(open_ones) > SHOWN else lines
+    toss_ups = sorted(((share, part) for share, part in known if share < STABLE), key=lambda pair: pair[0])
+    if not toss_ups:
+        return [f"every partition stays in the plan in at least {min(share for share, _ in known):.0%} of the draws of its costs"]
+    meaning = "share of the draws of the costs in which they stay in the plan"
+    lines = [f"toss-ups: {len(toss_ups)} of {counted(len(known), 'partition')} ({meaning}):"]
+    for share, part in toss_ups[:SHOWN]:
+        ops = "+".join(part.ops[:6]) + ("+…" if len(part.ops) > 6 else "")
+        off = "" if part.interval_s is None else f" ± {duration(part.interval_s)}"
+        lines.append(f"  {share:>4.0%}  {ops} on {part.target}, {duration(part.cost_s)}{off}")
+    return [*lines, f"  and {len(toss_ups) - SHOWN} more"] if len(toss_ups) > SHOWN else lines
 
 
-def show_decided(document: Mapping[str, Any]) -> None:
-    """Print the document of `decide_run` as text."""
-    for row in document["repeated"]:
-        sides = [f"{duration(row[side]['seconds'])} ± {duration(row[side]['interval_s'])}" for side in ("before", "after")]
-        say(f"  {row['id']}: {sides[0]} before, {sides[1]} now")
-    before, after = (len(document[side]["rivals"]) for side in ("before", "after"))
-    say(f"{before} undecided before, {after} now")
-    if document["is_same_plan"]:
-        say(f"the plan stays: predicted {duration(document['total_s'])}")
+def show_decided(document: Decided) -> None:
+    """Print the answer of `decide_run` as text."""
+    for row in document.repeated:
+        before_s, after_s = (f"{duration(cost.seconds)} ± {duration(cost.interval_s)}" for cost in (row.before, row.after))
+        say(f"  {row.id}: {before_s} before, {after_s} now")
+    say(f"{len(document.before.rivals)} undecided before, {len(document.after.rivals)} now")
+    if document.is_same_plan:
+        say(f"the plan stays: predicted {duration(document.total_s)}")
     else:
-        gain = signed(document["difference_s"])
-        say(f"another plan is best now: predicted {duration(document['total_s'])}, {gain} beside that of the run")
+        gain = signed(document.difference_s)
+        say(f"another plan is best now: predicted {duration(document.total_s)}, {gain} beside that of the run")
         say("`collage partition` with the same options makes it: what was measured is known")

@@ -1,7 +1,8 @@
-"""How long each node takes inside a partition of a plan, as documents have it."""
+"""Times inside the partitions of a plan, and of partitions inside the whole."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -49,3 +50,57 @@ class PartitionNodeTimes:
     rest_share: Share = 0.0
     profiled_s: Seconds | None = None
     reason: str = ""
+
+
+@dataclass(frozen=True)
+class RunNodeTimes:
+    """``GET /api/v1/runs/<id>/node-times``: where the time goes inside the partitions of the run's plan.
+
+    Attributes:
+        alone_s: Target → for each node the cost of the candidate that holds it alone; None where that was not measured.
+    """
+
+    partitions: tuple[PartitionNodeTimes, ...]
+    alone_s: Mapping[str, tuple[float | None, ...]]
+
+
+@dataclass(frozen=True)
+class InsideTime:
+    """A partition inside the whole, or several functions of the module in a row, which are timed together.
+
+    Attributes:
+        id: The ids of its partitions, joined by ``+``.
+        nodes: How many.
+        first: Name of its first node.
+        partitions: How many.
+        seconds: Measured inside the whole.
+        predicted_s, interval_s: As the plan says; None where it does not.
+        difference_s: The measured less the predicted time.
+    """
+
+    id: str
+    target: str
+    nodes: int
+    first: str
+    partitions: int
+    seconds: float
+    predicted_s: float | None
+    interval_s: float | None
+    difference_s: float | None
+
+
+@dataclass(frozen=True)
+class InsideTimes:
+    """``POST /api/v1/runs/<id>/profile``: what ``collage run ARTIFACT --profile`` tells; the artifact is run for about a second.
+
+    Attributes:
+        whole_s: Of one inference.
+        rest_s: What belongs to no partition: calls, and copies.
+        predicted_between_s: What the plan counts for transitions.
+    """
+
+    whole_s: float
+    rest_s: float
+    predicted_s: float | None
+    predicted_between_s: float | None
+    partitions: tuple[InsideTime, ...]

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any
 
 from ..base.counted import counted
 from ..base.durations import milliseconds
+from ..documents.explain import ExplainedCandidate, Explanation
 from ..documents.plan import PlacedPartition
 from ..drawings.layers import nodes_svg, partitions_svg
 from ..errors import printable, shortened
@@ -70,15 +70,15 @@ def _page(page: Page) -> list[str]:
     return [f'<iframe {_FRAME} srcdoc="{escape(page.report)}"></iframe>']
 
 
-def explanation_html(document: Mapping[str, Any]) -> str:
+def explanation_html(document: Explanation) -> str:
     """Return the nodes of an explanation, each with its candidates and the reasons of the targets that cannot take it."""
     lines = [_OPEN]
-    for item in document["nodes"][:MOST_ROWS]:
-        lines.append(f"<p><b>{_text(item['name'])}</b> ({_text(item['op'])}), node {item['node']}</p>")
-        rows = [_candidate(row) for row in item["candidates"][:MOST_ROWS]]
+    for item in document.nodes[:MOST_ROWS]:
+        lines.append(f"<p><b>{_text(item.name)}</b> ({_text(item.op)}), node {item.node}</p>")
+        rows = [_candidate(row) for row in item.candidates[:MOST_ROWS]]
         lines.append(_table(("", "target", "candidate", "nodes", "cost", "regret", "enters below"), rows))
-        for one in item["rejections"][:MOST_ROWS]:
-            lines.append(f"<p>{_text(one['target'])}, {_text(one['stage'])}: {_text(one['reason'])}</p>")
+        for one in item.rejections[:MOST_ROWS]:
+            lines.append(f"<p>{_text(one.target)}, {_text(one.stage)}: {_text(one.reason)}</p>")
     return "\n".join([*lines, "</div>"])
 
 
@@ -101,11 +101,11 @@ def _partition(number: int, part: PlacedPartition, colour: str, regrets: Mapping
     return [str(number), mark + _text(part.target), _text(kinds), names, _ms(part.cost_s), _text(part.source), _text(elsewhere)]
 
 
-def _candidate(row: Mapping[str, Any]) -> Sequence[str]:
+def _candidate(row: ExplainedCandidate) -> Sequence[str]:
     regret = KnownRegret.of_row(row).text(_ms)
-    below = _ms(row["enters_below_s"]) if row["enters_below_s"] else ""
-    chosen = "✓" if row["chosen"] else ""
-    return [chosen, _text(row["target"]), _text(row["label"]), str(len(row["nodes"])), _ms(row["cost"]["seconds"]), regret, below]
+    below = _ms(row.enters_below_s) if row.enters_below_s else ""
+    chosen = "✓" if row.chosen else ""
+    return [chosen, _text(row.target), _text(row.label), str(len(row.nodes)), _ms(row.cost.seconds), regret, below]
 
 
 def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

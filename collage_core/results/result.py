@@ -15,10 +15,12 @@ from typing import Any
 from ..base.counted import counted
 from ..base.durations import milliseconds
 from ..base.isolation.worker_errors import WorkerError
+from ..documents.compare import PlansCompared
+from ..documents.explain import Explanation
 from ..errors import CollageError
 from ..pipeline.record.record import RunRecord
-from ..what_if.compare import compare
-from ..what_if.explanation import explain
+from ..what_if.compare import compare_plans
+from ..what_if.questions import EXPLAIN, UNDECIDED, WORTH
 from . import formats
 from .formats import Source
 from .frames import frame
@@ -32,8 +34,8 @@ REPORT_S = 120.0
 """Longest that the page for a notebook may take."""
 
 
-class Explanation(dict[str, Any]):
-    """The document of `collage explain --json`, which a notebook shows as a table."""
+class ShownExplanation(Explanation):
+    """The answer of `collage explain`, which a notebook shows as a table."""
 
     def _repr_html_(self) -> str:
         return explanation_html(self)
@@ -49,21 +51,25 @@ class Result(RunRecord):
 
     source: Source = None
 
-    def why(self, node: str | int | None = None, *, candidate: str | None = None) -> Explanation:
+    def why(self, node: str | int | None = None, *, candidate: str | None = None) -> ShownExplanation:
         """Return why `node` (a name or an index) runs where it does, or why every partition does: what `collage explain --json` prints.
 
         Raises:
             CollageError: there is no such node or candidate.
         """
-        return Explanation(explain(self, None if node is None else str(node), candidate))
+        explanation = EXPLAIN.ask(self, None if node is None else str(node), candidate)
+        return ShownExplanation(**{one.name: getattr(explanation, one.name) for one in fields(explanation)})
 
-    def compare(self, other: str | Path | RunRecord) -> dict[str, Any]:
+    worth = WORTH.ask
+    undecided = UNDECIDED.ask
+
+    def compare(self, other: str | Path | RunRecord) -> PlansCompared:
         """Return how this plan and another of the same model differ: what `collage compare --json` prints.
 
         Raises:
             CollageError: there is no such run or plan, or it is one of another model.
         """
-        return compare(self, other)
+        return compare_plans(self, other)
 
     def export(self, folder: str | Path, as_: Sequence[str] = ("onnx", "dot", "svg", "csv"), *, model: Source = None) -> list[Path]:
         """Write the run into `folder` in some formats (`formats.FORMATS`), and return the files.

@@ -8,11 +8,12 @@ user's own.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from ..cost.cost import Cost
+from ..documents.compare import ApparentLoss, CostedPlan, UnknownPart
 from ..errors import CollageError
 from ..events import Emit, ignore
 from ..graph.dataflow_graph import DataflowGraph
@@ -20,6 +21,7 @@ from ..graph.index_set import IndexSet
 from ..model.onnx_model import OnnxModel
 from ..pipeline.loop.cost_table import is_settled
 from ..pipeline.loop.search_and_merge import SearchSettings
+from ..pipeline.plan_documents import plan_document
 from ..pipeline.record.record import CostedCandidate, RunRecord, search_candidates
 from ..pipeline.whole.baselines import best_of, free_indices
 from ..rewrite.plan import Plan
@@ -61,7 +63,7 @@ def apparent_loss(
     devices: Mapping[str, str] | None = None,
     model: str | Path | None = None,
     emit: Emit = ignore,
-) -> dict[str, Any]:
+) -> ApparentLoss:
     """Return the plan of a run beside one of the user's own.
 
     Args:
@@ -72,10 +74,7 @@ def apparent_loss(
             whole in turns. Nothing is measured unless given.
 
     Returns:
-        As `compare`: ``first`` is the run's plan, ``second`` the user's own; with ``apparent_loss_s``: the total of the first less that of
-        the second; ``unknown``: the parts of the second whose costs are not known to their end, with the reason; ``ignored``: names in the
-        given plan that the model does not have; ``not_measured``: why the second could not be timed whole, empty where it was or where
-        that was not asked for. Measured, the times of both are of this occasion.
+        The comparison. Measured, the times of both are of this occasion.
 
     Raises:
         CollageError: the given plan cannot be read or does not fit the run, or the model cannot be measured here.
@@ -87,21 +86,27 @@ def apparent_loss(
     return loss_document(side, own, None if model is None else timed_beside(own.record, own.plan, own.name, model, emit))
 
 
-def loss_document(side: Side, own: OwnPlan, timed: Beside | None = None) -> dict[str, Any]:
-    """Return the document of `apparent_loss`; `timed` are both plans, measured whole."""
+def loss_document(side: Side, own: OwnPlan, timed: Beside | None = None) -> ApparentLoss:
+    """Return what `apparent_loss` does; `timed` are both plans, measured whole."""
     first, second = replace(side, record=own.record), Side(own.name, own.plan, own.record)
     if timed is not None:
         first = replace(first, measured_s=timed.plan.measured_s, interval_s=timed.plan.interval_s)
         second = replace(second, measured_s=timed.other.measured_s, interval_s=timed.other.interval_s)
-    document = compare_sides(first, second)
-    return {
-        **document,
-        "kind": "apparent loss",
-        "apparent_loss_s": document["predicted"]["change_s"],
-        "unknown": [_unknown_row(own.record.graph, item) for item in own.unknown],
-        "ignored": list(own.ignored),
-        "not_measured": "" if timed is None else timed.reason,
-    }
+    compared = compare_sides(first, second)
+    return ApparentLoss(
+        **{one.name: getattr(compared, one.name) for one in fields(compared) if one.name != "kind"},
+        apparent_loss_s=compared.predicted.change_s,
+        unknown=tuple(_unknown_part(own.record.graph, item) for item in own.unknown),
+        ignored=own.ignored,
+        not_measured="" if timed is None else timed.reason,
+    )
+
+
+def costed_plan(record: RunRecord, given: GivenPlan, devices: Mapping[str, str]) -> CostedPlan:
+    """Return a plan from elsewhere on the costs of `record`; nothing is measured. Arguments and errors are those of `apparent_loss`."""
+    own = own_plan(record, given, devices)
+    loss = loss_document(side_of(record), own)
+    return CostedPlan(own.name, plan_document(own.plan), loss.apparent_loss_s, loss.unknown, loss.ignored)
 
 
 def own_plan(
@@ -260,7 +265,7 @@ def _check_covers(record: RunRecord, assignment: Assignment, name: str) -> None:
     raise CollageError(f"{name} has no place for {listed}{others}", hint, "bad_plan")
 
 
-def _unknown_row(graph: DataflowGraph, item: CostedCandidate) -> dict[str, Any]:
-    nodes = list(item.inside)
+def _unknown_part(graph: DataflowGraph, item: CostedCandidate) -> UnknownPart:
+    nodes = tuple(item.inside)
     reason = "its trial was ended early" if item.cost.stopped_early else item.cost.reason
-    return {"id": item.id, "target": item.target, "nodes": nodes, "names": [graph.nodes[node].name for node in nodes], "reason": reason}
+    return UnknownPart(item.id, item.target, nodes, tuple(graph.nodes[node].name for node in nodes), reason)

@@ -10,11 +10,20 @@ import math
 import os
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
 
 from ..cost.cost import HOST_COST
+from ..documents.compare import (
+    Change,
+    ComparedModel,
+    ComparedPartition,
+    ComparedPlan,
+    ComparedRegion,
+    CostsCompared,
+    MovedNode,
+    PlansCompared,
+)
 from ..documents.plan import PlacedPartition
 from ..documents.run import Alternative, BaselineInfo
 from ..documents.verify import Verify
@@ -50,44 +59,44 @@ class Side:
     measured_s: float | None = None
     interval_s: float | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the side as the document has it."""
+    @property
+    def compared(self) -> ComparedPlan:
+        """The side as a comparison tells it."""
         parts = [part for part in self.plan.partitions if part.target != HOST_TARGET]
         nodes: Counter[str] = Counter()
         for part in parts:
             nodes[part.target] += len(part.nodes)
-        return {
-            "name": self.name,
-            "total_s": None if any(part.cost_s is None for part in parts) else self.plan.total_s,
-            "total_interval_s": self.plan.total_interval_s,
-            "measured_s": self.measured_s,
-            "interval_s": self.interval_s,
-            "transitions_s": sum(one.cost_s for one in self.plan.transitions),
-            "partitions": len(parts),
-            "targets": dict(nodes),
-            "machine": self.plan.machine,
-        }
+        return ComparedPlan(
+            name=self.name,
+            total_s=None if any(part.cost_s is None for part in parts) else self.plan.total_s,
+            total_interval_s=self.plan.total_interval_s,
+            measured_s=self.measured_s,
+            interval_s=self.interval_s,
+            transitions_s=sum(one.cost_s for one in self.plan.transitions),
+            partitions=len(parts),
+            targets=dict(nodes),
+            machine=self.plan.machine,
+        )
 
 
-def compare(first: str | Path | RunRecord, second: str | Path | RunRecord) -> dict[str, Any]:
+def compare(first: str | Path | RunRecord, second: str | Path | RunRecord) -> PlansCompared | CostsCompared:
     """Compare two runs, baselines or plans of one model, or two cost databases.
 
     Args:
         first, second: A run as `partition` returned it, its folder, its ``run.json.gz``, a plan file; ``RUN#NAME`` is the baseline NAME
             of a run. Or a cost database, as `compare_costs` takes it.
 
-    Returns:
-        Of databases, as `compare_costs`. Of plans: ``model``; ``first`` and ``second``, as `Side.to_json`; ``predicted`` and ``measured``:
-        ``change_s`` (the first less the second) with ``interval_s``; ``moved``: every node whose target differs; ``regions``: those that
-        differ, the largest difference first, each with ``change_s`` and ``interval_s``, and ``saves_s``: by how much the first plan is
-        faster with its own partitions there than with those of the second, transitions included, on the costs of the run ``costs_of``.
-
     Raises:
         CollageError: there is no such plan, the two are plans of different models, or one is a database and the other a plan.
     """
+    if all(not isinstance(one, RunRecord) and is_database(str(one)) for one in (first, second)):
+        return compare_costs(str(first), str(second))
+    return compare_plans(first, second)
+
+
+def compare_plans(first: str | Path | RunRecord, second: str | Path | RunRecord) -> PlansCompared:
+    """Compare two runs, baselines or plans of one model; arguments and errors are those of `compare`."""
     databases = [str(one) for one in (first, second) if not isinstance(one, RunRecord) and is_database(str(one))]
-    if len(databases) == 2:
-        return compare_costs(*databases)
     if databases:
         other = next(one for one in (first, second) if str(one) != databases[0])
         which = "a run" if isinstance(other, RunRecord) else repr(str(other))
@@ -96,28 +105,26 @@ def compare(first: str | Path | RunRecord, second: str | Path | RunRecord) -> di
     return compare_sides(side_of(first, loaded), side_of(second, loaded))
 
 
-def compare_sides(one: Side, other: Side) -> dict[str, Any]:
-    """Return the document of `compare`. Raises CollageError where the two are plans of different models."""
+def compare_sides(one: Side, other: Side) -> PlansCompared:
+    """Return how two plans differ. Raises CollageError where the two are plans of different models."""
     _check_same_model(one, other)
     parts, others = one.plan.partitions, other.plan.partitions
     regions = regions_of(parts, others)
     changes = [region for region in regions if region.is_change]
     judge = next((side for side in (one, other) if side.record is not None and _knows(side.record, (*parts, *others))), None)
     record, interval_s = None if judge is None else judge.record, _Intervals(one, other)
-    mine, its = one.to_json(), other.to_json()
-    return {
-        "schema": 1,
-        "kind": "plans",
-        "model": {"name": one.plan.model.name, "hash": one.plan.model.hash, "nodes": sum(len(part.nodes) for part in parts)},
-        "first": mine,
-        "second": its,
-        "predicted": _change(mine["total_s"], its["total_s"], interval_s(parts, others)),
-        "measured": _change(one.measured_s, other.measured_s, _together_s(one.interval_s, other.interval_s)),
-        "costs_of": None if judge is None else judge.name,
-        "moved": _moved(parts, others),
-        "regions": [_region(region, one.plan, record, interval_s) for region in changes],
-        "unchanged": len(regions) - len(changes),
-    }
+    mine, its = one.compared, other.compared
+    return PlansCompared(
+        model=ComparedModel(one.plan.model.name, one.plan.model.hash, sum(len(part.nodes) for part in parts)),
+        first=mine,
+        second=its,
+        predicted=_change(mine.total_s, its.total_s, interval_s(parts, others)),
+        measured=_change(one.measured_s, other.measured_s, _together_s(one.interval_s, other.interval_s)),
+        costs_of=None if judge is None else judge.name,
+        moved=_moved(parts, others),
+        regions=tuple(_region(region, one.plan, record, interval_s) for region in changes),
+        unchanged=len(regions) - len(changes),
+    )
 
 
 def side_of(given: str | Path | RunRecord, loaded: dict[Path, RunRecord] | None = None) -> Side:
@@ -196,11 +203,10 @@ def _knows(record: RunRecord, parts: Sequence[PlacedPartition]) -> bool:
     return all(part.id in known for part in parts)
 
 
-def _change(first_s: float | None, second_s: float | None, interval_s: float | None) -> dict[str, Any]:
-    """Return a difference and by how much it may be off; ``is_clear``: whether it is larger than that, None where that is not known."""
+def _change(first_s: float | None, second_s: float | None, interval_s: float | None) -> Change:
     change_s = None if first_s is None or second_s is None else first_s - second_s
     is_clear = None if change_s is None or interval_s is None else abs(change_s) > interval_s
-    return {"change_s": change_s, "interval_s": interval_s if change_s is not None else None, "is_clear": is_clear}
+    return Change(change_s, interval_s if change_s is not None else None, is_clear)
 
 
 def _together_s(first_s: float | None, second_s: float | None) -> float | None:
@@ -232,33 +238,35 @@ class _Intervals:
         return (part.target, computation) if self._is_one_run else (sign, part.target, computation)
 
 
-def _moved(first: Sequence[PlacedPartition], second: Iterable[PlacedPartition]) -> list[dict[str, Any]]:
+def _moved(first: Sequence[PlacedPartition], second: Iterable[PlacedPartition]) -> tuple[MovedNode, ...]:
     """Return every node whose target differs."""
     theirs = {node: part.target for part in second for node in part.nodes}
     mine = {node: (part.target, *named) for part in first for node, *named in zip(part.nodes, part.names, part.ops, strict=True)}
     rows = []
     for node in moved_nodes(first, second):
         target, name, op = mine[node]
-        rows.append({"node": node, "name": name, "op": op, "first": target, "second": theirs[node]})
-    return rows
+        rows.append(MovedNode(node, name, op, target, theirs[node]))
+    return tuple(rows)
 
 
-def _region(region: Region, plan: Plan, record: RunRecord | None, interval_s: _Intervals) -> dict[str, Any]:
-    sides = {"first": region.first, "second": region.second}
-    return {
-        "kind": region.kind,
-        "nodes": list(region.nodes),
-        **{name: [_placed(part) for part in parts] for name, parts in sides.items()},
-        "first_s": region.first_s,
-        "second_s": region.second_s,
-        **_change(region.first_s, region.second_s, interval_s(region.first, region.second)),
-        "saves_s": None if record is None else _saves_s(record, plan, region),
-    }
+def _region(region: Region, plan: Plan, record: RunRecord | None, interval_s: _Intervals) -> ComparedRegion:
+    change = _change(region.first_s, region.second_s, interval_s(region.first, region.second))
+    return ComparedRegion(
+        kind=region.kind,
+        nodes=region.nodes,
+        first=tuple(map(_placed, region.first)),
+        second=tuple(map(_placed, region.second)),
+        first_s=region.first_s,
+        second_s=region.second_s,
+        change_s=change.change_s,
+        interval_s=change.interval_s,
+        is_clear=change.is_clear,
+        saves_s=None if record is None else _saves_s(record, plan, region),
+    )
 
 
-def _placed(part: PlacedPartition) -> dict[str, Any]:
-    wanted = ("id", "target", "cost_s", "interval_s", "source")
-    return {name: getattr(part, name) for name in wanted} | {name: list(getattr(part, name)) for name in ("nodes", "names", "ops")}
+def _placed(part: PlacedPartition) -> ComparedPartition:
+    return ComparedPartition(**{one.name: getattr(part, one.name) for one in fields(ComparedPartition)})
 
 
 def _saves_s(record: RunRecord, plan: Plan, region: Region) -> float | None:

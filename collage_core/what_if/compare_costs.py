@@ -12,15 +12,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from statistics import median
-from typing import Any
 
 from ..cost.cost import Cost
 from ..cost.database.database import CostDatabase
 from ..cost.database.location import is_url
 from ..cost.database.maintenance import Selection, records, selected_transitions
-from ..cost.database.records import CostKey, CostRow, TransitionRow
+from ..cost.database.records import CostKey, CostRow, MeasuredTransition, TransitionRow
 from ..cost.measuring.repetition_noise import RepetitionNoise
 from ..cost.measuring.repetitions import cost_of, repetition_values
+from ..documents.compare import CommonCost, CommonTransition, ComparedDatabase, CostsCompared, FailureOnOne, ToolchainCosts
 from ..errors import CollageError
 
 MACHINE = "#"
@@ -61,18 +61,12 @@ def is_database(where: str) -> bool:
         return False
 
 
-def compare_costs(first: str, second: str) -> dict[str, Any]:
+def compare_costs(first: str, second: str) -> CostsCompared:
     """Compare the costs of two machines that both have measured.
 
     Args:
         first, second: A database (a path or URL each). Behind ``#`` comes the machine, in which ``*`` stands for anything; of several, the
             two with the most common costs are compared.
-
-    Returns:
-        ``first`` and ``second``: database, machine, and how many of its costs the other one lacks. ``toolchains``: for each the versions,
-        the number of common costs, how many of them are ``slower`` and ``faster`` on the first machine by more than their noise, and the
-        median of their ratios. ``costs``: every common cost, the largest ratio first. ``failures``: computations that only one of the two
-        can run. ``transitions``: both costs of each.
 
     Raises:
         CollageError: a database cannot be read, no machine is called so, or the two have no cost in common.
@@ -81,18 +75,16 @@ def compare_costs(first: str, second: str) -> dict[str, Any]:
     mine, its = _closest(sides[0][0], sides[1][0], first, second)
     common = [key for key in mine.costs if key in its.costs]
     both = [key for key in common if None not in (mine.costs[key].cost.seconds, its.costs[key].cost.seconds)]
-    costs = sorted((_compared(key, mine, its) for key in both), key=lambda row: -abs(math.log(row["ratio"])))
+    costs = sorted((_compared(key, mine, its) for key in both), key=lambda row: -abs(math.log(row.ratio)))
     one_fails = [key for key in common if (mine.costs[key].cost.seconds is None) != (its.costs[key].cost.seconds is None)]
-    return {
-        "schema": 1,
-        "kind": "costs",
-        "first": _side_document(mine, its),
-        "second": _side_document(its, mine),
-        "toolchains": _by_toolchain(costs),
-        "costs": costs,
-        "failures": [_failure(key, mine, its) for key in one_fails],
-        "transitions": _transitions(*(_of_machine(pairs, one.name) for (_, pairs), one in zip(sides, (mine, its), strict=True))),
-    }
+    return CostsCompared(
+        first=_side_document(mine, its),
+        second=_side_document(its, mine),
+        toolchains=_by_toolchain(costs),
+        costs=tuple(costs),
+        failures=tuple(_failure(key, mine, its) for key in one_fails),
+        transitions=_transitions(*(_of_machine(pairs, one.name) for (_, pairs), one in zip(sides, (mine, its), strict=True))),
+    )
 
 
 def _side(where: str) -> tuple[list[_Machine], list[TransitionRow]]:
@@ -131,67 +123,60 @@ def _closest(mine: Sequence[_Machine], theirs: Sequence[_Machine], first: str, s
     return pairs[counts.index(max(counts))]
 
 
-def _side_document(one: _Machine, other: _Machine) -> dict[str, Any]:
-    return {"database": one.database, "machine": one.name, "only_here": sum(key not in other.costs for key in one.costs)}
+def _side_document(one: _Machine, other: _Machine) -> ComparedDatabase:
+    return ComparedDatabase(one.database, one.name, only_here=sum(key not in other.costs for key in one.costs))
 
 
-def _compared(key: Setting, mine: _Machine, its: _Machine) -> dict[str, Any]:
+def _compared(key: Setting, mine: _Machine, its: _Machine) -> CommonCost:
     first, second = mine.costs[key], its.costs[key]
     first_s, second_s = first.cost.seconds or 0.0, second.cost.seconds or 0.0
     noise_s = math.hypot(first.cost.interval_s or 0.0, second.cost.interval_s or 0.0)
-    return {
-        **_named(key),
-        "first_s": first_s,
-        "first_interval_s": first.cost.interval_s,
-        "first_version": first.version,
-        "second_s": second_s,
-        "second_interval_s": second.cost.interval_s,
-        "second_version": second.version,
-        "ratio": max(first_s, 1e-12) / max(second_s, 1e-12),
-        "is_clear": abs(first_s - second_s) > noise_s,
-    }
+    return CommonCost(
+        *key,
+        first_s=first_s,
+        first_interval_s=first.cost.interval_s,
+        first_version=first.version,
+        second_s=second_s,
+        second_interval_s=second.cost.interval_s,
+        second_version=second.version,
+        ratio=max(first_s, 1e-12) / max(second_s, 1e-12),
+        is_clear=abs(first_s - second_s) > noise_s,
+    )
 
 
-def _named(key: Setting) -> dict[str, Any]:
-    computation, weights, toolchain, threads, options = key
-    return {"computation": computation, "weights": weights, "toolchain": toolchain, "threads": threads, "options": options}
-
-
-def _by_toolchain(costs: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    groups: dict[tuple[str, int], list[Mapping[str, Any]]] = defaultdict(list)
+def _by_toolchain(costs: Iterable[CommonCost]) -> tuple[ToolchainCosts, ...]:
+    groups: dict[tuple[str, int], list[CommonCost]] = defaultdict(list)
     for row in costs:
-        groups[row["toolchain"], row["threads"]].append(row)
-    return [
-        {
-            "toolchain": toolchain,
-            "threads": threads,
-            "first_versions": sorted({row["first_version"] for row in rows}),
-            "second_versions": sorted({row["second_version"] for row in rows}),
-            "costs": len(rows),
-            "slower": sum(row["is_clear"] and row["ratio"] > 1 for row in rows),
-            "faster": sum(row["is_clear"] and row["ratio"] < 1 for row in rows),
-            "median_ratio": median(row["ratio"] for row in rows),
-        }
+        groups[row.toolchain, row.threads].append(row)
+    return tuple(
+        ToolchainCosts(
+            toolchain=toolchain,
+            threads=threads,
+            first_versions=tuple(sorted({row.first_version for row in rows})),
+            second_versions=tuple(sorted({row.second_version for row in rows})),
+            costs=len(rows),
+            slower=sum(row.is_clear and row.ratio > 1 for row in rows),
+            faster=sum(row.is_clear and row.ratio < 1 for row in rows),
+            median_ratio=median(row.ratio for row in rows),
+        )
         for (toolchain, threads), rows in sorted(groups.items())
-    ]
+    )
 
 
-def _failure(key: Setting, mine: _Machine, its: _Machine) -> dict[str, Any]:
+def _failure(key: Setting, mine: _Machine, its: _Machine) -> FailureOnOne:
     where, failed, other = ("second", its, mine) if mine.costs[key].cost.seconds is not None else ("first", mine, its)
     cost = failed.costs[key].cost
-    return {**_named(key), "fails_on": where, "stage": cost.stage, "reason": cost.reason, "seconds": other.costs[key].cost.seconds}
+    return FailureOnOne(*key, fails_on=where, stage=cost.stage, reason=cost.reason, seconds=other.costs[key].cost.seconds)
 
 
-def _of_machine(rows: Iterable[TransitionRow], machine: str) -> dict[tuple[str, str, str, int], Any]:
+def _of_machine(rows: Iterable[TransitionRow], machine: str) -> dict[tuple[str, str, str, int], MeasuredTransition]:
     ordered = sorted((row for row in rows if row[0].machine == machine and not row[1].note), key=lambda row: row[1].created)
     return {(key.maker, key.reader, key.dtype, key.threads): measured for key, measured in ordered}
 
 
-def _transitions(mine: Mapping[tuple[str, str, str, int], Any], its: Mapping[tuple[str, str, str, int], Any]) -> list[dict[str, Any]]:
+def _transitions(
+    mine: Mapping[tuple[str, str, str, int], MeasuredTransition], its: Mapping[tuple[str, str, str, int], MeasuredTransition]
+) -> tuple[CommonTransition, ...]:
     """Return both costs of each transition that both have measured; how sure they are is not known."""
-    rows = []
-    for key in sorted(mine.keys() & its.keys()):
-        sides = {f"{side}_{name}": getattr(one[key], name) for side, one in (("first", mine), ("second", its)) for name in
-                 ("fixed_s", "per_byte_s")}  # fmt: skip
-        rows.append({**dict(zip(("maker", "reader", "dtype", "threads"), key, strict=True)), **sides})
-    return rows
+    both = ((key, mine[key], its[key]) for key in sorted(mine.keys() & its.keys()))
+    return tuple(CommonTransition(*key, first.fixed_s, first.per_byte_s, second.fixed_s, second.per_byte_s) for key, first, second in both)

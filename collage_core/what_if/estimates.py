@@ -5,18 +5,17 @@ A record enters; plain data leaves. No candidate is built or run, and the estima
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..cost.database.records import machine_id
 from ..cost.estimators.roofline import machine_rates
+from ..documents.candidates import RunEstimates
 from ..graph.work_estimate import WorkEstimator
 from ..pipeline.record.record import RunRecord
 
 MEASURED = frozenset({"measured", "recorded"})
 
 
-def estimates(record: RunRecord) -> dict[str, Any]:
-    """Return ``seconds`` by candidate id for those that were measured, the ``machine`` with whose speed, and the ``reason`` for it.
+def estimates(record: RunRecord) -> RunEstimates:
+    """Return the estimate of each candidate that was measured.
 
     Raises:
         CollageError: this machine's speed cannot be measured.
@@ -24,8 +23,4 @@ def estimates(record: RunRecord) -> dict[str, Any]:
     measured = [item for item in record.candidates if item.cost.source in MEASURED and item.cost.seconds is not None]
     rates = machine_rates(int(record.plan.options.get("threads", 1)))
     work_of = WorkEstimator(record.graph)
-    return {
-        "machine": machine_id(),
-        "reason": rates.reason,
-        "seconds": {item.id: rates.seconds(work_of(item.inside)) for item in measured},
-    }
+    return RunEstimates(machine_id(), rates.reason, {item.id: rates.seconds(work_of(item.inside)) for item in measured})

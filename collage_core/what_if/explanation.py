@@ -6,17 +6,18 @@ the stage and the reason. The command line prints it, and a result in a notebook
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
+from dataclasses import fields
 
-from ..documents.json_form import to_json
+from ..documents.candidates import NodeCandidate
+from ..documents.explain import ExplainedCandidate, ExplainedNode, Explanation, NodeTime
 from ..errors import CollageError
+from ..pipeline.record.node_times import NONE
 from ..pipeline.record.record import RunRecord
 from ..pipeline.whole.differences import differences
 from ..pipeline.whole.finalists import decision_text
 
 
-def explain(record: RunRecord, node: str | None = None, candidate: str | None = None) -> dict[str, Any]:
+def explain(record: RunRecord, node: str | None = None, candidate: str | None = None) -> Explanation:
     """Return the explanation of a node, of a candidate, or (where neither is given) of every partition.
 
     Args:
@@ -33,43 +34,44 @@ def explain(record: RunRecord, node: str | None = None, candidate: str | None = 
     else:
         nodes = [partition.nodes[0] for partition in record.plan.partitions]
     times = [one for one in record.node_times if any(node in group.nodes for group in one.groups for node in nodes)]
-    return {
-        "schema": 1,
-        "total_s": record.plan.total_s,
-        "decision": decision_text(record.document),
-        "nodes": [explain_node(record, index, candidate) for index in nodes],
-        "node_times": [to_json(one) for one in times],
-        "bodies": [to_json(row) for row in record.document.bodies if not node or row.node in nodes],
-        "partitionings": differences(record) if not node and candidate is None else [],
-    }
+    return Explanation(
+        total_s=record.plan.total_s,
+        decision=decision_text(record.document),
+        nodes=tuple(explain_node(record, index, candidate) for index in nodes),
+        node_times=tuple(times),
+        bodies=tuple(row for row in record.document.bodies if not node or row.node in nodes),
+        partitionings=differences(record) if not node and candidate is None else (),
+    )
 
 
-def explain_node(record: RunRecord, index: int, only: str | None = None) -> dict[str, Any]:
+def explain_node(record: RunRecord, index: int, only: str | None = None) -> ExplainedNode:
     """Return every candidate that holds the node at `index`, or the one with the id `only`, and why others cannot take it."""
     found = record.node_candidates(index)
-    rows = [row for row in found["candidates"] if only is None or row["id"] == only]
-    for row in rows:
-        cost, regret = row["cost"]["seconds"], row["regret_s"]
-        row["enters_below_s"] = max(cost - regret, 0.0) if cost is not None and regret else None
     node = record.graph.nodes[index]
-    return {
-        "node": index,
-        "name": node.name,
-        "op": node.op,
-        "candidates": rows,
-        "rejections": found["rejections"] if only is None else [],
-        "time": _node_time(record, index),
-    }
+    return ExplainedNode(
+        node=index,
+        name=node.name,
+        op=node.op,
+        candidates=tuple(_explained(row) for row in found.candidates if only is None or row.id == only),
+        rejections=found.rejections if only is None else (),
+        time=_node_time(record, index),
+    )
 
 
-def _node_time(record: RunRecord, index: int) -> dict[str, Any]:
+def _explained(row: NodeCandidate) -> ExplainedCandidate:
+    cost_s, regret_s = row.cost.seconds, row.regret_s
+    enters_below_s = max(cost_s - regret_s, 0.0) if cost_s is not None and regret_s else None
+    return ExplainedCandidate(**{one.name: getattr(row, one.name) for one in fields(row)}, enters_below_s=enters_below_s)
+
+
+def _node_time(record: RunRecord, index: int) -> NodeTime:
     """Return what the node takes inside its partition, with the nodes that share its kernel, and its costs alone."""
     alone_s = {target: seconds for (node, target), seconds in record.alone_s.items() if node == index}
     for times in record.node_times:
         for group in times.groups:
             if index in group.nodes:
-                return {**asdict(group), "source": times.source, "alone_s": alone_s}
-    return {"nodes": [index], "share": None, "seconds": None, "kernel": "", "source": "none", "alone_s": alone_s}
+                return NodeTime(group.nodes, group.share, group.seconds, group.kernel, times.source, alone_s)
+    return NodeTime((index,), None, None, "", NONE, alone_s)
 
 
 def _inside(record: RunRecord, node: str) -> tuple[RunRecord, str]:

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
 
 from ..documents.plan import PlacedPartition
+from ..documents.what_if import ExplainedTerms, OtherTerms, TargetUnderTerms
 from ..errors import InfeasibleError
 from ..events import Emit, ignore
 from ..graph.index_set import IndexSet
 from ..pipeline.loop.search_and_merge import SearchSettings, searched
+from ..pipeline.plan_documents import plan_document
 from ..pipeline.record.record import CostedCandidate, RunRecord, search_candidates
 from ..rewrite.plan import Plan
 from ..rules.candidate import CandidatePartition
@@ -24,26 +25,26 @@ from ..rules.spec import HOST_TARGET
 from ..search.plan_properties import plan_total
 from ..search.problem import FEMTOSECONDS
 from .compare import Side, compare_sides
+from .plan_difference import SAME
 from .terms import Terms
 from .trial_setup import check_measurable, measuring, model_of
-from .typed_costs import typed_rows
-from .what_if import effects, replanned, under_accuracy, under_terms, untimed, untimed_candidates, what_if_document
+from .typed_costs import typed_costs
+from .what_if import WhatIfResult, effects, replanned, under_accuracy, under_terms, untimed, untimed_candidates
 
 LONGEST_S = 5.0
 """Longest that each search for what a target brings may take."""
 
 
-def other_terms(record: RunRecord, terms: Terms, model: str | Path | None = None, emit: Emit = ignore) -> dict[str, Any]:
-    """Return the best plan under `terms`, and how it differs from the plan of the run.
+def brought_by_terms(record: RunRecord, terms: Terms) -> OtherTerms:
+    """Return what `terms` bring, target by target. Raises as `other_terms`."""
+    return _brought(record, record, terms, replanned(record, terms))
+
+
+def other_terms(record: RunRecord, terms: Terms, model: str | Path | None = None, emit: Emit = ignore) -> ExplainedTerms:
+    """Return the best plan under `terms`, how it differs from the plan of the run, and what each term does.
 
     Args:
         model: The model's file or sample: candidates that are accurate enough now and were not when the run measured get measured.
-
-    Returns:
-        As `what_if`, and: ``total_s`` of the run's plan and ``difference_s`` to it; ``measured_s`` of that plan where it stays;
-        ``kept_s``: the run's plan under these terms, None where it does not hold them; ``constraints`` with the ``effects`` of each;
-        ``typed``: the costs that are typed in; ``targets``: for each the nodes that it has in either plan, ``untimed`` candidates, and
-        ``brings_s``: what the best plan would lose without it; ``regions``: where the plans differ.
 
     Raises:
         CollageError: a term is malformed, or the model cannot be measured here.
@@ -51,22 +52,32 @@ def other_terms(record: RunRecord, terms: Terms, model: str | Path | None = None
     """
     known = record if model is None else _with_untimed(record, terms, model, emit)
     found = replanned(known, terms)
-    constraints = list(terms.constraints)
+    constraints = tuple(terms.constraints)
     compared = compare_sides(Side("under these terms", found.plan, found.record), Side("the plan of the run", record.plan, record))
-    return {
-        "schema": 1,
-        "total_s": record.plan.total_s,
-        "difference_s": found.plan.total_s - record.plan.total_s,
-        "kept_s": _kept_s(found.record, record.plan),
-        "measured_s": record.document.verify.measured_s if found.kept is record else None,
-        **what_if_document(found, untimed(known, terms.accuracy), record),
-        "accuracy": found.plan.accuracy,
-        "constraints": constraints,
-        "effects": [asdict(effect) for effect in effects(known, terms, [[index] for index in range(len(constraints))]).groups],
-        "typed": typed_rows(record, terms.costs),
-        "targets": _targets(known, terms, found.plan, record.plan),
-        "regions": [region for region in compared["regions"] if region["kind"] != "same"],
-    }
+    brought = _brought(record, known, terms, found)
+    return ExplainedTerms(
+        **{one.name: getattr(brought, one.name) for one in fields(brought)},
+        measured_s=record.document.verify.measured_s if found.kept is record else None,
+        plan=plan_document(found.plan),
+        optimal=found.planned.final.optimal,
+        untimed=untimed(known, terms.accuracy),
+        keeps_plan=found.kept is record,
+        accuracy=found.plan.accuracy,
+        constraints=constraints,
+        effects=effects(known, terms, [[index] for index in range(len(constraints))]).groups,
+        regions=tuple(region for region in compared.regions if region.kind != SAME),
+    )
+
+
+def _brought(record: RunRecord, known: RunRecord, terms: Terms, found: WhatIfResult) -> OtherTerms:
+    """Return what `terms` bring in the plan `found`; `known` is the run `record` with what was measured for them."""
+    return OtherTerms(
+        total_s=record.plan.total_s,
+        difference_s=found.plan.total_s - record.plan.total_s,
+        kept_s=_kept_s(found.record, record.plan),
+        typed=typed_costs(record, terms.costs),
+        targets=_targets(known, terms, found.plan, record.plan),
+    )
 
 
 def _kept_s(record: RunRecord, plan: Plan) -> float | None:
@@ -76,20 +87,20 @@ def _kept_s(record: RunRecord, plan: Plan) -> float | None:
     return plan_total(record.problem, [index_of[id] for id in ids]) / FEMTOSECONDS if index_of.keys() >= set(ids) else None
 
 
-def _targets(record: RunRecord, terms: Terms, now: Plan, before: Plan) -> list[dict[str, Any]]:
+def _targets(record: RunRecord, terms: Terms, now: Plan, before: Plan) -> tuple[TargetUnderTerms, ...]:
     counts = [_nodes(plan.partitions) for plan in (now, before)]
     open_ones = Counter(item.target for item in untimed_candidates(record, terms.accuracy))
     names = [name for name in dict.fromkeys(item.target for item in record.candidates) if name != HOST_TARGET]
-    return [
-        {
-            "target": name,
-            "nodes": counts[0][name],
-            "nodes_before": counts[1][name],
-            "untimed": open_ones[name],
-            "brings_s": _brings_s(record, terms, name, now) if counts[0][name] else None,
-        }
+    return tuple(
+        TargetUnderTerms(
+            target=name,
+            nodes=counts[0][name],
+            nodes_before=counts[1][name],
+            untimed=open_ones[name],
+            brings_s=_brings_s(record, terms, name, now) if counts[0][name] else None,
+        )
         for name in names
-    ]
+    )
 
 
 def _nodes(partitions: Sequence[PlacedPartition]) -> Counter[str]:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from ..cost.cost import Cost
+from ..documents.what_if import TypedCost
 from ..errors import CollageError
 from ..graph.computation import Computations
 from ..pipeline.record.record import CostedCandidate, RunRecord, search_candidates
@@ -36,15 +36,15 @@ def with_typed(record: RunRecord, costs: Mapping[str, float]) -> RunRecord:
     return replace(record, candidates=costed, problem=problem, has_newer_costs=True)
 
 
-def typed_rows(record: RunRecord, costs: Mapping[str, float]) -> list[dict[str, Any]]:
+def typed_costs(record: RunRecord, costs: Mapping[str, float]) -> tuple[TypedCost, ...]:
     """Return what is typed in: each candidate with its cost before, and how many candidates cost as much as it does."""
     by_id = {item.id: item for item in record.candidates}
     rows = []
     for id, seconds in costs.items():
         item = by_id[id]
-        named = {"id": id, "target": item.target, "label": item.candidate["label"], "nodes": list(item.inside)}
-        rows.append({**named, "seconds": seconds, "before": item.cost.to_json(), "equal": len(_equal_ids(record, id, seconds))})
-    return rows
+        equal = len(_equal_ids(record, id, seconds))
+        rows.append(TypedCost(id, item.target, item.candidate["label"], tuple(item.inside), seconds, item.cost, equal))
+    return tuple(rows)
 
 
 def _typed(seconds: float) -> Cost:

@@ -9,16 +9,15 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
 
 from ..cost.cost import Cost
 from ..cost.database.database import CostDatabase
 from ..cost.database.records import CostRow
 from ..cost.measuring.repetition_rounds import ROUND_EVERY_S
 from ..cost.measuring.repetitions import MOST, repetition_count
-from ..documents.json_form import to_json
+from ..documents.undecided import Decided, DecisionNeeds, RepeatedCost, RunUndecided, StablePart, UndecidedPart, UndecidedRival
 from ..errors import CollageError
 from ..events import Emit, ignore
 from ..graph.computation import Computations
@@ -59,37 +58,28 @@ class Timed:
     is_known: bool = False
 
 
-def undecided(record: RunRecord, database: CostDatabase | None = None, clock: Callable[[], float] = time.monotonic) -> dict[str, Any]:
+def undecided(record: RunRecord, database: CostDatabase | None = None, clock: Callable[[], float] = time.monotonic) -> RunUndecided:
     """Return what is not decided in the plan of a run.
 
     Args:
         database: Says how often computations were timed; None where that is assumed.
-
-    Returns:
-        ``partitions``: each with its ``stability`` and interval; ``toss_ups``: ids of those with less than `STABLE`. ``rivals``: other
-        partitions that could be better by more than anybody cares, the largest gain first, with ``above_s``, ``width_s`` (by how much that
-        may be off), ``could_gain_s``, and ``needs``: ``seconds`` of measuring that would decide it, the ``repetitions`` of each
-        computation, and ``is_enough``: False where even the most repetitions may leave it open. ``seconds``: for all of them, each
-        computation once.
     """
     planned, rivals = _rivals(record, clock)
     timed = _Timings(record, database)
     total_s = record.plan.total_s
     parts = [part for part in record.plan.partitions if part.target != HOST_TARGET]
-    wanted = ("id", "target", "nodes", "ops", "cost_s", "interval_s", "stability", "decided_by", "source")
-    return {
-        "schema": 1,
-        "total_s": total_s,
-        "total_interval_s": record.plan.total_interval_s,
-        "is_measured": any(width_s(item.cost) for item in planned.costed),
-        "partitions": [{name: to_json(part)[name] for name in wanted} for part in parts],
-        "toss_ups": [part.id for part in parts if part.stability is not None and part.stability < STABLE],
-        "rivals": [_rival_row(record, rival, timed, total_s) for rival in rivals],
-        "seconds": _all_s(rivals, timed, total_s),
-    }
+    return RunUndecided(
+        total_s=total_s,
+        total_interval_s=record.plan.total_interval_s,
+        is_measured=any(width_s(item.cost) for item in planned.costed),
+        partitions=tuple(StablePart(**{one.name: getattr(part, one.name) for one in fields(StablePart)}) for part in parts),
+        toss_ups=tuple(part.id for part in parts if part.stability is not None and part.stability < STABLE),
+        rivals=tuple(_rival_row(record, rival, timed, total_s) for rival in rivals),
+        seconds=_all_s(rivals, timed, total_s),
+    )
 
 
-def undecided_here(record: RunRecord, clock: Callable[[], float] = time.monotonic) -> dict[str, Any]:
+def undecided_here(record: RunRecord, clock: Callable[[], float] = time.monotonic) -> RunUndecided:
     """Return `undecided` with what the user's own cost database says, where there is one that can be read."""
     try:
         with CostDatabase(read_only=True) as database:
@@ -104,16 +94,12 @@ def decide(
     limit_s: float | None = None,
     emit: Emit = ignore,
     clock: Callable[[], float] = time.monotonic,
-) -> dict[str, Any]:
+) -> Decided:
     """Measure further repetitions of what is undecided, and plan again on the costs that are known then.
 
     Args:
         source: The model's file or sample.
         limit_s: Seconds of measuring; those that `undecided` tells unless given. A trial that has begun ends.
-
-    Returns:
-        ``before`` and ``after``, as `undecided`; ``repeated``: ids of what was measured with the cost before and after; ``plan`` and
-        ``difference_s``: the best plan now and its difference from that of the run on the costs of now.
 
     Raises:
         CollageError: nothing is undecided, or this machine cannot measure it.
@@ -123,16 +109,15 @@ def decide(
     found = replanned(renewed, Terms(record.plan.constraints))
     kept = given_result(renewed, [part.id for part in record.plan.partitions])
     by_id = {item.id: item.cost for item in record.candidates}
-    return {
-        "schema": 1,
-        "before": before,
-        "after": undecided_here(replace(renewed, plan=found.plan), clock),
-        "repeated": [{"id": id, "before": by_id[id].to_json(), "after": cost.to_json()} for id, cost in costs.items()],
-        "plan": [to_json(part) for part in found.plan.partitions],
-        "total_s": found.plan.total_s,
-        "difference_s": None if kept is None else (found.planned.final.total - kept.total) / FEMTOSECONDS,
-        "is_same_plan": {part.id for part in found.plan.partitions} == {part.id for part in record.plan.partitions},
-    }
+    return Decided(
+        before=before,
+        after=undecided_here(replace(renewed, plan=found.plan), clock),
+        repeated=tuple(RepeatedCost(id, by_id[id], cost) for id, cost in costs.items()),
+        plan=found.plan.partitions,
+        total_s=found.plan.total_s,
+        difference_s=None if kept is None else (found.planned.final.total - kept.total) / FEMTOSECONDS,
+        is_same_plan={part.id for part in found.plan.partitions} == {part.id for part in record.plan.partitions},
+    )
 
 
 def decided(
@@ -154,15 +139,15 @@ def decided(
 
 def _decide(
     record: RunRecord, source: str | Path, limit_s: float | None, emit: Emit, clock: Callable[[], float]
-) -> tuple[dict[str, Any], dict[str, Cost]]:
+) -> tuple[RunUndecided, dict[str, Cost]]:
     """Return what was undecided, and candidate id → cost after further repetitions."""
     before = undecided_here(record, clock)
-    if not before["rivals"]:
+    if not before.rivals:
         raise CollageError("nothing is undecided in this run", "--undecided without --measure says how stable it is", "nothing")
     wanted = _distinct(_rivals(record, clock)[1])
     for target in dict.fromkeys(item.target for item in wanted):
         check_measurable(record, target)
-    return before, _repeated(record, source, wanted, before["seconds"] if limit_s is None else limit_s, emit, clock)
+    return before, _repeated(record, source, wanted, before.seconds if limit_s is None else limit_s, emit, clock)
 
 
 def _rivals(record: RunRecord, clock: Callable[[], float]) -> tuple[Planned, list[Rival]]:
@@ -194,21 +179,22 @@ def _key(candidate: CandidatePartition) -> Hashable:
     return candidate.target, candidate.computation
 
 
-def _rival_row(record: RunRecord, rival: Rival, timed: _Timings, total_s: float) -> dict[str, Any]:
-    sides = {"plan": rival.partitions, "instead": rival.instead}
-    return {
-        **{side: [_shown(record, item) for item in items] for side, items in sides.items()},
-        "above_s": rival.above_s,
-        "width_s": math.hypot(*rival.widths.values()),
-        "could_gain_s": rival.could_gain_s,
-        "needs": needs(rival, {key: timed(item) for key, item in _by_key(rival).items()}, total_s),
-    }
+def _rival_row(record: RunRecord, rival: Rival, timed: _Timings, total_s: float) -> UndecidedRival:
+    plan, instead = (tuple(_shown(record, item) for item in items) for items in (rival.partitions, rival.instead))
+    return UndecidedRival(
+        plan=plan,
+        instead=instead,
+        above_s=rival.above_s,
+        width_s=math.hypot(*rival.widths.values()),
+        could_gain_s=rival.could_gain_s,
+        needs=needs(rival, {key: timed(item) for key, item in _by_key(rival).items()}, total_s),
+    )
 
 
-def _shown(record: RunRecord, item: CostedCandidate) -> dict[str, Any]:
-    ops = [record.graph.nodes[node].op for node in item.inside]
-    cost = {"cost_s": item.cost.seconds, "interval_s": item.cost.interval_s}
-    return {"id": item.id, "target": item.target, "nodes": list(item.inside), "ops": ops, **cost}
+def _shown(record: RunRecord, item: CostedCandidate) -> UndecidedPart:
+    nodes = tuple(item.inside)
+    ops = tuple(record.graph.nodes[node].op for node in nodes)
+    return UndecidedPart(item.id, item.target, nodes, ops, item.cost.seconds, item.cost.interval_s)
 
 
 def _by_key(rival: Rival) -> dict[Hashable, CostedCandidate]:
@@ -217,7 +203,7 @@ def _by_key(rival: Rival) -> dict[Hashable, CostedCandidate]:
     return {key: item for item in items if (key := _key(item.held)) in rival.widths}  # type: ignore[arg-type]
 
 
-def needs(rival: Rival, timed: Mapping[Hashable, Timed], total_s: float) -> dict[str, Any]:
+def needs(rival: Rival, timed: Mapping[Hashable, Timed], total_s: float) -> DecisionNeeds:
     """Return what would decide between a plan of `total_s` and a rival of it.
 
     Intervals narrow with the root of the repetitions. It is decided once the difference is off by no more than it is large, and what
@@ -225,13 +211,13 @@ def needs(rival: Rival, timed: Mapping[Hashable, Timed], total_s: float) -> dict
     """
     in_all = _repetitions(rival, timed, total_s)
     more = {key: max(min(in_all[key], MOST) - one.repetitions, 0) for key, one in timed.items()}
-    return {
-        "seconds": max(sum(more[key] * one.seconds for key, one in timed.items()), ROUND_EVERY_S * max(more.values(), default=0)),
-        "repetitions": sum(more.values()),
-        "computations": len(timed),
-        "is_enough": all(count <= MOST for count in in_all.values()),
-        "is_assumed": any(not one.is_known for one in timed.values()),
-    }
+    return DecisionNeeds(
+        seconds=max(sum(more[key] * one.seconds for key, one in timed.items()), ROUND_EVERY_S * max(more.values(), default=0)),
+        repetitions=sum(more.values()),
+        computations=len(timed),
+        is_enough=all(count <= MOST for count in in_all.values()),
+        is_assumed=any(not one.is_known for one in timed.values()),
+    )
 
 
 def _repetitions(rival: Rival, timed: Mapping[Hashable, Timed], total_s: float) -> dict[Hashable, int]:

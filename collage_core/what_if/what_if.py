@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from ..documents.json_form import to_json
 from ..documents.plan import PlacedPlan
 from ..documents.run import Alternative, BaselineInfo
+from ..documents.what_if import Effect, Effects, PlanUnderTerms
 from ..errors import CollageError, InfeasibleError
 from ..events import Emit, ignore
 from ..pipeline.loop.certainty import recorded_interval_s
@@ -32,38 +32,6 @@ from .typed_costs import TYPED, with_typed
 
 LONGEST_S = 5.0
 """Seconds that the effects of terms may take; those that are not known by then are left out."""
-
-
-@dataclass(frozen=True)
-class Effect:
-    """The effect of one of the terms.
-
-    Attributes:
-        alone_s: Total of the best plan under it alone, less that of the best plan without terms; None where no plan holds it.
-        saves_s: Total of the best plan under all terms, less that without it; None where no plan holds one of the two.
-        refuses: Number of candidates that it forbids.
-    """
-
-    alone_s: float | None
-    saves_s: float | None
-    refuses: int
-
-
-@dataclass(frozen=True)
-class Effects:
-    """The effects of terms. Those that took too long are missing: at the end of `groups`, in `switched_off`, or None.
-
-    Attributes:
-        groups: Effects of the given groups of constraints, in their order.
-        switched_off: Effect of each target that is switched off.
-        accuracy: Effect of the accuracy, where the terms set one.
-        costs: Effect of each cost that is typed in.
-    """
-
-    groups: list[Effect] = field(default_factory=list)
-    switched_off: dict[str, Effect] = field(default_factory=dict)
-    accuracy: Effect | None = None
-    costs: dict[str, Effect] = field(default_factory=dict)
 
 
 def under_accuracy(record: RunRecord, accuracy: float | None) -> RunRecord:
@@ -179,25 +147,18 @@ def _planned_as(record: RunRecord, planned: Planned) -> Plan:
     return record.plan.model_copy(update=changes)
 
 
-def what_if(record: RunRecord, terms: Terms, own: RunRecord | None = None) -> dict[str, Any]:
-    """Return the best plan under `terms` as the ``plan`` of a document, whether it is proven optimal, and the number `untimed`.
+def what_if(record: RunRecord, terms: Terms, own: RunRecord | None = None) -> PlanUnderTerms:
+    """Return the best plan under `terms`.
 
-    ``keeps_plan`` says that it is the plan of the run (of `own` where that is given), whose measured times hold for it.
+    Args:
+        own: As in `replanned`; the plan is kept where it is that of `own`.
 
     Raises:
         CollageError: as in `replanned`.
     """
-    return what_if_document(replanned(record, terms, own=own), untimed(record, terms.accuracy), own or record)
-
-
-def what_if_document(found: WhatIfResult, count: int, run: RunRecord) -> dict[str, Any]:
-    """Return `found`, an answer about `run`, as `what_if` does, with a `count` of candidates `untimed`."""
-    return {
-        "plan": to_json(plan_document(found.plan)),
-        "optimal": found.planned.final.optimal,
-        "untimed": count,
-        "keeps_plan": found.kept is run,
-    }
+    found = replanned(record, terms, own=own)
+    keeps_plan = found.kept is (own or record)
+    return PlanUnderTerms(plan_document(found.plan), found.planned.final.optimal, untimed(record, terms.accuracy), keeps_plan)
 
 
 def effects(record: RunRecord, terms: Terms, groups: Sequence[Sequence[int]]) -> Effects:
@@ -214,7 +175,7 @@ def effects(record: RunRecord, terms: Terms, groups: Sequence[Sequence[int]]) ->
     of_targets = ((target, found.of_target(target)) for target in terms.switched_off)
     of_costs = ((candidate, found.of_cost(candidate)) for candidate in terms.costs)
     return Effects(
-        [effect for effect in of_groups if effect is not None],
+        tuple(effect for effect in of_groups if effect is not None),
         {target: effect for target, effect in of_targets if effect is not None},
         found.of_accuracy(),
         {candidate: effect for candidate, effect in of_costs if effect is not None},

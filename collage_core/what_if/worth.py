@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
 from itertools import combinations
-from typing import Any
 
+from ..documents.worth import TargetSet, TargetStep, Worth
 from ..errors import InfeasibleError
 from ..events import ignore
 from ..pipeline.loop.cost_table import is_settled
@@ -29,33 +28,8 @@ AS_GOOD = 0.01
 """Share of the total by which fewer targets may be slower and still count as as good."""
 
 
-@dataclass(frozen=True)
-class TargetSet:
-    """The best plan over some targets.
-
-    Attributes:
-        targets: In the order of the run's.
-        used: Those to which the plan gives nodes.
-        total_s: Predicted total; None where these targets make up no plan.
-        partitions: Of the plan, those of the host not counted.
-        is_known: Whether every cost in the plan was measured to its end, or came from where all costs of the run come from.
-    """
-
-    targets: tuple[str, ...]
-    used: tuple[str, ...]
-    total_s: float | None
-    partitions: int
-    is_known: bool
-
-
-def worth(record: RunRecord, clock: Callable[[], float] = time.monotonic) -> dict[str, Any]:
-    """Return the best plan over each set of targets, and what each further target brings.
-
-    Returns:
-        ``sets``: each `TargetSet`, the fastest first, those without a plan last. ``steps``: the best set of each number of targets
-        that all get nodes, as long as one more makes the plan faster, with ``gain_s`` over the step before. ``as_good``: the targets
-        of the first step that is within `AS_GOOD` of the best. ``is_whole``: False where there was no time for all sets.
-    """
+def worth(record: RunRecord, clock: Callable[[], float] = time.monotonic) -> Worth:
+    """Return the best plan over each set of targets, and what each further target brings."""
     ends = clock() + LONGEST_S
     names = [name for name in dict.fromkeys(item.target for item in usable(record.candidates)) if name != HOST_TARGET]
     order = [name for name in record.plan.options.get("targets", names) if name in names] or names
@@ -70,9 +44,9 @@ def worth(record: RunRecord, clock: Callable[[], float] = time.monotonic) -> dic
         found[chosen] = _best(record, chosen, ends - clock())
     sets = sorted(found.values(), key=lambda one: (one.total_s is None, one.total_s or 0.0, len(one.targets)))
     steps = _steps(sets)
-    best_s = min((step["total_s"] for step in steps), default=0.0)
-    as_good: list[str] = next((step["targets"] for step in steps if step["total_s"] <= best_s * (1 + AS_GOOD)), [])
-    return {"schema": 1, "sets": [asdict(one) for one in sets], "steps": steps, "as_good": as_good, "is_whole": is_whole}
+    best_s = min((step.total_s for step in steps), default=0.0)
+    as_good = next((step.targets for step in steps if step.total_s <= best_s * (1 + AS_GOOD)), ())
+    return Worth(tuple(sets), tuple(steps), as_good, is_whole)
 
 
 def _sets(names: Sequence[str], found: dict[tuple[str, ...], TargetSet]) -> Iterator[tuple[str, ...]]:
@@ -105,15 +79,14 @@ def _best(record: RunRecord, targets: Sequence[str], limit_s: float) -> TargetSe
     return TargetSet(tuple(targets), tuple(name for name in targets if name in used), result.total / FEMTOSECONDS, len(mine), known)
 
 
-def _steps(sets: Iterable[TargetSet]) -> list[dict[str, Any]]:
+def _steps(sets: Iterable[TargetSet]) -> list[TargetStep]:
     """Return the best set of each number of targets that all get nodes, while one more makes the plan faster."""
-    steps: list[dict[str, Any]] = []
-    planned = [one for one in sets if one.total_s is not None and one.used == one.targets]
-    for count in sorted({len(one.targets) for one in planned}):
-        one = min((each for each in planned if len(each.targets) == count), key=lambda each: each.total_s or 0.0)
-        before_s = steps[-1]["total_s"] if steps else None
-        if before_s is not None and (one.total_s or 0.0) >= before_s:
+    steps: list[TargetStep] = []
+    planned = [(one.total_s, one) for one in sets if one.total_s is not None and one.used == one.targets]
+    for count in sorted({len(one.targets) for _, one in planned}):
+        total_s, best = min(((seconds, one) for seconds, one in planned if len(one.targets) == count), key=lambda pair: pair[0])
+        if steps and total_s >= steps[-1].total_s:
             continue
-        gain_s = None if before_s is None else before_s - (one.total_s or 0.0)
-        steps.append({"targets": list(one.targets), "total_s": one.total_s, "gain_s": gain_s, "is_known": one.is_known})
+        gain_s = steps[-1].total_s - total_s if steps else None
+        steps.append(TargetStep(best.targets, total_s, gain_s, best.is_known))
     return steps

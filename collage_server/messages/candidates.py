@@ -1,81 +1,14 @@
-"""Resources of a run's candidates: those of a node, all of them, and the plans of the baselines."""
+"""Resources of a run's candidates as they travel, all of them in one table; plans of baselines, and under other terms."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any
 
-from collage_core.documents.node_times import PartitionNodeTimes
+from collage_core.documents.candidates import NodeCandidate, NodeRejection
 
-from .installation import RuleTree
 from .live import ApiError
 from .runs import PlanInfo
-
-
-@dataclass(frozen=True)
-class EstimateBasisJson:
-    """The basis of an estimate for a target that is only described: the candidate's work, and the target's stated speed.
-
-    The cost is `launch_s` and the longer of `operations` at `operations_per_s` and `bytes` at `bytes_per_s`.
-
-    Attributes:
-        operations_per_s, bytes_per_s: None where the description leaves them out; then they bound nothing.
-    """
-
-    operations: float
-    bytes: int
-    launch_s: float
-    operations_per_s: float | None
-    bytes_per_s: float | None
-
-
-@dataclass(frozen=True)
-class NodeCandidate:
-    """One row of ``GET /api/v1/runs/<id>/candidates?node=<index>``: a candidate that holds the node.
-
-    Attributes:
-        cost: As `Cost.to_json` gives it.
-        times: How many candidates of the target are this computation.
-        estimate_basis: The basis of the cost, for a target that is only described.
-        chosen: It is in the plan.
-        regret_s: Least total of a plan that holds it, less the least total, never below 0; None where not known or in no plan.
-        regret_at_least_s: A proven lower bound of it, where it is not known exactly; else the same.
-        rests_on_unknown: It is not known exactly since a cost in one of the two plans is unknown; else since it takes too long.
-        over_budget: Why the plan's errors leave no room for its own; empty where they do, or it computes in the model's precision.
-    """
-
-    id: str
-    target: str
-    label: str
-    nodes: list[int]
-    rule: str
-    times: int
-    cost: dict[str, Any]
-    estimate_basis: EstimateBasisJson | None
-    chosen: bool
-    regret_s: float | None
-    regret_at_least_s: float | None
-    rests_on_unknown: bool = False
-    over_budget: str = ""
-
-
-@dataclass(frozen=True)
-class NodeRejection:
-    """A target that has no usable candidate for the node, or a sub-graph that was rejected, with the stage and the reason."""
-
-    target: str
-    nodes: list[int]
-    stage: str
-    reason: str
-
-
-@dataclass(frozen=True)
-class NodeCandidates:
-    """``GET /api/v1/runs/<id>/candidates?node=<index>``."""
-
-    node: int
-    candidates: list[NodeCandidate]
-    rejections: list[NodeRejection]
 
 
 @dataclass(frozen=True)
@@ -125,29 +58,10 @@ class CostedRow:
 
 
 @dataclass(frozen=True)
-class CandidateRegret:
-    """The regret of a candidate; fields as in `NodeCandidate` and `CostedRow`."""
-
-    id: str
-    regret_s: float | None
-    regret_at_least_s: float | None
-    rests_on_unknown: bool
-    in_no_plan: bool
-
-
-@dataclass(frozen=True)
 class RegretRequest:
     """Body of ``POST /api/v1/runs/<id>/regrets``: ids of candidates, at most 200."""
 
     candidates: list[str]
-
-
-@dataclass(frozen=True)
-class RunRegrets:
-    """Answers `RegretRequest`: worked out when asked for, within a second; those that cannot be used are left out."""
-
-    run: str
-    regrets: list[CandidateRegret]
 
 
 @dataclass(frozen=True)
@@ -165,22 +79,6 @@ class RejectedRow:
     stage: str
     reason: str
     pattern: str
-
-
-@dataclass(frozen=True)
-class RunEstimates:
-    """``GET /api/v1/runs/<id>/estimates``: the roofline estimates of the candidates that were measured. None of them is a cost.
-
-    Attributes:
-        machine: The machine whose speed they use: the server's, wherever the costs were measured.
-        reason: The figures that the estimates rest on.
-        seconds: Candidate's id → estimate.
-    """
-
-    run: str
-    machine: str
-    reason: str
-    seconds: dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -233,42 +131,6 @@ class RunCandidates:
 
 
 @dataclass(frozen=True)
-class RunNodeTimes:
-    """``GET /api/v1/runs/<id>/node-times``: where the time goes inside the partitions of the run's plan.
-
-    Attributes:
-        alone_s: Target → for each node the cost of the candidate that holds it alone; None where that was not measured.
-    """
-
-    run: str
-    partitions: list[PartitionNodeTimes]
-    alone_s: dict[str, list[float | None]]
-
-
-@dataclass(frozen=True)
-class RunSpec:
-    """A rule tree of a run, and the targets that share it: its rules ran once for all of them.
-
-    Attributes:
-        merged: Target → further candidates, made of neighbours after a search.
-        invalid: Target → stage → how many of its candidates failed there.
-    """
-
-    targets: list[str]
-    tree: RuleTree
-    merged: dict[str, int]
-    invalid: dict[str, dict[str, int]]
-
-
-@dataclass(frozen=True)
-class RunRules:
-    """``GET /api/v1/runs/<id>/rules``: the specs of the run, the host's last."""
-
-    run: str
-    specs: list[RunSpec]
-
-
-@dataclass(frozen=True)
 class BaselinePlan:
     """``GET /api/v1/runs/<id>/baselines/<name>/plan``: how such a baseline cuts the model (`Baseline`)."""
 
@@ -301,32 +163,3 @@ class WhatIf:
     conflict: list[int] = field(default_factory=list)
     off: list[str] = field(default_factory=list)
     uncovered: list[int] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class Effect:
-    """The effect of one of the terms.
-
-    Attributes:
-        alone_s: The best total under it alone, less the best total under none; None where no plan holds it.
-        saves_s: The best total under all terms, less the best under all others; None where no plan holds them.
-        refuses: How many candidates it forbids.
-    """
-
-    alone_s: float | None
-    saves_s: float | None
-    refuses: int
-
-
-@dataclass(frozen=True)
-class Effects:
-    """The effects of the groups asked for, of each target that is switched off and each cost typed in, and of another accuracy.
-
-    Those that took too long are missing: at the end of `groups`, among the targets or the costs, or None.
-    """
-
-    run: str
-    groups: list[Effect]
-    off: dict[str, Effect]
-    accuracy: Effect | None
-    costs: dict[str, Effect] = field(default_factory=dict)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from collage_core.documents.rules import RuleTree
+
 from .runs import PlanResult
 
 
@@ -44,39 +46,6 @@ class PageConfig:
     upload_bytes: int
     run: str | None = None
     report: ReportInfo | None = None
-
-
-@dataclass(frozen=True)
-class RuleRejection:
-    """How many sub-graphs a rule turned down at a stage, by one check."""
-
-    stage: str
-    check: str
-    count: int
-
-
-@dataclass(frozen=True)
-class RuleTree:
-    """A rule, what it gave and turned down in a run, and the rules below it (`collage_core.rules.rule_report`).
-
-    Attributes:
-        path: Names of the rules from the root to it: that of its candidates begins so, after the target's name.
-        options: In words.
-        candidates: Those whose path leads through it.
-        deferred: Of them, those that are costed only where merging comes to them.
-        is_shared: Another rule of the tree has the same path: the counts are of both.
-        notes: Notes on the rule itself, such as a pattern that matches nothing.
-    """
-
-    path: str
-    rule: str
-    options: dict[str, str]
-    candidates: int
-    deferred: int
-    is_shared: bool
-    rejected: list[RuleRejection]
-    notes: list[str]
-    of: list[RuleTree]
 
 
 @dataclass(frozen=True)

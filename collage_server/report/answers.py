@@ -16,7 +16,9 @@ from urllib.parse import quote
 from flask import Flask
 
 from collage_core.base.counted import counted
+from collage_core.documents.json_form import to_json
 from collage_core.errors import CollageError
+from collage_core.what_if.questions import REGRETS
 
 from ..services import Services
 from ..worker import queries
@@ -127,8 +129,8 @@ def _keep_reasons(asked: Collector, services: Services, run: str, path: str, tel
     asked.add(f"GET {path}/candidates?node=*", packed)
     ids = json.loads(asked.answers[f"GET {path}/candidates"])["columns"]["id"]
     tell(f"the regrets of {counted(len(ids), 'candidate')}")
-    regrets = services.pool.call(queries.regrets, engine, folder, ids, timeout_s=ALL_NODES_S)
-    asked.add(f"POST {path}/regrets", {"run": run, "regrets": regrets})
+    regrets = services.pool.call(queries.ask, engine, folder, REGRETS, ids, timeout_s=ALL_NODES_S)
+    asked.add(f"POST {path}/regrets", {"run": run, **to_json(regrets)})
 
 
 def _keep_baselines(asked: Collector, path: str, snapshot: Mapping[str, Any]) -> None:

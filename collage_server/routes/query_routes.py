@@ -7,44 +7,28 @@ Nothing of a run changes.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, TypeVarTuple
 
 from flask import Blueprint, Response, request
 
-from collage_core.documents.node_times import PartitionNodeTimes
-from collage_core.documents.plan import PlacedPlan
+from collage_core.documents.json_form import to_json
 from collage_core.errors import InfeasibleError
+from collage_core.what_if import questions
 from collage_core.what_if.terms import Terms
 
 from ..http.answers import answer, json_body, json_file
 from ..http.asker import asker_left
 from ..http.error_answers import Problem, api_error, not_found, refused
 from ..http.request_checks import check_groups, check_positive, check_targets, switched_off
-from ..messages.bodies import BodyInfo, BodyNode, BodyPartition, ControlNode, RunBodies
-from ..messages.candidates import (
-    BaselinePlan,
-    CandidateRegret,
-    Effect,
-    Effects,
-    RegretRequest,
-    RunNodeTimes,
-    RunRegrets,
-    RunRules,
-    RunSpec,
-    WhatIf,
-)
-from ..messages.inside import InsideTimes
-from ..messages.other_plans import Against, UnknownPart, Worth
-from ..messages.other_terms import OtherTerms
+from ..messages.candidates import BaselinePlan, RegretRequest, WhatIf
+from ..messages.other_plans import Against
 from ..messages.requests import AgainstRequest, WhatIfRequest
-from ..messages.shapes import RunShapes
-from ..messages.undecided import RunUndecided
 from ..runs.factory import MOST_NAME
 from ..runs.run_store import run_folder
 from ..runs.state import plan_info
 from ..services import services
-from ..shared.from_json import from_json
 from ..shared.run_files import DOCUMENT
 from ..worker import queries
 from ..worker.engine import Engine
@@ -57,6 +41,15 @@ T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
 
 
+def _answer_plainly(question: questions.Question[Any], run: str) -> Response:
+    return _answer(run, _ask(queries.ask, run, question))
+
+
+def _answer(run: str, found: object) -> Response:
+    """Answer with a record about `run`."""
+    return answer({"run": run, **to_json(found)})
+
+
 @blueprint.get("/runs/<run>/candidates")
 def get_candidates(run: str) -> Response:
     node = request.args.get("node")
@@ -64,7 +57,7 @@ def get_candidates(run: str) -> Response:
         return json_file(_path_or_content(_ask(queries.write_candidates, run, run)))
     if not (node.isascii() and node.isdecimal() and len(node) < 10):
         raise Problem(400, "invalid", f"'node' must be the number of a node, and is {node[:40]!r}", "ask with ?node=0")
-    return answer(_ask(queries.node_candidates, run, int(node)))
+    return answer(to_json(_ask(queries.node_candidates, run, int(node))))
 
 
 @blueprint.get("/runs/<run>/estimates")
@@ -72,34 +65,8 @@ def get_estimates(run: str) -> Response:
     return json_file(_path_or_content(_ask(queries.write_estimates, run, run)))
 
 
-@blueprint.get("/runs/<run>/node-times")
-def get_node_times(run: str) -> Response:
-    found = _ask(queries.node_times, run)
-    return answer(RunNodeTimes(run, [from_json(PartitionNodeTimes, item) for item in found["partitions"]], found["alone_s"]))
-
-
-@blueprint.get("/runs/<run>/shapes")
-def get_shapes(run: str) -> Response:
-    return answer(from_json(RunShapes, {"run": run, **_ask(queries.shapes, run)}))
-
-
-@blueprint.get("/runs/<run>/bodies")
-def get_bodies(run: str) -> Response:
-    return answer(RunBodies(run, [_control_node(item) for item in _ask(queries.bodies, run)]))
-
-
-def _control_node(item: dict[str, Any]) -> ControlNode:
-    return ControlNode(**{**item, "bodies": [_body(body) for body in item["bodies"]]})
-
-
-def _body(item: dict[str, Any]) -> BodyInfo:
-    nodes, partitions = [BodyNode(**node) for node in item["nodes"]], [BodyPartition(**one) for one in item["partitions"]]
-    return BodyInfo(**{**item, "nodes": nodes, "partitions": partitions, "inner": [_control_node(inner) for inner in item["inner"]]})
-
-
-@blueprint.get("/runs/<run>/rules")
-def get_rules(run: str) -> Response:
-    return answer(RunRules(run, [RunSpec(**spec) for spec in _ask(queries.specs, run)]))
+for plain in questions.PLAIN:
+    blueprint.add_url_rule(f"/runs/<run>/{plain.name}", plain.name, partial(_answer_plainly, plain))
 
 
 @blueprint.post("/runs/<run>/regrets")
@@ -107,7 +74,7 @@ def get_regrets(run: str) -> Response:
     wanted = json_body(RegretRequest).candidates
     if len(wanted) > MOST_REGRETS:
         raise Problem(400, "invalid", f"{len(wanted)} candidates were named, {MOST_REGRETS} are accepted", "ask for some at a time")
-    return answer(RunRegrets(run, [CandidateRegret(**item) for item in _ask(queries.regrets, run, wanted)]))
+    return _answer(run, _ask(queries.ask, run, questions.REGRETS, wanted))
 
 
 @blueprint.get("/runs/<run>/baselines/<name>/plan")
@@ -116,7 +83,7 @@ def get_baseline_plan(run: str, name: str) -> Response:
     known = [baseline.name for baseline in services().runs.get(run).baselines]
     if name not in known:
         raise not_found("unknown_baseline", f"the run {run!r} has no baseline {name!r}", f"it has {', '.join(known) or 'none'}")
-    return answer(BaselinePlan(run, name, plan_info(from_json(PlacedPlan, _ask(queries.baseline_plan, run, name)))))
+    return answer(BaselinePlan(run, name, plan_info(_ask(queries.baseline_plan, run, name))))
 
 
 @blueprint.get("/runs/<run>/document")
@@ -135,7 +102,7 @@ def find_what_if(run: str) -> Response:
         found = _call(queries.what_if, services().config.engine, costs, terms, str(run_folder(run)))
     except InfeasibleError as error:
         return answer(WhatIf(run, None, error=api_error(error), conflict=error.conflict, off=error.switched_off, uncovered=error.uncovered))
-    return answer(WhatIf(run, plan_info(from_json(PlacedPlan, found["plan"])), found["optimal"], found["untimed"], found["keeps_plan"]))
+    return answer(WhatIf(run, plan_info(found.plan), found.optimal, found.untimed, found.keeps_plan))
 
 
 @blueprint.post("/runs/<run>/effects")
@@ -143,38 +110,20 @@ def find_effects(run: str) -> Response:
     body = json_body(WhatIfRequest)
     costs, terms = _terms(run, body)
     check_groups(body.groups, len(body.constraints))
-    found = _call(queries.effects, services().config.engine, costs, terms, body.groups)
-    off = {target: Effect(**effect) for target, effect in found["switched_off"].items()}
-    accuracy = Effect(**found["accuracy"]) if found["accuracy"] else None
-    costs_effects = {candidate: Effect(**effect) for candidate, effect in found["costs"].items()}
-    return answer(Effects(run, [Effect(**effect) for effect in found["groups"]], off, accuracy, costs_effects))
+    return _answer(run, _call(queries.ask, services().config.engine, costs, questions.EFFECTS, terms, body.groups))
 
 
 @blueprint.post("/runs/<run>/other-terms")
 def find_other_terms(run: str) -> Response:
     costs, terms = _terms(run, json_body(WhatIfRequest))
-    found = _call(queries.other_terms, services().config.engine, costs, terms)
-    return answer(from_json(OtherTerms, {"run": run, **found}))
+    return _answer(run, _call(queries.ask, services().config.engine, costs, questions.OTHER_TERMS, terms))
 
 
 @blueprint.post("/runs/<run>/against")
 def find_against(run: str) -> Response:
     body = json_body(AgainstRequest)
-    found = _ask(queries.against, run, body.text, body.name[:MOST_NAME], body.devices)
-    unknown = [UnknownPart(**part) for part in found["unknown"]]
-    return answer(
-        Against(run, found["name"], plan_info(from_json(PlacedPlan, found["plan"])), found["apparent_loss_s"], unknown, found["ignored"])
-    )
-
-
-@blueprint.get("/runs/<run>/worth")
-def get_worth(run: str) -> Response:
-    return answer(from_json(Worth, {"run": run, **_ask(queries.worth, run)}))
-
-
-@blueprint.get("/runs/<run>/undecided")
-def get_undecided(run: str) -> Response:
-    return answer(from_json(RunUndecided, {"run": run, **_ask(queries.undecided, run)}))
+    found = _ask(queries.ask, run, questions.AGAINST, body.text, body.name[:MOST_NAME], body.devices)
+    return answer(Against(run, found.name, plan_info(found.plan), found.apparent_loss_s, found.unknown, found.ignored))
 
 
 @blueprint.post("/runs/<run>/profile")
@@ -184,7 +133,7 @@ def measure_inside(run: str) -> Response:
         raise refused("no_artifact", f"the run {run!r} has no artifact to run", "export it first, which builds it")
     if services().queue.is_measuring:
         raise refused("busy", "a run is measuring, and both would spoil each other's times", "ask again when it is over")
-    return answer(from_json(InsideTimes, {"run": run, **_call(queries.profile, services().config.engine, str(folder))}))
+    return _answer(run, _call(queries.profile, services().config.engine, str(folder)))
 
 
 def _path_or_content(made: str | bytes) -> Path | bytes:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from collage_core.cost.database.records import machine_id
+from collage_core.what_if.questions import AGAINST
 from collage_core.what_if.terms import Terms
 
 from .. import descriptions
@@ -162,7 +163,7 @@ class RunFactory:
         base, name = self._runs.get(request.base), given.name[:MOST_NAME]
         beside, (path, _) = str(self._runs.folder(base.id)), self.model_file(base.model, base.model_name)
         asked = given.text, name, given.devices
-        self._pool.call(queries.against, self._config.engine, beside, *asked)  # refuses what is no plan before anything waits
+        self._pool.call(queries.ask, self._config.engine, beside, AGAINST, *asked)  # refuses what is no plan before anything waits
         self._queue.check_room()
         same = replace(request, model=base.model, targets=base.targets, accuracy=base.accuracy, constraints=[], groups=[], costs={})
         nodes = self._models.nodes(base.model)

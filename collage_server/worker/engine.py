@@ -10,19 +10,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, TypeVarTuple
 
-from collage_core.documents.json_form import to_json
+from collage_core.documents.node_times import InsideTimes
+from collage_core.documents.plan import PlacedPlan
 from collage_core.documents.run import RunDocument
 from collage_core.events import Emit
+from collage_core.what_if.questions import Question
 from collage_core.what_if.terms import Terms
 
 if TYPE_CHECKING:
     from collage_core.pipeline.record.record import RunRecord
-    from collage_core.what_if.what_if import Effects
 
 R = TypeVar("R")
 """An engine's own record of a run; only the engine looks into it."""
+A = TypeVar("A")
+Asked = TypeVarTuple("Asked")
 
 Json = dict[str, Any]
 
@@ -121,63 +124,24 @@ class Engine(Protocol[R]):
     def node_count(self, record: R) -> int:
         """Return how many nodes the model has."""
 
-    def node_candidates(self, record: R, node: int) -> Json:
-        """Return the `NodeCandidates` of a node that the model has."""
+    def ask(self, record: R, question: Question[*Asked, A], *asked: *Asked) -> A:
+        """Return the answer to `question` about `record`.
+
+        Raises:
+            InfeasibleError: it is about other terms, and no plan holds them.
+        """
 
     def candidate_table(self, record: R) -> Json:
         """Return the fields of `PackedCandidates`, but for the run."""
 
-    def regrets(self, record: R, candidates: Sequence[str]) -> list[Json]:
-        """Return the `CandidateRegret` of the usable ones among `candidates`."""
-
-    def estimates(self, record: R) -> Json:
-        """Return the `RunEstimates` without the run's id."""
-
-    def node_times(self, record: R) -> Json:
-        """Return the `RunNodeTimes` without the run's id."""
-
-    def shapes(self, record: R) -> Json:
-        """Return the `RunShapes` without the run's id."""
-
-    def bodies(self, record: R) -> list[Json]:
-        """Return the `ControlNode` of each node with bodies."""
-
-    def specs(self, record: R) -> list[Json]:
-        """Return the `RunSpec` of every rule tree."""
-
     def why_not_forms(self, record: R) -> dict[str, str]:
         """Return form of an artifact → why the plan cannot have it, of the forms that it cannot have."""
 
-    def baseline_plan(self, record: R, name: str) -> Json:
-        """Return the plan of the target `name` alone, or the greedy one, as the ``plan`` part of a document."""
+    def baseline_plan(self, record: R, name: str) -> PlacedPlan:
+        """Return the plan of the target `name` alone, or the greedy one."""
 
-    def what_if(self, record: R, terms: Terms, own: R | None = None) -> Json:
-        """Return ``plan``, ``optimal``, ``untimed`` and ``keeps_plan`` of the best plan under `terms`.
-
-        Args:
-            own: As in `search_again`.
-
-        Raises:
-            InfeasibleError: there is none.
-        """
-
-    def other_terms(self, record: R, terms: Terms) -> Json:
-        """Return what `collage explain --what-if --json` prints; raises InfeasibleError where no plan holds `terms`."""
-
-    def against(self, record: R, text: str, name: str, devices: Mapping[str, str]) -> Json:
-        """Return the fields of `Against`, but for the run, and ``plan`` as the part of a document."""
-
-    def worth(self, record: R) -> Json:
-        """Return what ``collage explain --by-targets --json`` prints."""
-
-    def undecided(self, record: R) -> Json:
-        """Return what ``collage explain --undecided --json`` prints."""
-
-    def profile(self, artifact: Path) -> Json:
+    def profile(self, artifact: Path) -> InsideTimes:
         """Run the artifact in the folder, and return the profile that ``collage run --profile --json`` prints."""
-
-    def effects(self, record: R, terms: Terms, groups: Sequence[Sequence[int]]) -> Effects:
-        """Return what each of `terms` does; `groups` of constraints, by index, are taken back together."""
 
     def trace(self, record: R, file: Path, on_steps: Callable[[int], None]) -> None:
         """Search again what `record` is of, and write every step into `file`; `on_steps` hears how many there are so far."""
@@ -275,96 +239,28 @@ class CollageEngine(Engine["RunRecord"]):
     def node_count(self, record: RunRecord) -> int:
         return len(record.graph)
 
-    def node_candidates(self, record: RunRecord, node: int) -> Json:
-        return record.node_candidates(node)
+    def ask(self, record: RunRecord, question: Question[*Asked, A], *asked: *Asked) -> A:
+        return question.ask(record, *asked)
 
     def candidate_table(self, record: RunRecord) -> Json:
         from .candidate_table import candidate_table
 
         return candidate_table(record)
 
-    def regrets(self, record: RunRecord, candidates: Sequence[str]) -> list[Json]:
-        return record.regrets_of(set(candidates))
-
-    def estimates(self, record: RunRecord) -> Json:
-        from collage_core.what_if.estimates import estimates
-
-        return estimates(record)
-
-    def node_times(self, record: RunRecord) -> Json:
-        alone_s: dict[str, list[float | None]] = {}
-        for (node, target), seconds in record.alone_s.items():
-            alone_s.setdefault(target, [None] * len(record.graph))[node] = seconds
-        return {"partitions": [to_json(one) for one in record.node_times], "alone_s": alone_s}
-
-    def shapes(self, record: RunRecord) -> Json:
-        from collage_core.pipeline.shapes.run_shapes import run_shapes
-
-        return run_shapes(record.document)
-
-    def bodies(self, record: RunRecord) -> list[Json]:
-        from collage_core.pipeline.bodies.body_rows import body_rows
-
-        return body_rows(record)
-
-    def specs(self, record: RunRecord) -> list[Json]:
-        from collage_core.pipeline.run_specs import run_specs
-
-        return run_specs(record)
-
     def why_not_forms(self, record: RunRecord) -> dict[str, str]:
         from collage_core.rewrite.forms import why_not_forms
 
         return why_not_forms(record.plan, record.graph)
 
-    def baseline_plan(self, record: RunRecord, name: str) -> Json:
+    def baseline_plan(self, record: RunRecord, name: str) -> PlacedPlan:
         from collage_core.what_if.what_if import baseline_plan
 
-        return to_json(baseline_plan(record, name))
+        return baseline_plan(record, name)
 
-    def what_if(self, record: RunRecord, terms: Terms, own: RunRecord | None = None) -> Json:
-        from collage_core.what_if.what_if import what_if
-
-        return what_if(record, terms, own)
-
-    def other_terms(self, record: RunRecord, terms: Terms) -> Json:
-        from collage_core.what_if.other_terms import other_terms
-
-        return other_terms(record, terms)
-
-    def against(self, record: RunRecord, text: str, name: str, devices: Mapping[str, str]) -> Json:
-        from collage_core.pipeline.plan_documents import plan_document
-        from collage_core.what_if.apparent_loss import loss_document, own_plan
-        from collage_core.what_if.compare import side_of
-        from collage_core.what_if.given_plan import given_from_text
-
-        own = own_plan(record, given_from_text(text, name), devices)
-        told = loss_document(side_of(record), own)
-        return {
-            "name": name,
-            "plan": to_json(plan_document(own.plan)),
-            **{part: told[part] for part in ("apparent_loss_s", "unknown", "ignored")},
-        }
-
-    def worth(self, record: RunRecord) -> Json:
-        from collage_core.what_if.worth import worth
-
-        return worth(record)
-
-    def undecided(self, record: RunRecord) -> Json:
-        from collage_core.what_if.undecided import undecided_here
-
-        return undecided_here(record)
-
-    def profile(self, artifact: Path) -> Json:
+    def profile(self, artifact: Path) -> InsideTimes:
         from collage_core.pipeline.inside.inside_times import profile_folder
 
         return profile_folder(artifact)
-
-    def effects(self, record: RunRecord, terms: Terms, groups: Sequence[Sequence[int]]) -> Effects:
-        from collage_core.what_if.what_if import effects
-
-        return effects(record, terms, groups)
 
     def trace(self, record: RunRecord, file: Path, on_steps: Callable[[int], None]) -> None:
         from collage_core.trace.trace import trace

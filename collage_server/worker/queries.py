@@ -1,6 +1,6 @@
 """Answers questions about a run that has a record, each within seconds. Called in a worker process, never in the server's.
 
-An engine, the run's folder and plain arguments enter; plain data leaves, or the path of a file in the run's folder. Only
+An engine, the run's folder and plain arguments enter; records and plain data leave, or the path of a file in the run's folder. Only
 `profile` measures, and nothing of a run changes.
 """
 
@@ -8,17 +8,23 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from collage_core.base.whole_file import write_whole
+from collage_core.documents.candidates import NodeCandidate, NodeCandidates, NodeRejection
+from collage_core.documents.json_form import to_json
+from collage_core.documents.node_times import InsideTimes
+from collage_core.documents.plan import PlacedPlan
+from collage_core.documents.what_if import PlanUnderTerms
 from collage_core.errors import CollageError
+from collage_core.what_if import questions
+from collage_core.what_if.questions import Question
 from collage_core.what_if.terms import Terms
 
 from ..shared.json_files import file_content, json_data
 from ..shared.run_files import ARTIFACT, CANDIDATES, ESTIMATES, record_file
-from .engine import Engine, Json, Outcome, R
+from .engine import A, Asked, Engine, Json, Outcome, R
 from .records import keep_record, load_record, own_record
 
 
@@ -62,7 +68,12 @@ def _problems(engine: Engine[R], targets: Sequence[str], name: str, value: Any) 
             yield {"option": name, "target": target, "message": error.message, "hint": error.hint}
 
 
-def node_candidates(engine: Engine[R], folder: str, node: int) -> Json:
+def ask(engine: Engine[R], folder: str, question: Question[*Asked, A], *asked: *Asked) -> A:
+    """Return the answer to `question` about the run in `folder`. Raises as `Engine.ask`."""
+    return engine.ask(load_record(engine, Path(folder)), question, *asked)
+
+
+def node_candidates(engine: Engine[R], folder: str, node: int) -> NodeCandidates:
     """Return the `NodeCandidates` of a node.
 
     Raises:
@@ -72,7 +83,7 @@ def node_candidates(engine: Engine[R], folder: str, node: int) -> Json:
     count = engine.node_count(record)
     if not 0 <= node < count:
         raise CollageError(f"there is no node {node}: the model has {count}", "nodes are numbered from 0", "unknown_node")
-    return json_data(engine.node_candidates(record, node))
+    return engine.ask(record, questions.CANDIDATES, node)
 
 
 def packed_node_candidates(engine: Engine[R], folder: str) -> Json:
@@ -81,9 +92,9 @@ def packed_node_candidates(engine: Engine[R], folder: str) -> Json:
     candidates, rejections = _Rows(), _Rows()
     nodes = []
     for node in range(engine.node_count(record)):
-        found = engine.node_candidates(record, node)
-        held = [candidates.index(row["id"], row) for row in found["candidates"]]
-        refused = [rejections.index((row["target"], row["stage"], row["reason"], *row["nodes"]), row) for row in found["rejections"]]
+        found = engine.ask(record, questions.CANDIDATES, node)
+        held = [candidates.index(row.id, row) for row in found.candidates]
+        refused = [rejections.index((row.target, row.stage, row.reason, *row.nodes), row) for row in found.rejections]
         nodes.append({"candidates": held, "rejections": refused})
     return json_data({"candidates": candidates.rows, "rejections": rejections.rows, "nodes": nodes})
 
@@ -92,40 +103,15 @@ class _Rows:
     """Rows, each once."""
 
     def __init__(self) -> None:
-        self.rows: list[Json] = []
+        self.rows: list[NodeCandidate | NodeRejection] = []
         self._index: dict[Hashable, int] = {}
 
-    def index(self, key: Hashable, row: Json) -> int:
+    def index(self, key: Hashable, row: NodeCandidate | NodeRejection) -> int:
         """Return the index of the row of `key`; it is `row` where there is none yet."""
         index = self._index.setdefault(key, len(self.rows))
         if index == len(self.rows):
             self.rows.append(row)
         return index
-
-
-def regrets(engine: Engine[R], folder: str, candidates: Sequence[str]) -> list[Json]:
-    """Return the fields of a `CandidateRegret` for each usable one of `candidates`."""
-    return json_data(engine.regrets(load_record(engine, Path(folder)), candidates))
-
-
-def node_times(engine: Engine[R], folder: str) -> Json:
-    """Return the fields of `RunNodeTimes`, without the run's id."""
-    return json_data(engine.node_times(load_record(engine, Path(folder))))
-
-
-def shapes(engine: Engine[R], folder: str) -> Json:
-    """Return the fields of `RunShapes`, without the run's id."""
-    return json_data(engine.shapes(load_record(engine, Path(folder))))
-
-
-def bodies(engine: Engine[R], folder: str) -> list[Json]:
-    """Return the fields of a `ControlNode` for each node with bodies."""
-    return json_data(engine.bodies(load_record(engine, Path(folder))))
-
-
-def specs(engine: Engine[R], folder: str) -> list[Json]:
-    """Return the fields of a `RunSpec` for each rule tree of the run."""
-    return json_data(engine.specs(load_record(engine, Path(folder))))
 
 
 def why_not_forms(engine: Engine[R], folder: str) -> dict[str, str]:
@@ -140,7 +126,7 @@ def write_candidates(engine: Engine[R], folder: str, run: str) -> str | bytes:
 
 def write_estimates(engine: Engine[R], folder: str, run: str) -> str | bytes:
     """Write `RunEstimates` of the run into a file, unless it is there; returns its path, or its content where it cannot be written."""
-    return _kept(Path(folder) / ESTIMATES, lambda: {"run": run, **engine.estimates(load_record(engine, Path(folder)))})
+    return _kept(Path(folder) / ESTIMATES, lambda: {"run": run, **to_json(ask(engine, folder, questions.ESTIMATES))})
 
 
 def _kept(file: Path, make: Callable[[], Json]) -> str | bytes:
@@ -156,17 +142,17 @@ def _kept(file: Path, make: Callable[[], Json]) -> str | bytes:
     return str(file)
 
 
-def baseline_plan(engine: Engine[R], folder: str, name: str) -> Json:
-    """Return the plan of the baseline `name`, as the ``plan`` part of a document.
+def baseline_plan(engine: Engine[R], folder: str, name: str) -> PlacedPlan:
+    """Return the plan of the baseline `name`.
 
     Raises:
         CollageError: it cannot take the whole model.
     """
-    return json_data(engine.baseline_plan(load_record(engine, Path(folder)), name))
+    return engine.baseline_plan(load_record(engine, Path(folder)), name)
 
 
-def what_if(engine: Engine[R], costs: str, terms: Terms, run: str) -> Json:
-    """Return the best plan under other terms, as `Engine.what_if`.
+def what_if(engine: Engine[R], costs: str, terms: Terms, run: str) -> PlanUnderTerms:
+    """Return the best plan under other terms.
 
     Args:
         costs: The folder of the run on whose costs that in the folder `run` was searched; the same folder where it measured them.
@@ -175,47 +161,10 @@ def what_if(engine: Engine[R], costs: str, terms: Terms, run: str) -> Json:
         CollageError: a constraint is malformed.
         InfeasibleError: no plan holds the terms.
     """
-    return json_data(engine.what_if(load_record(engine, Path(costs)), terms, own_record(engine, Path(run), Path(costs))))
+    own: Any = own_record(engine, Path(run), Path(costs))  # a question knows of no other record than that of its engine
+    return ask(engine, costs, questions.WHAT_IF, terms, own)
 
 
-def other_terms(engine: Engine[R], folder: str, terms: Terms) -> Json:
-    """Return the fields of `OtherTerms`, and more.
-
-    Raises:
-        CollageError: a constraint or a cost is malformed.
-        InfeasibleError: no plan holds the terms.
-    """
-    return json_data(engine.other_terms(load_record(engine, Path(folder)), terms))
-
-
-def against(engine: Engine[R], folder: str, text: str, name: str, devices: Mapping[str, str]) -> Json:
-    """Return the fields of `Against`, without the run's id.
-
-    Raises:
-        CollageError: the text holds no plan, or one that does not fit the run.
-    """
-    return json_data(engine.against(load_record(engine, Path(folder)), text, name, devices))
-
-
-def worth(engine: Engine[R], folder: str) -> Json:
-    """Return the fields of `Worth`, without the run's id, and more."""
-    return json_data(engine.worth(load_record(engine, Path(folder))))
-
-
-def undecided(engine: Engine[R], folder: str) -> Json:
-    """Return the fields of `RunUndecided`, without the run's id, and more."""
-    return json_data(engine.undecided(load_record(engine, Path(folder))))
-
-
-def profile(engine: Engine[R], folder: str) -> Json:
-    """Return the fields of `InsideTimes`, without the run's id. The artifact in `folder` is run for about a second."""
-    return json_data(engine.profile(Path(folder) / ARTIFACT))
-
-
-def effects(engine: Engine[R], folder: str, terms: Terms, groups: Sequence[Sequence[int]]) -> Json:
-    """Return ``groups``, ``switched_off``, ``accuracy`` and ``costs``: the fields of an `Effect` for each of the terms.
-
-    Raises:
-        CollageError: a constraint is malformed.
-    """
-    return json_data(asdict(engine.effects(load_record(engine, Path(folder)), terms, groups)))
+def profile(engine: Engine[R], folder: str) -> InsideTimes:
+    """Return the profile of the artifact in `folder`, which is run for about a second."""
+    return engine.profile(Path(folder) / ARTIFACT)

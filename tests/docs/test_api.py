@@ -9,7 +9,7 @@ import pytest
 from flask import Flask
 from werkzeug.exceptions import BadRequest
 
-from collage_server import protocol
+from collage_server import typescript
 from collage_server.http.error_answers import _CODES
 from tests.helpers.paths import DOCS
 
@@ -32,7 +32,7 @@ def test_the_document_lists_every_route(app: Flask) -> None:
 def test_the_types_that_the_document_names_are_those_of_the_protocol() -> None:
     text = DOC.read_text()
     named = set(re.findall(r"`([A-Z][A-Za-z]+)`", text)) - {"ETag", "Host", "Origin", "POST"}
-    assert named <= {name for part in protocol.PARTS for name in vars(part)}
+    assert named <= {kind.__name__ for kind in typescript.resources()}
 
 
 def test_the_document_lists_the_messages() -> None:

@@ -61,7 +61,7 @@ def test_the_cells_of_the_notebook_run_one_after_another(tmp_path: Path, monkeyp
     result, why, (predicted, moved), _, files = shown
     assert result._repr_html_().count("<svg ") == 1
     assert "(Conv), node 0" in why._repr_html_()
-    assert predicted["change_s"] <= 0
+    assert predicted.change_s <= 0
     assert moved == sum(len(part.nodes) for part in result.plan.partitions if part.target != "onnxruntime")
     assert [path.name for path in files] == ["annotated.onnx", "graph.dot", "graph.svg", "nodes.csv", "partitions.csv"]
 

@@ -22,7 +22,7 @@ from onnx import ModelProto
 from collage_core.base.isolation.worker import Worker
 from collage_core.base.isolation.worker_errors import WorkerTimeout
 from collage_core.cli.constraints_file import mistakes_located, read_constraints
-from collage_core.cli.explanation import explain_run, show_explanation
+from collage_core.cli.explanation import show_explanation
 from collage_core.cli.terms_text import explain_terms
 from collage_core.cost.database.database import CostDatabase
 from collage_core.cost.database.json_lines import read_lines
@@ -32,6 +32,7 @@ from collage_core.cost.fleet import plain_pickles, protocol
 from collage_core.cost.fleet.connection import AUTHORITY, connection
 from collage_core.cost.fleet.jobs import WorkerLost, described
 from collage_core.cost.fleet.keys import make_keys
+from collage_core.documents.json_form import to_json
 from collage_core.errors import CollageError
 from collage_core.model.forms.normalising import normalise
 from collage_core.model.onnx_model import load_model
@@ -53,6 +54,7 @@ from collage_core.serving.served_model import read_request
 from collage_core.survey.survey import _read_row
 from collage_core.survey.tables import cells, sentence, survey_csv, survey_page
 from collage_core.toolchains.described import read_description
+from collage_core.what_if.explanation import explain
 from collage_server.http.validation import read
 from collage_server.messages import models, requests, runs
 from tests.fuzz import server_borders
@@ -81,8 +83,8 @@ def record(data: bytes, folder: Path) -> None:
     path = _put(data, folder, FILE_NAME)
     kept = read_record(path)
     with contextlib.redirect_stdout(io.StringIO()):
-        found = explain_run(folder, None, None)
-        json.dumps(found)
+        found = explain(kept)
+        json.dumps(to_json(found))
         show_explanation(found)
         explain_terms(folder, [{"kind": "veto", "op": "Relu", "target": "host"}], None)
     list(ReplayEstimator(path).estimate(kept.graph, []))

@@ -12,27 +12,36 @@ import os
 import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import fake_runs
 from fake_runs import BEHAVIOURS, FakeRecord, Run, document_plan
 
+from collage_core.documents.bodies import RunBodies
+from collage_core.documents.candidates import CandidateRegret, NodeCandidate, NodeCandidates, RunEstimates, RunRegrets
+from collage_core.documents.compare import CostedPlan, UnknownPart
+from collage_core.documents.cost import CostInfo
 from collage_core.documents.json_form import from_json
+from collage_core.documents.node_times import InsideTime, InsideTimes, NodeGroupTime, PartitionNodeTimes, RunNodeTimes
+from collage_core.documents.plan import PlacedPlan
+from collage_core.documents.rules import RunRules
 from collage_core.documents.run import RunDocument
+from collage_core.documents.shapes import RunShapes
+from collage_core.documents.undecided import DecisionNeeds, RunUndecided, StablePart, UndecidedPart, UndecidedRival
+from collage_core.documents.what_if import Effect, Effects, OtherTerms, PlanUnderTerms, TargetUnderTerms, TypedCost
+from collage_core.documents.worth import TargetSet, TargetStep, Worth
 from collage_core.errors import CollageError, InfeasibleError
 from collage_core.events import CandidateCosted, Emit, Note, PhaseEnded, PhaseStarted, PlanImproved, Verified
 from collage_core.trace.trace_file import TraceWriter
+from collage_core.what_if.questions import Question
 from collage_core.what_if.terms import Terms
 from collage_server.worker.candidate_table import packed
-from collage_server.worker.engine import CollageEngine, Engine, Json, Outcome
-
-if TYPE_CHECKING:
-    from collage_core.what_if.what_if import Effect, Effects
+from collage_server.worker.engine import A, Asked, CollageEngine, Engine, Json, Outcome
 
 BUSY = "other processes keep 1.8 of the 2 cores busy"
-COST = {"source": "measured", "samples": 9, "spread_s": 1e-4, "interval_s": 1e-4, "stage": "", "reason": ""}
+COST: dict[str, Any] = {"source": "measured", "samples": 9, "spread_s": 1e-4, "interval_s": 1e-4, "stage": "", "reason": ""}
 DAWDLING_S = 1.5
 
 
@@ -152,100 +161,82 @@ class FakeEngine(Engine[FakeRecord]):
     def node_count(self, record: FakeRecord) -> int:
         return 2
 
-    def node_candidates(self, record: FakeRecord, node: int) -> Json:
-        cost = {"seconds": float("nan"), "source": "measured"}
-        row = {"id": "c0", "target": "fast", "label": "Conv+Relu", "nodes": [0, 1], "rule": "fast.host", "cost": cost}
-        found = {"times": 2, "estimate_basis": None, "chosen": True, "regret_s": 0.0, "regret_at_least_s": 0.0, "rests_on_unknown": False}
-        bounded = {**row, "id": "c9", "target": "other", "label": "Relu", "nodes": [1], "cost": {**COST, "seconds": 0.02}}
-        least = {"times": 1, "estimate_basis": None, "chosen": False, "over_budget": "", "regret_s": None, "regret_at_least_s": 0.0}
-        least |= {"rests_on_unknown": False}
-        return {"node": node, "candidates": [{**row, **found}, {**bounded, **least}], "rejections": []}
+    def ask(self, record: FakeRecord, question: Question[*Asked, A], *asked: *Asked) -> A:
+        answer: A = getattr(self, f"_{question.name.replace('-', '_')}")(record, *asked)
+        return answer
+
+    def _candidates(self, record: FakeRecord, node: int) -> NodeCandidates:
+        cost = CostInfo(float("nan"), "measured")
+        row = NodeCandidate("c0", "fast", "Conv+Relu", (0, 1), "fast.host", 2, cost, None, True, "", 0.0, 0.0, False)
+        bounded: dict[str, Any] = {"id": "c9", "target": "other", "label": "Relu", "nodes": (1,), "cost": CostInfo(0.02, **COST)}
+        least = replace(row, **bounded, times=1, chosen=False, regret_s=None)
+        return NodeCandidates(node, (row, least), ())
 
     def candidate_table(self, record: FakeRecord) -> Json:
         return {**packed([]), "rejections": []}
 
-    def regrets(self, record: FakeRecord, candidates: Sequence[str]) -> list[Json]:
+    def _regrets(self, record: FakeRecord, candidates: Sequence[str]) -> RunRegrets:
         known = {"c0": (None, 0.25), "c9": (0.003, 0.003)}
         shown = [(name, *known[name]) for name in candidates if name in known]
-        flags = {"rests_on_unknown": False, "in_no_plan": False}
-        return [{"id": name, "regret_s": exact, "regret_at_least_s": least, **flags} for name, exact, least in shown]
+        return RunRegrets(tuple(CandidateRegret(name, exact, least, False, False) for name, exact, least in shown))
 
-    def estimates(self, record: FakeRecord) -> Json:
-        return {"machine": "the fake machine", "reason": "none", "seconds": {}}
+    def _estimates(self, record: FakeRecord) -> RunEstimates:
+        return RunEstimates("the fake machine", "none", {})
 
-    def node_times(self, record: FakeRecord) -> Json:
-        groups = [{"nodes": [0, 1], "share": 1.0, "seconds": 0.01, "kernel": "FusedConv"}]
-        times = {"partition": "c0", "source": "profiler", "groups": groups, "rest_share": 0.0, "profiled_s": 0.012, "reason": ""}
-        return {"partitions": [times], "alone_s": {"fast": [0.008, None]}}
+    def _node_times(self, record: FakeRecord) -> RunNodeTimes:
+        groups = (NodeGroupTime((0, 1), 1.0, 0.01, "FusedConv"),)
+        return RunNodeTimes((PartitionNodeTimes("c0", "profiler", groups, 0.0, 0.012),), {"fast": (0.008, None)})
 
-    def shapes(self, record: FakeRecord) -> Json:
-        answer = {"total_s": None, "measured_s": None, "reason": ""}
-        return {"shapes": [], "shown": 0, "one_plan": answer, "by_range": answer, "crossovers": [], "chosen": "", "decided_by": ""}
+    def _shapes(self, record: FakeRecord) -> RunShapes:
+        return RunShapes()
 
-    def bodies(self, record: FakeRecord) -> list[Json]:
-        return []
+    def _bodies(self, record: FakeRecord) -> RunBodies:
+        return RunBodies(())
 
-    def specs(self, record: FakeRecord) -> list[Json]:
-        return []
+    def _rules(self, record: FakeRecord) -> RunRules:
+        return RunRules(())
 
     def why_not_forms(self, record: FakeRecord) -> dict[str, str]:
         return {"native": "its plan has 2 partitions"} if "several" in record.named else {}
 
-    def baseline_plan(self, record: FakeRecord, name: str) -> Json:
-        return document_plan(0.012)
+    def baseline_plan(self, record: FakeRecord, name: str) -> PlacedPlan:
+        return from_json(PlacedPlan, document_plan(0.012))
 
-    def what_if(self, record: FakeRecord, terms: Terms, own: FakeRecord | None = None) -> Json:
+    def _what_if(self, record: FakeRecord, terms: Terms, own: FakeRecord | None = None) -> PlanUnderTerms:
         """Find another plan than that of the run, unless the run holds the terms."""
         found = self.search_again(record, terms, lambda event: None)
         asked = own or record
         keeps = list(terms.listed) == asked.constraints
         plan = asked.document["plan"] if keeps else found.document["plan"]
-        return {"plan": plan, "optimal": True, "untimed": 0 if terms.accuracy is None else 3, "keeps_plan": keeps}
+        return PlanUnderTerms(from_json(PlacedPlan, plan), True, 0 if terms.accuracy is None else 3, keeps)
 
-    def other_terms(self, record: FakeRecord, terms: Terms) -> Json:
-        found = {**self.what_if(record, terms), "total_s": 0.01, "difference_s": -0.003, "kept_s": None}
-        rows = [{"target": "fast", "nodes": 2, "nodes_before": 0, "untimed": 0, "brings_s": 0.003}]
-        same = {"target": "fast", "label": "Conv+Relu", "nodes": [0, 1], "before": {**COST, "seconds": 0.01}, "equal": 2}
-        return {**found, "typed": [{"id": id, "seconds": seconds, **same} for id, seconds in terms.costs.items()], "targets": rows}
+    def _other_terms(self, record: FakeRecord, terms: Terms) -> OtherTerms:
+        self.search_again(record, terms, lambda event: None)
+        before = CostInfo(0.01, **COST)
+        typed = (TypedCost(id, "fast", "Conv+Relu", (0, 1), seconds, before, 2) for id, seconds in terms.costs.items())
+        return OtherTerms(0.01, -0.003, None, tuple(typed), (TargetUnderTerms("fast", 2, 0, 0, 0.003),))
 
-    def against(self, record: FakeRecord, text: str, name: str, devices: Mapping[str, str]) -> Json:
-        unknown = [{"id": "c7", "target": "other", "nodes": [1], "names": ["b"], "reason": text}]
-        return {"name": name, "plan": document_plan(0.012), "apparent_loss_s": -0.002, "unknown": unknown, "ignored": list(devices)}
+    def _against(self, record: FakeRecord, text: str, name: str, devices: Mapping[str, str]) -> CostedPlan:
+        unknown = (UnknownPart("c7", "other", (1,), ("b",), text),)
+        return CostedPlan(name, from_json(PlacedPlan, document_plan(0.012)), -0.002, unknown, tuple(devices))
 
-    def worth(self, record: FakeRecord) -> Json:
-        one = {"targets": ["fast"], "total_s": 0.01, "is_known": True}
-        return {
-            "sets": [{**one, "used": ["fast"], "partitions": 1}],
-            "steps": [{**one, "gain_s": None}],
-            "as_good": ["fast"],
-            "is_whole": True,
-        }
+    def _worth(self, record: FakeRecord) -> Worth:
+        return Worth((TargetSet(("fast",), ("fast",), 0.01, 1, True),), (TargetStep(("fast",), 0.01, None, True),), ("fast",), True)
 
-    def undecided(self, record: FakeRecord) -> Json:
-        total = {"total_s": 0.01, "total_interval_s": None, "is_measured": True}
+    def _undecided(self, record: FakeRecord) -> RunUndecided:
         if record.targets[0] != "undecided":
-            return {**total, "partitions": [], "toss_ups": [], "rivals": [], "seconds": 0.0}
-        part = {"id": "c0", "target": "fast", "nodes": [0, 1], "ops": ["Conv", "Relu"], "cost_s": 0.01, "interval_s": 1e-3}
-        needs = {"seconds": 20.0, "repetitions": 8, "computations": 2, "is_enough": True, "is_assumed": False}
-        sides = {
-            "plan": [part],
-            "instead": [{**part, "id": "c2", "target": "other"}],
-            "above_s": 1e-4,
-            "width_s": 6e-4,
-            "could_gain_s": 5e-4,
-        }
-        row = {**part, "stability": 0.6, "decided_by": "cost", "source": "measured"}
-        return {**total, "partitions": [row], "toss_ups": ["c0"], "rivals": [{**sides, "needs": needs}], "seconds": 20.0}
+            return RunUndecided(0.01, None, True, (), (), (), 0.0)
+        part = UndecidedPart("c0", "fast", (0, 1), ("Conv", "Relu"), 0.01, 1e-3)
+        needs = DecisionNeeds(seconds=20.0, repetitions=8, computations=2, is_enough=True, is_assumed=False)
+        rival = UndecidedRival((part,), (replace(part, id="c2", target="other"),), 1e-4, 6e-4, 5e-4, needs)
+        row = StablePart(**asdict(part), stability=0.6, decided_by="cost", source="measured")
+        return RunUndecided(0.01, None, True, (row,), ("c0",), (rival,), 20.0)
 
-    def profile(self, artifact: Path) -> Json:
-        one = {"target": "fast", "nodes": 2, "first": "a", "partitions": 1, "interval_s": 1e-4}
-        rows = [{"id": "c0", **one, "seconds": 0.012, "predicted_s": 0.01, "difference_s": 0.002}]
-        return {"whole_s": 0.013, "rest_s": 0.001, "predicted_s": 0.01, "predicted_between_s": 0.0, "partitions": rows}
+    def profile(self, artifact: Path) -> InsideTimes:
+        return InsideTimes(0.013, 0.001, 0.01, 0.0, (InsideTime("c0", "fast", 2, "a", 1, 0.012, 0.01, 1e-4, 0.002),))
 
-    def effects(self, record: FakeRecord, terms: Terms, groups: Sequence[Sequence[int]]) -> Effects:
+    def _effects(self, record: FakeRecord, terms: Terms, groups: Sequence[Sequence[int]]) -> Effects:
         """Counts instead of costs; those of a constraint on ``late`` and all after it are late."""
-        from collage_core.what_if.what_if import Effect, Effects
-
         count = len(terms.constraints) + len(terms.switched_off) + len(terms.costs)
 
         def effect(taken_back: int) -> Effect:
@@ -253,10 +244,11 @@ class FakeEngine(Engine[FakeRecord]):
 
         late = [any(terms.constraints[index].get("target") == "late" for index in group) for group in groups]
         if any(late):
-            return Effects([effect(len(group)) for group in groups[: late.index(True)]])
+            return Effects(tuple(effect(len(group)) for group in groups[: late.index(True)]))
         off = {target: effect(1) for target in terms.switched_off}
         costs = {candidate: effect(1) for candidate in terms.costs}
-        return Effects([effect(len(group)) for group in groups], off, None if terms.accuracy is None else effect(0), costs)
+        accuracy = None if terms.accuracy is None else effect(0)
+        return Effects(tuple(effect(len(group)) for group in groups), off, accuracy, costs)
 
     def trace(self, record: FakeRecord, file: Path, on_steps: Callable[[int], None]) -> None:
         """Write two chunks of two steps; in between, do what the constraints name."""

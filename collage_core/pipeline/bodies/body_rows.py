@@ -1,13 +1,12 @@
-"""`body_rows`: the bodies of a run as the page draws them: each with its graph and its plan, nested as they are.
+"""`run_bodies`: the bodies of a run as the page draws them: each with its graph and its plan, nested as they are.
 
 The record of a run enters; plain data leaves.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...documents.run import BodyNode
+from ...documents.bodies import BodyInfo, BodyNode, BodyPartition, ControlNode, RunBodies
+from ...documents.run import BodyNode as PlannedNode
 from ...graph.dataflow_graph import DataflowGraph
 from ..record.record import RunRecord
 
@@ -17,36 +16,36 @@ def named_nodes(graph: DataflowGraph) -> list[tuple[str, str]]:
     return [pair for node in graph.nodes for pair in ((node.name, node.op), *node.inner)]
 
 
-def body_rows(record: RunRecord) -> list[dict[str, Any]]:
-    """Return the fields of the server's `ControlNode` for each node with bodies."""
-    return [_node_row(record, row) for row in record.document.bodies]
+def run_bodies(record: RunRecord) -> RunBodies:
+    """Return every node of the run that has bodies."""
+    return RunBodies(_control_nodes(record))
 
 
-def _node_row(record: RunRecord, row: BodyNode) -> dict[str, Any]:
+def _control_nodes(record: RunRecord) -> tuple[ControlNode, ...]:
+    return tuple(_control_node(record, row) for row in record.document.bodies)
+
+
+def _control_node(record: RunRecord, row: PlannedNode) -> ControlNode:
     runs = {body.attribute: body.runs for body in row.bodies}
     cost = row.host
-    return {
-        "node": row.node,
-        "name": row.name,
-        "op": row.op,
-        "runs_on": row.runs_on,
-        "host_s": cost.seconds,
-        "host_is_measured": cost.source == "measured",
-        "host_reason": cost.reason if cost.seconds is None else "",
-        "bodies": [_body_row(attribute, runs.get(attribute, 0), body) for attribute, body in record.bodies.get(row.name, {}).items()],
-    }
+    return ControlNode(
+        node=row.node,
+        name=row.name,
+        op=row.op,
+        runs_on=row.runs_on,
+        host_s=cost.seconds,
+        host_is_measured=cost.source == "measured",
+        host_reason=cost.reason if cost.seconds is None else "",
+        bodies=tuple(_body(attribute, runs.get(attribute, 0), body) for attribute, body in record.bodies.get(row.name, {}).items()),
+    )
 
 
-def _body_row(attribute: str, runs: int, body: RunRecord) -> dict[str, Any]:
-    return {
-        "attribute": attribute,
-        "runs": runs,
-        "total_s": body.plan.total_s,
-        "nodes": _node_rows(body.graph),
-        "partitions": [{"target": one.target, "nodes": list(one.nodes), "cost_s": one.cost_s} for one in body.plan.partitions],
-        "inner": body_rows(body),
-    }
-
-
-def _node_rows(graph: DataflowGraph) -> list[dict[str, Any]]:
-    return [{"name": node.name, "op": node.op, "reads": list(graph.sources[node.index])} for node in graph.nodes]
+def _body(attribute: str, runs: int, body: RunRecord) -> BodyInfo:
+    return BodyInfo(
+        attribute=attribute,
+        runs=runs,
+        total_s=body.plan.total_s,
+        nodes=tuple(BodyNode(node.name, node.op, tuple(body.graph.sources[node.index])) for node in body.graph.nodes),
+        partitions=tuple(BodyPartition(part.target, part.nodes, part.cost_s) for part in body.plan.partitions),
+        inner=_control_nodes(body),
+    )

@@ -8,12 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from ...base.isolation.worker import Worker
 from ...base.isolation.worker_errors import WorkerError
+from ...documents.node_times import InsideTime, InsideTimes
 from ...documents.plan import PlacedPartition
 from ...errors import CollageError
 from ...rewrite.plan import Plan, read_plan
@@ -27,7 +27,7 @@ LONGEST_S = 120.0
 """Longest that opening and profiling an artifact may take."""
 
 
-def profile_folder(folder: Path) -> dict[str, Any]:
+def profile_folder(folder: Path) -> InsideTimes:
     """Return `profile_document` of the artifact in `folder` on seeded inputs; it runs in a worker process, since it may crash.
 
     Raises:
@@ -41,7 +41,7 @@ def profile_folder(folder: Path) -> dict[str, Any]:
             raise CollageError(f"the artifact could not be run: {error}", "build it again", "artifact") from error
 
 
-def profile_document(folder: Path, found: Profile, arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
+def profile_document(folder: Path, found: Profile, arrays: Mapping[str, np.ndarray]) -> InsideTimes:
     """Return the times of the partitions inside the whole, with what the plan in the folder predicted of them."""
     known = {entry.id: entry for manifest in read_manifests(folder) for entry in manifest.partitions}
     plan = plan_in(folder, arrays)
@@ -49,13 +49,13 @@ def profile_document(folder: Path, found: Profile, arrays: Mapping[str, np.ndarr
     timed = {(id,): seconds for id, seconds in found.partitions.items() if id in known} | dict(found.functions)
     rows = [profile_row([known[id] for id in ids], seconds, [placed.get(id) for id in ids]) for ids, seconds in timed.items()]
     between_s = None if plan is None else sum(one.cost_s for one in plan.transitions)
-    return {
-        "whole_s": found.whole_s,
-        "rest_s": max(found.rest_s - sum(found.functions.values()), 0.0),
-        "predicted_s": None if plan is None or None in (part.cost_s for part in plan.partitions) else plan.total_s,
-        "predicted_between_s": between_s,
-        "partitions": rows,
-    }
+    return InsideTimes(
+        whole_s=found.whole_s,
+        rest_s=max(found.rest_s - sum(found.functions.values()), 0.0),
+        predicted_s=None if plan is None or None in (part.cost_s for part in plan.partitions) else plan.total_s,
+        predicted_between_s=between_s,
+        partitions=tuple(rows),
+    )
 
 
 def plan_in(folder: Path, arrays: Mapping[str, np.ndarray]) -> Plan | None:
@@ -69,19 +69,19 @@ def plan_in(folder: Path, arrays: Mapping[str, np.ndarray]) -> Plan | None:
     return next(fitting, plan)
 
 
-def profile_row(entries: Sequence[PartitionEntry], seconds: float, placed: Sequence[PlacedPartition | None]) -> dict[str, Any]:
+def profile_row(entries: Sequence[PartitionEntry], seconds: float, placed: Sequence[PlacedPartition | None]) -> InsideTime:
     """Return the row of a partition, or of several functions of the module in a row, which are timed together."""
     costs = [None if part is None else part.cost_s for part in placed]
     intervals = [None if part is None else part.interval_s for part in placed]
     predicted_s = None if None in costs else sum(cost or 0.0 for cost in costs)
-    return {
-        "id": "+".join(entry.id for entry in entries),
-        "target": entries[0].target,
-        "nodes": sum(len(entry.nodes) for entry in entries),
-        "first": entries[0].nodes[0],
-        "partitions": len(entries),
-        "seconds": seconds,
-        "predicted_s": predicted_s,
-        "interval_s": None if None in intervals else math.hypot(*(interval or 0.0 for interval in intervals)),
-        "difference_s": None if predicted_s is None else seconds - predicted_s,
-    }
+    return InsideTime(
+        id="+".join(entry.id for entry in entries),
+        target=entries[0].target,
+        nodes=sum(len(entry.nodes) for entry in entries),
+        first=entries[0].nodes[0],
+        partitions=len(entries),
+        seconds=seconds,
+        predicted_s=predicted_s,
+        interval_s=None if None in intervals else math.hypot(*(interval or 0.0 for interval in intervals)),
+        difference_s=None if predicted_s is None else seconds - predicted_s,
+    )

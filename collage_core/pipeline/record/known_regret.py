@@ -5,10 +5,10 @@ A regret of the search enters, in femtoseconds; fields of documents and texts fo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
+from ...documents.candidates import NodeCandidate
 from ...search.alternatives.regret import Regret
 from ...search.problem import FEMTOSECONDS
 
@@ -33,18 +33,14 @@ class KnownRegret:
         return IN_NO_PLAN if regret is None else cls(regret.low / FEMTOSECONDS, regret.is_exact, regret.rests_on_unknown)
 
     @classmethod
-    def of_row(cls, row: Mapping[str, Any]) -> KnownRegret:
-        """Return the regret that a row of a document states, as `to_json` writes it."""
-        exact, least = row["regret_s"], row["regret_at_least_s"]
-        return cls(least, exact is not None or least is None, row["rests_on_unknown"])
+    def of_row(cls, row: NodeCandidate) -> KnownRegret:
+        """Return the regret that a row of a document states."""
+        is_exact = row.regret_s is not None or row.regret_at_least_s is None
+        return cls(row.regret_at_least_s, is_exact, row.rests_on_unknown)
 
     @property
     def exact_s(self) -> float | None:
         return self.at_least_s if self.is_exact else None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the fields of documents that state a regret."""
-        return {"regret_s": self.exact_s, "regret_at_least_s": self.at_least_s, "rests_on_unknown": self.rests_on_unknown}
 
     def text(self, write: Callable[[float], str]) -> str:
         """Return the regret in words; `write` gives the text of a time in seconds."""

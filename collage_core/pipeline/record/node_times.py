@@ -1,4 +1,4 @@
-"""`PartitionNodeTimes`: how long each node takes inside a partition of a plan, as plain data.
+"""`times_of_plan`: how long each node takes inside each partition of a plan.
 
 A toolchain's own profiler gives the times (`profile_nodes`). A profiler slows down what it watches, so only the shares of its times are
 kept: they are scaled to the cost of the partition. `times_of_plan` fills in what no profiler gave from the costs of single nodes, and

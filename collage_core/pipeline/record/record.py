@@ -22,6 +22,7 @@ from ...base.user_file import read_file, unpack
 from ...base.whole_file import write_whole
 from ...cost.cost import Cost
 from ...cost.estimators.roofline import Rates, described_rates
+from ...documents.candidates import CandidateRegret, EstimateBasisJson, NodeCandidate, NodeCandidates, NodeRejection
 from ...documents.json_form import from_json, to_json
 from ...documents.node_times import PartitionNodeTimes
 from ...documents.run import RunDocument
@@ -233,13 +234,14 @@ class RunRecord:
             return KnownRegret(self.regret_s[name])
         return KnownRegret.of(self._regrets.alone([index])[0] if self._all_regrets is None else self._all_regrets[index])
 
-    def regrets_of(self, wanted: Collection[str]) -> list[dict[str, Any]]:
-        """The regrets of the usable ones among some candidates, by id (server's `CandidateRegret`)."""
+    def regrets_of(self, wanted: Collection[str]) -> list[CandidateRegret]:
+        """The regrets of the usable ones among some candidates, by id."""
         rows = []
         for index, item in enumerate(self.problem.candidates):
             if item.id in wanted:
                 regret = self._regret_of(index)
-                rows.append({"id": item.id, **regret.to_json(), "in_no_plan": regret.at_least_s is None})
+                in_no_plan = regret.at_least_s is None
+                rows.append(CandidateRegret(item.id, regret.exact_s, regret.at_least_s, regret.rests_on_unknown, in_no_plan))
         return rows
 
     def known_regrets(self, *, bounds: bool) -> dict[str, KnownRegret]:
@@ -256,8 +258,8 @@ class RunRecord:
             known = {self.problem.candidates[index].id: KnownRegret.of(bound) for index, bound in bound_of.items()} | known
         return known
 
-    def node_candidates(self, node: int) -> dict[str, Any]:
-        """The candidates that hold `node`, and the rejections that show it (server's `NodeCandidates`).
+    def node_candidates(self, node: int) -> NodeCandidates:
+        """The candidates that hold `node`, and the rejections that show it.
 
         The chosen candidate comes first, then those of exact regret, then those of which a lower bound is known, each by regret.
         """
@@ -267,25 +269,31 @@ class RunRecord:
         for costed in self._by_node.get(node, []):
             data = costed.candidate
             if costed.cost.is_invalid:
-                rejections.append(
-                    {"target": costed.target, "nodes": data["nodes"], "stage": costed.cost.stage, "reason": costed.cost.reason}
-                )
+                rejections.append(NodeRejection(costed.target, tuple(data["nodes"]), costed.cost.stage, costed.cost.reason))
                 continue
+            regret = self._regret_of(index_of[costed.id])
             rows.append(
-                {
-                    **{key: data[key] for key in ("id", "target", "label", "nodes", "rule")},
-                    "times": data.get("times", 1),
-                    "cost": costed.cost.to_json(),
-                    "estimate_basis": self._estimate_basis(costed),
-                    "chosen": costed.id in chosen,
-                    "over_budget": self._over_budget(costed),
-                    **self._regret_of(index_of[costed.id]).to_json(),
-                }
+                NodeCandidate(
+                    id=data["id"],
+                    target=data["target"],
+                    label=data["label"],
+                    nodes=tuple(data["nodes"]),
+                    rule=data["rule"],
+                    times=data.get("times", 1),
+                    cost=costed.cost,
+                    estimate_basis=self._estimate_basis(costed),
+                    chosen=costed.id in chosen,
+                    over_budget=self._over_budget(costed),
+                    regret_s=regret.exact_s,
+                    regret_at_least_s=regret.at_least_s,
+                    rests_on_unknown=regret.rests_on_unknown,
+                )
             )
         rows.sort(key=_why_order)
-        rejections += [{key: r[key] for key in ("target", "nodes", "stage", "reason")} for r in self.rejected if node in r["nodes"]]
-        rejections.sort(key=lambda item: len(item["nodes"]))
-        return {"node": node, "candidates": rows, "rejections": rejections}
+        found = [one for one in self.rejected if node in one["nodes"]]
+        rejections += [NodeRejection(one["target"], tuple(one["nodes"]), one["stage"], one["reason"]) for one in found]
+        rejections.sort(key=lambda item: len(item.nodes))
+        return NodeCandidates(node, tuple(rows), tuple(rejections))
 
     def _over_budget(self, costed: CostedCandidate) -> str:
         """Return why the plan's errors leave no room for the error of a candidate; empty where they do, or it does not count."""
@@ -313,27 +321,26 @@ class RunRecord:
     def _work_of(self) -> WorkEstimator:
         return WorkEstimator(self.graph)
 
-    def _estimate_basis(self, costed: CostedCandidate) -> dict[str, Any] | None:
-        """Return the basis of the estimate of a described target (server's `EstimateBasisJson`); None if the cost is no such estimate."""
+    def _estimate_basis(self, costed: CostedCandidate) -> EstimateBasisJson | None:
+        """Return the basis of the estimate of a described target; None if the cost is no such estimate."""
         rates = self._rates.get(costed.target)
         if rates is None or costed.cost.source != "estimate":
             return None
         work = self._work_of(costed.inside)
-        return {
-            "operations": work.operations,
-            "bytes": work.bytes,
-            "launch_s": rates.launch_s,
-            "operations_per_s": rates.operations_per_s if rates.operations_per_s < math.inf else None,
-            "bytes_per_s": rates.bytes_per_s if rates.bytes_per_s < math.inf else None,
-        }
+        return EstimateBasisJson(
+            operations=work.operations,
+            bytes=work.bytes,
+            launch_s=rates.launch_s,
+            operations_per_s=rates.operations_per_s if rates.operations_per_s < math.inf else None,
+            bytes_per_s=rates.bytes_per_s if rates.bytes_per_s < math.inf else None,
+        )
 
 
-def _why_order(row: Mapping[str, Any]) -> tuple[Any, ...]:
+def _why_order(row: NodeCandidate) -> tuple[Any, ...]:
     """Return the key by which candidates of a node are listed; the page orders them in the same way (`why.ts`)."""
-    exact, least = row["regret_s"], row["regret_at_least_s"]
-    cost_s = row["cost"]["seconds"]
-    known = (cost_s is None, exact is None, least is None, row["rests_on_unknown"])
-    return (not row["chosen"], *known, least or 0.0, len(row["nodes"]), cost_s or 0.0, row["id"])
+    least, cost_s = row.regret_at_least_s, row.cost.seconds
+    known = (cost_s is None, row.regret_s is None, least is None, row.rests_on_unknown)
+    return (not row.chosen, *known, least or 0.0, len(row.nodes), cost_s or 0.0, row.id)
 
 
 def flow_tensors(graph: DataflowGraph) -> tuple[FlowTensor, ...]:

@@ -1,33 +1,43 @@
-"""The shapes of a run as the server tells them: the plan of each, its losses at the others, and the two answers. Plain data in and out."""
+"""The shapes of a run as the page shows them: the plan of each, its losses at the others, and the two answers. Pure."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ...documents.run import RunDocument
+from ...documents.shapes import RunShape, RunShapes, ShapePartition, ShapesAnswer, ShapesCrossover
 from .ranges import BY_RANGE, ONE_PLAN
 
 
-def run_shapes(document: RunDocument) -> dict[str, Any]:
-    """Return the fields of the server's `RunShapes`, without the run's id, from the document of a run."""
+def run_shapes(document: RunDocument) -> RunShapes:
+    """Return the shapes in the document of a run."""
     shapes = document.shapes
-    nothing = {"total_s": None, "measured_s": None, "reason": ""}
     if not shapes:
-        empty = {"shapes": [], "shown": 0, "crossovers": [], "chosen": "", "decided_by": ""}
-        return {**empty, ONE_PLAN: nothing, BY_RANGE: nothing}
+        return RunShapes()
     inputs = {tensor.name: list(tensor.shape) for tensor in document.model.inputs}
     planned = shapes["planned"]
-    return {
-        "shapes": [
-            {
-                **{name: row[name] for name in ("name", "weight", "total_s", "measured_s", "partitions")},
-                "loses_s": [] if row["best"] is None else shapes["plans"][row["best"]]["loses_s"],
-            }
-            for row in planned
-        ],
-        "shown": next((index for index, row in enumerate(planned) if row["inputs"] == inputs), 0),
-        **{answer: {name: shapes[answer].get(name, "") for name in nothing} for answer in (ONE_PLAN, BY_RANGE)},
-        "crossovers": [{name: one[name] for name in ("after", "dimension", "below", "above")} for one in shapes["crossovers"]],
-        "chosen": shapes["chosen"],
-        "decided_by": shapes["decided_by"],
-    }
+    return RunShapes(
+        shapes=tuple(_shape(row, shapes["plans"]) for row in planned),
+        shown=next((index for index, row in enumerate(planned) if row["inputs"] == inputs), 0),
+        one_plan=_answer(shapes[ONE_PLAN]),
+        by_range=_answer(shapes[BY_RANGE]),
+        crossovers=tuple(ShapesCrossover(one["after"], one["dimension"], one["below"], one["above"]) for one in shapes["crossovers"]),
+        chosen=shapes["chosen"],
+        decided_by=shapes["decided_by"],
+    )
+
+
+def _shape(row: Mapping[str, Any], plans: Any) -> RunShape:
+    return RunShape(
+        name=row["name"],
+        weight=row["weight"],
+        total_s=row["total_s"],
+        measured_s=row["measured_s"],
+        partitions=tuple(ShapePartition(part["target"], tuple(part["nodes"])) for part in row["partitions"]),
+        loses_s=() if row["best"] is None else tuple(plans[row["best"]]["loses_s"]),
+    )
+
+
+def _answer(row: Mapping[str, Any]) -> ShapesAnswer:
+    return ShapesAnswer(row["total_s"], row["measured_s"], row.get("reason", ""))

@@ -6,9 +6,10 @@ A `RunRecord` enters; plain data leaves. The apparent loss is that of RFC 62 (Co
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Protocol
 
+from ...documents.explain import PartitioningDifference, SavingRegion, ShownPartition
 from ...documents.plan import PlanPart
 from ...documents.run import BaselineInfo
 from ...rules.spec import HOST_TARGET
@@ -19,18 +20,14 @@ from ..loop.rivals import differing_regions
 from ..record.record import CostedCandidate, RunRecord
 
 
-def differences(record: RunRecord) -> list[dict[str, Any]]:
-    """Return a document for each partitioning whose plan is known: numbers of partitions, times, and the regions that differ.
-
-    A region has the partitions of the plan (``plan``), those of the partitioning over the same nodes (``instead``), and by how much the
-    plan's are faster by known costs, with their transitions (``saves_s``); None where a cost is not known. Those that save most come first.
-    """
+def differences(record: RunRecord) -> tuple[PartitioningDifference, ...]:
+    """Return how the plan differs from each partitioning whose plan is known."""
     known = {candidate.id for candidate in record.problem.candidates}
     rows = [(row, row.partitions) for row in record.document.baselines if row.partitions]
-    return [_difference(record, row, parts) for row, parts in rows if known.issuperset(partition.id for partition in parts)]
+    return tuple(_difference(record, row, parts) for row, parts in rows if known.issuperset(partition.id for partition in parts))
 
 
-def _difference(record: RunRecord, row: BaselineInfo, parts: Sequence[PlanPart]) -> dict[str, Any]:
+def _difference(record: RunRecord, row: BaselineInfo, parts: Sequence[PlanPart]) -> PartitioningDifference:
     by_id = {item.id: item for item in record.candidates}
     mine = [by_id[partition.id] for partition in record.plan.partitions]
     theirs = [by_id[partition.id] for partition in parts]
@@ -39,17 +36,17 @@ def _difference(record: RunRecord, row: BaselineInfo, parts: Sequence[PlanPart])
     is_measured = plan_s is not None and its_s is not None
     if plan_s is None or its_s is None:
         plan_s, its_s = record.plan.total_s, row.total_s
-    return {
-        "name": row.name,
-        "plan_partitions": _count(mine),
-        "partitions": _count(theirs),
-        "total_s": row.total_s,
-        "measured_s": row.measured_s,
-        "apparent_loss_s": None if its_s is None else plan_s - its_s,
-        "is_measured": is_measured,
-        "is_estimate": any(item.cost.source in ("estimate", "bound") and item.target != HOST_TARGET for item in theirs),
-        "regions": sorted(found, key=lambda region: math.inf if region["saves_s"] is None else -region["saves_s"]),
-    }
+    return PartitioningDifference(
+        name=row.name,
+        plan_partitions=_count(mine),
+        partitions=_count(theirs),
+        total_s=row.total_s,
+        measured_s=row.measured_s,
+        apparent_loss_s=None if its_s is None else plan_s - its_s,
+        is_measured=is_measured,
+        is_estimate=any(item.cost.source in ("estimate", "bound") and item.target != HOST_TARGET for item in theirs),
+        regions=tuple(sorted(found, key=lambda region: math.inf if region.saves_s is None else -region.saves_s)),
+    )
 
 
 def _count(items: Iterable[CostedCandidate]) -> int:
@@ -58,12 +55,9 @@ def _count(items: Iterable[CostedCandidate]) -> int:
 
 def _region(
     record: RunRecord, plan: Sequence[CostedCandidate], mine: Sequence[CostedCandidate], theirs: Sequence[CostedCandidate]
-) -> dict[str, Any]:
-    return {
-        "plan": [_shown(record, item) for item in mine],
-        "instead": [_shown(record, item) for item in theirs],
-        "saves_s": swapped_saves_s(record, plan, mine, theirs),
-    }
+) -> SavingRegion:
+    shown, instead = (tuple(_shown(record, item) for item in items) for items in (mine, theirs))
+    return SavingRegion(shown, instead, swapped_saves_s(record, plan, mine, theirs))
 
 
 def swapped_saves_s(
@@ -82,20 +76,31 @@ def swapped_saves_s(
     return (plan_total(record.problem, other) - plan_total(record.problem, chosen)) / FEMTOSECONDS
 
 
-def _shown(record: RunRecord, item: CostedCandidate) -> dict[str, Any]:
-    ops = [record.graph.nodes[index].op for index in item.inside]
-    return {"id": item.id, "target": item.target, "nodes": list(item.inside), "ops": ops}
+def _shown(record: RunRecord, item: CostedCandidate) -> ShownPartition:
+    nodes = tuple(item.inside)
+    return ShownPartition(item.id, item.target, nodes, tuple(record.graph.nodes[index].op for index in nodes))
 
 
-def region_text(region: Mapping[str, Any]) -> str:
+class Placed(Protocol):
+    """A partition of a region, by what its text says."""
+
+    @property
+    def target(self) -> str: ...
+    @property
+    def nodes(self) -> Sequence[int]: ...
+    @property
+    def ops(self) -> Sequence[str]: ...
+
+
+def region_text(plan: Sequence[Placed], instead: Sequence[Placed]) -> str:
     """Return a region as one line without its time: ``MatMul+Softmax instead of MatMul | Softmax (nodes 3, 4)``."""
-    nodes = sorted(node for item in region["plan"] for node in item["nodes"])
+    nodes = sorted(node for item in plan for node in item.nodes)
     listed = ", ".join(map(str, nodes[:6])) + (" …" if len(nodes) > 6 else "")
-    targets = {item["target"] for side in ("plan", "instead") for item in region[side]} - {HOST_TARGET}
-    plan, instead = (" | ".join(_label(item, len(targets) > 1) for item in region[side]) for side in ("plan", "instead"))
-    return f"{plan} instead of {instead} (nodes {listed})"
+    targets = {item.target for item in (*plan, *instead)} - {HOST_TARGET}
+    mine, theirs = (" | ".join(_label(item, len(targets) > 1) for item in side) for side in (plan, instead))
+    return f"{mine} instead of {theirs} (nodes {listed})"
 
 
-def _label(item: Mapping[str, Any], with_target: bool) -> str:
-    label = "+".join(item["ops"][:6]) + ("+…" if len(item["ops"]) > 6 else "")
-    return f"{label} on {item['target']}" if with_target else label
+def _label(item: Placed, with_target: bool) -> str:
+    label = "+".join(item.ops[:6]) + ("+…" if len(item.ops) > 6 else "")
+    return f"{label} on {item.target}" if with_target else label

@@ -22,6 +22,36 @@ export interface Tuned {
   trials: number;
 }
 
+/** How many sub-graphs a rule turned down at a stage, by one check. */
+export interface RuleRejection {
+  stage: string;
+  check: string;
+  count: number;
+}
+
+/**
+ * A rule, what it gave and turned down in a run, and the rules below it (`collage_core.rules.rule_report`).
+ *
+ * Attributes:
+ *     path: Names of the rules from the root to it: that of its candidates begins so, after the target's name.
+ *     options: In words.
+ *     candidates: Those whose path leads through it.
+ *     deferred: Of them, those that are costed only where merging comes to them.
+ *     is_shared: Another rule of the tree has the same path: the counts are of both.
+ *     notes: Notes on the rule itself, such as a pattern that matches nothing.
+ */
+export interface RuleTree {
+  path: string;
+  rule: string;
+  options: Record<string, string>;
+  candidates: number;
+  deferred: number;
+  is_shared: boolean;
+  rejected: RuleRejection[];
+  notes: string[];
+  of: RuleTree[];
+}
+
 /**
  * A partition of the plan: its nodes by index and by name, its target, and its cost with the source of that cost.
  *
@@ -94,6 +124,67 @@ export interface CancelledInfo {
 }
 
 /**
+ * The basis of an estimate for a target that is only described: the candidate's work, and the target's stated speed.
+ *
+ * The cost is `launch_s` and the longer of `operations` at `operations_per_s` and `bytes` at `bytes_per_s`.
+ *
+ * Attributes:
+ *     operations_per_s, bytes_per_s: None where the description leaves them out; then they bound nothing.
+ */
+export interface EstimateBasisJson {
+  operations: number;
+  bytes: number;
+  launch_s: number;
+  operations_per_s: number | null;
+  bytes_per_s: number | null;
+}
+
+/**
+ * One row of `GET /api/v1/runs/<id>/candidates?node=<index>`: a candidate that holds the node.
+ *
+ * Attributes:
+ *     times: How many candidates of the target are this computation.
+ *     estimate_basis: The basis of the cost, for a target that is only described.
+ *     chosen: It is in the plan.
+ *     over_budget: Why the plan's errors leave no room for its own; empty where they do, or it computes in the model's precision.
+ *     regret_s: Least total of a plan that holds it, less the least total, never below 0; None where not known or in no plan.
+ *     regret_at_least_s: A proven lower bound of it, where it is not known exactly; else the same.
+ *     rests_on_unknown: It is not known exactly since a cost in one of the two plans is unknown; else since it takes too long.
+ */
+export interface NodeCandidate {
+  id: string;
+  target: string;
+  label: string;
+  nodes: number[];
+  rule: string;
+  times: number;
+  cost: Cost;
+  estimate_basis: EstimateBasisJson | null;
+  chosen: boolean;
+  over_budget: string;
+  regret_s: number | null;
+  regret_at_least_s: number | null;
+  rests_on_unknown: boolean;
+}
+
+/** A target that has no usable candidate for the node, or a sub-graph that was rejected, with the stage and the reason. */
+export interface NodeRejection {
+  target: string;
+  nodes: number[];
+  stage: string;
+  reason: string;
+}
+
+/** A part of a given plan whose cost is not known to its end, with the reason. */
+export interface UnknownPart {
+  id: string;
+  target: string;
+  nodes: number[];
+  names: string[];
+  reason: string;
+}
+
+/**
  * Nodes that one kernel computes together, or a single node.
  *
  * Attributes:
@@ -128,6 +219,291 @@ export interface PartitionNodeTimes {
   rest_share: number;
   profiled_s: number | null;
   reason: string;
+}
+
+/** A partition of the plan of a shape, with its nodes by index in the graph at that shape. */
+export interface ShapePartition {
+  target: string;
+  nodes: number[];
+}
+
+/**
+ * One of the shapes that a run planned for.
+ *
+ * Attributes:
+ *     name: The shape in a few words, such as `seq=64`.
+ *     weight: Its share of the calls.
+ *     loses_s: By how many seconds the best plan of this shape is slower at each of the shapes than the best one there; None where it
+ *         cannot be, and empty where that is not known.
+ */
+export interface RunShape {
+  name: string;
+  weight: number;
+  total_s: number;
+  measured_s: number | null;
+  partitions: ShapePartition[];
+  loses_s: (number | null)[];
+}
+
+/**
+ * One plan for all shapes, or one for each range.
+ *
+ * Attributes:
+ *     total_s: Predicted, as the weighted mean over the shapes; None where there is no such answer.
+ *     measured_s: The same, measured whole.
+ *     reason: Why there is no such answer.
+ */
+export interface ShapesAnswer {
+  total_s: number | null;
+  measured_s: number | null;
+  reason: string;
+}
+
+/**
+ * The sizes between which one plan takes over from another.
+ *
+ * Attributes:
+ *     after: Index of the shape before it.
+ *     dimension: Name of the dimension that differs.
+ *     below: Largest size that is known to be the first plan's.
+ *     above: Least size that is known to be the second's.
+ */
+export interface ShapesCrossover {
+  after: number;
+  dimension: string;
+  below: number;
+  above: number;
+}
+
+/** A node of a body; `reads` are the indices of the nodes whose tensors it reads. */
+export interface BodyNode {
+  name: string;
+  op: string;
+  reads: number[];
+}
+
+/** A partition of a body's plan; `cost_s` is None where it is not known. */
+export interface BodyPartition {
+  target: string;
+  nodes: number[];
+  cost_s: number | null;
+}
+
+/**
+ * A body of a node.
+ *
+ * Attributes:
+ *     attribute: The attribute of the node that it is: `body`, `then_branch` or `else_branch`.
+ *     runs: How often it ran, in all, in the reference run on the inputs of the run.
+ *     total_s: The cost of its plan for one run.
+ *     inner: Nodes of it that have bodies themselves.
+ */
+export interface BodyInfo {
+  attribute: string;
+  runs: number;
+  total_s: number;
+  nodes: BodyNode[];
+  partitions: BodyPartition[];
+  inner: ControlNode[];
+}
+
+/**
+ * A node with bodies.
+ *
+ * Attributes:
+ *     node: Its index.
+ *     runs_on: The target of its partition; `host` where its bodies run by their own plans.
+ *     host_s: Its cost on the host; None where there is none.
+ *     host_is_measured: Whether that is measured.
+ *     host_reason: Why the host cannot run it; empty where it can.
+ *     bodies: Those that were planned.
+ */
+export interface ControlNode {
+  node: number;
+  name: string;
+  op: string;
+  runs_on: string;
+  host_s: number | null;
+  host_is_measured: boolean;
+  host_reason: string;
+  bodies: BodyInfo[];
+}
+
+/**
+ * A rule tree of a run, and the targets that share it: its rules ran once for all of them.
+ *
+ * Attributes:
+ *     merged: Target → further candidates, made of neighbours after a search.
+ *     invalid: Target → stage → how many of its candidates failed there.
+ */
+export interface RunSpec {
+  targets: string[];
+  tree: RuleTree;
+  merged: Record<string, number>;
+  invalid: Record<string, Record<string, number>>;
+}
+
+/**
+ * The best plan over some targets.
+ *
+ * Attributes:
+ *     targets: In the order of the run's.
+ *     used: Those to which the plan gives nodes.
+ *     total_s: Predicted seconds; None where these targets make up no plan.
+ *     partitions: Of the plan, those of the host not counted.
+ *     is_known: Whether every cost in the plan was measured to its end, or came from where all costs of the run come from.
+ */
+export interface TargetSet {
+  targets: string[];
+  used: string[];
+  total_s: number | null;
+  partitions: number;
+  is_known: boolean;
+}
+
+/** The best set of so many targets, which all get nodes; `gain_s` seconds over the best of fewer, None for the first. */
+export interface TargetStep {
+  targets: string[];
+  total_s: number;
+  gain_s: number | null;
+  is_known: boolean;
+}
+
+/** A partition of the plan, and the share of the draws of the costs in which it stays chosen. */
+export interface StablePart {
+  id: string;
+  target: string;
+  nodes: number[];
+  ops: string[];
+  cost_s: number | null;
+  interval_s: number | null;
+  stability: number | null;
+  decided_by: string;
+  source: string;
+}
+
+/** A partition of one side of an undecided choice; `cost_s` in seconds, `interval_s` half of its 95 % interval. */
+export interface UndecidedPart {
+  id: string;
+  target: string;
+  nodes: number[];
+  ops: string[];
+  cost_s: number | null;
+  interval_s: number | null;
+}
+
+/**
+ * The measuring that would decide a choice.
+ *
+ * Attributes:
+ *     repetitions: Of all computations together.
+ *     is_enough: False where even the most repetitions may leave it open.
+ *     is_assumed: How long a trial takes is assumed.
+ */
+export interface DecisionNeeds {
+  seconds: number;
+  repetitions: number;
+  computations: number;
+  is_enough: boolean;
+  is_assumed: boolean;
+}
+
+/**
+ * Partitions of the plan, and others that could be better by more than anybody cares.
+ *
+ * Attributes:
+ *     above_s: By how many seconds the others are slower on known costs.
+ *     width_s: By how much that may be off.
+ *     could_gain_s: By how many seconds the plan could become faster with the others.
+ */
+export interface UndecidedRival {
+  plan: UndecidedPart[];
+  instead: UndecidedPart[];
+  above_s: number;
+  width_s: number;
+  could_gain_s: number;
+  needs: DecisionNeeds;
+}
+
+/** The regret of a candidate; fields as in `NodeCandidate`, and `in_no_plan`: it is known that no plan holds it. */
+export interface CandidateRegret {
+  id: string;
+  regret_s: number | null;
+  regret_at_least_s: number | null;
+  rests_on_unknown: boolean;
+  in_no_plan: boolean;
+}
+
+/**
+ * The effect of one of the terms.
+ *
+ * Attributes:
+ *     alone_s: The best total under it alone, less the best total under none; None where no plan holds it.
+ *     saves_s: The best total under all terms, less the best under all others; None where no plan holds them.
+ *     refuses: How many candidates it forbids.
+ */
+export interface Effect {
+  alone_s: number | null;
+  saves_s: number | null;
+  refuses: number;
+}
+
+/**
+ * A cost that the user typed in.
+ *
+ * Attributes:
+ *     seconds: What was typed.
+ *     before: The cost that the run knows.
+ *     equal: How many candidates cost as much: those of the same computation and target.
+ */
+export interface TypedCost {
+  id: string;
+  target: string;
+  label: string;
+  nodes: number[];
+  seconds: number;
+  before: Cost;
+  equal: number;
+}
+
+/**
+ * The nodes of a target under other terms, and what it brings.
+ *
+ * Attributes:
+ *     nodes, nodes_before: How many nodes it has in the best plan under the terms, and in the plan of the run that measured.
+ *     untimed: Candidates that are accurate enough now, and that nobody has timed.
+ *     brings_s: What the plan would lose without it; None where it has no node, there is no plan without it, or that takes too long.
+ */
+export interface TargetUnderTerms {
+  target: string;
+  nodes: number;
+  nodes_before: number;
+  untimed: number;
+  brings_s: number | null;
+}
+
+/**
+ * A partition inside the whole, or several functions of the module in a row, which are timed together.
+ *
+ * Attributes:
+ *     id: The ids of its partitions, joined by `+`.
+ *     nodes: How many.
+ *     first: Name of its first node.
+ *     partitions: How many.
+ *     seconds: Measured inside the whole.
+ *     predicted_s, interval_s: As the plan says; None where it does not.
+ *     difference_s: The measured less the predicted time.
+ */
+export interface InsideTime {
+  id: string;
+  target: string;
+  nodes: number;
+  first: string;
+  partitions: number;
+  seconds: number;
+  predicted_s: number | null;
+  interval_s: number | null;
+  difference_s: number | null;
 }
 
 /**
@@ -339,36 +715,6 @@ export interface PageConfig {
   upload_bytes: number;
   run: string | null;
   report: ReportInfo | null;
-}
-
-/** How many sub-graphs a rule turned down at a stage, by one check. */
-export interface RuleRejection {
-  stage: string;
-  check: string;
-  count: number;
-}
-
-/**
- * A rule, what it gave and turned down in a run, and the rules below it (`collage_core.rules.rule_report`).
- *
- * Attributes:
- *     path: Names of the rules from the root to it: that of its candidates begins so, after the target's name.
- *     options: In words.
- *     candidates: Those whose path leads through it.
- *     deferred: Of them, those that are costed only where merging comes to them.
- *     is_shared: Another rule of the tree has the same path: the counts are of both.
- *     notes: Notes on the rule itself, such as a pattern that matches nothing.
- */
-export interface RuleTree {
-  path: string;
-  rule: string;
-  options: Record<string, string>;
-  candidates: number;
-  deferred: number;
-  is_shared: boolean;
-  rejected: RuleRejection[];
-  notes: string[];
-  of: RuleTree[];
 }
 
 /**
@@ -1214,66 +1560,6 @@ export interface RunLog {
   is_cut: boolean;
 }
 
-/**
- * The basis of an estimate for a target that is only described: the candidate's work, and the target's stated speed.
- *
- * The cost is `launch_s` and the longer of `operations` at `operations_per_s` and `bytes` at `bytes_per_s`.
- *
- * Attributes:
- *     operations_per_s, bytes_per_s: None where the description leaves them out; then they bound nothing.
- */
-export interface EstimateBasisJson {
-  operations: number;
-  bytes: number;
-  launch_s: number;
-  operations_per_s: number | null;
-  bytes_per_s: number | null;
-}
-
-/**
- * One row of `GET /api/v1/runs/<id>/candidates?node=<index>`: a candidate that holds the node.
- *
- * Attributes:
- *     cost: As `Cost.to_json` gives it.
- *     times: How many candidates of the target are this computation.
- *     estimate_basis: The basis of the cost, for a target that is only described.
- *     chosen: It is in the plan.
- *     regret_s: Least total of a plan that holds it, less the least total, never below 0; None where not known or in no plan.
- *     regret_at_least_s: A proven lower bound of it, where it is not known exactly; else the same.
- *     rests_on_unknown: It is not known exactly since a cost in one of the two plans is unknown; else since it takes too long.
- *     over_budget: Why the plan's errors leave no room for its own; empty where they do, or it computes in the model's precision.
- */
-export interface NodeCandidate {
-  id: string;
-  target: string;
-  label: string;
-  nodes: number[];
-  rule: string;
-  times: number;
-  cost: Cost;
-  estimate_basis: EstimateBasisJson | null;
-  chosen: boolean;
-  regret_s: number | null;
-  regret_at_least_s: number | null;
-  rests_on_unknown: boolean;
-  over_budget: string;
-}
-
-/** A target that has no usable candidate for the node, or a sub-graph that was rejected, with the stage and the reason. */
-export interface NodeRejection {
-  target: string;
-  nodes: number[];
-  stage: string;
-  reason: string;
-}
-
-/** `GET /api/v1/runs/<id>/candidates?node=<index>`. */
-export interface NodeCandidates {
-  node: number;
-  candidates: NodeCandidate[];
-  rejections: NodeRejection[];
-}
-
 /** The rows of a node in `PackedNodeCandidates`, by index. */
 export interface NodeRows {
   candidates: number[];
@@ -1316,24 +1602,9 @@ export interface CostedRow {
   in_no_plan: boolean;
 }
 
-/** The regret of a candidate; fields as in `NodeCandidate` and `CostedRow`. */
-export interface CandidateRegret {
-  id: string;
-  regret_s: number | null;
-  regret_at_least_s: number | null;
-  rests_on_unknown: boolean;
-  in_no_plan: boolean;
-}
-
 /** Body of `POST /api/v1/runs/<id>/regrets`: ids of candidates, at most 200. */
 export interface RegretRequest {
   candidates: string[];
-}
-
-/** Answers `RegretRequest`: worked out when asked for, within a second; those that cannot be used are left out. */
-export interface RunRegrets {
-  run: string;
-  regrets: CandidateRegret[];
 }
 
 /**
@@ -1350,21 +1621,6 @@ export interface RejectedRow {
   stage: string;
   reason: string;
   pattern: string;
-}
-
-/**
- * `GET /api/v1/runs/<id>/estimates`: the roofline estimates of the candidates that were measured. None of them is a cost.
- *
- * Attributes:
- *     machine: The machine whose speed they use: the server's, wherever the costs were measured.
- *     reason: The figures that the estimates rest on.
- *     seconds: Candidate's id → estimate.
- */
-export interface RunEstimates {
-  run: string;
-  machine: string;
-  reason: string;
-  seconds: Record<string, number>;
 }
 
 /**
@@ -1412,38 +1668,6 @@ export interface RunCandidates {
   rejections: RejectedRow[];
 }
 
-/**
- * `GET /api/v1/runs/<id>/node-times`: where the time goes inside the partitions of the run's plan.
- *
- * Attributes:
- *     alone_s: Target → for each node the cost of the candidate that holds it alone; None where that was not measured.
- */
-export interface RunNodeTimes {
-  run: string;
-  partitions: PartitionNodeTimes[];
-  alone_s: Record<string, (number | null)[]>;
-}
-
-/**
- * A rule tree of a run, and the targets that share it: its rules ran once for all of them.
- *
- * Attributes:
- *     merged: Target → further candidates, made of neighbours after a search.
- *     invalid: Target → stage → how many of its candidates failed there.
- */
-export interface RunSpec {
-  targets: string[];
-  tree: RuleTree;
-  merged: Record<string, number>;
-  invalid: Record<string, Record<string, number>>;
-}
-
-/** `GET /api/v1/runs/<id>/rules`: the specs of the run, the host's last. */
-export interface RunRules {
-  run: string;
-  specs: RunSpec[];
-}
-
 /** `GET /api/v1/runs/<id>/baselines/<name>/plan`: how such a baseline cuts the model (`Baseline`). */
 export interface BaselinePlan {
   run: string;
@@ -1477,93 +1701,6 @@ export interface WhatIf {
 }
 
 /**
- * The effect of one of the terms.
- *
- * Attributes:
- *     alone_s: The best total under it alone, less the best total under none; None where no plan holds it.
- *     saves_s: The best total under all terms, less the best under all others; None where no plan holds them.
- *     refuses: How many candidates it forbids.
- */
-export interface Effect {
-  alone_s: number | null;
-  saves_s: number | null;
-  refuses: number;
-}
-
-/**
- * The effects of the groups asked for, of each target that is switched off and each cost typed in, and of another accuracy.
- *
- * Those that took too long are missing: at the end of `groups`, among the targets or the costs, or None.
- */
-export interface Effects {
-  run: string;
-  groups: Effect[];
-  off: Record<string, Effect>;
-  accuracy: Effect | null;
-  costs: Record<string, Effect>;
-}
-
-/**
- * A cost that the user typed in.
- *
- * Attributes:
- *     seconds: What was typed.
- *     before: The cost that the run knows, as `Cost.to_json` gives it.
- *     equal: How many candidates cost as much: those of the same computation and target.
- */
-export interface TypedCost {
-  id: string;
-  target: string;
-  label: string;
-  nodes: number[];
-  seconds: number;
-  before: Cost;
-  equal: number;
-}
-
-/**
- * The nodes of a target under other terms, and what it brings.
- *
- * Attributes:
- *     nodes, nodes_before: How many nodes it has in the best plan under the terms, and in the plan of the run that measured.
- *     untimed: Candidates that are accurate enough now, and that nobody has timed.
- *     brings_s: What the plan would lose without it; None where it has no node, there is no plan without it, or that takes too long.
- */
-export interface TargetUnderTerms {
-  target: string;
-  nodes: number;
-  nodes_before: number;
-  untimed: number;
-  brings_s: number | null;
-}
-
-/**
- * `POST /api/v1/runs/<id>/other-terms`: what `collage explain --what-if` tells besides the plan and its constraints.
- *
- * Attributes:
- *     total_s: Of the run that measured.
- *     difference_s: The least total under the terms, less that.
- *     kept_s: The total of the run's plan under these terms; None where it does not hold them.
- */
-export interface OtherTerms {
-  run: string;
-  total_s: number;
-  difference_s: number;
-  kept_s: number | null;
-  typed: TypedCost[];
-  targets: TargetUnderTerms[];
-}
-
-/** A part of a given plan whose cost is not known to its end, with the reason. */
-export interface UnknownPart {
-  id: string;
-  target: string;
-  nodes: number[];
-  names: string[];
-  reason: string;
-}
-
-/**
  * `POST /api/v1/runs/<id>/against`: a plan of the user's own, on the costs of the run. Nothing is measured, nothing is kept.
  *
  * Attributes:
@@ -1577,286 +1714,6 @@ export interface Against {
   apparent_loss_s: number | null;
   unknown: UnknownPart[];
   ignored: string[];
-}
-
-/** The best plan over some targets; fields as in `collage_core.what_if.worth.TargetSet`. */
-export interface TargetSet {
-  targets: string[];
-  used: string[];
-  total_s: number | null;
-  partitions: number;
-  is_known: boolean;
-}
-
-/** The best set of so many targets; `gain_s` over the best of fewer, None for the first. */
-export interface TargetStep {
-  targets: string[];
-  total_s: number;
-  gain_s: number | null;
-  is_known: boolean;
-}
-
-/**
- * `GET /api/v1/runs/<id>/worth`: which targets are worth having, as `collage explain --by-targets` tells.
- *
- * Attributes:
- *     as_good: The fewest targets whose plan is within a hundredth of the best.
- *     is_whole: False where there was no time for all sets.
- */
-export interface Worth {
-  run: string;
-  sets: TargetSet[];
-  steps: TargetStep[];
-  as_good: string[];
-  is_whole: boolean;
-}
-
-/** A partition of one side of an undecided choice. */
-export interface UndecidedPart {
-  id: string;
-  target: string;
-  nodes: number[];
-  ops: string[];
-  cost_s: number | null;
-  interval_s: number | null;
-}
-
-/**
- * The measuring that would decide a choice.
- *
- * Attributes:
- *     repetitions: Of all computations together.
- *     is_enough: False where even the most repetitions may leave it open.
- *     is_assumed: How long a trial takes is assumed.
- */
-export interface DecisionNeeds {
-  seconds: number;
-  repetitions: number;
-  computations: number;
-  is_enough: boolean;
-  is_assumed: boolean;
-}
-
-/**
- * Partitions of the plan, and others that could be better.
- *
- * Attributes:
- *     above_s: By how much the others are slower on known costs.
- *     width_s: By how much that may be off.
- */
-export interface UndecidedRival {
-  plan: UndecidedPart[];
-  instead: UndecidedPart[];
-  above_s: number;
-  width_s: number;
-  could_gain_s: number;
-  needs: DecisionNeeds;
-}
-
-/** A partition of the plan, and the share of the draws of the costs in which it stays chosen. */
-export interface StablePart {
-  id: string;
-  target: string;
-  nodes: number[];
-  ops: string[];
-  cost_s: number | null;
-  interval_s: number | null;
-  stability: number | null;
-  decided_by: string;
-  source: string;
-}
-
-/**
- * `GET /api/v1/runs/<id>/undecided`: what `collage explain --undecided` tells.
- *
- * Attributes:
- *     is_measured: A cost says by how much it may be off; else nothing can be called undecided.
- *     toss_ups: Ids of the partitions that stay chosen in few draws.
- *     rivals: The largest gain first.
- *     seconds: Of measuring that would decide all of them.
- */
-export interface RunUndecided {
-  run: string;
-  total_s: number;
-  total_interval_s: number | null;
-  is_measured: boolean;
-  partitions: StablePart[];
-  toss_ups: string[];
-  rivals: UndecidedRival[];
-  seconds: number;
-}
-
-/**
- * A partition inside the whole, or several functions of the module in a row, which are timed together.
- *
- * Attributes:
- *     id: The ids of its partitions, joined by `+`.
- *     nodes: How many.
- *     first: Name of its first node.
- *     partitions: How many.
- *     seconds: Measured inside the whole.
- *     predicted_s, interval_s: As the plan says; None where it does not.
- *     difference_s: The measured less the predicted time.
- */
-export interface InsideTime {
-  id: string;
-  target: string;
-  nodes: number;
-  first: string;
-  partitions: number;
-  seconds: number;
-  predicted_s: number | null;
-  interval_s: number | null;
-  difference_s: number | null;
-}
-
-/**
- * `POST /api/v1/runs/<id>/profile`: what `collage run ARTIFACT --profile` tells; the artifact is run for about a second.
- *
- * Attributes:
- *     whole_s: Of one inference.
- *     rest_s: What belongs to no partition: calls, and copies.
- *     predicted_between_s: What the plan counts for transitions.
- */
-export interface InsideTimes {
-  run: string;
-  whole_s: number;
-  rest_s: number;
-  predicted_s: number | null;
-  predicted_between_s: number | null;
-  partitions: InsideTime[];
-}
-
-/** A partition of the plan of a shape, with its nodes by index in the graph at that shape. */
-export interface ShapePartition {
-  target: string;
-  nodes: number[];
-}
-
-/**
- * One of the shapes that a run planned for.
- *
- * Attributes:
- *     name: The shape in a few words, such as `seq=64`.
- *     weight: Its share of the calls.
- *     loses_s: By how many seconds the best plan of this shape is slower at each of the shapes than the best one there; None where it
- *         cannot be, and empty where that is not known.
- */
-export interface RunShape {
-  name: string;
-  weight: number;
-  total_s: number;
-  measured_s: number | null;
-  partitions: ShapePartition[];
-  loses_s: (number | null)[];
-}
-
-/**
- * One plan for all shapes, or one for each range.
- *
- * Attributes:
- *     total_s: Predicted, as the weighted mean over the shapes; None where there is no such answer.
- *     measured_s: The same, measured whole.
- *     reason: Why there is no such answer.
- */
-export interface ShapesAnswer {
-  total_s: number | null;
-  measured_s: number | null;
-  reason: string;
-}
-
-/**
- * The sizes between which one plan takes over from another.
- *
- * Attributes:
- *     after: Index of the shape before it.
- *     dimension: Name of the dimension that differs.
- *     below: Largest size that is known to be the first plan's.
- *     above: Least size that is known to be the second's.
- */
-export interface ShapesCrossover {
-  after: number;
-  dimension: string;
-  below: number;
-  above: number;
-}
-
-/**
- * `GET /api/v1/runs/<id>/shapes`: the plans of a run over several shapes (docs/shapes.md).
- *
- * Attributes:
- *     shapes: Empty where the run has one shape.
- *     shown: Index of the shape that the rest of the run is about.
- */
-export interface RunShapes {
-  run: string;
-  shapes: RunShape[];
-  shown: number;
-  one_plan: ShapesAnswer;
-  by_range: ShapesAnswer;
-  crossovers: ShapesCrossover[];
-  chosen: "one_plan" | "by_range" | "";
-  decided_by: string;
-}
-
-/** A node of a body; `reads` are the indices of the nodes whose tensors it reads. */
-export interface BodyNode {
-  name: string;
-  op: string;
-  reads: number[];
-}
-
-/** A partition of a body's plan; `cost_s` is None where it is not known. */
-export interface BodyPartition {
-  target: string;
-  nodes: number[];
-  cost_s: number | null;
-}
-
-/**
- * A body of a node.
- *
- * Attributes:
- *     attribute: The attribute of the node that it is: `body`, `then_branch` or `else_branch`.
- *     runs: How often it ran, in all, in the reference run on the inputs of the run.
- *     total_s: The cost of its plan for one run.
- *     inner: Nodes of it that have bodies themselves.
- */
-export interface BodyInfo {
-  attribute: string;
-  runs: number;
-  total_s: number;
-  nodes: BodyNode[];
-  partitions: BodyPartition[];
-  inner: ControlNode[];
-}
-
-/**
- * A node with bodies.
- *
- * Attributes:
- *     node: Its index.
- *     runs_on: The target of its partition; `host` where its bodies run by their own plans.
- *     host_s: Its cost on the host; None where there is none.
- *     host_is_measured: Whether that is measured.
- *     host_reason: Why the host cannot run it; empty where it can.
- *     bodies: Those that were planned.
- */
-export interface ControlNode {
-  node: number;
-  name: string;
-  op: string;
-  runs_on: string;
-  host_s: number | null;
-  host_is_measured: boolean;
-  host_reason: string;
-  bodies: BodyInfo[];
-}
-
-/** `GET /api/v1/runs/<id>/bodies`: the nodes of the run's model that have bodies. */
-export interface RunBodies {
-  run: string;
-  nodes: ControlNode[];
 }
 
 /** Counts up to a step of a trace: states taken, found, and found again by a better way; candidates refused. */
@@ -1992,6 +1849,162 @@ export interface OpenedSession {
 export interface Storage {
   folder: string;
   size_bytes: number;
+}
+
+/** `GET /api/v1/runs/<id>/candidates?node=<index>`. */
+export interface NodeCandidates {
+  node: number;
+  candidates: NodeCandidate[];
+  rejections: NodeRejection[];
+}
+
+/**
+ * `GET /api/v1/runs/<id>/node-times`: where the time goes inside the partitions of the run's plan.
+ *
+ * Attributes:
+ *     alone_s: Target → for each node the cost of the candidate that holds it alone; None where that was not measured.
+ */
+export interface RunNodeTimes {
+  run: string;
+  partitions: PartitionNodeTimes[];
+  alone_s: Record<string, (number | null)[]>;
+}
+
+/**
+ * `GET /api/v1/runs/<id>/shapes`: the plans of a run over several shapes (docs/shapes.md).
+ *
+ * Attributes:
+ *     shapes: Empty where the run has one shape.
+ *     shown: Index of the shape that the rest of the run is about.
+ */
+export interface RunShapes {
+  run: string;
+  shapes: RunShape[];
+  shown: number;
+  one_plan: ShapesAnswer;
+  by_range: ShapesAnswer;
+  crossovers: ShapesCrossover[];
+  chosen: "one_plan" | "by_range" | "";
+  decided_by: string;
+}
+
+/** `GET /api/v1/runs/<id>/bodies`: the nodes of the run's model that have bodies. */
+export interface RunBodies {
+  run: string;
+  nodes: ControlNode[];
+}
+
+/** `GET /api/v1/runs/<id>/rules`: the specs of the run, the host's last. */
+export interface RunRules {
+  run: string;
+  specs: RunSpec[];
+}
+
+/**
+ * `GET /api/v1/runs/<id>/worth`: which targets are worth having, as `collage explain --by-targets` tells.
+ *
+ * Attributes:
+ *     sets: The fastest first, those without a plan last.
+ *     steps: The best set of each number of targets, as long as one more makes the plan faster.
+ *     as_good: The fewest targets whose plan is within a hundredth of the best.
+ *     is_whole: False where there was no time for all sets.
+ */
+export interface Worth {
+  run: string;
+  sets: TargetSet[];
+  steps: TargetStep[];
+  as_good: string[];
+  is_whole: boolean;
+}
+
+/**
+ * `GET /api/v1/runs/<id>/undecided`: what `collage explain --undecided` tells.
+ *
+ * Attributes:
+ *     total_s: Predicted seconds of the plan.
+ *     total_interval_s: Half of its 95 % interval; None where not known.
+ *     is_measured: A cost says by how much it may be off; else nothing can be called undecided.
+ *     toss_ups: Ids of the partitions that stay chosen in few draws.
+ *     rivals: The largest gain first.
+ *     seconds: Of measuring that would decide all of them, each computation once.
+ */
+export interface RunUndecided {
+  run: string;
+  total_s: number;
+  total_interval_s: number | null;
+  is_measured: boolean;
+  partitions: StablePart[];
+  toss_ups: string[];
+  rivals: UndecidedRival[];
+  seconds: number;
+}
+
+/** Answers `RegretRequest`: worked out when asked for, within a second; those that cannot be used are left out. */
+export interface RunRegrets {
+  run: string;
+  regrets: CandidateRegret[];
+}
+
+/**
+ * `GET /api/v1/runs/<id>/estimates`: the roofline estimates of the candidates that were measured. None of them is a cost.
+ *
+ * Attributes:
+ *     machine: The machine whose speed they use: the one that answers, wherever the costs were measured.
+ *     reason: The figures that the estimates rest on.
+ *     seconds: Candidate's id → estimate.
+ */
+export interface RunEstimates {
+  run: string;
+  machine: string;
+  reason: string;
+  seconds: Record<string, number>;
+}
+
+/**
+ * The effects of the groups asked for, of each target that is switched off and each cost typed in, and of another accuracy.
+ *
+ * Those that took too long are missing: at the end of `groups`, among the targets or the costs, or None.
+ */
+export interface Effects {
+  run: string;
+  groups: Effect[];
+  off: Record<string, Effect>;
+  accuracy: Effect | null;
+  costs: Record<string, Effect>;
+}
+
+/**
+ * `POST /api/v1/runs/<id>/other-terms`: what `collage explain --what-if` tells besides the plan and its constraints.
+ *
+ * Attributes:
+ *     total_s: Of the run that measured.
+ *     difference_s: The least total under the terms, less that.
+ *     kept_s: The total of the run's plan under these terms; None where it does not hold them.
+ */
+export interface OtherTerms {
+  run: string;
+  total_s: number;
+  difference_s: number;
+  kept_s: number | null;
+  typed: TypedCost[];
+  targets: TargetUnderTerms[];
+}
+
+/**
+ * `POST /api/v1/runs/<id>/profile`: what `collage run ARTIFACT --profile` tells; the artifact is run for about a second.
+ *
+ * Attributes:
+ *     whole_s: Of one inference.
+ *     rest_s: What belongs to no partition: calls, and copies.
+ *     predicted_between_s: What the plan counts for transitions.
+ */
+export interface InsideTimes {
+  run: string;
+  whole_s: number;
+  rest_s: number;
+  predicted_s: number | null;
+  predicted_between_s: number | null;
+  partitions: InsideTime[];
 }
 
 /** A phase begins. Sent once for each phase that runs, in the order of `PHASES`. */

@@ -31,16 +31,16 @@ def placed(id: str, cost_s: float | None, interval_s: float | None = None) -> Pl
 
 def test_a_partition_is_told_beside_its_cost() -> None:
     row = profile_row([entry("p", "conv", "relu")], 3e-3, [placed("p", 2e-3, 1e-4)])
-    assert (row["nodes"], row["first"], row["predicted_s"], row["interval_s"]) == (2, "conv", 2e-3, 1e-4)
-    assert row["difference_s"] == pytest.approx(1e-3)
+    assert (row.nodes, row.first, row.predicted_s, row.interval_s) == (2, "conv", 2e-3, 1e-4)
+    assert row.difference_s == pytest.approx(1e-3)
     unknown = profile_row([entry("p", "conv")], 3e-3, [None])
-    assert (unknown["predicted_s"], unknown["interval_s"], unknown["difference_s"]) == (None, None, None)
+    assert (unknown.predicted_s, unknown.interval_s, unknown.difference_s) == (None, None, None)
 
 
 def test_functions_that_are_timed_together_are_told_together() -> None:
     row = profile_row([entry("p", "a"), entry("q", "b", "c")], 3e-3, [placed("p", 1e-3, 3e-4), placed("q", 1e-3, 4e-4)])
-    assert (row["id"], row["partitions"], row["nodes"], row["predicted_s"]) == ("p+q", 2, 3, 2e-3)
-    assert row["interval_s"] == pytest.approx(5e-4)
+    assert (row.id, row.partitions, row.nodes, row.predicted_s) == ("p+q", 2, 3, 2e-3)
+    assert row.interval_s == pytest.approx(5e-4)
 
 
 def profile(**changes: Any) -> dict[str, Any]:

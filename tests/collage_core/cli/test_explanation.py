@@ -10,7 +10,13 @@ import pytest
 
 from collage_core.cli.explanation import show_explanation
 from collage_core.cli.terms_text import show_terms
+from collage_core.documents.candidates import NodeRejection
 from collage_core.documents.cost import Tuned
+from collage_core.documents.explain import ExplainedNode, Explanation, NodeTime
+from collage_core.documents.json_form import from_json
+from collage_core.documents.node_times import NodeGroupTime, PartitionNodeTimes
+from collage_core.documents.plan import PlacedPlan
+from collage_core.documents.what_if import Effect, ExplainedTerms
 from collage_core.options import Options
 from collage_core.pipeline.partition import partition
 from collage_core.pipeline.record.record import CostedCandidate, RunRecord, read_record
@@ -19,6 +25,7 @@ from collage_core.search.solve import solve
 from collage_core.what_if.explanation import explain
 from tests.collage_core.cli.test_main import MOCK
 from tests.helpers.command import document_of, in_this_process
+from tests.helpers.documents import PART
 from tests.helpers.paths import RECORDED
 
 
@@ -40,7 +47,7 @@ def test_people_read_what_tuning_brought(saved: tuple[RunRecord, Path], tmp_path
     changed = [CostedCandidate(item.held, replace(item.cost, tuned=tuned)) if item.id == first.id else item for item in record.candidates]
     replace(record, candidates=changed).save(tmp_path)
     document = document_of(capsys, "explain", tmp_path, "--node", first.nodes[0])
-    show_explanation(document)
+    show_explanation(from_json(Explanation, document))
     assert "tuned for 42 s (64 schedules): 2 ms with the default schedule" in capsys.readouterr().out
     assert [row["cost"]["tuned"] for row in document["nodes"][0]["candidates"] if row["chosen"]] == [asdict(tuned)]
 
@@ -90,29 +97,18 @@ def test_a_regret_that_rests_on_an_unknown_cost_is_told_as_unknown(capsys: pytes
     document = explain(record, node=str(len(record.graph) // 2))
     show_explanation(document)
     lines = {line.split("[")[1].split("]")[0]: line for line in capsys.readouterr().out.splitlines() if "  regret " in line}
-    texts = [lines[row["id"]].split("  regret ")[1] for row in document["nodes"][0]["candidates"] if row["rests_on_unknown"]]
+    texts = [lines[row.id].split("  regret ")[1] for row in document.nodes[0].candidates if row.rests_on_unknown]
     assert "unknown" in texts
     assert all(text == "unknown" or text.startswith("≥ ") for text in texts)
-    assert all(row["enters_below_s"] is None for row in document["nodes"][0]["candidates"] if row["rests_on_unknown"])
+    assert all(row.enters_below_s is None for row in document.nodes[0].candidates if row.rests_on_unknown)
 
 
 def test_names_of_models_and_kernels_of_toolchains_are_escaped(capsys: pytest.CaptureFixture[str]) -> None:
-    groups = [
-        {"nodes": [0], "share": 0.75, "seconds": 3e-3, "kernel": "conv\x1b[2J\u202e"},
-        {"nodes": [1], "share": 0.25, "seconds": 1e-3, "kernel": ""},
-    ]
-    time = {**groups[0], "source": "profiler", "alone_s": {}}
-    rejection = {"target": "tvm", "stage": "build", "reason": "no \x1b]0;title\x07", "nodes": [0]}
-    node = {"name": "a\x1b[1m", "op": "Conv", "node": 0, "candidates": [], "rejections": [rejection], "time": time}
-    show_explanation(
-        {
-            "decision": "",
-            "nodes": [node],
-            "node_times": [{"source": "profiler", "groups": groups, "reason": "later"}],
-            "partitionings": [],
-            "bodies": [],
-        }
-    )
+    groups = (NodeGroupTime((0,), 0.75, 3e-3, "conv\x1b[2J\u202e"), NodeGroupTime((1,), 0.25, 1e-3))
+    time = NodeTime((0,), 0.75, 3e-3, groups[0].kernel, "profiler", {})
+    node = ExplainedNode(0, "a\x1b[1m", "Conv", (), (NodeRejection("tvm", (0,), "build", "no \x1b]0;title\x07"),), time)
+    times = PartitionNodeTimes("p", "profiler", groups, reason="later")
+    show_explanation(Explanation(4e-3, "", (node,), (times,), (), ()))
     said, _ = capsys.readouterr()
     assert "conv\\x1b[2J\\u202e (0)" in said
     assert "scaled to the partition's cost (later):" in said
@@ -135,10 +131,11 @@ def test_the_time_of_a_node_inside_its_partition_is_told(saved: tuple[RunRecord,
 
 
 def test_the_total_of_other_terms_is_called_predicted(capsys: pytest.CaptureFixture[str]) -> None:
-    effects = [{"alone_s": 1e-3, "saves_s": 5e-4}, {"alone_s": -1e-3, "saves_s": -5e-4}]
-    found = {"difference_s": -2e-4, "plan": {"total_s": 1.5e-3, "partitions": [{}]}, "untimed": 0, "keeps_plan": False}
-    nothing = {"typed": [], "targets": [], "regions": [], "kept_s": None}
-    show_terms({**found, **nothing, "constraints": [{"kind": "veto"}, {"kind": "pin"}], "effects": effects})
+    effects = (Effect(1e-3, 5e-4, 1), Effect(-1e-3, -5e-4, 1))
+    plan = from_json(PlacedPlan, {"total_s": 1.5e-3, "partitions": [PART]})
+    brought = {"total_s": 1.7e-3, "difference_s": -2e-4, "kept_s": None, "typed": (), "targets": (), "regions": ()}
+    found = {"measured_s": None, "plan": plan, "optimal": True, "untimed": 0, "keeps_plan": False, "accuracy": 1e-3}
+    show_terms(ExplainedTerms(**brought, **found, constraints=({"kind": "veto"}, {"kind": "pin"}), effects=effects))
     assert capsys.readouterr().out.splitlines() == [
         "predicted 1.5 ms, -200 µs, 1 partition",
         '  {"kind": "veto"}: costs 1 ms alone, taking it back saves 500 µs',

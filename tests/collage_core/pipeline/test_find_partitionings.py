@@ -127,8 +127,8 @@ def test_tvms_own_partitioning_is_a_baseline_of_a_described_toolchain_and_the_re
     assert found.total_s is not None
     assert record.plan.total_s <= found.total_s
     (told,) = differences(record)
-    assert (told["name"], told["is_estimate"], told["is_measured"]) == ("gpu:partition_for_cublas", True, False)
-    assert told["apparent_loss_s"] == record.plan.total_s - found.total_s <= 0
+    assert (told.name, told.is_estimate, told.is_measured) == ("gpu:partition_for_cublas", True, False)
+    assert told.apparent_loss_s == record.plan.total_s - found.total_s <= 0
 
 
 @pytest.mark.parametrize(
@@ -173,4 +173,4 @@ def test_the_kernels_of_fuse_ops_are_measured_whole_beside_the_plan(tmp_path: Pa
     found = row(record, "tvm@fusion:FuseOps")
     assert (found.reason, found.measured_s is not None) == ("", True)
     (told,) = differences(record)
-    assert told["is_measured"]
+    assert told.is_measured

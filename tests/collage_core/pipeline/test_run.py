@@ -112,9 +112,9 @@ def test_the_plan_is_the_fastest_measured_whole(tmp_path: Path, monkeypatch: pyt
     assert {entry["id"] for entry in manifest["partitions"]} == ids
     assert found["search"]["final"]["optimal"] is False
     assert found["search"]["final"]["lower_bound_s"] <= searched["total_s"]
-    chosen = [row for row in kept.node_candidates(0)["candidates"] if row["chosen"]]
+    chosen = [row for row in kept.node_candidates(0).candidates if row.chosen]
     assert len(chosen) == 1
-    assert chosen[0]["regret_s"] >= 0
+    assert chosen[0].regret_s >= 0
     (told,) = [event for event in events if isinstance(event, PlanDecided)]
     assert (told.decided_by, told.measured_s, len(told.alternatives)) == ("whole", 1e-3, len(found["alternatives"]))
     assert any(isinstance(event, Note) and event.text.startswith("measuring the whole decided") for event in events)

@@ -81,7 +81,7 @@ def test_an_explanation_shows_every_candidate(kept: Kept) -> None:
     result = open_run(kept.folder)
     why = result.why(HOSTILE)
     found = read(why._repr_html_())
-    assert found.tags.count("tr") == 1 + len(why["nodes"][0]["candidates"])
+    assert found.tags.count("tr") == 1 + len(why.nodes[0].candidates)
     assert found.text.count("✓") == 1
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 
 import collage_core as collage
 from collage_core.base.isolation.worker_errors import WorkerTimeout
+from collage_core.documents.json_form import to_json
 from collage_core.errors import CollageError
 from collage_core.results import result as results
 from collage_core.results.formats import FILES
@@ -48,11 +48,17 @@ def test_one_that_was_kept_is_opened_by_its_folder_or_its_files(kept: Kept, tmp_
 def test_why_is_what_the_command_prints(kept: Kept, capsys: pytest.CaptureFixture[str]) -> None:
     result = open_run(kept.folder)
     for node in ("a", "1", HOSTILE):
-        assert json.loads(json.dumps(result.why(node))) == document_of(capsys, "explain", kept.folder, "--node", node)
+        assert {"schema": 1, **to_json(result.why(node))} == document_of(capsys, "explain", kept.folder, "--node", node)
     assert result.why(1) == result.why("1")
-    assert json.loads(json.dumps(result.why())) == document_of(capsys, "explain", kept.folder)
+    assert {"schema": 1, **to_json(result.why())} == document_of(capsys, "explain", kept.folder)
     with pytest.raises(CollageError, match="the model has no node 'none'"):
         result.why("none")
+
+
+def test_other_questions_are_methods_too(kept: Kept, capsys: pytest.CaptureFixture[str]) -> None:
+    result = open_run(kept.folder)
+    assert {"schema": 1, **to_json(result.worth())} == document_of(capsys, "explain", kept.folder, "--by-targets")
+    assert {"schema": 1, **to_json(result.undecided())} == document_of(capsys, "explain", kept.folder, "--undecided")
 
 
 def test_a_node_that_was_fused_is_asked_for_by_its_name(kept: Kept) -> None:
@@ -66,7 +72,7 @@ def test_compare_is_what_the_command_prints(kept: Kept, tmp_path: Path, capsys: 
     other = collage.partition(kept.model, targets=["tvm"], costs=costs, threads=1)
     other.save(tmp_path)
     told = document_of(capsys, "compare", kept.folder, tmp_path)
-    found = json.loads(json.dumps(open_run(kept.folder).compare(other)))
+    found = {"schema": 1, **to_json(open_run(kept.folder).compare(other))}
     for document in (told, found):
         document["first"].pop("name"), document["second"].pop("name"), document.pop("costs_of")
     assert found == told

@@ -27,11 +27,11 @@ def test_a_node_has_the_least_regret_of_each_target_that_it_is_not_on(kept: Kept
         part = record.plan.partitions[row.partition - 1]
         assert (row.target, row.partition_id, row.cost_s) == (part.target, part.id, part.cost_s)
         assert row.node in part.nodes
-        told = record.node_candidates(row.node)["candidates"]
+        told = record.node_candidates(row.node).candidates
         for target, regret in row.regrets.items():
             assert target != row.target
             assert regret.is_exact
-            assert regret.exact_s == min(one["regret_s"] for one in told if one["target"] == target and one["regret_s"] is not None)
+            assert regret.exact_s == min(one.regret_s for one in told if one.target == target and one.regret_s is not None)
     assert any(row.regrets for row in rows)
 
 

@@ -9,11 +9,12 @@ from typing import Any
 
 from hypothesis import given, settings
 
+from collage_core.documents.json_form import to_json
 from collage_core.graph.dataflow_graph import DataflowGraph
 from collage_core.options import Options
 from collage_core.pipeline.partition import partition
 from collage_core.pipeline.record.record import RunRecord
-from collage_core.pipeline.run_specs import run_specs
+from collage_core.pipeline.run_specs import run_rules
 from collage_core.rules import rule_report
 from collage_core.rules.base_rules import DFPattern, Host, OpPredicate
 from collage_core.rules.candidate import RejectionLog
@@ -96,13 +97,13 @@ def test_a_run_keeps_its_reports(tmp_path: Path) -> None:
     record = partition("mini_mnist", options)
     record.save(tmp_path)
     again = RunRecord.load(tmp_path)
-    specs = run_specs(again)
-    assert specs == run_specs(record)
-    assert [spec["targets"] for spec in specs] == [["onnxruntime"], ["tvm"], ["host"]]
-    by_rule = {node["rule"]: node for node in nodes_of(specs[1]["tree"])}
+    specs = run_rules(again).specs
+    assert specs == run_rules(record).specs
+    assert [spec.targets for spec in specs] == [("onnxruntime",), ("tvm",), ("host",)]
+    by_rule = {node["rule"]: node for node in nodes_of(to_json(specs[1].tree))}
     assert by_rule["combine"]["options"]["max_depth"] == "2"
     counted = {row.name: row.candidates for row in record.document.targets}
-    assert {spec["targets"][0]: spec["tree"]["candidates"] for spec in specs[:2]} == counted
+    assert {spec.targets[0]: spec.tree.candidates for spec in specs[:2]} == counted
 
 
 def test_rules_that_are_only_shown_have_no_counts() -> None:

@@ -11,6 +11,7 @@ import pytest
 from brief_runs import shorten
 
 from collage_core.cost.cost import Cost
+from collage_core.documents.json_form import to_json
 from collage_core.errors import CollageError
 from collage_core.graph.index_set import IndexSet
 from collage_core.options import Options
@@ -56,26 +57,26 @@ def test_one_target_for_all_costs_what_its_baseline_does(record: RunRecord, run:
     for target in ("onnxruntime", "tvm"):
         found = apparent_loss(run, {"*": target})
         alone = next(row for row in record.document.baselines if row.name == target)
-        assert found["second"]["total_s"] == pytest.approx(alone.total_s)
-        assert found["apparent_loss_s"] == pytest.approx(record.plan.total_s - alone.total_s)
-        assert found["apparent_loss_s"] <= 0
-        assert (found["unknown"], found["ignored"]) == ([], [])
+        assert found.second.total_s == pytest.approx(alone.total_s)
+        assert found.apparent_loss_s == pytest.approx(record.plan.total_s - alone.total_s)
+        assert found.apparent_loss_s <= 0
+        assert (found.unknown, found.ignored) == ((), ())
 
 
 def test_the_plan_itself_has_no_loss_and_no_difference(run: Path, record: RunRecord) -> None:
     found = apparent_loss(run, run / "plan.json")
-    assert found["apparent_loss_s"] == 0
-    assert (found["regions"], found["moved"]) == ([], [])
+    assert found.apparent_loss_s == 0
+    assert (found.regions, found.moved) == ((), ())
     assigned = {name: part.target for part in record.plan.partitions for name in part.names if part.target != "host"}
-    assert apparent_loss(record, assigned)["apparent_loss_s"] == pytest.approx(0)
+    assert apparent_loss(record, assigned).apparent_loss_s == pytest.approx(0)
 
 
 def test_the_nodes_that_differ_are_told_with_what_the_plan_saves_there(record: RunRecord) -> None:
     conv = next(node.name for node in record.graph.nodes if node.op == "Conv")
     found = apparent_loss(record, {"*": "tvm", conv: "CPU"}, {"CPU": "tvm"})
-    assert conv in [row["name"] for row in found["moved"]]
-    assert sum(region["saves_s"] for region in found["regions"]) > 0
-    assert found["predicted"]["change_s"] == found["apparent_loss_s"]
+    assert conv in [row.name for row in found.moved]
+    assert sum(region.saves_s for region in found.regions) > 0
+    assert found.predicted.change_s == found.apparent_loss_s
 
 
 def test_partitions_that_the_run_does_not_know_are_told_and_have_no_total(record: RunRecord, tmp_path: Path) -> None:
@@ -98,18 +99,18 @@ def written(given: object, folder: Path) -> Path:
 def test_what_a_target_cannot_take_is_unknown_with_its_reason(record: RunRecord) -> None:
     broken = without(record, Cost.invalid("build", "no such kernel"), "tvm", "MatMul")
     found = apparent_loss(broken, {"*": "tvm"})
-    assert found["apparent_loss_s"] is None
-    assert found["second"]["total_s"] is None
-    assert any("MatMul" in "+".join(broken.graph.nodes[node].op for node in row["nodes"]) for row in found["unknown"])
-    reasons = {row["reason"] for row in found["unknown"]}
+    assert found.apparent_loss_s is None
+    assert found.second.total_s is None
+    assert any("MatMul" in "+".join(broken.graph.nodes[node].op for node in row.nodes) for row in found.unknown)
+    reasons = {row.reason for row in found.unknown}
     assert reasons <= {"build: no such kernel", "the run has no such candidate: it was not measured"}
 
 
 def test_a_trial_that_was_ended_early_makes_an_estimate(record: RunRecord) -> None:
     early = without(record, Cost(7.0, "measured", stopped_early=True), "tvm", "MatMul")
     found = apparent_loss(early, {"*": "tvm"})
-    assert found["apparent_loss_s"] is not None
-    assert {row["reason"] for row in found["unknown"]} == {"its trial was ended early"}
+    assert found.apparent_loss_s is not None
+    assert {row.reason for row in found.unknown} == {"its trial was ended early"}
 
 
 def test_a_node_without_a_place_is_named(record: RunRecord) -> None:
@@ -155,10 +156,10 @@ def test_the_command_tells_the_same_and_writes_a_plan_file(run: Path, tmp_path: 
     (tmp_path / "mine.txt").write_text("*=CPU\n")
     arguments = ("explain", run, "--against", tmp_path / "mine.txt", "--as", "CPU=onnxruntime", "--save", tmp_path / "mine.json")
     found = document_of(capsys, *arguments)
-    assert found == json.loads(json.dumps(apparent_loss(run, tmp_path / "mine.txt", {"CPU": "onnxruntime"})))
+    assert found == {"schema": 1, **to_json(apparent_loss(run, tmp_path / "mine.txt", {"CPU": "onnxruntime"}))}
     plan = read_plan(tmp_path / "mine.json")
     plan.check_covers(tuple(node.name for node in RunRecord.load(run).graph.nodes))
-    assert compare(run, tmp_path / "mine.json")["predicted"]["change_s"] == found["apparent_loss_s"]
+    assert compare(run, tmp_path / "mine.json").predicted.change_s == found["apparent_loss_s"]
     status, out, _ = in_this_process(capsys, *arguments[:-2])
     assert status == 0
     loss_s = -found["apparent_loss_s"]
@@ -214,4 +215,4 @@ def test_what_a_run_does_not_know_of_it_is_measured(chain: Path, tmp_path: Path,
         ("partitions", (3,), "measured"),
     ]
     found = apparent_loss(record, path, model=chain)
-    assert (found["apparent_loss_s"] is not None, found["unknown"]) == (True, [])
+    assert (found.apparent_loss_s is not None, found.unknown) == (True, ())

@@ -15,7 +15,7 @@ from collage_core.options import Options
 from collage_core.pipeline.apply import apply
 from collage_core.pipeline.partition import partition
 from collage_core.pipeline.record.record import RunRecord
-from collage_core.pipeline.run_specs import run_specs
+from collage_core.pipeline.run_specs import run_rules
 from collage_core.toolchains.described import DescriptionError, parse_description
 from collage_core.what_if.described_what_if import with_described
 from collage_core.what_if.search_again import search_again
@@ -61,13 +61,13 @@ def test_a_candidate_says_what_its_estimate_rests_on(record: RunRecord, tmp_path
     tried(record).save(tmp_path)
     after = RunRecord.load(tmp_path)
     conv = next(node.index for node in after.graph.nodes if node.op == "Conv")
-    rows = after.node_candidates(conv)["candidates"]
-    estimate_basis = next(row for row in rows if row["target"] == "hook")["estimate_basis"]
-    cost = next(row for row in rows if row["target"] == "hook")["cost"]["seconds"]
-    assert (estimate_basis["launch_s"], estimate_basis["operations_per_s"], estimate_basis["bytes_per_s"]) == (1e-9, 4e12, None)
-    assert cost == pytest.approx(1e-9 + estimate_basis["operations"] / 4e12)
-    assert estimate_basis["bytes"] > 0
-    assert {row["estimate_basis"] for row in rows if row["target"] != "hook"} == {None}
+    rows = after.node_candidates(conv).candidates
+    estimate_basis = next(row for row in rows if row.target == "hook").estimate_basis
+    cost = next(row for row in rows if row.target == "hook").cost.seconds
+    assert (estimate_basis.launch_s, estimate_basis.operations_per_s, estimate_basis.bytes_per_s) == (1e-9, 4e12, None)
+    assert cost == pytest.approx(1e-9 + estimate_basis.operations / 4e12)
+    assert estimate_basis.bytes > 0
+    assert {row.estimate_basis for row in rows if row.target != "hook"} == {None}
 
 
 def test_the_record_says_what_it_was_and_reads_back(record: RunRecord, tmp_path: Path) -> None:
@@ -79,9 +79,9 @@ def test_the_record_says_what_it_was_and_reads_back(record: RunRecord, tmp_path:
     assert (row.candidates, row.measured) == (1, 0)
     why_not = "hook cannot take 4 of 6 nodes (MaxPool, Reshape, MatMul …): no rule of it takes MaxPool ('pool1')"
     assert after.document.baselines[-1] == BaselineInfo("hook", None, None, why_not)
-    specs = run_specs(after)
-    assert [spec["targets"] for spec in specs] == [["onnxruntime"], ["tvm"], ["hook"], ["host"]]
-    assert specs[2]["tree"]["candidates"] == 1
+    specs = run_rules(after).specs
+    assert [spec.targets for spec in specs] == [("onnxruntime",), ("tvm",), ("hook",), ("host",)]
+    assert specs[2].tree.candidates == 1
     assert [item.name for item in after.document.targets] == ["onnxruntime", "tvm", "hook"]
     with pytest.raises(CollageError, match="'hook' is only described: nothing can be built for it"):
         apply(after.plan, "mini_mnist", tmp_path / "out")

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from collage_core.documents.json_form import from_json, to_json
+from collage_core.documents.plan import PlacedPlan
 from collage_core.documents.run import RunBudget
 from collage_core.errors import CollageError
 from collage_core.pipeline.record.record import RunRecord, read_record
@@ -35,8 +36,8 @@ def crnn() -> RunRecord:
     return record
 
 
-def ids(plan: dict[str, Any]) -> list[str]:
-    return [part["id"] for part in plan["partitions"]]
+def ids(plan: PlacedPlan) -> list[str]:
+    return [part.id for part in plan.partitions]
 
 
 def held_by(record: RunRecord) -> Iterator[dict[str, Any]]:
@@ -68,7 +69,7 @@ def test_what_the_plan_holds_changes_nothing(name: str) -> None:
     assert {item["kind"] for item in listed} >= {"pin", "veto"}
     for terms in (Terms(), *(Terms([item]) for item in listed), Terms(listed)):
         found = what_if(record, terms)
-        assert (found["keeps_plan"], ids(found["plan"]), found["plan"]["total_s"]) == (True, own, record.plan.total_s), terms
+        assert (found.keeps_plan, ids(found.plan), found.plan.total_s) == (True, own, record.plan.total_s), terms
 
 
 def test_its_measured_times_stay_when_it_is_kept(crnn: RunRecord) -> None:
@@ -103,30 +104,30 @@ def test_the_command_line_says_that_nothing_changes(crnn: RunRecord, tmp_path: P
 def test_a_pin_elsewhere_is_searched(crnn: RunRecord) -> None:
     other = {**FIRST, "target": "onnxruntime"}
     found = what_if(crnn, Terms([other]))
-    assert not found["keeps_plan"]
-    assert ids(found["plan"]) != [part.id for part in crnn.plan.partitions]
+    assert not found.keeps_plan
+    assert ids(found.plan) != [part.id for part in crnn.plan.partitions]
     document = other_terms(crnn, Terms([other]))
-    assert document["measured_s"] is None
-    assert document["difference_s"] != 0
+    assert document.measured_s is None
+    assert document.difference_s != 0
     assert search_again(crnn, Terms([other])).document.verify.measured_s is None
 
 
 def test_with_fewer_constraints_than_those_of_the_run_there_may_be_a_better_plan(crnn: RunRecord) -> None:
     bound = search_again(crnn, Terms([{**FIRST, "target": "onnxruntime"}, {"kind": "veto", "target": "openvino"}]))
     freed = what_if(bound, Terms([{"kind": "veto", "target": "openvino"}]))
-    assert not freed["keeps_plan"]
-    assert freed["plan"]["total_s"] < bound.plan.total_s
-    assert what_if(bound, Terms(list(bound.plan.constraints)))["keeps_plan"]
+    assert not freed.keeps_plan
+    assert freed.plan.total_s < bound.plan.total_s
+    assert what_if(bound, Terms(list(bound.plan.constraints))).keeps_plan
     said_otherwise = [{"kind": "pin", "node": 0, "target": "onnxruntime"}, {"kind": "veto", "target": "openvino"}]
-    assert what_if(bound, Terms(said_otherwise))["keeps_plan"], "constraints are compared by what they forbid"
+    assert what_if(bound, Terms(said_otherwise)).keeps_plan, "constraints are compared by what they forbid"
 
 
 def test_other_costs_and_a_looser_accuracy_ask_for_a_search(crnn: RunRecord) -> None:
     cheap = {crnn.plan.partitions[0].id: 1e-3}
-    assert not what_if(crnn, Terms(costs=cheap))["keeps_plan"]
-    assert not what_if(with_typed(crnn, cheap), Terms([FIRST]))["keeps_plan"]
+    assert not what_if(crnn, Terms(costs=cheap)).keeps_plan
+    assert not what_if(with_typed(crnn, cheap), Terms([FIRST])).keeps_plan
     assert not search_again(crnn, Terms(costs=cheap)).has_newer_costs
-    assert not what_if(crnn, Terms(accuracy=1e-2))["keeps_plan"]
+    assert not what_if(crnn, Terms(accuracy=1e-2)).keeps_plan
 
 
 def test_a_stricter_accuracy_that_the_plan_has_changes_nothing(crnn: RunRecord) -> None:
@@ -134,7 +135,7 @@ def test_a_stricter_accuracy_that_the_plan_has_changes_nothing(crnn: RunRecord) 
     kept = search_again(crnn, Terms(accuracy=5e-4))
     assert kept.plan.partitions == crnn.plan.partitions
     assert (kept.plan.accuracy, kept.document.verify) == (5e-4, replace(crnn.document.verify, accuracy=5e-4))
-    assert not what_if(crnn, Terms(accuracy=measured / 2))["keeps_plan"], "measured whole, it errs more than that"
+    assert not what_if(crnn, Terms(accuracy=measured / 2)).keeps_plan, "measured whole, it errs more than that"
 
 
 def test_a_search_on_the_costs_of_a_run_keeps_its_own_plan(crnn: RunRecord) -> None:
@@ -145,11 +146,11 @@ def test_a_search_on_the_costs_of_a_run_keeps_its_own_plan(crnn: RunRecord) -> N
     pin = {"kind": "pin", "candidate": own.plan.partitions[-1].id}
     asked = Terms([elsewhere, pin], accuracy=1e-4)
     found = what_if(crnn, asked, own)
-    assert (found["keeps_plan"], ids(found["plan"])) == (True, [part.id for part in own.plan.partitions])
+    assert (found.keeps_plan, ids(found.plan)) == (True, [part.id for part in own.plan.partitions])
     assert search_again(crnn, asked, own=own).document.verify.measured_s == 0.03
-    assert not what_if(crnn, replace(asked, accuracy=None), own)["keeps_plan"], "that of the run that measured is meant"
+    assert not what_if(crnn, replace(asked, accuracy=None), own).keeps_plan, "that of the run that measured is meant"
     freed = what_if(crnn, Terms(), own)
-    assert (freed["keeps_plan"], ids(freed["plan"])) == (False, [part.id for part in crnn.plan.partitions])
+    assert (freed.keeps_plan, ids(freed.plan)) == (False, [part.id for part in crnn.plan.partitions])
     assert search_again(crnn, Terms(), own=own).document.verify == crnn.document.verify, "that plan was measured"
 
 
@@ -158,7 +159,7 @@ def test_a_typed_cost_that_is_taken_back_is_gone(crnn: RunRecord) -> None:
     own = search_again(crnn, Terms(costs={cheap: 1e-9}))
     assert cheap in [part.id for part in own.plan.partitions]
     found = what_if(crnn, Terms(), own)
-    assert (found["keeps_plan"], ids(found["plan"])) == (False, [part.id for part in crnn.plan.partitions])
+    assert (found.keeps_plan, ids(found.plan)) == (False, [part.id for part in crnn.plan.partitions])
 
 
 def test_rivals_that_the_new_terms_forbid_are_none(crnn: RunRecord) -> None:

@@ -51,8 +51,8 @@ def test_both_plans_are_built_checked_and_timed_in_turns(record: RunRecord, chai
     made.save(tmp_path)
     assert RunRecord.load(tmp_path).plan == made.plan, "it is a run like any other"
     found = apparent_loss(record, tmp_path / "plan.json", model=chain)
-    assert None not in (found["first"]["measured_s"], found["second"]["measured_s"], found["measured"]["change_s"])
-    assert found["not_measured"] == ""
+    assert None not in (found.first.measured_s, found.second.measured_s, found.measured.change_s)
+    assert found.not_measured == ""
 
 
 @pytest.mark.long

@@ -9,7 +9,7 @@ import pytest
 from collage_core.cli.bodies_text import bodies_text
 from collage_core.errors import InfeasibleError
 from collage_core.model.onnx_model import load_model
-from collage_core.pipeline.bodies.body_rows import body_rows
+from collage_core.pipeline.bodies.body_rows import run_bodies
 from collage_core.pipeline.record.record import RunRecord, read_record, write_record
 from collage_core.rules.spec import HOST_TARGET
 from collage_core.search.constraints.constraints import allowed_indices
@@ -83,8 +83,8 @@ def test_another_search_shows_the_bodies_as_they_are_planned_then(loop_record: R
     assert (row.runs_on, row.host.source, row.host.reason) == ("host", "estimate", WHY)
     assert row.bodies[0].total_s == again.plan.bodies["loop"]["body"].plan.total_s
     assert row.predicted_s == pytest.approx(row.host.seconds)
-    (drawn_row,) = body_rows(again)
-    assert {part["target"] for part in drawn_row["bodies"][0]["partitions"]} == {"onnxruntime", "tvm", "host"} & set(placed(again).values())
+    (drawn_node,) = run_bodies(again).nodes
+    assert {part.target for part in drawn_node.bodies[0].partitions} == {"onnxruntime", "tvm", "host"} & set(placed(again).values())
     assert any("estimate" in line for line in bodies_text(again.document.bodies))
     write_record(again, tmp_path / "run.json.gz")
     assert read_record(tmp_path / "run.json.gz").document.bodies == again.document.bodies

@@ -11,6 +11,7 @@ import pytest
 
 from collage_core.cli.explain import seconds_in, what_ifs
 from collage_core.cost.cost import Cost
+from collage_core.documents.json_form import to_json
 from collage_core.errors import CollageError
 from collage_core.graph.computation import Computations
 from collage_core.options import Options
@@ -45,8 +46,8 @@ def test_the_plan_is_that_of_a_search_with_the_cost(record: RunRecord) -> None:
         changed = [replace(one, cost=round(seconds * FEMTOSECONDS)) if one.id == conv else one for one in record.problem.candidates]
         wanted = solve(record.problem.with_candidates(changed)).total / FEMTOSECONDS
         found = what_if(record, Terms(costs={conv: seconds}))
-        assert found["plan"]["total_s"] == pytest.approx(wanted)
-        sources = {part["source"] for part in found["plan"]["partitions"] if part["id"] == conv}
+        assert found.plan.total_s == pytest.approx(wanted)
+        sources = {part.source for part in found.plan.partitions if part.id == conv}
         assert sources == ({TYPED} if seconds < 1 else set()), "it comes in, and says where its cost is from"
 
 
@@ -60,22 +61,22 @@ def test_each_typed_cost_has_its_effect_alone_and_beside_the_others(record: RunR
 def test_what_comes_in_is_told_with_what_it_brings(record: RunRecord) -> None:
     conv = single(record, "Conv", "tvm")
     found = other_terms(record, Terms(costs={conv: 0.25}))
-    rows = {row["target"]: row for row in found["targets"]}
-    assert (rows["tvm"]["nodes"], rows["tvm"]["nodes_before"]) == (1, 0)
-    assert rows["tvm"]["brings_s"] == pytest.approx(0.75)
-    assert found["difference_s"] == pytest.approx(-0.75)
-    assert found["kept_s"] == pytest.approx(record.plan.total_s), "the plan of the run does not hold it"
-    (typed,) = found["typed"]
-    assert (typed["id"], typed["seconds"], typed["before"]["seconds"], typed["equal"]) == (conv, 0.25, 3, 1)
-    assert conv in [part["id"] for region in found["regions"] for part in region["first"]]
+    rows = {row.target: row for row in found.targets}
+    assert (rows["tvm"].nodes, rows["tvm"].nodes_before) == (1, 0)
+    assert rows["tvm"].brings_s == pytest.approx(0.75)
+    assert found.difference_s == pytest.approx(-0.75)
+    assert found.kept_s == pytest.approx(record.plan.total_s), "the plan of the run does not hold it"
+    (typed,) = found.typed
+    assert (typed.id, typed.seconds, typed.before.seconds, typed.equal) == (conv, 0.25, 3, 1)
+    assert conv in [part.id for region in found.regions for part in region.first]
 
 
 def test_a_part_of_the_plan_that_gets_dearer_leaves_it(record: RunRecord) -> None:
     kept = single(record, "Conv", "onnxruntime")
     held = next(part for part in record.plan.partitions if "Conv" in part.ops)
     found = other_terms(record, Terms(costs={held.id: 100.0}))
-    assert held.id not in [part["id"] for part in found["plan"]["partitions"]]
-    assert found["kept_s"] > found["plan"]["total_s"]
+    assert held.id not in [part.id for part in found.plan.partitions]
+    assert found.kept_s > found.plan.total_s
     assert kept
 
 
@@ -83,7 +84,7 @@ def test_what_failed_can_be_supposed_to_work(record: RunRecord) -> None:
     pool = single(record, "MaxPool", "tvm")
     assert next(item.cost for item in record.candidates if item.id == pool).is_invalid
     found = what_if(record, Terms([{"kind": "pin", "candidate": pool}], costs={pool: 0.5}))
-    assert pool in [part["id"] for part in found["plan"]["partitions"]]
+    assert pool in [part.id for part in found.plan.partitions]
 
 
 def test_equal_computations_cost_as_much_and_the_run_is_unchanged(record: RunRecord) -> None:
@@ -104,8 +105,8 @@ def test_an_accuracy_tells_what_would_be_accurate_enough_and_was_not_timed(recor
     failed = Cost(None, "invalid", stage="numerics", reason="it errs", error=5e-3)
     erring = [CostedCandidate(item.held, failed) if item.id == conv else item for item in record.candidates]
     refused = replace(record, candidates=erring, problem=record.problem.with_candidates(search_candidates(erring)))
-    assert {row["target"]: row["untimed"] for row in other_terms(refused, Terms(accuracy=1e-2))["targets"]} == {"onnxruntime": 0, "tvm": 1}
-    assert {row["untimed"] for row in other_terms(refused, Terms(accuracy=1e-3))["targets"]} == {0}
+    assert {row.target: row.untimed for row in other_terms(refused, Terms(accuracy=1e-2)).targets} == {"onnxruntime": 0, "tvm": 1}
+    assert {row.untimed for row in other_terms(refused, Terms(accuracy=1e-3)).targets} == {0}
 
 
 @pytest.mark.parametrize(
@@ -154,7 +155,7 @@ def test_the_command_says_that_it_was_typed_in(record: RunRecord, tmp_path: Path
     record.save(tmp_path)
     conv = single(record, "Conv", "tvm")
     told = document_of(capsys, "explain", tmp_path, "--what-if", f"cost:{conv}=250ms")
-    assert told == json.loads(json.dumps(other_terms(RunRecord.load(tmp_path), Terms(costs={conv: 0.25}))))
+    assert told == {"schema": 1, **to_json(other_terms(RunRecord.load(tmp_path), Terms(costs={conv: 0.25})))}
     status, out, _ = in_this_process(capsys, "explain", tmp_path, "--what-if", f"cost:{conv}=250ms")
     assert status == 0
     lines = out.splitlines()

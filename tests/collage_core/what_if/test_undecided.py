@@ -17,6 +17,8 @@ from collage_core.cost.database.database import CostDatabase
 from collage_core.cost.database.maintenance import Selection, records
 from collage_core.cost.database.records import CostKey, Record
 from collage_core.cost.measuring.repetitions import repetition_count
+from collage_core.documents.json_form import to_json
+from collage_core.documents.undecided import Decided, DecisionNeeds, RepeatedCost, RunUndecided, StablePart, UndecidedRival
 from collage_core.errors import CollageError
 from collage_core.events import Event, PhaseEnded, ignore
 from collage_core.graph.computation import Computations
@@ -54,14 +56,14 @@ def record(chain: Path, monkeypatch: pytest.MonkeyPatch) -> RunRecord:
 
 
 def test_the_rival_that_could_be_better_is_told_with_what_decides(record: RunRecord) -> None:
-    (rival,) = undecided(record)["rivals"]
-    assert [[item["target"] for item in rival[side]] for side in ("plan", "instead")] == [["numpy"], ["partitions"]]
-    assert rival["above_s"] == pytest.approx(0.1)
-    assert rival["width_s"] == pytest.approx(math.hypot(0.3, 0.3))
-    assert rival["could_gain_s"] == pytest.approx(math.hypot(0.3, 0.3) - 0.1)
-    assert rival["needs"]["computations"] == 2
-    assert rival["needs"]["is_assumed"], "no database was asked"
-    assert undecided(record)["seconds"] == rival["needs"]["seconds"]
+    (rival,) = undecided(record).rivals
+    assert [[item.target for item in side] for side in (rival.plan, rival.instead)] == [["numpy"], ["partitions"]]
+    assert rival.above_s == pytest.approx(0.1)
+    assert rival.width_s == pytest.approx(math.hypot(0.3, 0.3))
+    assert rival.could_gain_s == pytest.approx(math.hypot(0.3, 0.3) - 0.1)
+    assert rival.needs.computations == 2
+    assert rival.needs.is_assumed, "no database was asked"
+    assert undecided(record).seconds == rival.needs.seconds
 
 
 def test_new_costs_ask_for_a_search_under_the_terms_of_the_run(record: RunRecord) -> None:
@@ -77,7 +79,7 @@ def test_new_costs_ask_for_a_search_under_the_terms_of_the_run(record: RunRecord
 def test_without_intervals_nothing_is_called_undecided(record: RunRecord) -> None:
     sure = [CostedCandidate(item.held, replace(item.cost, interval_s=None)) for item in record.candidates]
     found = undecided(replace(record, candidates=sure))
-    assert (found["rivals"], found["is_measured"]) == ([], False)
+    assert (found.rivals, found.is_measured) == ((), False)
 
 
 def rival(above_s: float, *widths: float) -> Rival:
@@ -91,16 +93,16 @@ def timed(count: int, repetitions: int = 1, seconds: float = 2.0) -> dict[Hashab
 def test_so_many_times_as_many_repetitions_are_needed_as_the_square_of_the_ratio_says() -> None:
     """The difference of 0.19 s is off by 0.4 s, and 0.01 s of 1 s makes none: four times as many repetitions halve that."""
     found = needs(rival(0.19, 0.4), timed(1), total_s=1.0)
-    assert (found["repetitions"], found["seconds"], found["is_enough"], found["is_assumed"]) == (3, 6.0, True, False)
+    assert (found.repetitions, found.seconds, found.is_enough, found.is_assumed) == (3, 6.0, True, False)
     both = needs(rival(0.19, 0.24, 0.32), timed(2, repetitions=2, seconds=1.0), total_s=1.0)
-    assert (both["repetitions"], both["seconds"], both["computations"]) == (12, 12.0, 2)
+    assert (both.repetitions, both.seconds, both.computations) == (12, 12.0, 2)
 
 
 def test_what_is_nearly_as_fast_is_not_decided_by_the_most_repetitions() -> None:
     found = needs(rival(0.0, 0.4), timed(1), total_s=1.0)
-    assert not found["is_enough"]
-    assert found["repetitions"] == 10, "eleven of each at most"
-    assert needs(rival(-0.1, 0.4), timed(1), total_s=0.0)["repetitions"] == 10
+    assert not found.is_enough
+    assert found.repetitions == 10, "eleven of each at most"
+    assert needs(rival(-0.1, 0.4), timed(1), total_s=0.0).repetitions == 10
 
 
 def test_how_often_and_how_long_a_computation_was_timed_is_looked_up(record: RunRecord, tmp_path: Path) -> None:
@@ -111,31 +113,31 @@ def test_how_often_and_how_long_a_computation_was_timed_is_looked_up(record: Run
     key = CostKey(digest, "numpy", version, record.plan.options["threads"], record.machine, "float32")
     with CostDatabase(tmp_path / "costs.sqlite3") as database:
         database.put(key, Record(samples=(1.0,) * 6, repetitions=(3, 3), seconds_spent=4.0, created="2026-01-01T00:00:00+00:00"))
-        found = undecided(record, database)["rivals"][0]["needs"]
-    assumed = undecided(record)["rivals"][0]["needs"]
-    assert found["seconds"] > assumed["seconds"]
-    assert found["is_assumed"], "nothing is known of the other one"
+        found = undecided(record, database).rivals[0].needs
+    assumed = undecided(record).rivals[0].needs
+    assert found.seconds > assumed.seconds
+    assert found.is_assumed, "nothing is known of the other one"
 
 
 def test_toss_ups_are_told_the_least_stable_first() -> None:
-    part = {"ops": ["Conv", "Relu"], "target": "tvm", "cost_s": 1e-3, "interval_s": 1e-4, "stability": 0.62}
-    lines = stability_lines([part, {**part, "stability": 0.3, "target": "openvino"}, {**part, "stability": 1.0}])
+    part = StablePart("id", "tvm", (0, 1), ("Conv", "Relu"), 1e-3, 1e-4, 0.62, "cost", "measured")
+    lines = stability_lines([part, replace(part, stability=0.3, target="openvino"), replace(part, stability=1.0)])
     assert lines == [
         "toss-ups: 2 of 3 partitions (share of the draws of the costs in which they stay in the plan):",
         "   30%  Conv+Relu on openvino, 1 ms ± 100 µs",
         "   62%  Conv+Relu on tvm, 1 ms ± 100 µs",
     ]
-    assert stability_lines([{**part, "stability": 0.97}, {**part, "stability": None}]) == [
+    assert stability_lines([replace(part, stability=0.97), replace(part, stability=None)]) == [
         "every partition stays in the plan in at least 97% of the draws of its costs"
     ]
-    assert stability_lines([{**part, "stability": None}]) == []
+    assert stability_lines([replace(part, stability=None)]) == []
 
 
 def test_a_need_is_said_in_words() -> None:
-    need = {"computations": 2, "seconds": 19.7, "is_enough": True, "is_assumed": False}
+    need = DecisionNeeds(seconds=19.7, repetitions=8, computations=2, is_enough=True, is_assumed=False)
     assert needs_text(need) == "measure these two for 20 s more"
-    assert needs_text({**need, "computations": 1, "seconds": 0.2}) == "measure this one for 1 s more"
-    said = needs_text({**need, "computations": 5, "is_enough": False, "is_assumed": True})
+    assert needs_text(replace(need, computations=1, seconds=0.2)) == "measure this one for 1 s more"
+    said = needs_text(replace(need, computations=5, is_enough=False, is_assumed=True))
     assert (
         said
         == "measure these 5 for 20 s more, which may still not tell them apart: they are nearly as fast (how long a trial takes is assumed)"
@@ -152,16 +154,17 @@ def test_the_command_tells_it(record: RunRecord, tmp_path: Path, capsys: pytest.
 
 
 def test_what_was_measured_and_came_of_it_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    cost = {"seconds": 1e-3, "interval_s": 3e-4}
-    row = {"id": "cafe", "before": cost, "after": {"seconds": 1.1e-3, "interval_s": 1e-5}}
-    document = {"before": {"rivals": [1]}, "after": {"rivals": []}, "repeated": [row], "is_same_plan": True, "total_s": 2e-3}
+    row = RepeatedCost("cafe", Cost(1e-3, "measured", interval_s=3e-4), Cost(1.1e-3, "measured", interval_s=1e-5))
+    after = RunUndecided(2e-3, None, True, (), (), (), 0.0)
+    one = UndecidedRival((), (), 0.0, 1e-4, 1e-4, DecisionNeeds(1.0, 1, 1, is_enough=True, is_assumed=False))
+    document = Decided(replace(after, rivals=(one,)), after, (row,), (), 2e-3, None, is_same_plan=True)
     show_decided(document)
     assert capsys.readouterr().out.splitlines() == [
         "  cafe: 1 ms ± 300 µs before, 1.1 ms ± 10 µs now",
         "1 undecided before, 0 now",
         "the plan stays: predicted 2 ms",
     ]
-    show_decided({**document, "is_same_plan": False, "difference_s": -1e-4})
+    show_decided(replace(document, is_same_plan=False, difference_s=-1e-4))
     assert "another plan is best now: predicted 2 ms, -100 µs beside that of the run" in capsys.readouterr().out
 
 
@@ -188,13 +191,13 @@ def test_measuring_what_is_undecided_narrows_it(chain: Path, tmp_path: Path, mon
     wide = Cost(1.0, "measured", interval_s=1.0)
     costed = [CostedCandidate(item.held, wide) if item.target != "host" else item for item in run.candidates]
     unsure = replace(run, candidates=costed, problem=run.problem.with_candidates(search_candidates(costed)))
-    assert undecided(unsure)["rivals"], "each cost may be off by as much as it is"
+    assert undecided(unsure).rivals, "each cost may be off by as much as it is"
     count = repetitions_known()
     found = decide(unsure, chain, 0.1)
     assert repetitions_known() > count
-    assert found["repeated"]
-    assert all(row["after"]["interval_s"] < row["before"]["interval_s"] for row in found["repeated"])
-    json.dumps(found)
+    assert found.repeated
+    assert all(row.after.interval_s < row.before.interval_s for row in found.repeated)
+    json.dumps(to_json(found))
     told: list[Event] = []
     known = decided(unsure, chain, 0.01, Terms(), told.append)
     assert [event.phase for event in told if isinstance(event, PhaseEnded)] == ["costs", "search"]

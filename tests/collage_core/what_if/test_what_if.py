@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from collage_core.documents.json_form import to_json
 from collage_core.errors import CollageError, InfeasibleError
 from collage_core.options import Options
 from collage_core.pipeline.partition import partition
@@ -34,9 +33,9 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> RunRecord:
 
 def test_a_plan_under_other_terms_is_that_of_a_new_search(record: RunRecord) -> None:
     found = what_if(record, Terms([PIN]))
-    assert found["plan"] == to_json(search_again(record, Terms([PIN])).document.plan)
-    assert found["plan"]["total_s"] == record.plan.total_s + 2
-    assert found["optimal"]
+    assert found.plan == search_again(record, Terms([PIN])).document.plan
+    assert found.plan.total_s == record.plan.total_s + 2
+    assert found.optimal
     with pytest.raises(InfeasibleError):
         what_if(record, Terms([PIN, {"kind": "veto", "target": "tvm"}]))
 
@@ -44,7 +43,7 @@ def test_a_plan_under_other_terms_is_that_of_a_new_search(record: RunRecord) -> 
 def test_effects_say_what_each_costs_alone_and_what_taking_it_back_saves(record: RunRecord) -> None:
     found = effects(record, Terms([PIN, VETO, IDLE]), [[0], [1], [2]])
     pin, veto, idle = found.groups
-    assert (found.switched_off, found.accuracy) == ({}, None)
+    assert (found.off, found.accuracy) == ({}, None)
     assert (pin.alone_s, pin.saves_s) == (2, 0), "the veto holds what the pin wants"
     assert (veto.alone_s, veto.saves_s) == (2, 0)
     assert (idle.alone_s, idle.saves_s) == (0, 0), "TVM runs no MaxPool in any case"
@@ -60,7 +59,7 @@ def test_what_cannot_hold_has_no_cost(record: RunRecord) -> None:
 def test_a_target_that_is_switched_off_takes_no_node(record: RunRecord) -> None:
     vetoed = search_again(record, Terms([PIN, {"kind": "veto", "target": "onnxruntime"}]))
     switched = search_again(record, Terms([PIN], switched_off=["onnxruntime"]))
-    assert to_json(switched.document.plan) == to_json(vetoed.document.plan) == what_if(record, Terms([PIN], None, ["onnxruntime"]))["plan"]
+    assert switched.document.plan == vetoed.document.plan == what_if(record, Terms([PIN], None, ["onnxruntime"])).plan
     assert switched.plan.constraints == vetoed.plan.constraints, "a plan file lists what holds as constraints"
 
 
@@ -81,10 +80,10 @@ def test_a_collision_keeps_the_numbers_of_the_constraints_and_names_the_targets(
 def test_switched_off_targets_and_the_accuracy_have_effects_too(record: RunRecord) -> None:
     terms = Terms([PIN], 1e-9, ["onnxruntime"])
     found = effects(record, terms, [[0]])
-    switched = found.switched_off["onnxruntime"]
-    assert (len(found.groups), set(found.switched_off)) == (1, {"onnxruntime"})
+    switched = found.off["onnxruntime"]
+    assert (len(found.groups), set(found.off)) == (1, {"onnxruntime"})
     assert switched.alone_s == 2 * len(record.graph)
-    assert switched.saves_s == what_if(record, terms)["plan"]["total_s"] - what_if(record, Terms([PIN]))["plan"]["total_s"]
+    assert switched.saves_s == what_if(record, terms).plan.total_s - what_if(record, Terms([PIN])).plan.total_s
     assert switched.refuses == sum(candidate.target == "onnxruntime" for candidate in record.problem.candidates)
     assert found.accuracy is not None
     assert (found.accuracy.alone_s, found.accuracy.refuses) == (0, 0)
@@ -93,7 +92,7 @@ def test_switched_off_targets_and_the_accuracy_have_effects_too(record: RunRecor
 def test_effects_are_left_out_from_when_the_time_is_over(record: RunRecord, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("collage_core.what_if.what_if.LONGEST_S", -1.0)
     found = effects(record, Terms([PIN], 1e-9, ["tvm"]), [[0]])
-    assert (found.groups, found.switched_off, found.accuracy) == ([], {}, None)
+    assert (found.groups, found.off, found.accuracy) == ((), {}, None)
 
 
 def test_a_baseline_is_a_plan_on_one_target_or_the_greedy_one(record: RunRecord) -> None:
@@ -108,13 +107,13 @@ def test_candidates_that_err_too_much_are_left_out(record: RunRecord) -> None:
     conv = next(node.index for node in record.graph.nodes if node.op == "Conv")
     judged = [_erring(item) if item.target == "onnxruntime" and conv in item.inside else item for item in record.candidates]
     erring = replace(record, candidates=judged)
-    assert what_if(erring, Terms(accuracy=1e-1))["plan"]["total_s"] == record.plan.total_s
+    assert what_if(erring, Terms(accuracy=1e-1)).plan.total_s == record.plan.total_s
     strict = search_again(erring, Terms(accuracy=1e-4))
     assert strict.plan.total_s == record.plan.total_s + 2
     assert strict.plan.accuracy == strict.document.verify.accuracy == 1e-4
     refused = [item.cost for item in strict.candidates if item.cost.error]
     assert {(cost.stage, cost.is_invalid) for cost in refused} == {("numerics", True)}
-    assert what_if(strict, Terms(accuracy=1e-1))["untimed"] == len(refused), "what they took is forgotten, and that is said"
+    assert what_if(strict, Terms(accuracy=1e-1)).untimed == len(refused), "what they took is forgotten, and that is said"
 
 
 def _erring(item: CostedCandidate) -> CostedCandidate:

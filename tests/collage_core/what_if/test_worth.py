@@ -41,7 +41,7 @@ def costs(tmp_path: Path) -> Path:
 
 
 def test_each_set_has_the_plan_of_a_run_over_it_alone(costs: Path) -> None:
-    found = {tuple(one["targets"]): one["total_s"] for one in worth(run(costs, TARGETS))["sets"]}
+    found = {tuple(one.targets): one.total_s for one in worth(run(costs, TARGETS)).sets}
     assert len(found) == 7
     for count in (1, 2, 3):
         for chosen in combinations(TARGETS, count):
@@ -50,12 +50,12 @@ def test_each_set_has_the_plan_of_a_run_over_it_alone(costs: Path) -> None:
 
 def test_steps_name_what_each_further_target_brings_and_end_where_none_brings_more(costs: Path) -> None:
     found = worth(run(costs, TARGETS))
-    first, second = found["steps"]
-    assert second["targets"] == ["onnxruntime", "tvm"], "the third gets no node in the best plan"
-    assert second["gain_s"] == pytest.approx(first["total_s"] - second["total_s"])
-    assert first["gain_s"] is None
-    assert found["as_good"] == second["targets"]
-    assert found["is_whole"]
+    first, second = found.steps
+    assert second.targets == ("onnxruntime", "tvm"), "the third gets no node in the best plan"
+    assert second.gain_s == pytest.approx(first.total_s - second.total_s)
+    assert first.gain_s is None
+    assert found.as_good == second.targets
+    assert found.is_whole
 
 
 def test_one_that_is_as_good_alone_is_said_to_be(costs: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_one_that_is_as_good_alone_is_said_to_be(costs: Path, capsys: pytest.Cap
 def test_constraints_of_the_run_hold_and_a_set_without_a_plan_says_so(costs: Path) -> None:
     pin = {"kind": "pin", "op": "Conv", "target": "tvm"}
     record = partition("mini_mnist", Options(TARGETS, costs=f"mock:{costs}", max_depth={"": 1}, constraints=(pin,)))
-    found = {tuple(one["targets"]): one["total_s"] for one in worth(record)["sets"]}
+    found = {tuple(one.targets): one.total_s for one in worth(record).sets}
     assert found["onnxruntime",] is None
     assert found["onnxruntime", "tvm"] == pytest.approx(record.plan.total_s)
 
@@ -80,7 +80,7 @@ def test_a_plan_that_rests_on_what_was_not_measured_is_an_estimate(costs: Path) 
     record = run(costs, TARGETS)
     bound = Cost.bound(0.5)
     candidates = [CostedCandidate(one.held, bound) if one.target == "openvino" else one for one in record.candidates]
-    known = {tuple(one["targets"]): one["is_known"] for one in worth(replace(record, candidates=candidates))["sets"]}
+    known = {tuple(one.targets): one.is_known for one in worth(replace(record, candidates=candidates)).sets}
     assert known["onnxruntime", "tvm"]
     assert not known["openvino",]
 
@@ -90,11 +90,11 @@ def test_of_many_targets_not_every_set_is_tried(costs: Path, monkeypatch: pytest
     monkeypatch.setattr(sweeping, "EVERY_SET_UP_TO", 2)
     found = worth(record)
     assert found == worth(record)
-    assert len(found["sets"]) == 7, "all of one, of two, and the best two with the third"
+    assert len(found.sets) == 7, "all of one, of two, and the best two with the third"
 
 
 def test_searches_end_when_their_time_is_over(costs: Path) -> None:
     times = iter((0.0, 1.0, 2.0, 1e3))
     found = worth(run(costs, TARGETS), lambda: next(times, 1e3))
-    assert not found["is_whole"]
-    assert len(found["sets"]) < 7
+    assert not found.is_whole
+    assert len(found.sets) < 7

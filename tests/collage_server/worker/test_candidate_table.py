@@ -6,7 +6,6 @@ import gzip
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collage_core.cost.database.records import machine_id
+from collage_core.documents.json_form import to_json
 from collage_core.model.onnx_model import load_model
 from collage_core.rules.baseline_names import is_alone, main_target
+from collage_core.what_if import questions
+from collage_core.what_if.questions import BODIES, NODE_TIMES
 from collage_server.app import create_app
 from collage_server.config import ServerConfig
 from collage_server.messages import candidates
-from collage_server.routes.query_routes import _control_node
 from collage_server.runs import run_store
 from collage_server.shared.run_files import CANDIDATES, ESTIMATES
 from collage_server.worker.candidate_table import spans
@@ -127,7 +128,7 @@ def test_what_was_measured_has_an_estimate_beside_it_that_is_no_cost(client: Fla
     answer = client.get(f"{QUANTISED}/estimates", headers={"Accept-Encoding": "gzip"})
     assert answer.headers["Content-Encoding"] == "gzip"
     found = json.loads(gzip.decompress(answer.data))
-    assert set(found) == set(candidates.RunEstimates.__dataclass_fields__)
+    assert set(found) == {"run", *questions.ESTIMATES.answer.__dataclass_fields__}
     assert found["run"] == "recorded-quantised"
     assert found["machine"] == machine_id()
     assert found["reason"].startswith("an estimate by roofline")
@@ -145,8 +146,7 @@ def test_what_was_measured_has_an_estimate_beside_it_that_is_no_cost(client: Fla
 def test_bodies_are_sent_nested_as_they_are(client: FlaskClient, tmp_path: Path) -> None:
     assert client.get(f"{LSTM}/bodies").json == {"run": "recorded-lstm", "nodes": []}
     record, _ = run_with_mock_costs(tmp_path, nested(), drawn(load_model(write(tmp_path, nested())), 0, turns=5))
-    (row,) = COLLAGE.bodies(record)
-    assert asdict(_control_node(row)) == row
+    (row,) = to_json(COLLAGE.ask(record, BODIES))["nodes"]
     (body,) = row["bodies"]
     (inner,) = body["inner"]
     assert (row["name"], row["runs_on"], body["runs"], row["host_is_measured"]) == ("loop", "host", 5, False)
@@ -158,7 +158,7 @@ def test_bodies_are_sent_nested_as_they_are(client: FlaskClient, tmp_path: Path)
 
 def test_where_the_time_goes_inside_the_partitions_is_a_resource_of_older_runs_too(client: FlaskClient) -> None:
     found = client.get(f"{QUANTISED}/node-times").json
-    assert set(found) == set(candidates.RunNodeTimes.__dataclass_fields__)
+    assert set(found) == {"run", *NODE_TIMES.answer.__dataclass_fields__}
     plan = client.get(QUANTISED).json["plan"]
     assert [one["partition"] for one in found["partitions"]] == [one["id"] for one in plan["partitions"]]
     assert {one["source"] for one in found["partitions"]} <= {"candidates", "cost", "none"}, "nobody profiled it"

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
+from collage_core.documents.rules import RuleTree, RunSpec
 from collage_server.app import create_app
 from collage_server.config import ServerConfig
-from collage_server.messages import candidates, installation
 from tests.helpers.command import document_of
 from tests.helpers.tables import rows_of
 
@@ -27,9 +27,9 @@ def test_equal_trees_share_a_spec_and_the_host_has_its_own(client: FlaskClient) 
     got = client.get("/api/v1/runs/recorded-quantised/rules").json
     assert got["run"] == "recorded-quantised"
     assert [spec["targets"] for spec in got["specs"]] == [["onnxruntime", "openvino"], ["tvm"], ["host"]]
-    assert all(set(spec) == set(candidates.RunSpec.__dataclass_fields__) for spec in got["specs"])
+    assert all(set(spec) == set(RunSpec.__dataclass_fields__) for spec in got["specs"])
     tree = got["specs"][0]["tree"]
-    assert set(tree) == set(installation.RuleTree.__dataclass_fields__)
+    assert set(tree) == set(RuleTree.__dataclass_fields__)
     rows = rows_of(client.get("/api/v1/runs/recorded-quantised/candidates").json)
     mine = [row for row in rows if row["target"] == "openvino" and row["rule"].startswith(f"openvino.{tree['path']}")]
     assert tree["candidates"] == len(mine) > 0

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from collage_core.cli.bodies_text import bodies_text
-from collage_core.cli.explanation import explain_run, show_explanation
+from collage_core.cli.explanation import show_explanation
 from collage_core.errors import CollageError
 from collage_core.events import Event, Note
 from collage_core.model.bodies.body_runs import noted_runs
@@ -24,6 +24,7 @@ from collage_core.pipeline.partition import partition
 from collage_core.pipeline.record.record import RunRecord, read_record
 from collage_core.rewrite.plan import plan_from_json, read_plan
 from collage_core.rewrite.runtime.artifact import Artifact
+from collage_core.what_if.explanation import explain
 from collage_core.what_if.search_again import search_again
 from collage_core.what_if.terms import Terms
 from collage_core.what_if.what_if import what_if
@@ -107,7 +108,7 @@ def test_the_plan_and_the_record_read_back(loop_run: tuple[Path, RunRecord, list
     read = read_record(folder / "out" / "run.json.gz")
     body = read.bodies["loop"]["body"]
     assert body.plan == plan.bodies["loop"]["body"].plan
-    assert body.node_candidates(2)["candidates"][0]["chosen"]
+    assert body.node_candidates(2).candidates[0].chosen
 
 
 @pytest.mark.long
@@ -128,9 +129,9 @@ def test_a_plan_without_the_bodies_is_refused(loop_run: tuple[Path, RunRecord, l
 def test_a_pin_to_a_target_keeps_the_node_from_the_host(loop_run: tuple[Path, RunRecord, list[str]]) -> None:
     _, record, _ = loop_run
     pinned = what_if(record, Terms([{"kind": "pin", "node": "loop", "target": "onnxruntime"}], None))
-    (part,) = [part for part in pinned["plan"]["partitions"] if "loop" in part["names"]]
-    assert part["target"] == "onnxruntime"
-    assert pinned["plan"]["total_s"] > record.plan.total_s
+    (part,) = [part for part in pinned.plan.partitions if "loop" in part.names]
+    assert part.target == "onnxruntime"
+    assert pinned.plan.total_s > record.plan.total_s
 
 
 def test_another_plan_of_the_run_says_who_runs_the_node(loop_run: tuple[Path, RunRecord, list[str]]) -> None:
@@ -150,19 +151,19 @@ def test_the_terminal_tells_who_runs_the_node_and_how_often_its_body_ran(loop_ru
 
 def test_explain_goes_into_bodies(loop_run: tuple[Path, RunRecord, list[str]], capsys: pytest.CaptureFixture[str]) -> None:
     out = loop_run[0] / "out"
-    whole = explain_run(out, "loop", None)
+    whole = explain(RunRecord.load(out), "loop")
     show_explanation(whole)
     told = capsys.readouterr().out
     assert " * host" in told
     assert "   'loop' (Loop) is run by the host, body by body" in told
     assert "body of loop, ran 12 times" in told
-    body = explain_run(out, "loop/body", None)
-    assert body["total_s"] == loop_run[1].document.bodies[0].bodies[0].total_s
-    inner = explain_run(out, "loop/body/act", None)
-    assert [(node["name"], node["op"]) for node in inner["nodes"]] == [("act", "Tanh")]
-    assert {row["target"] for row in inner["nodes"][0]["candidates"]} == {"onnxruntime", "tvm"}
+    body = explain(RunRecord.load(out), "loop/body")
+    assert body.total_s == loop_run[1].document.bodies[0].bodies[0].total_s
+    inner = explain(RunRecord.load(out), "loop/body/act")
+    assert [(node.name, node.op) for node in inner.nodes] == [("act", "Tanh")]
+    assert {row.target for row in inner.nodes[0].candidates} == {"onnxruntime", "tvm"}
     with pytest.raises(CollageError, match="the model has no node 'none'"):
-        explain_run(out, "loop/body/none", None)
+        explain(RunRecord.load(out), "loop/body/none")
 
 
 def test_a_node_that_is_cheaper_as_a_whole_stays_whole(tmp_path: Path) -> None:

@@ -166,10 +166,8 @@ def test_the_objective_holds_in_the_whole_run_and_in_those_after_it(options: Opt
     assert again.document.verify == quiet.document.verify, "nothing is built in either"
     back = search_again(again, Terms())
     assert used(back.document) == {"tvm"}
-    rows = quiet.node_candidates(1)["candidates"]
-    assert {row["target"]: row["regret_s"] for row in rows if len(row["nodes"]) == 1} == {"tvm": 0.0, "onnxruntime": 8.0}, (
-        "regret is of time"
-    )
+    rows = quiet.node_candidates(1).candidates
+    assert {row.target: row.regret_s for row in rows if len(row.nodes) == 1} == {"tvm": 0.0, "onnxruntime": 8.0}, "regret is of time"
 
 
 @pytest.mark.long

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from collage_core.base.durations import milliseconds
+from collage_core.cost.cost import Cost
+from collage_core.documents.candidates import NodeCandidate
 from collage_core.pipeline.record.known_regret import IN_NO_PLAN, KnownRegret
 from collage_core.search.alternatives.regret import Regret
 from collage_core.search.problem import femtoseconds
@@ -26,8 +28,8 @@ MS = femtoseconds(1e-3)
 )
 def test_fields_and_words(regret: Regret | None, fields: tuple[float | None, float | None, bool], text: str) -> None:
     known = KnownRegret.of(regret)
-    row = known.to_json()
-    assert row == dict(zip(("regret_s", "regret_at_least_s", "rests_on_unknown"), fields, strict=True))
+    row = NodeCandidate("id", "tvm", "Relu", (0,), "tvm.primitive", 1, Cost.unknown(""), None, False, "", *fields)
+    assert (known.exact_s, known.at_least_s, known.rests_on_unknown) == fields
     assert known.text(milliseconds) == text
     assert KnownRegret.of_row(row) == known
     assert (known == IN_NO_PLAN) == (regret is None)

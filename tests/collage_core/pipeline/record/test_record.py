@@ -34,18 +34,18 @@ def test_why_of_a_node_and_the_table_of_costs_say_the_same(monkeypatch: pytest.M
     asked, table = crnn(), crnn()
     by_table = {item.id: table.regrets_of([item.id])[0] for item in reversed(table.problem.candidates)}
     for node in range(len(asked.graph)):
-        for row in asked.node_candidates(node)["candidates"]:
-            assert {key: row[key] for key in SAID} == {key: by_table[row["id"]][key] for key in SAID}
+        for row in asked.node_candidates(node).candidates:
+            assert [getattr(row, name) for name in SAID] == [getattr(by_table[row.id], name) for name in SAID]
 
 
 def test_single_searches_tell_no_other_regrets_than_the_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
     everything = [item.id for item in crnn().problem.candidates]
     exact = crnn().regrets_of(everything)
-    assert all(row["regret_s"] is not None or row["in_no_plan"] for row in exact)
+    assert all(row.regret_s is not None or row.in_no_plan for row in exact)
     monkeypatch.setattr(record, "REGRET_EDGES", 0)
     for known, alone in zip(exact, crnn().regrets_of(everything), strict=True):
-        assert alone["regret_s"] in (None, known["regret_s"])
-        assert known["in_no_plan"] or alone["regret_at_least_s"] <= known["regret_s"]
+        assert alone.regret_s in (None, known.regret_s)
+        assert known.in_no_plan or alone.regret_at_least_s <= known.regret_s
 
 
 def test_an_estimate_is_no_time_of_a_node_alone() -> None:
@@ -82,5 +82,5 @@ def test_no_regret_is_below_zero_where_costs_are_unknown(tmp_path: Path) -> None
         assert regrets[item.id].rests_on_unknown or not item.is_unknown, "a plan with it rests on its unknown cost"
     for part in kept.plan.partitions:
         assert regrets[part.id].exact_s == 0
-    rows = kept.node_candidates(len(kept.graph) // 2)["candidates"]
-    assert [row["rests_on_unknown"] for row in rows] == sorted(row["rests_on_unknown"] for row in rows), "they come last"
+    rows = kept.node_candidates(len(kept.graph) // 2).candidates
+    assert [row.rests_on_unknown for row in rows] == sorted(row.rests_on_unknown for row in rows), "they come last"

@@ -1,4 +1,4 @@
-"""Resources of the bodies of a run: the graph and the plan of each body of an `If`, `Loop` or `Scan`, nested as they are."""
+"""The bodies of a run as the page draws them: the graph and the plan of each body of an `If`, `Loop` or `Scan`, nested as they are."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class BodyNode:
 
     name: str
     op: str
-    reads: list[int]
+    reads: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class BodyPartition:
     """A partition of a body's plan; `cost_s` is None where it is not known."""
 
     target: str
-    nodes: list[int]
+    nodes: tuple[int, ...]
     cost_s: float | None
 
 
@@ -37,9 +37,9 @@ class BodyInfo:
     attribute: str
     runs: int
     total_s: float
-    nodes: list[BodyNode]
-    partitions: list[BodyPartition]
-    inner: list[ControlNode]
+    nodes: tuple[BodyNode, ...]
+    partitions: tuple[BodyPartition, ...]
+    inner: tuple[ControlNode, ...]
 
 
 @dataclass(frozen=True)
@@ -62,12 +62,11 @@ class ControlNode:
     host_s: float | None
     host_is_measured: bool
     host_reason: str
-    bodies: list[BodyInfo]
+    bodies: tuple[BodyInfo, ...]
 
 
 @dataclass(frozen=True)
 class RunBodies:
     """``GET /api/v1/runs/<id>/bodies``: the nodes of the run's model that have bodies."""
 
-    run: str
-    nodes: list[ControlNode]
+    nodes: tuple[ControlNode, ...]

@@ -1,4 +1,4 @@
-"""Resource of the shapes of a run: the plan of each, and the answers that serve them all."""
+"""The shapes of a run as the page shows them: the plan of each, and the answers that serve them all (docs/shapes.md)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class ShapePartition:
     """A partition of the plan of a shape, with its nodes by index in the graph at that shape."""
 
     target: str
-    nodes: list[int]
+    nodes: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,8 @@ class RunShape:
     weight: float
     total_s: float
     measured_s: float | None
-    partitions: list[ShapePartition]
-    loses_s: list[float | None]
+    partitions: tuple[ShapePartition, ...]
+    loses_s: tuple[float | None, ...]
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class ShapesAnswer:
         reason: Why there is no such answer.
     """
 
-    total_s: float | None
-    measured_s: float | None
-    reason: str
+    total_s: float | None = None
+    measured_s: float | None = None
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -74,11 +74,10 @@ class RunShapes:
         shown: Index of the shape that the rest of the run is about.
     """
 
-    run: str
-    shapes: list[RunShape]
-    shown: int
-    one_plan: ShapesAnswer
-    by_range: ShapesAnswer
-    crossovers: list[ShapesCrossover]
-    chosen: Literal["one_plan", "by_range", ""]
-    decided_by: str
+    shapes: tuple[RunShape, ...] = ()
+    shown: int = 0
+    one_plan: ShapesAnswer = ShapesAnswer()
+    by_range: ShapesAnswer = ShapesAnswer()
+    crossovers: tuple[ShapesCrossover, ...] = ()
+    chosen: Literal["one_plan", "by_range", ""] = ""
+    decided_by: str = ""

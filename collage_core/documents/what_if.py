@@ -1,0 +1,131 @@
+"""The answers of `collage explain --what-if`: the best plan of a run under other terms, and what each of the terms does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .compare import ComparedRegion
+from .cost import CostInfo
+from .plan import PlacedPlan
+
+
+@dataclass(frozen=True)
+class PlanUnderTerms:
+    """The best plan under other terms.
+
+    Attributes:
+        optimal: It is proven that no better plan holds the terms.
+        untimed: How many candidates are accurate enough now, and were not when the run measured: their costs are not known.
+        keeps_plan: It is the plan of the run, whose measured times hold for it.
+    """
+
+    plan: PlacedPlan
+    optimal: bool
+    untimed: int
+    keeps_plan: bool
+
+
+@dataclass(frozen=True)
+class Effect:
+    """The effect of one of the terms.
+
+    Attributes:
+        alone_s: The best total under it alone, less the best total under none; None where no plan holds it.
+        saves_s: The best total under all terms, less the best under all others; None where no plan holds them.
+        refuses: How many candidates it forbids.
+    """
+
+    alone_s: float | None
+    saves_s: float | None
+    refuses: int
+
+
+@dataclass(frozen=True)
+class Effects:
+    """The effects of the groups asked for, of each target that is switched off and each cost typed in, and of another accuracy.
+
+    Those that took too long are missing: at the end of `groups`, among the targets or the costs, or None.
+    """
+
+    groups: tuple[Effect, ...] = ()
+    off: Mapping[str, Effect] = field(default_factory=dict)
+    accuracy: Effect | None = None
+    costs: Mapping[str, Effect] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class TypedCost:
+    """A cost that the user typed in.
+
+    Attributes:
+        seconds: What was typed.
+        before: The cost that the run knows.
+        equal: How many candidates cost as much: those of the same computation and target.
+    """
+
+    id: str
+    target: str
+    label: str
+    nodes: tuple[int, ...]
+    seconds: float
+    before: CostInfo
+    equal: int
+
+
+@dataclass(frozen=True)
+class TargetUnderTerms:
+    """The nodes of a target under other terms, and what it brings.
+
+    Attributes:
+        nodes, nodes_before: How many nodes it has in the best plan under the terms, and in the plan of the run that measured.
+        untimed: Candidates that are accurate enough now, and that nobody has timed.
+        brings_s: What the plan would lose without it; None where it has no node, there is no plan without it, or that takes too long.
+    """
+
+    target: str
+    nodes: int
+    nodes_before: int
+    untimed: int
+    brings_s: float | None
+
+
+@dataclass(frozen=True)
+class OtherTerms:
+    """``POST /api/v1/runs/<id>/other-terms``: what ``collage explain --what-if`` tells besides the plan and its constraints.
+
+    Attributes:
+        total_s: Of the run that measured.
+        difference_s: The least total under the terms, less that.
+        kept_s: The total of the run's plan under these terms; None where it does not hold them.
+    """
+
+    total_s: float
+    difference_s: float
+    kept_s: float | None
+    typed: tuple[TypedCost, ...]
+    targets: tuple[TargetUnderTerms, ...]
+
+
+@dataclass(frozen=True)
+class ExplainedTerms(OtherTerms):
+    """The whole answer of ``collage explain --what-if``.
+
+    Attributes:
+        measured_s: Measured seconds of the run's plan, where it stays.
+        plan, optimal, untimed, keeps_plan: As in `PlanUnderTerms`.
+        accuracy: Largest relative error of a partition.
+        effects: Of each of `constraints`, in their order; those that took too long are missing at the end.
+        regions: Those in which the two plans differ by more than a cost.
+    """
+
+    measured_s: float | None
+    plan: PlacedPlan
+    optimal: bool
+    untimed: int
+    keeps_plan: bool
+    accuracy: float
+    constraints: tuple[Mapping[str, Any], ...]
+    effects: tuple[Effect, ...]
+    regions: tuple[ComparedRegion, ...]
