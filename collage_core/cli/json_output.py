@@ -23,8 +23,13 @@ def print_json(document: Any) -> None:
 
 
 def print_document(document: Any) -> None:
-    """Print an answer of `collage_core.documents` with the number of its schema."""
-    print_json({"schema": SCHEMA, **to_json(document)})
+    """Print an answer of `collage_core.documents`."""
+    print_json(document_json(document))
+
+
+def document_json(document: Any) -> dict[str, Any]:
+    """Return an answer as JSON, with the number of its schema."""
+    return {"schema": SCHEMA, **to_json(document)}
 
 
 def write_json(path: Path, document: Any) -> None:

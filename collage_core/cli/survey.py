@@ -11,15 +11,15 @@ import click
 from ..base.counted import counted
 from ..base.durations import duration
 from ..base.whole_file import write_whole
+from ..documents.survey import SurveyRow, SurveyTable
 from ..errors import CollageError
-from .json_output import print_json, prints_to_stderr
+from .json_output import document_json, print_document, prints_to_stderr
 from .run_options import BUDGET_HELP, COSTS_HELP, TUNE_HELP, fleet_options, options_of, values_option
 from .say import say
 from .trust import asks_trust
 
 if TYPE_CHECKING:
     from ..options import Options
-    from ..survey.row import SurveyRow
     from ..survey.survey import SurveyStep
 
 NAME = "survey"
@@ -71,7 +71,7 @@ def survey(models: tuple[str, ...], out: Path, as_json: bool, as_csv: bool, **gi
                 rows.append(step.row)
                 _write(out, rows, options)
     if as_json:
-        print_json(_document(rows, options))
+        print_document(_table(rows, options))
     elif as_csv:
         click.echo(survey_csv(rows), nl=False)
     else:
@@ -100,8 +100,8 @@ def _step_text(step: SurveyStep) -> str:
     return f"{number}: {sentence(step.row)} ({took}){left}"
 
 
-def _document(rows: list[SurveyRow], options: Options) -> dict[str, Any]:
-    return {"schema": 1, "options": options.to_json(), "targets": list(options.targets), "models": [row.to_json() for row in rows]}
+def _table(rows: list[SurveyRow], options: Options) -> SurveyTable:
+    return SurveyTable(options.to_json(), options.targets, tuple(rows))
 
 
 def _write(folder: Path, rows: list[SurveyRow], options: Options) -> None:
@@ -111,7 +111,7 @@ def _write(folder: Path, rows: list[SurveyRow], options: Options) -> None:
     from ..survey.tables import survey_csv, survey_page
 
     about = f"{', '.join(options.targets)}; {counted(options.used_threads, 'thread')}; costs: {options.costs}"
-    write_whole(folder / f"{NAME}.json", json.dumps(_document(rows, options)).encode())
+    write_whole(folder / f"{NAME}.json", json.dumps(document_json(_table(rows, options))).encode())
     write_whole(folder / f"{NAME}.csv", survey_csv(rows).encode("utf-8", "replace"))
     write_whole(folder / f"{NAME}.html", survey_page(rows, about).encode("utf-8", "replace"))
 

@@ -1,4 +1,4 @@
-"""`SurveyRow`: what the run of one model says in a table of many. Pure: the document of a run enters, plain data leaves.
+"""`planned_row`: what the run of one model says in a table of many. Pure: the document of a run enters, a row leaves.
 
 Two times are compared as they were got: measured whole with measured whole, in turns with each other, else predicted with predicted.
 """
@@ -6,102 +6,15 @@ Two times are compared as they were got: measured whole with measured whole, in 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
 
 from ..documents.run import Alternative, RunDocument
+from ..documents.survey import Alone, Gain, PlanTimes, SurveyRow
 from ..pipeline.whole.finalists import BASELINE, measured_beside
 from ..rules.baseline_names import is_alone
 
 PLANNED, REFUSED, FAILED = "planned", "refused", "failed"
 """Statuses of a row: there is a plan; the model or the options do not allow one; a library crashed, or the fault is ours."""
 MEASURED, PREDICTED = "measured", "predicted"
-
-
-@dataclass(frozen=True)
-class Alone:
-    """One target for the whole model.
-
-    Attributes:
-        measured_s, predicted_s: Seconds of one inference; None where not known.
-        interval_s: Half of the 95 % interval of `measured_s`, relative to the plan that it was timed beside.
-        reason: Why it was not measured; empty where it was.
-        is_plan: Whether the plan is this.
-    """
-
-    target: str
-    measured_s: float | None
-    predicted_s: float | None
-    interval_s: float | None
-    reason: str
-    is_plan: bool = False
-
-
-@dataclass(frozen=True)
-class PlanTimes:
-    """The plan of a run.
-
-    Attributes:
-        targets: The targets in it, the host left out.
-        max_rel_error: Largest relative error of its artifact's outputs; None where none was built.
-    """
-
-    targets: tuple[str, ...]
-    partitions: int
-    measured_s: float | None
-    interval_s: float | None
-    predicted_s: float | None
-    max_rel_error: float | None
-
-
-@dataclass(frozen=True)
-class Gain:
-    """How many times as long the best target alone takes as the plan.
-
-    Attributes:
-        low, high: Its 95 % interval; None where the rounds were too few for one.
-        basis: `MEASURED` or `PREDICTED`, both times alike.
-    """
-
-    ratio: float
-    low: float | None
-    high: float | None
-    basis: str
-
-    @property
-    def is_decided(self) -> bool:
-        """Return whether the interval lies on one side of 1."""
-        return self.low is not None and self.high is not None and (self.low > 1 or self.high < 1)
-
-
-@dataclass(frozen=True)
-class SurveyRow:
-    """One model.
-
-    Attributes:
-        model: Its name in the table, and that of its folder.
-        source: The model as it was named.
-        reason, hint: Why there is no plan, and what to do; empty where there is one.
-        seconds: Wall time of its run.
-        best_alone: The fastest target alone; empty where none is known.
-        why_not: Why the plan gains no more, one sentence each.
-    """
-
-    model: str
-    source: str
-    status: str
-    reason: str = ""
-    hint: str = ""
-    seconds: float = 0.0
-    nodes: int | None = None
-    alone: tuple[Alone, ...] = ()
-    plan: PlanTimes | None = None
-    best_alone: str = ""
-    gain: Gain | None = None
-    why_not: tuple[str, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def planned_row(model: str, source: str, document: RunDocument, seconds: float) -> SurveyRow:

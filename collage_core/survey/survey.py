@@ -24,13 +24,14 @@ from ..base.isolation.worker import Worker
 from ..base.isolation.worker_errors import WorkerError
 from ..base.whole_file import write_whole
 from ..documents.run import RunDocument
+from ..documents.survey import SurveyRow
 from ..errors import CollageError
 from ..events import Emit, ignore
 from ..model.files.file_digests import file_digest
 from ..model.samples.registry import resolve
 from ..options import Options
 from ..version import __version__
-from .row import FAILED, PLANNED, REFUSED, SurveyRow, planned_row
+from .row import FAILED, PLANNED, REFUSED, planned_row
 
 ROW = "survey.json"
 MODEL_ENDINGS = (".onnx",)

@@ -11,8 +11,9 @@ from html import escape
 from ..base.counted import counted
 from ..base.csv_table import Cell, csv_table
 from ..base.durations import milliseconds
+from ..documents.survey import Alone, SurveyRow
 from ..errors import printable, shortened
-from .row import MEASURED, PLANNED, Alone, SurveyRow, is_alone_plan
+from .row import MEASURED, PLANNED, is_alone_plan
 
 NOT_KNOWN = "–"
 

@@ -186,7 +186,7 @@ def survey_row(data: bytes, folder: Path) -> None:
         survey_page([row], "")
         sentence(row)
         cells(row, ["onnxruntime"])
-        json.dumps(row.to_json(), allow_nan=False)
+        json.dumps(to_json(row), allow_nan=False)
 
 
 def inference(data: bytes, folder: Path) -> None:

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from collage_core.documents.run import RunDocument
+from collage_core.documents.survey import Gain
 from collage_core.pipeline.record.record import read_record
-from collage_core.survey.row import MEASURED, PREDICTED, Gain, planned_row
+from collage_core.survey.row import MEASURED, PREDICTED, planned_row
 from collage_core.survey.tables import gain_text, sentence
 from tests.helpers.documents import PART, alternative, run_document
 from tests.helpers.paths import RECORDED

@@ -13,11 +13,12 @@ import pytest
 
 from collage_core.base.isolation.worker import Worker
 from collage_core.base.isolation.worker_errors import WorkerDied
+from collage_core.documents.survey import SurveyRow
 from collage_core.errors import CollageError, InfeasibleError
 from collage_core.events import Emit, ignore
 from collage_core.options import Options
 from collage_core.survey import survey as module
-from collage_core.survey.row import FAILED, PLANNED, REFUSED, SurveyRow
+from collage_core.survey.row import FAILED, PLANNED, REFUSED
 from collage_core.survey.survey import ROW, SurveyStep, models_of, survey
 from tests.collage_core.survey.test_row import document, other
 

@@ -6,7 +6,8 @@ import csv
 import io
 from dataclasses import replace
 
-from collage_core.survey.row import MEASURED, PREDICTED, REFUSED, Alone, Gain, PlanTimes, SurveyRow
+from collage_core.documents.survey import Alone, Gain, PlanTimes, SurveyRow
+from collage_core.survey.row import MEASURED, PREDICTED, REFUSED
 from collage_core.survey.tables import cells, gain_text, header, reasons, sentence, survey_csv, survey_page, targets_of
 
 A, B = Alone("a", 3e-3, 4e-3, 2e-4, ""), Alone("b", None, None, None, "b cannot take TopK")
