@@ -264,8 +264,8 @@ def test_what_a_run_measured_is_estimated_beside_it_as_roofline_would(monkeypatc
     candidates = [CandidatePartition(record.graph, item.target, item.inside, "rule") for item in measured]
     estimator = RooflineEstimator({}, record.plan.options["threads"])
     costs = [cost for _, cost, _ in estimator.estimate(record.graph, candidates)]
-    assert found["seconds"] == {item.id: cost.seconds for item, cost in zip(measured, costs, strict=True)}
-    assert found["reason"] == costs[0].reason
+    assert found.seconds == {item.id: cost.seconds for item, cost in zip(measured, costs, strict=True)}
+    assert found.reason == costs[0].reason
     assert not any(item.cost.source == "estimate" for item in record.candidates)
 
 
