@@ -334,6 +334,7 @@ def test_one_plan_has_one_predicted_and_one_measured_time_in_every_view(explorer
     for name, figure in (("predicted", predicted), ("measured", measured)):
         expect(rows.filter(has_text=re.compile(f"^{name}")).get_by_role("cell").first).to_have_text(figure)
     show_tab(page, "Partitions")
+    watched.press("m")  # In columns all partitions are in view.
     parts = [row.inner_text() for row in page.locator("table.partitions tbody td:nth-of-type(1)").all()]
     for text in parts:
         expect(page.locator(f'.stage [aria-label$=", {text}"]').first).to_be_attached()

@@ -160,6 +160,7 @@ def test_a_notebook_shows_it_in_a_frame_of_its_own_origin(browser: Browser, save
     page.on("pageerror", lambda error: faulty.append(str(error)))
     page.set_content(result_html(record, Frame(saved.read_text())))
     shown = page.frame_locator("iframe")
+    shown.get_by_role("button", name="Columns").click()
     shown.locator('.stage [data-name="relu1"]').click()
     expect(shown.locator(".candidate").first).to_be_visible()
     shown.get_by_role("tab", name="Search").click()

@@ -79,7 +79,13 @@ def test_a_deep_model_opens_folded_and_fit_shows_coloured_boxes(deep: Callable[[
     folded.page.get_by_label("Group by").select_option("scopes")
     folded.idle()
     assert folded.page.locator(".stage [data-id]").count() == 18  # Grouping refits: every fold is in view, and large enough to be read.
+    assert folded.page.evaluate(FILLED) < 0.2, "18 boxes run straight down"
+    folded.press("m")
+    assert folded.page.locator(".stage [data-id]").count() == 18
     assert folded.page.evaluate(FILLED) > 0.7
+    folded.page.reload()
+    folded.idle()
+    assert folded.page.evaluate(FILLED) > 0.7, "the page remembers that columns are on"
     flat = open_page(f"{deep(DEEP)}&group=nothing")
     flat.press("f")
     assert flat.page.evaluate(COLOURED) > 0.012
@@ -139,7 +145,7 @@ def test_the_buttons_beside_a_long_legend_stay_together(explorer: Explorer, open
     boxes = [watched.page.get_by_role("button", name=name, exact=True).bounding_box() for name in ("Legend", "Save as", "Zoom in")]
     tops = [box["y"] for box in boxes if box]
     assert max(tops) - min(tops) < 5, "in one line"
-    last = watched.page.get_by_role("button", name="Fit").bounding_box()
+    last = watched.page.get_by_role("button", name="Columns").bounding_box()
     assert last
     stage = watched.page.locator(".stage").bounding_box()
     assert stage

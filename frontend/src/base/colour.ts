@@ -12,3 +12,14 @@ export function channels(colour: string): number[] {
   if (colour.startsWith("#")) return [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
   return (colour.match(/\d+/g) ?? ["0", "0", "0"]).slice(0, 3).map(Number);
 }
+
+/** The relative luminance of a colour, 0 to 1, as WCAG defines it. */
+export function luminance(colour: string): number {
+  const [r = 0, g = 0, b = 0] = channels(colour).map((value) => (value <= 10.31 ? value / 3294.6 : ((value / 255 + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}
+
+/** Black or white, whichever has more contrast on a colour. */
+export function textOn(colour: string): string {
+  return luminance(colour) > 0.179 ? "#000000" : "#ffffff";
+}

@@ -1,14 +1,24 @@
 // The user's settings for this browser, kept in its local storage where it has one.
 
 import { effect, signal } from "@preact/signals";
+import type { Columns } from "../graph/layout/wrap";
 
 const KEYS = "collage.single-keys";
+const COLUMNS = "collage.columns";
 
 /** True if single-key shortcuts work. Users whose speech input or hands trigger them by accident can switch them off. */
 export const areKeysOn = signal(read(KEYS) !== "off");
 
+/** Whether graphs are wrapped into columns. */
+export const columns = signal<Columns>(columnsOf(read(COLUMNS)));
+
+function columnsOf(text: string | null): Columns {
+  return text === "on" || text === "off" ? text : "auto";
+}
+
 /** Keep the settings in the storage. */
 export function watchSettings(): void {
+  effect(() => write(COLUMNS, columns.value === "auto" ? null : columns.value));
   effect(() => write(KEYS, areKeysOn.value ? null : "off"));
 }
 

@@ -6,7 +6,7 @@ import { showCoverage } from "../state/graph/coverage";
 import { fit, zoomStep } from "../state/graph/view";
 import { openSelectionMenu } from "../state/menu/decide_menu";
 import { menu, pattern } from "../state/menu/menu";
-import { groupByNext, toggleAll } from "../state/model/folding";
+import { groupByNext, toggleAll, toggleColumns } from "../state/model/folding";
 import { model } from "../state/model/model";
 import { cut, discard, keep, pin, stepHistory, veto } from "../state/plan/decisions";
 import { playOrPause, stepBy } from "../state/replay/player";
@@ -51,6 +51,7 @@ const EVERY: readonly Shortcut[] = [
   { keys: ["U"], shown: "U", says: "redo it", run: () => stepHistory(1), isDecision: true },
   { keys: ["o"], shown: "o", says: "unfold the selected group, or fold the one around the selection", run: () => toggleSelected() },
   { keys: ["O"], shown: "O", says: "unfold all groups, or fold them", run: () => void toggleAll() },
+  { keys: ["m"], shown: "m", says: "columns: an overview of a long model, or straight down", run: () => void toggleColumns() },
   { keys: ["g"], shown: "g", says: "group by: nothing, repeated blocks, name scope, partition", run: () => void groupByNext() },
   { keys: ["t"], shown: "t", says: "colour by target", run: showOverlay("target") },
   { keys: ["h"], shown: "h", says: "colour by cost (heat)", run: showOverlay("cost") },

@@ -2,7 +2,7 @@
 // Okabe and Ito, which colour-blind people can tell apart. Another target has the letter that it wants, and a colour by its name, or free
 // ones where these are taken. Drawings of the command line choose colours by the same rule (`collage_core/rewrite/export/target_colours.py`).
 
-import { channels } from "../../base/colour";
+import { channels, luminance } from "../../base/colour";
 
 export interface TargetStyle {
   name: string;
@@ -94,12 +94,7 @@ const CONTRAST = 4.6;
 function darkened(colour: string): string {
   const rgb = channels(colour);
   let share = 1;
-  while (1.05 / (luminance(rgb.map((value) => value * share)) + 0.05) < CONTRAST) share -= 0.02;
-  return `#${rgb.map((value) => Math.floor(value * share).toString(16).padStart(2, "0")).join("")}`;
-}
-
-/** The relative luminance of sRGB channels, as WCAG defines it. */
-function luminance(rgb: readonly number[]): number {
-  const [r = 0, g = 0, b = 0] = rgb.map((value) => (value <= 10.31 ? value / 3294.6 : ((value / 255 + 0.055) / 1.055) ** 2.4));
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  const darker = (): string => `#${rgb.map((value) => Math.floor(value * share).toString(16).padStart(2, "0")).join("")}`;
+  while (1.05 / (luminance(darker()) + 0.05) < CONTRAST) share -= 0.02;
+  return darker();
 }

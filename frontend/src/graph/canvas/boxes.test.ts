@@ -26,7 +26,7 @@ function filledDown(height: number, k = 0.2, painted: "no" | "node" | "group" = 
   };
   const box = { x: 0, y: 0, width: 100, height, box: { id: 7, kind: painted === "group" ? "group" : "node", category: "other" } } as unknown as PlacedBox;
   const ids = new Map([[7, {}]]);
-  const frame = { camera: { k }, theme: THEME, pads: painted === "node" ? ids : new Map(), groups: { bars: painted === "group" ? ids : new Map() } };
+  const frame = { camera: { k }, theme: THEME, boxes: new Map(), pads: painted === "node" ? ids : new Map(), groups: { bars: painted === "group" ? ids : new Map() } };
   drawBoxes({ context, frame } as unknown as Drawing, [box], { ...detailAt(k), titles: 0, rows: 0 });
   const at = (y: number): Fill | undefined => filled.findLast((one) => one.y <= y && y < one.end);
   return [at(TITLE_HEIGHT / 2), at(TITLE_HEIGHT + 5), at(height - 1)];

@@ -8,9 +8,10 @@ import type { Context2d } from "./context_2d";
 import { ramp, type Detail } from "./detail";
 import type { Drawing } from "./drawing";
 import type { Frame } from "./frame";
-import type { Theme } from "./theme";
 
 export const CORNER = 5;
+/** How wide the colour of the operator's category is in a header that has another colour. */
+const CLASS_WIDTH = 4;
 /** Below this scale a box has its colour all over: a header would be a faint line. */
 const BODY_SCALE = 0.16;
 /** Up to this scale the body of a box shows the paint of an overlay. */
@@ -27,7 +28,7 @@ export function drawBoxes(drawing: Drawing, boxes: readonly PlacedBox[], detail:
   if (frame.camera.k < BODY_SCALE) {
     for (const box of boxes) {
       if (isPainted(drawing, box)) continue;
-      context.fillStyle = headerColour(box, frame.theme);
+      context.fillStyle = headerColour(box, frame);
       context.fillRect(box.x, box.y, box.width, box.height);
     }
   } else {
@@ -42,26 +43,35 @@ export function drawBoxes(drawing: Drawing, boxes: readonly PlacedBox[], detail:
 function drawBody(drawing: Drawing, placed: PlacedBox, isRound: boolean): void {
   const { context, frame } = drawing;
   const { x, y, width, height, box } = placed;
-  const header = headerColour(placed, frame.theme);
+  const header = headerColour(placed, frame);
   const hasBody = height > TITLE_HEIGHT;
   if (!isRound) {
     drawSquare(drawing, placed, header);
     return;
   }
   if (hasBody) {
-    context.fillStyle = frame.theme.nodeBody;
+    context.fillStyle = bodyColour(placed, frame);
     round(context, x, y, width, height, CORNER);
     context.fill();
   }
   context.fillStyle = header;
   round(context, x, y, width, TITLE_HEIGHT, hasBody ? [CORNER, CORNER, 0, 0] : CORNER);
   context.fill();
+  if (frame.boxes.has(box.id)) drawClass(drawing, placed);
   context.lineWidth = 1;
   context.strokeStyle = frame.theme.nodeBorder;
   if (box.isHost) context.setLineDash([4, 3]);
   round(context, x, y, width, height, CORNER);
   context.stroke();
   if (box.isHost) context.setLineDash([]);
+}
+
+/** Draw the colour of the operator's category at the left end of a header that has another colour. */
+function drawClass({ context }: Drawing, { x, y, height, box }: PlacedBox): void {
+  if (box.kind !== "node") return;
+  context.fillStyle = CATEGORY_COLOUR[box.category];
+  round(context, x, y, CLASS_WIDTH, TITLE_HEIGHT, [CORNER, 0, 0, height > TITLE_HEIGHT ? 0 : CORNER]);
+  context.fill();
 }
 
 /**
@@ -80,7 +90,7 @@ function drawSquare(drawing: Drawing, placed: PlacedBox, header: string): void {
       context.fillStyle = frame.theme.nodeBorder;
       context.fillRect(x, y, width, height);
     }
-    context.fillStyle = frame.theme.nodeBody;
+    context.fillStyle = bodyColour(placed, frame);
     context.fillRect(x + border, y, width - 2 * border, height - border);
     context.globalAlpha = opacity;
   }
@@ -94,8 +104,16 @@ export function isPainted({ frame }: Drawing, { box }: PlacedBox): boolean {
 }
 
 /** The colour of a box that is seen from far, and of the header of one that is near. */
-export function headerColour({ box }: PlacedBox, theme: Theme): string {
+export function headerColour({ box }: PlacedBox, { boxes, theme }: Frame): string {
   if (isTerminal(box)) return theme.ioHeader;
+  return boxes.get(box.id)?.header ?? categoryColour(box);
+}
+
+function bodyColour({ box }: PlacedBox, { boxes, theme }: Frame): string {
+  return boxes.get(box.id)?.body?.fill ?? theme.nodeBody;
+}
+
+function categoryColour(box: Box): string {
   return box.kind === "group" ? GROUP_COLOUR : CATEGORY_COLOUR[box.category];
 }
 
@@ -116,7 +134,7 @@ function drawTitles(drawing: Drawing, boxes: readonly PlacedBox[], alpha: number
   context.textAlign = "left";
   context.textBaseline = "middle";
   for (const { box, x, y } of boxes) {
-    context.fillStyle = isTerminal(box) ? frame.theme.ioText : "#ffffff";
+    context.fillStyle = isTerminal(box) ? frame.theme.ioText : (frame.boxes.get(box.id)?.headerText ?? "#ffffff");
     context.fillText(box.title, x + SIDE_PAD + (box.kind === "group" ? HANDLE_WIDTH : 0), y + TITLE_HEIGHT / 2 + 0.5);
   }
 }
@@ -124,23 +142,27 @@ function drawTitles(drawing: Drawing, boxes: readonly PlacedBox[], alpha: number
 function drawRows(drawing: Drawing, boxes: readonly PlacedBox[], alpha: number): void {
   const { context, frame } = drawing;
   context.globalAlpha = alpha;
-  context.fillStyle = frame.theme.text;
   context.font = ROW_NAME_FONT;
-  const texts: [string, number, number][] = [];
+  const texts: [string, number, number, string][] = [];
   for (const { box, x, y } of boxes) {
+    const colour = frame.boxes.get(box.id)?.body?.text ?? frame.theme.text;
+    context.fillStyle = colour;
     box.rows.forEach((row, i) => {
       const middle = y + TITLE_HEIGHT + BODY_PAD + (i + 0.5) * ROW_HEIGHT;
       const left = x + SIDE_PAD;
       if (row.name === "") {
-        texts.push([row.text, left, middle]);
+        texts.push([row.text, left, middle, colour]);
         return;
       }
       context.fillText(row.name, left, middle);
-      texts.push([` ${row.text}`, left + nameWidth(context, row.name), middle]);
+      texts.push([` ${row.text}`, left + nameWidth(context, row.name), middle, colour]);
     });
   }
   context.font = ROW_FONT;
-  for (const [text, x, y] of texts) context.fillText(text, x, y);
+  for (const [text, x, y, colour] of texts) {
+    context.fillStyle = colour;
+    context.fillText(text, x, y);
+  }
 }
 
 const nameWidths = new Map<string, number>();

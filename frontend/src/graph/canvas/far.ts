@@ -27,7 +27,7 @@ export function drawFar(drawing: Drawing, hulls: readonly Hull[], detail: Detail
   writeHulls(pixels, drawing, hulls, detail);
   writePads(pixels, drawing, boxes, detail);
   writeEdges(pixels, drawing, detail);
-  for (const box of boxes) if (!isPainted(drawing, box)) pixels.fill(headerColour(box, frame.theme), box, detail.boxes);
+  for (const box of boxes) if (!isPainted(drawing, box)) pixels.fill(headerColour(box, frame), box, detail.boxes);
   writeOutlines(pixels, drawing);
   context.putImageData(new ImageData(pixels.bytes, pixels.size.width), 0, 0);
   drawing.toGraph();

@@ -17,6 +17,14 @@ export interface HullPaint {
   badgeText: () => string;
 }
 
+/** The colours of a box that the overlay gives it in place of those of its operator. */
+export interface BoxPaint {
+  header: string;
+  headerText: string;
+  /** The colour of the whole box, header included, and of text on it; null where only the header is painted. */
+  body: { fill: string; text: string } | null;
+}
+
 /** The nodes of a folded group that have the same paint, as a share of the group. */
 export interface BarShare {
   paint: NodePaint | null;
@@ -42,6 +50,8 @@ export interface Frame {
   hulls: readonly Hull[];
   paint: (hull: Hull) => HullPaint;
   groups: GroupsDrawn;
+  /** The paints of boxes by their ids; a box without one has the colour of its operator. */
+  boxes: ReadonlyMap<number, BoxPaint>;
   /** Nodes that are painted one by one. */
   pads: ReadonlyMap<number, NodePaint>;
   /** The tensors that cross at edges between partitions, below the shape of the tensor. */

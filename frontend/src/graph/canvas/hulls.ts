@@ -1,7 +1,8 @@
-// Draws the hulls of the partitions.
+// Draws the hulls of the partitions: a soft ground behind their nodes, a piece in each column of the graph.
 
+import { mix } from "../../base/colour";
 import type { NodePaint } from "../../data/overlays/colours";
-import { type Hull, HULL_PAD } from "../scene/hulls";
+import type { Hull } from "../scene/hulls";
 import { type Context2d, outlinePath } from "./context_2d";
 import type { Detail } from "./detail";
 import type { Drawing } from "./drawing";
@@ -10,6 +11,10 @@ import type { Frame } from "./frame";
 import { hatch, tinter } from "./tints";
 
 const RADIUS = 8;
+/** How wide the line between two pieces of a hull is. */
+const CONNECTOR = 3;
+/** How much of the target's colour is in the border of a hull. */
+const BORDER_TINT = 0.45;
 
 const paths = new WeakMap<Hull, Path2D>();
 
@@ -34,9 +39,11 @@ export function drawHulls(drawing: Drawing, hulls: readonly Hull[], detail: Deta
   for (const hull of outlined) {
     const { node } = frame.paint(hull);
     const isSelected = hull.partition.id === frame.selectedPartition;
-    const border = isSelected ? frame.theme.select : (node?.fill ?? frame.theme.edge);
-    const line = (isSelected ? 2.5 : 1.5) / Math.max(frame.camera.k, 0.3);
-    const dash = frame.changed.has(hull.partition.id) ? [6, 4] : [];
+    const isChanged = frame.changed.has(hull.partition.id);
+    const own = node?.fill ?? frame.theme.edge;
+    const border = isSelected ? frame.theme.select : isChanged ? own : mix(own, frame.theme.background, BORDER_TINT);
+    const line = (isSelected ? 2.5 : isChanged ? 1.5 : 1) / Math.max(frame.camera.k, 0.3);
+    const dash = isChanged ? [6, 4] : [];
     fillHull(context, hull, node ? tint(node) : frame.theme.background, border, line, dash);
     if (node?.isHatched) {
       context.fillStyle = hatch(context, frame.theme, frame.camera.k);
@@ -51,33 +58,23 @@ function isBlock({ camera, changed, selectedPartition }: Frame, { partition }: H
   return camera.k < PLAIN_SCALE || !(paint.isHatched || changed.has(partition.id));
 }
 
-/** Fill and stroke a hull of one rectangle; paint one of many twice: wider in the colour of the border, then in that of the fill. */
+/** Fill the rectangles of a hull with one border around all of them; a line leads from piece to piece. */
 function fillHull(context: Context2d, hull: Hull, fill: string, border: string, line: number, dash: number[]): void {
   const path = pathOf(hull);
   context.lineJoin = "round";
   context.lineCap = "round";
-  if (hull.isOnePiece) {
-    context.fillStyle = fill;
-    context.fill(path);
-    context.strokeStyle = border;
-    context.lineWidth = line;
-    context.setLineDash(dash);
-    context.stroke(path);
-    context.setLineDash([]);
-    return;
+  context.strokeStyle = border;
+  context.setLineDash(dash);
+  if (hull.connectors.length > 0) {
+    context.lineWidth = Math.max(CONNECTOR, line);
+    context.stroke(connectorsOf(hull));
   }
-  const ways = waysOf(hull);
-  for (const [colour, extra] of [[border, line], [fill, 0]] as const) {
-    context.strokeStyle = colour;
-    context.fillStyle = colour;
-    context.lineWidth = HULL_PAD * 2 + 2 * extra;
-    context.stroke(ways);
-    if (extra > 0) {
-      context.lineWidth = 2 * extra;
-      context.stroke(path);
-    }
-    context.fill(path);
-  }
+  context.lineWidth = 2 * line;
+  context.stroke(path);
+  context.setLineDash([]);
+  // Over the inner halves of the borders, and over those of rectangles that overlap.
+  context.fillStyle = fill;
+  context.fill(path);
 }
 
 /** The outline of a hull. */
@@ -90,13 +87,13 @@ export function pathOf(hull: Hull): Path2D {
   return path;
 }
 
-const ways = new WeakMap<Hull, Path2D>();
+const connectorPaths = new WeakMap<Hull, Path2D>();
 
-function waysOf(hull: Hull): Path2D {
-  let path = ways.get(hull);
+function connectorsOf(hull: Hull): Path2D {
+  let path = connectorPaths.get(hull);
   if (!path) {
-    path = outlinePath((path) => hull.courses.forEach((points) => course(path, points, 0)));
-    ways.set(hull, path);
+    path = outlinePath((path) => hull.connectors.forEach((points) => course(path, points, 0)));
+    connectorPaths.set(hull, path);
   }
   return path;
 }

@@ -13,7 +13,7 @@ const MOST_AREA_PX = 60e6;
 const SHARPNESS = 2;
 
 /** The frame of a picture: without what is selected, found or hovered. */
-export type PictureFrame = Pick<Frame, "scene" | "theme" | "hulls" | "paint" | "pads" | "groups" | "crossings">;
+export type PictureFrame = Pick<Frame, "scene" | "theme" | "hulls" | "paint" | "boxes" | "pads" | "groups" | "crossings">;
 
 export interface Caption {
   text: string;

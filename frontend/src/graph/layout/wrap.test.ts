@@ -3,16 +3,16 @@ import { chain, inception, residual, transformer } from "../../../test/graphs";
 import { atOnce, laidOut } from "../../../test/layouts";
 import { touches, type Size } from "../../base/geometry";
 import type { GraphJson } from "../../data/protocol";
-import { placing, type Scene } from "../scene/scene";
-import { wrapping } from "./wrap";
+import { leadOf, placing, type Scene } from "../scene/scene";
+import { MOST_STRAIGHT, wrapping, type Columns } from "./wrap";
 
 const WINDOW: Size = { width: 1000, height: 520 };
 const models = { chain: chain(), inception: inception(9), residual: residual(30), transformer: transformer(6) };
 
-function wrapped(json: GraphJson, room: Size): Scene {
+function wrapped(json: GraphJson, room: Size, columns?: Columns): Scene {
   const { graph, sizes, request, result } = laidOut(json);
-  const { layout, leadRight } = atOnce(wrapping(request, result, room));
-  return atOnce(placing(graph, sizes, layout, leadRight));
+  const { layout, ends } = atOnce(wrapping(request, result, room, columns));
+  return atOnce(placing(graph, sizes, layout, ends));
 }
 
 const scaleOf = ({ bounds }: Scene): number => Math.min(WINDOW.width / bounds.width, WINDOW.height / bounds.height);
@@ -21,8 +21,8 @@ test("a deep model fills the window in columns: fitted, its boxes are several ti
   for (const json of [residual(30), transformer(12)]) {
     const [tall, wide] = [wrapped(json, { width: 0, height: 0 }), wrapped(json, WINDOW)];
     expect(scaleOf(wide)).toBeGreaterThan(3 * scaleOf(tall));
-    expect(wide.lead.width).toBeLessThan(wide.bounds.width);
-    expect(tall.lead).toEqual(tall.bounds);
+    expect(leadOf(wide).width).toBeLessThan(wide.bounds.width);
+    expect(leadOf(tall)).toEqual(tall.bounds);
   }
 });
 
@@ -36,6 +36,15 @@ test("the width that columns take is known with the edges beside their boxes, so
 
 test("what can be read in one column stays in one", () => {
   expect(wrapped(chain(), WINDOW)).toMatchObject({ bounds: wrapped(chain(), { width: 0, height: 0 }).bounds });
+});
+
+test("a graph of few boxes runs straight down unless columns are on; one of many is wrapped unless they are off", () => {
+  const [few, many] = [residual(6), residual(30)];
+  const columnsOf = (json: GraphJson, columns: Columns): number => wrapped(json, WINDOW, columns).columnEnds.length + 1;
+  expect(wrapped(few, WINDOW).drawn.length).toBeLessThanOrEqual(MOST_STRAIGHT);
+  expect(wrapped(many, WINDOW).drawn.length).toBeGreaterThan(MOST_STRAIGHT);
+  expect([columnsOf(few, "auto"), columnsOf(few, "off"), columnsOf(many, "off")]).toEqual([1, 1, 1]);
+  for (const count of [columnsOf(few, "on"), columnsOf(many, "auto"), columnsOf(many, "on")]) expect(count).toBeGreaterThan(1);
 });
 
 test.each(Object.entries(models))("in columns no two boxes of %s overlap", (_, json) => {
@@ -68,8 +77,9 @@ test.each(Object.entries(models))("in columns the way to the next one runs below
 });
 
 test("boxes stay in the order of the model: down a column, then on at the head of the next", () => {
-  const { drawn, lead } = wrapped(chain(), { width: 1000, height: 90 });
-  expect(lead.width).toBeLessThan(1000);
+  const scene = wrapped(chain(), { width: 1000, height: 90 });
+  const { drawn } = scene;
+  expect(leadOf(scene).width).toBeLessThan(1000);
   for (const [i, box] of drawn.slice(1).entries()) {
     const before = drawn[i];
     expect(before && (box.y > before.y || box.x > before.x + before.width)).toBe(true);

@@ -1,5 +1,6 @@
-// Wraps a tall layout into columns, so that the whole graph fills the window. In go the sizes of the boxes, a layout and the size of the
-// window; out comes the layout with its lower parts beside the upper ones. Edges from one column to another go through the gap between.
+// Wraps a tall layout into columns, so that the whole graph fills the window. In go the sizes of the boxes, a layout, the size of the
+// window and what the user wants; out comes the layout with its lower parts beside the upper ones. Edges from one column to another go
+// through the gap between.
 
 import type { Size } from "../../base/geometry";
 import type { LongWork } from "../../base/long_work";
@@ -7,10 +8,15 @@ import type { LayoutRequest, LayoutResult } from "./core";
 
 export interface Wrapped {
   layout: LayoutResult;
-  /** The right end of the first column; Infinity where there is only one. */
-  leadRight: number;
+  /** The right end of each column but the last: none where there is only one. */
+  ends: readonly number[];
 }
 
+/** Whether a graph is wrapped into columns: always, never, or only where it has too many boxes to be read from the top down. */
+export type Columns = "auto" | "on" | "off";
+
+/** Up to so many boxes a graph runs straight down unless columns are turned on. */
+export const MOST_STRAIGHT = 60;
 /** A graph that is fitted at this scale can be read, and stays one column. */
 const READABLE = 0.6;
 /** More columns must make the graph larger by this factor, each time. */
@@ -50,9 +56,10 @@ interface Extents {
 }
 
 /** Wrap the layout into as many columns as show it largest in a window of this size. */
-export function* wrapping({ boxes }: LayoutRequest, laid: LayoutResult, room: Size): LongWork<Wrapped> {
-  const one = { layout: laid, leadRight: Infinity };
-  if (room.width <= 0 || room.height <= 0 || boxes.length < 4) return one;
+export function* wrapping({ boxes }: LayoutRequest, laid: LayoutResult, room: Size, columns: Columns = "on"): LongWork<Wrapped> {
+  const one: Wrapped = { layout: laid, ends: [] };
+  const isStraight = columns === "off" || (columns === "auto" && boxes.length / 2 <= MOST_STRAIGHT);
+  if (isStraight || room.width <= 0 || room.height <= 0 || boxes.length < 4) return one;
   const extents = extentsOf(boxes, laid.centres);
   const whole = spanOf(extents);
   if (Math.min(room.width / whole.width, room.height / whole.height) >= READABLE) return one;
@@ -207,7 +214,7 @@ function* inColumns(laid: LayoutResult, rows: readonly Row[], lines: readonly Cu
   };
   const [centres, labels] = [moved(laid.centres), moved(laid.labels)];
   yield;
-  return { layout: { centres, labels, ...(yield* movedEdges(laid, lines, moves)) }, leadRight: moves[0]?.right ?? Infinity };
+  return { layout: { centres, labels, ...(yield* movedEdges(laid, lines, moves)) }, ends: moves.slice(0, -1).map((move) => move.right) };
 }
 
 /** The edges in columns. One that crosses a line goes down to it, through the gap, and up to the head of the next column. */

@@ -8,11 +8,10 @@ import { type PlacedBox, type Scene } from "./scene";
 export interface Shape {
   /** The rectangle around everything in it. */
   bounds: Rect;
-  /** Its rectangles: one where no foreign box is within the bounds, else one around each box and each corridor. */
+  /** Its rectangles: one for each column of the graph in which no foreign box is among its own, else one around each box and corridor. */
   rects: Rect[];
-  isOnePiece: boolean;
-  /** The courses of inner edges, which connect its pieces where no corridor does. */
-  courses: Float64Array[];
+  /** The courses of the inner edges that lead from one of its pieces to another. */
+  connectors: Float64Array[];
   /** The rectangle with the badge: that of the first box in the model's order. The uppermost one may stand in any column of a wrapped layout. */
   anchor: Rect;
 }
@@ -63,21 +62,39 @@ export function boxesOf(scene: Scene, nodes: readonly number[]): PlacedBox[] {
 
 function shapeOf(scene: Scene, boxes: readonly PlacedBox[]): Shape {
   const inside = new Set(boxes.map((box) => box.box.id));
-  const bounds = padded(boundsOf(boxes), HULL_PAD);
-  const isAlone = scene.boxesIn(bounds).every((box) => inside.has(box.box.id));
-  if (isAlone) return { bounds, rects: [bounds], isOnePiece: true, courses: [], anchor: bounds };
-  const rects = boxes.map((box) => padded(box, HULL_PAD));
-  const courses: Float64Array[] = [];
+  const rects: Rect[] = [];
+  /** By the id of a box, the piece that it is in. */
+  const pieceOf = new Map<number, PlacedBox | number>();
+  for (const [column, own] of inColumns(scene, boxes)) {
+    const whole = padded(boundsOf(own), HULL_PAD);
+    const isAlone = scene.boxesIn(whole).every((box) => inside.has(box.box.id));
+    rects.push(...(isAlone ? [whole] : own.map((box) => padded(box, HULL_PAD))));
+    for (const box of own) pieceOf.set(box.box.id, isAlone ? column : box);
+  }
+  const connectors: Float64Array[] = [];
   for (const box of boxes) {
-    for (const edge of scene.out[box.box.id] ?? []) {
-      if (!inside.has(edge.edge.to) || edge.edge.isStub) continue;
-      const corridor = corridorBetween(box, scene.boxes[edge.edge.to], scene, inside);
+    for (const { edge, points } of scene.out[box.box.id] ?? []) {
+      if (!inside.has(edge.to) || edge.isStub || pieceOf.get(edge.from) === pieceOf.get(edge.to)) continue;
+      const corridor = corridorBetween(box, scene.boxes[edge.to], scene, inside);
       if (corridor) rects.push(corridor);
-      else courses.push(edge.points);
+      else connectors.push(points);
     }
   }
-  const [anchor = bounds] = rects;
-  return { bounds: boundsOf([bounds, ...rects]), rects, isOnePiece: false, courses, anchor };
+  const first = boxes[0]?.box.id ?? -1;
+  const anchor = rects.find((rect) => touches(rect, scene.boxes[first] ?? rect)) ?? boundsOf(rects);
+  return { bounds: boundsOf(rects), rects, connectors, anchor };
+}
+
+/** The boxes in each column of the graph, by its index. */
+function inColumns({ columnEnds }: Scene, boxes: readonly PlacedBox[]): Map<number, PlacedBox[]> {
+  const columns = new Map<number, PlacedBox[]>();
+  for (const box of boxes) {
+    const column = columnEnds.filter((end) => end < box.x + box.width / 2).length;
+    const known = columns.get(column);
+    if (known) known.push(box);
+    else columns.set(column, [box]);
+  }
+  return columns;
 }
 
 /** The rectangle between two boxes, one above the other, where no foreign box is in it; with it they look like one piece. */

@@ -28,7 +28,7 @@ beforeEach(() => {
 
 async function make(): Promise<MadeScene> {
   const { makeScene } = await import("./make");
-  return makeScene("m", json, built, NO_GROUPS, new Set(), PLAN, { width: 0, height: 0 });
+  return makeScene("m", json, built, NO_GROUPS, new Set(), PLAN, { room: { width: 0, height: 0 }, columns: "auto" });
 }
 
 test("a scene that is made over many frames equals the one that is made at once", async () => {

@@ -10,7 +10,7 @@ import type { GroupTree } from "../boxes/groups";
 import { findLayout } from "../layout/cache";
 import { measuring, textWidth } from "../layout/measure";
 import { Superseded } from "../layout/request";
-import { wrapping } from "../layout/wrap";
+import { wrapping, type Columns } from "../layout/wrap";
 import { framing, type GroupFrame } from "./handles";
 import { hulling } from "./hulls";
 import { layoutRequest, placing, type Scene } from "./scene";
@@ -21,11 +21,17 @@ export interface MadeScene {
   frames: readonly GroupFrame[];
 }
 
+/** The window that a scene is for. */
+export interface Window {
+  room: Size;
+  columns: Columns;
+}
+
 let newest = 0;
 
-/** Make the scene of a model for a window of the size `room`, all groups folded but those in `open`, with the hulls of a plan. Rejects
- * with `Superseded` where a newer scene was asked for. */
-export async function makeScene(model: string, json: GraphJson, built: BuiltGraph, tree: GroupTree, open: ReadonlySet<string>, plan: readonly PlanPartition[], room: Size): Promise<MadeScene> {
+/** Make the scene of a model for a window, all groups folded but those in `open`, with the hulls of a plan. Rejects with `Superseded`
+ * where a newer scene was asked for. */
+export async function makeScene(model: string, json: GraphJson, built: BuiltGraph, tree: GroupTree, open: ReadonlySet<string>, plan: readonly PlanPartition[], { room, columns }: Window): Promise<MadeScene> {
   const mine = ++newest;
   const pause = async (): Promise<void> => {
     await nextFrame();
@@ -35,8 +41,8 @@ export async function makeScene(model: string, json: GraphJson, built: BuiltGrap
   const sizes = await overFrames(measuring(graph, textWidth), pause);
   const request = layoutRequest(graph, sizes);
   const laid = await findLayout(model, request);
-  const { layout, leadRight } = await overFrames(wrapping(request, laid, room), pause);
-  const scene = await overFrames(placing(graph, sizes, layout, leadRight), pause);
+  const { layout, ends } = await overFrames(wrapping(request, laid, room, columns), pause);
+  const scene = await overFrames(placing(graph, sizes, layout, ends), pause);
   const frames = await overFrames(framing(scene), pause);
   await overFrames(hulling(scene, plan), pause);
   await pause();

@@ -38,11 +38,20 @@ test("a hull holds its boxes and no foreign one", () => {
   }
 });
 
-test("the hull of a chain is one rectangle; branches that meet around other nodes are joined along their edges", () => {
+test("the hull of a chain is one rectangle; branches that meet around other nodes are pieces, joined by their edges", () => {
   const [chain, branches] = hullsOf(modules, [partition("tvm", [2, 3, 4, 5]), partition("tvm", [0, 1, 10, 11, 12, 13])]);
-  expect(chain?.isOnePiece).toBe(true);
-  expect(branches?.isOnePiece).toBe(false);
-  expect(branches?.courses.length).toBeGreaterThan(0);
+  expect(chain?.rects).toHaveLength(1);
+  expect(branches?.rects.length).toBeGreaterThan(1);
+  expect(branches?.connectors.length).toBeGreaterThan(0);
+});
+
+test("the hull of a chain over two columns is a rectangle in each of them, joined by the one edge between them", () => {
+  const [above, below] = [2, 4].map((id) => modules.boxes[id]);
+  const columnEnds = [1e4];
+  const boxes = modules.boxes.map((box, id) => (box && id >= 4 && id <= 5 ? { ...box, x: box.x + 2e4, y: box.y - (below?.y ?? 0) + (above?.y ?? 0) } : box));
+  const [hull] = hullsOf({ ...modules, boxes, columnEnds }, [partition("tvm", [2, 3, 4, 5])]);
+  expect(hull?.rects).toHaveLength(2);
+  expect(hull?.connectors).toHaveLength(1);
 });
 
 test("the badge stands at the first box of its partition, wherever the uppermost one is", () => {
@@ -50,7 +59,7 @@ test("the badge stands at the first box of its partition, wherever the uppermost
   for (const nodes of [[0, 1, 10, 11, 12, 13], [1, 12]]) {
     const [hull] = hullsOf(wrapped, [partition("tvm", nodes)]);
     const first = wrapped.boxes[nodes[0] ?? -1];
-    expect(hull?.isOnePiece).toBe(false);
+    expect(hull?.rects.length).toBeGreaterThan(1);
     expect(hull && first && touches(hull.anchor, first), String(nodes)).toBe(true);
   }
 });

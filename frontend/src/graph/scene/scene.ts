@@ -28,8 +28,8 @@ export interface Scene {
   drawn: readonly PlacedBox[];
   edges: PlacedEdge[];
   bounds: Rect;
-  /** The first column of a wrapped graph, else all of it. */
-  lead: Rect;
+  /** The right end of each column of a wrapped graph but the last. */
+  columnEnds: readonly number[];
   /** The edges into and out of each box, by its id. */
   into: PlacedEdge[][];
   out: PlacedEdge[][];
@@ -59,8 +59,13 @@ export function layoutRequest(graph: BuiltGraph, sizes: Sizes): LayoutRequest {
   return { boxes: sizes.boxes.slice(), labels, edges };
 }
 
-/** The scene of a graph with this layout, whose first column ends at `leadRight`; its top left corner is (0, 0). */
-export function* placing(graph: ShownGraph, sizes: Sizes, layout: LayoutResult, leadRight = Infinity): LongWork<Scene> {
+/** The first column of a wrapped graph, else all of it. */
+export function leadOf({ bounds, columnEnds }: Scene): Rect {
+  return { ...bounds, width: Math.min(bounds.width, columnEnds[0] ?? Infinity) };
+}
+
+/** The scene of a graph with this layout, whose columns end at `ends`; its top left corner is (0, 0). */
+export function* placing(graph: ShownGraph, sizes: Sizes, layout: LayoutResult, ends: readonly number[] = []): LongWork<Scene> {
   const boxes: (PlacedBox | undefined)[] = new Array<undefined>(graph.boxes.length).fill(undefined);
   const drawn = yield* placingBoxes(graph, sizes, layout);
   for (const one of drawn) boxes[one.box.id] = one;
@@ -76,10 +81,10 @@ export function* placing(graph: ShownGraph, sizes: Sizes, layout: LayoutResult, 
     out[edge.edge.from]?.push(edge);
   });
   const all: Rect = { x: 0, y: 0, width: bounds.width, height: bounds.height };
-  const lead: Rect = { ...all, width: Math.min(bounds.width, leadRight - bounds.x) };
+  const columnEnds = ends.map((end) => end - bounds.x);
   const boxesIn = remembering(yield* indexing(drawn, (box) => box));
   const edgesIn = yield* indexing(edges, (edge) => edge.bounds);
-  return { graph, boxes, drawn, edges, bounds: all, lead, into, out, boxesIn, edgesIn };
+  return { graph, boxes, drawn, edges, bounds: all, columnEnds, into, out, boxesIn, edgesIn };
 }
 
 function* placingBoxes(graph: ShownGraph, sizes: Sizes, layout: LayoutResult): LongWork<PlacedBox[]> {

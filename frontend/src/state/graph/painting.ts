@@ -2,12 +2,12 @@
 // of the strip.
 
 import { computed, signal } from "@preact/signals";
-import { mix } from "../../base/colour";
+import { mix, textOn } from "../../base/colour";
 import { isSamePaint, paintNodes, type NodePaint, type Painted, type Palette } from "../../data/overlays/colours";
 import { costOfNodes } from "../../data/plan/node_times";
 import type { PlanPartition } from "../../data/protocol";
 import { CATEGORY_COLOUR } from "../../graph/boxes/categories";
-import type { HullPaint } from "../../graph/canvas/frame";
+import type { BoxPaint, HullPaint } from "../../graph/canvas/frame";
 import { readTheme, watchTheme, type Theme } from "../../graph/canvas/theme";
 import { hullsOf, type Hull } from "../../graph/scene/hulls";
 import { overlay } from "../display";
@@ -113,10 +113,36 @@ const NO_PADS: ReadonlyMap<number, NodePaint> = new Map();
 
 /** The paints of nodes that are painted one by one: those of hulls without a common paint, and those outside of all hulls. */
 export const pads = computed((): ReadonlyMap<number, NodePaint> => {
-  if (overlay.value === "target" || overlay.value === "certainty") return NO_PADS;
+  if (overlay.value === "target" || overlay.value === "cost" || overlay.value === "certainty") return NO_PADS;
   const inOne = new Set(hulls.value.filter((hull) => commonPaint(hull) !== undefined).flatMap((hull) => hull.partition.nodes));
   return new Map(nodePaints.value.flatMap((one, node): [number, NodePaint][] => (one && !inOne.has(node) ? [[node, one]] : [])));
 });
+
+/** The paints of boxes: the target's colour in the header, or the cost all over. Other overlays leave boxes as they are. */
+export const boxPaints = computed((): ReadonlyMap<number, BoxPaint> => {
+  const byTarget = new Map<string, BoxPaint>();
+  const byFill = new Map<string, BoxPaint>();
+  return new Map(nodePaints.value.flatMap((one, node): [number, BoxPaint][] => {
+    const target = drawnPartitionOf.value.get(node)?.target;
+    if (!one || target === undefined || !(overlay.value === "target" || overlay.value === "cost")) return [];
+    return [[node, overlay.value === "target" ? remembered(byTarget, target, headed) : remembered(byFill, one.fill, filled)]];
+  }));
+});
+
+function headed(target: string): BoxPaint {
+  return { header: styleOf(target).strong, headerText: "#ffffff", body: null };
+}
+
+function filled(fill: string): BoxPaint {
+  const text = textOn(fill);
+  return { header: fill, headerText: text, body: { fill, text } };
+}
+
+function remembered<T>(known: Map<string, T>, key: string, make: (key: string) => T): T {
+  const found = known.get(key) ?? make(key);
+  known.set(key, found);
+  return found;
+}
 
 /** The hatched nodes. */
 export const hatchedNodes = computed((): ReadonlySet<number> => new Set(nodePaints.value.flatMap((one, node) => (one?.isHatched ? [node] : []))));

@@ -15,7 +15,7 @@ import { run, runError } from "../run/run";
 import { badgeOf } from "./badges";
 import { drawnCrossings } from "./crossings";
 import { groupsDrawn } from "./group_painting";
-import { drawnPartitions, hulls, nodePaints, pads, paintOf, theme } from "./painting";
+import { boxPaints, drawnPartitions, hulls, nodePaints, pads, paintOf, theme } from "./painting";
 
 export type PictureKind = "svg" | "png" | "dot";
 
@@ -42,7 +42,7 @@ async function draw(kind: "svg" | "png", name: string): Promise<void> {
   const [scene, colours] = [model.peek()?.scene, theme.peek()];
   if (!scene || !colours) return;
   const { svgPicture, pngPicture } = await import("../../graph/canvas/picture");
-  const frame: PictureFrame = { scene, theme: colours, hulls: hulls.peek(), paint: paintOf, pads: pads.peek(), groups: groupsDrawn.peek(), crossings: drawnCrossings.peek() };
+  const frame: PictureFrame = { scene, theme: colours, hulls: hulls.peek(), paint: paintOf, boxes: boxPaints.peek(), pads: pads.peek(), groups: groupsDrawn.peek(), crossings: drawnCrossings.peek() };
   if (kind === "svg") saveText(name, "image/svg+xml", svgPicture(frame, caption()));
   else saveBlob(name, await pngPicture(frame, caption()));
 }

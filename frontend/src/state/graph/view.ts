@@ -5,10 +5,12 @@ import { cancelFrame, requestFrame } from "../../base/frame_scheduler";
 import type { Rect, Size } from "../../base/geometry";
 import * as cameras from "../../graph/scene/camera";
 import type { Camera } from "../../graph/scene/camera";
-import { holderOf } from "../../graph/scene/scene";
+import type { Window } from "../../graph/scene/make";
+import { holderOf, leadOf } from "../../graph/scene/scene";
 import { isDrawerOpen } from "../display";
 import { model } from "../model/model";
 import { selection } from "../selection/selection";
+import { columns } from "../settings";
 
 export const camera = signal<Camera>({ x: 0, y: 0, k: 1 });
 /** The size of the graph's screen. */
@@ -22,7 +24,7 @@ const AROUND_GRAPH = { bar: 46, strip: 46, drawer: 232, closedDrawer: 37, contro
  * The size that a whole graph has on its screen with the drawer open or closed: before the page has a graph, as far as the size of the
  * window tells.
  */
-export function roomForGraph(hasDrawer = isDrawerOpen.peek()): Size {
+function roomForGraph(hasDrawer: boolean): Size {
   const { bar, strip, drawer, closedDrawer, controls } = AROUND_GRAPH;
   const { width, height } = screenSize.peek();
   const grows = Number(isDrawerOpen.peek()) - Number(hasDrawer);
@@ -31,6 +33,11 @@ export function roomForGraph(hasDrawer = isDrawerOpen.peek()): Size {
   const panel = Math.max(280, Math.min(380, window.innerWidth / 4));
   const below = hasDrawer ? drawer : closedDrawer;
   return cameras.roomIn({ width: window.innerWidth - strip - panel, height: window.innerHeight - bar - below - controls });
+}
+
+/** The window that a scene is laid out for, with the drawer open or closed. */
+export function windowForGraph(hasDrawer = isDrawerOpen.peek()): Window {
+  return { room: roomForGraph(hasDrawer), columns: columns.peek() };
 }
 
 /** True if the user prefers reduced motion. */
@@ -139,7 +146,7 @@ export function keepWhole(): void {
 export function openView(): void {
   const scene = model.peek()?.scene;
   if (!scene || screenSize.peek().width === 0) return;
-  const view = cameras.opening(scene.bounds, screenSize.peek(), scene.lead, scene.graph.groupAt.size > 0 ? OPENS_WHOLE.folded : OPENS_WHOLE.unfolded);
+  const view = cameras.opening(scene.bounds, screenSize.peek(), leadOf(scene), scene.graph.groupAt.size > 0 ? OPENS_WHOLE.folded : OPENS_WHOLE.unfolded);
   const chosen = selection.peek();
   const box = chosen.kind === "box" ? holderOf(scene, chosen.box) : undefined;
   setCamera(box ? cameras.revealing(view, box, screenSize.peek()) : view);

@@ -11,8 +11,9 @@ import * as cameras from "../../graph/scene/camera";
 import { handlesOf, type GroupFrame } from "../../graph/scene/handles";
 import { makeScene } from "../../graph/scene/make";
 import { holderOf, type Scene } from "../../graph/scene/scene";
-import { camera, fitWhole, roomForGraph, screenSize, setCamera } from "../graph/view";
+import { camera, fitWhole, openView, windowForGraph, screenSize, setCamera } from "../graph/view";
 import { partitions, runError } from "../run/run";
+import { columns } from "../settings";
 import { model, modelState, type OpenedModel } from "./model";
 
 /** The frames and handles of the drawn groups. */
@@ -69,6 +70,18 @@ export async function toggleAll(): Promise<void> {
   await refold({ ...now, open: new Set(isOpen ? [] : now.tree.byId.keys()) }, middleNode());
 }
 
+/** Wrap the graph into columns, or let it run straight down; the page remembers which. */
+export async function toggleColumns(): Promise<void> {
+  const [opened, now] = [model.peek(), fold.peek()];
+  if (!opened || !now) return;
+  columns.value = isWrapped.peek() ? "off" : "on";
+  await refold({ ...now }, undefined);
+  openView();
+}
+
+/** True if the graph is in columns. */
+export const isWrapped = computed(() => (model.value?.scene.columnEnds.length ?? 0) > 0);
+
 /** Unfold the groups that hide a node. */
 export async function unfoldTo(node: number): Promise<void> {
   const now = fold.peek();
@@ -102,7 +115,7 @@ async function refold(next: Fold, anchor: number | undefined): Promise<void> {
   if (!opened) return;
   wanted.value = { of: opened.graph, fold: next };
   try {
-    const laid = await makeScene(opened.info.id, opened.graph, opened.built, next.tree, next.open, partitions.peek(), roomForGraph());
+    const laid = await makeScene(opened.info.id, opened.graph, opened.built, next.tree, next.open, partitions.peek(), windowForGraph());
     const now = model.peek();
     if (now?.graph !== opened.graph || wanted.peek()?.fold !== next) return;
     const view = anchored(now.scene, laid.scene, anchor);

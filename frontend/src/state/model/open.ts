@@ -10,7 +10,7 @@ import { foldOf, type WantedFold } from "../../graph/boxes/groups";
 import { prepareLayout, Superseded } from "../../graph/layout/request";
 import { makeScene } from "../../graph/scene/make";
 import { asPlanTab, drawerTab, isDrawerOpen, planTab, showDrawer } from "../display";
-import { roomForGraph } from "../graph/view";
+import { windowForGraph } from "../graph/view";
 import { adoptRun } from "../plan/decisions";
 import { clearRun, showRun } from "../run/run";
 import { clearSelection } from "../selection/selection";
@@ -40,7 +40,7 @@ export async function openSource(source: Source, shapes: Shapes = {}, run?: stri
     isCurrent();
     const plan = shown?.plan?.partitions ?? [];
     const fold = foldOf(groups, graph.graph.nodes.length, plan, wanted);
-    const laid = await makeScene(info.id, graph.graph, built, fold.tree, fold.open, plan, roomForGraph(shown !== undefined));
+    const laid = await makeScene(info.id, graph.graph, built, fold.tree, fold.open, plan, windowForGraph(shown !== undefined));
     if (mine !== newest) return;
     batch(() => {
       clearSelection();

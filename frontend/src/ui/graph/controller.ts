@@ -21,7 +21,7 @@ import { band, endBand } from "../../state/graph/band";
 import { crossings, drawnCrossings } from "../../state/graph/crossings";
 import { focusWanted } from "../../state/graph/focus";
 import { groupsDrawn } from "../../state/graph/group_painting";
-import { hulls, nodePaints, pads, paintOf, theme } from "../../state/graph/painting";
+import { boxPaints, hulls, nodePaints, pads, paintOf, theme } from "../../state/graph/painting";
 import { pointAt } from "../../state/graph/tip";
 import { camera, keepWhole, prefersReducedMotion, openView, pan, screenSize, zoom } from "../../state/graph/view";
 import { openMenuAt, type Pointed } from "../../state/menu/decide_menu";
@@ -263,6 +263,7 @@ function frameOf(scene: Scene, colours: Theme, fade: number): Frame {
     hulls: hulls.peek(),
     paint: paintOf,
     groups: groupsDrawn.peek(),
+    boxes: boxPaints.peek(),
     pads: pads.peek(),
     crossings: drawnCrossings.peek(),
     selected: drawnFor(scene, outlined.peek()),

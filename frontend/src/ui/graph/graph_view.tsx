@@ -8,6 +8,7 @@ import { hasEnded } from "../../data/run/ended";
 import { band, bandRect } from "../../state/graph/band";
 import { takePicture } from "../../state/graph/pictures";
 import { fit, zoomStep } from "../../state/graph/view";
+import { isWrapped, toggleColumns } from "../../state/model/folding";
 import { model } from "../../state/model/model";
 import { saveReport } from "../../state/run/report";
 import { run, whatIf } from "../../state/run/run";
@@ -85,7 +86,7 @@ function formats(): readonly Format[] {
 
 function ZoomButtons(): JSX.Element {
   return (
-    <div class="segments" role="group" aria-label="Zoom">
+    <div class="segments" role="group" aria-label="View">
       <button type="button" aria-label="Zoom in" title="Zoom in (+)" onClick={() => zoomStep(1)}>
         +
       </button>
@@ -94,6 +95,9 @@ function ZoomButtons(): JSX.Element {
       </button>
       <button type="button" aria-label="Fit" title="Fit the whole model; again for its width (f)" onClick={fit}>
         ⤢
+      </button>
+      <button type="button" aria-label="Columns" aria-pressed={isWrapped.value} title="Columns: an overview of a long model, or straight down (m)" onClick={() => void toggleColumns()}>
+        ▥
       </button>
     </div>
   );
