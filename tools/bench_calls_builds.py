@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from collage_core.graph.index_set import IndexSet
+from collage_core.model.dynamic.dynamic_model import dynamic_model
 from collage_core.model.model import SubModel
 from collage_core.model.onnx_model import load_model
 from collage_core.model.samples.registry import resolve
-from collage_core.model.shapes.dynamic_model import dynamic_model
 from collage_core.toolchains.buffers import aligned_empty
 from collage_core.toolchains.registry import get
 from collage_core.toolchains.toolchain import AllocatingKernel

@@ -25,8 +25,8 @@ from collage_core.model.samples.registry import SAMPLES  # noqa: E402
 from collage_core.options import Options  # noqa: E402
 from collage_core.pipeline.discover import CandidateSet, Phases  # noqa: E402
 from collage_core.pipeline.partition import partition  # noqa: E402
-from collage_core.toolchains.exact_values import Contract  # noqa: E402
 from collage_core.toolchains.ncnn import ncnn_operators  # noqa: E402
+from collage_core.toolchains.values.exact_values import Contract  # noqa: E402
 
 TARGETS = ("onnxruntime", "openvino", "tvm", "ncnn")
 RECORDED = ROOT / "collage_core/model/samples/recorded"

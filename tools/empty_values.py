@@ -16,8 +16,8 @@ from collage_core.graph.value_ranges import INDEX_SLOTS
 from collage_core.model.model import SubModel
 from collage_core.toolchains.conformance.model_runs import is_broken, run_models
 from collage_core.toolchains.conformance.small_models import drawn, reference
-from collage_core.toolchains.exact_values import ABSENT, RIGHT, WRONG
 from collage_core.toolchains.toolchain import Toolchain
+from collage_core.toolchains.values.exact_values import ABSENT, RIGHT, WRONG
 from tests.helpers.operator_calls import CALLS, Call, Given, model_of
 
 WORST_LAST = (RIGHT, ABSENT, WRONG)

@@ -25,8 +25,8 @@ from collage_core.model.model import SubModel
 from collage_core.model.types.dtypes import elem_type
 from collage_core.toolchains.conformance.model_runs import run_models_on_sets
 from collage_core.toolchains.conformance.small_models import node, normal, reference, sub_model, tensor
-from collage_core.toolchains.exact_values import ABSENT, EXPONENTS, FINITE_RIGHT, MASKED, RIGHT, VERDICTS, WHOLE, WRONG
 from collage_core.toolchains.toolchain import Toolchain
+from collage_core.toolchains.values.exact_values import ABSENT, EXPONENTS, FINITE_RIGHT, MASKED, RIGHT, VERDICTS, WHOLE, WRONG
 from tests.helpers.operator_calls import CALLS, Call, call, ints, model_of, scalar
 
 Draw = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]

@@ -95,11 +95,8 @@ def project_text(whole: Mapping[str, dict]) -> str:
         "[tool.setuptools]",
         f"packages = {json.dumps(packages)}",
         "[tool.setuptools.package-data]",
-        '"collage_core.toolchains.libraries" = ["*.c"]',
-        '"collage_core.toolchains.ncnn" = ["*.json"]',
-        '"collage_core.toolchains.onnxruntime" = ["*.json"]',
-        '"collage_core.toolchains.openvino" = ["*.json"]',
-        '"collage_core.toolchains.tvm" = ["*.h", "*.json"]',
+        '"collage_core.toolchains.libraries" = ["*.c", "*.h"]',
+        '"collage_core.toolchains.values" = ["*.json"]',
         "[tool.setuptools.dynamic]",
         'version = { attr = "collage_core.version.__version__" }',
     ]

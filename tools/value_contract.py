@@ -34,16 +34,16 @@ from collage_core.model.model import SubModel  # noqa: E402
 from collage_core.model.types.dtypes import dtype_name, elem_type  # noqa: E402
 from collage_core.toolchains.conformance.model_runs import Ran, run_models  # noqa: E402
 from collage_core.toolchains.conformance.small_models import drawn, matmul, reference  # noqa: E402
-from collage_core.toolchains.exact_values import ABSENT, EMPTY_DTYPES, EXACT, SATURATES, Limit  # noqa: E402
 from collage_core.toolchains.ncnn.ncnn_operators import CHECKS  # noqa: E402
 from collage_core.toolchains.registry import get  # noqa: E402
 from collage_core.toolchains.toolchain import Toolchain  # noqa: E402
 from collage_core.toolchains.tvm.tvm_operators import OPERATORS  # noqa: E402
-from collage_core.toolchains.wrong_calls import TVM_UNWRITTEN  # noqa: E402
+from collage_core.toolchains.values.exact_values import ABSENT, EMPTY_DTYPES, EXACT, SATURATES, Limit  # noqa: E402
+from collage_core.toolchains.values.wrong_calls import TVM_UNWRITTEN  # noqa: E402
 from tests.helpers.operator_calls import CALLS, Call, model_of  # noqa: E402
 
 TABLES: Mapping[str, tuple[Path, str]] = {
-    name: (ROOT / f"collage_core/toolchains/{name}/{name}_values.json", package)
+    name: (ROOT / f"collage_core/toolchains/values/{name}_values.json", package)
     for name, package in {"ncnn": "ncnn", "onnxruntime": "onnxruntime", "openvino": "openvino", "tvm": "apache-tvm"}.items()
 }
 """Toolchain → its table, and the package whose version the table is of."""

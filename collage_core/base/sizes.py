@@ -1,7 +1,7 @@
 """`Sizes`: the sizes that a dimension of an input may have: a range such as ``1..8``, or a set such as ``{16,64}``.
 
 What a user says of a shape enters, as text or as Python values; a tuple of numbers and `Sizes` leaves. Which of the sizes are planned
-for, and which dimensions have the same one, is decided elsewhere (`model/shapes/planned_shapes.py`).
+for, and which dimensions have the same one, is decided elsewhere (`model/sizes/planned_shapes.py`).
 """
 
 from __future__ import annotations

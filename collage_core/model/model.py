@@ -16,8 +16,8 @@ from ..graph.index_set import IndexSet
 from ..graph.value_policy import FINITE
 
 if TYPE_CHECKING:
-    from .reference.input_sets import InputSets
-    from .reference.row_sets import RowSet
+    from .input_sets import InputSets
+    from .row_sets import RowSet
 
 Arrays = Mapping[str, Any]
 """Tensor name → values: an array, a list of them for a sequence, None for an optional that holds nothing."""

@@ -22,7 +22,7 @@ from ..errors import CollageError
 from ..events import CandidatesFound, Emit, Note, PhaseEnded, PhaseStarted
 from ..graph.dataflow_graph import DataflowGraph, Tensor
 from ..graph.value_policy import ANY, FINITE
-from ..model.bodies.body_runs import BodyRuns, NodeRuns, count_body_runs
+from ..model.body_runs import BodyRuns, NodeRuns, count_body_runs
 from ..model.model import Arrays
 from ..model.onnx_model import OnnxModel
 from ..model.reference.accuracy import default_accuracy

@@ -28,7 +28,7 @@ from ..documents.verify import Verify
 from ..errors import Cancelled
 from ..events import Emit, Event, Note, PlanImproved, StepStarted
 from ..graph.work_estimate import WorkEstimator
-from ..model.bodies.body_runs import BodyRuns
+from ..model.body_runs import BodyRuns
 from ..options import Options
 from ..rewrite.plan import Plan, PlannedModel, PlannedTarget
 from ..rules.candidate import CandidatePartition

@@ -14,7 +14,7 @@ from typing import Any
 from ..base.counted import counted
 from ..documents.run import BaselineInfo
 from ..errors import CollageError
-from ..model.forms.exact_integers import inexact_nodes
+from ..model.reference.exact_integers import inexact_nodes
 from ..pipeline.record.record import RunRecord
 from ..pipeline.whole.finalists import measured_beside
 from ..rules.baseline_names import is_alone

@@ -22,8 +22,8 @@ from ..graph.dataflow_graph import Tensor
 from ..model.files.external_weights import values_of
 from ..model.naming import op_name
 from ..toolchains.buffers import buffer_dtype
+from ..toolchains.libraries.tvm_library_calls import linked
 from ..toolchains.relax_attributes import EXTERNAL
-from ..toolchains.tvm.tvm_library_calls import linked
 from .partition_models import PartitionModel
 
 

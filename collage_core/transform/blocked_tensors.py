@@ -14,7 +14,7 @@ from tvm_ffi import structural_equal
 
 from ..graph.dataflow_graph import Tensor
 from ..model.model import SubModel
-from ..model.relax.call_writer import Untranslatable
+from ..model.relax.operators.call_writer import Untranslatable
 from ..model.relax.regions import tensor_type
 from ..toolchains.blocked_layout import BLOCK, is_blocked
 from ..toolchains.onnx_models.nchwc_models import reorder_model

@@ -22,8 +22,8 @@ from ..documents.plan import PlacedPartition
 from ..errors import CollageError
 from ..events import Emit, Note, ignore
 from ..graph.dataflow_graph import DataflowGraph
-from ..model.relax.call_writer import shape_of
 from ..model.relax.module_functions import bound_to_processor, check_shape, fixed_alike, prepared, region_module
+from ..model.relax.operators.call_writer import shape_of
 from ..model.relax.reading import region_summary
 from ..model.relax.region_names import region_name
 from ..model.relax.regions import LeftBinding, Region, divided, variables

@@ -21,9 +21,9 @@ from ..model.relax.lifting import lifted
 from ..model.relax.replacing import Replaced
 from ..toolchains import registry
 from ..toolchains.abilities import BuildsTir, LowersToRuntime, LowersToTir, PreparesRelax, UpdatesConstants
+from ..toolchains.libraries.tvm_library_calls import linked
 from ..toolchains.relax_attributes import EXTERNAL, THREADS, TUNING
 from ..toolchains.toolchain import Toolchain, ToolchainError
-from ..toolchains.tvm.tvm_library_calls import linked
 from ..toolchains.tvm.tvm_schedule import finished
 from .building import refused
 from .codegens import runtime_of

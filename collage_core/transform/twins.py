@@ -11,7 +11,7 @@ from typing import Any
 from tvm import relax
 
 from ..errors import CollageError
-from ..model.relax.call_writer import shape_of
+from ..model.relax.operators.call_writer import shape_of
 from ..model.relax.regions import Region
 
 

@@ -14,7 +14,7 @@ from ..cost.estimator import LazyEstimator
 from ..cost.estimators.factory import Measuring, make_estimator
 from ..errors import CollageError
 from ..events import Emit
-from ..model.bodies.body_runs import noted_runs
+from ..model.body_runs import noted_runs
 from ..model.onnx_model import OnnxModel
 from ..pipeline.discover import check_usable, load_as_planned
 from ..pipeline.record.record import RunRecord

@@ -9,7 +9,7 @@ import numpy as np
 from onnx import ModelProto
 
 from collage_core.documents.plan import PlacedPartition
-from collage_core.model.bodies.body_runs import NodeRuns, count_body_runs
+from collage_core.model.body_runs import NodeRuns, count_body_runs
 from collage_core.model.model import Arrays
 from collage_core.model.onnx_model import OnnxModel
 from collage_core.pipeline.whole.assemble_and_verify import pieces_of

@@ -28,8 +28,8 @@ from value_contract import (
 )
 
 from collage_core.toolchains.conformance.model_runs import Ran
-from collage_core.toolchains.exact_values import ABSENT, EXACT, RIGHT, SATURATES, VERDICTS, WRONG, Limit
 from collage_core.toolchains.registry import get
+from collage_core.toolchains.values.exact_values import ABSENT, EXACT, RIGHT, SATURATES, VERDICTS, WRONG, Limit
 
 SAMPLE_OF = {"openvino": 151, "tvm": 301}
 """Toolchain → it is held to its table by each N-th call; `make slow` takes all."""

@@ -18,7 +18,7 @@ from ...graph.dataflow_graph import Tensor
 from ...graph.value_policy import FINITE
 from ...model.model import SubModel
 from ...model.reference.accuracy import has_other_type, is_float, output_errors, relative_error, worst_element
-from ...model.reference.row_sets import RowSet
+from ...model.row_sets import RowSet
 from ...toolchains.abilities import check_boundary, layout_of
 from ...toolchains.blocked_layout import is_blocked, to_blocked, to_plain
 from ...toolchains.border import load_kernel

@@ -1,4 +1,4 @@
-"""The bodies of `If`, `Loop` and `Scan` as models of their own, and how often each runs.
+"""The bodies of `If`, `Loop` and `Scan` as models of their own, and the types of what loops hand on.
 
-A model with bodies enters; its bodies, each with the inputs of a typical run, leave. Which of them is partitioned is not decided here.
+A model with bodies enters; its bodies leave. Which of them is partitioned is not decided here.
 """

@@ -17,7 +17,7 @@ from ..files.external_weights import MOST_BYTES
 from ..forms.normalising import constant_value
 from ..naming import ONNX_DOMAINS, opset_versions
 from ..scopes import free_names
-from ..types.inference import value_info
+from ..shapes.inference import value_info
 
 ATTRIBUTES = ("body", "then_branch", "else_branch")
 _OLDEST_SCAN = 9

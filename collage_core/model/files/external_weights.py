@@ -18,11 +18,11 @@ import numpy as np
 from onnx import ModelProto, TensorProto, numpy_helper
 
 from ...errors import CollageError
-from ..forms.unsigned_weights import INTEGER_PRODUCTS
 from ..model import may_name_files
 from ..scopes import all_nodes
 from ..types.dtypes import BITS, dtype_name, numpy_dtype
 from .external_data import Slice, is_external, read_slice
+from .unsigned_weights import INTEGER_PRODUCTS
 
 MOST_BYTES = 2**31 - 2**20
 """Most bytes of weights inside a model: what protobuf can hold in one message, less some space for the graph itself."""

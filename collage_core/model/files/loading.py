@@ -20,12 +20,12 @@ from ...base.model_file import HEAD_BYTES
 from ...base.model_folder import folder_given
 from ...base.user_file import open_file
 from ...errors import CollageError
-from ..forms.local_functions import check_size
 from ..scopes import all_nodes, inner_graphs
 from .external_data import external_slices, read_slice, tensors_of
 from .external_weights import MOST_BYTES, may_stay, point_to
 from .file_digests import file_digest
 from .foreign_files import recognise, recognise_ending
+from .local_functions import check_size
 
 LONGEST_NAME = 4096
 """Most characters of a name. A candidate is known by the names of its nodes, so time grows with their lengths and with its square."""

@@ -13,7 +13,7 @@ from ...graph.index_set import IndexSet
 from ...graph.sub_graph import SubGraph
 from ..files.external_weights import MOST_BYTES
 from ..model import SubModel
-from ..types.inference import value_info
+from ..shapes.inference import value_info
 
 
 class Cutter:

@@ -15,12 +15,12 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_h
 from ...errors import CollageError
 from ...graph.dataflow_graph import TensorType
 from ...graph.topological_order import topological_order
+from ..files.local_functions import check_size, inline_functions
 from ..model import FoldedNode
 from ..naming import ONNX_DOMAINS, domain_of, name_nodes, op_name, opset_versions
-from ..reference.ort_session import error_text
+from ..refusals import error_text
 from ..scopes import all_nodes, read_by
 from ..types.dtypes import dtype_name
-from .local_functions import check_size, inline_functions
 
 _OLDEST_IR, _NEWEST_IR = 4, 10
 """IR versions that all toolchains read. From 4 on initializers need not be inputs; newer ones than 10 only add element types that no
@@ -240,19 +240,3 @@ def _optional_outputs(node: NodeProto, versions: dict[str, int]) -> set[int]:
         return set()
     optional = onnx.defs.OpSchema.FormalParameterOption.Optional
     return {index for index, output in enumerate(schema.outputs) if output.option == optional}
-
-
-def unknown_operator(model: ModelProto) -> CollageError | None:
-    """Return an error for the first node whose operator is unknown, as a reason for a refusal; None where there is none."""
-    versions = opset_versions(model)
-    for node in all_nodes(model.graph):
-        domain = domain_of(node)
-        where = f"node {node.name!r} is a {op_name(node)!r}" if node.name else f"an unnamed node is a {op_name(node)!r}"
-        if domain and domain not in versions:
-            return CollageError(f"{where}, but the model imports no opset of {domain!r}", "export the model again", "unknown_operator")
-        if domain and not domain.startswith(("ai.onnx.", "com.microsoft")):
-            hint = "only ONNX's own domains and com.microsoft are known here: export the model with standard operators"
-            return CollageError(f"{where}, an operator of the unknown domain {domain!r}", hint, "unknown_operator")
-        if not domain and not onnx.defs.has(node.op_type):
-            return CollageError(f"{where}, which is no operator of ONNX", "export the model with standard operators", "unknown_operator")
-    return None

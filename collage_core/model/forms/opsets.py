@@ -16,9 +16,10 @@ from ...base.isolation.worker import Worker
 from ...base.isolation.worker_errors import WorkerError
 from ...errors import CollageError
 from ..naming import ONNX_DOMAINS, op_name, opset_versions, since_version
-from ..reference.ort_session import OrtSession, RuntimeRefusal, error_text
+from ..reference.ort_session import OrtSession, RuntimeRefusal
+from ..refusals import error_text
 from ..scopes import all_nodes
-from ..types.inference import infer
+from ..shapes.inference import infer
 from .normalising import normalise
 
 OLDEST = 7

@@ -10,7 +10,7 @@ from onnx import ModelProto, NodeProto, helper, numpy_helper
 from ...graph.dataflow_graph import TensorType
 from ..files.external_data import is_external
 from ..naming import ONNX_DOMAINS
-from ..types.inference import infer
+from ..shapes.inference import infer
 
 _STATES = {"GRU": (5,), "LSTM": (5, 6), "RNN": (5,)}
 """Operator → the positions of its first states."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...graph.value_policy import ANY, FINITE
 from ..model import Arrays, Model
-from .row_sets import RowSet, row_errors
+from ..row_sets import RowSet, row_errors
 
 FLOAT_ACCURACY = 1e-3
 QUANTISED_ACCURACY = 2e-2

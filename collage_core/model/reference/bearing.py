@@ -17,10 +17,10 @@ from ...errors import CollageError
 from ...graph.dataflow_graph import DataflowGraph, Node
 from ...graph.value_policy import ANY, FINITE
 from ...graph.value_ranges import type_range
+from ..input_sets import DRAWN, EXTREME, NON_FINITE, OWN, InputSet, InputSets
 from ..model import Arrays
 from .accuracy import output_errors, tensors_in
 from .extreme_inputs import find_extreme
-from .input_sets import DRAWN, EXTREME, NON_FINITE, OWN, InputSet, InputSets
 from .inputs import all_finite
 from .movements import is_rounded, rounded_otherwise, with_most_movement
 from .ort_session import RuntimeRefusal

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...graph.dataflow_graph import DataflowGraph
 from ..model import Arrays
-from .row_sets import RowSet, row_errors
+from ..row_sets import RowSet, row_errors
 
 SUPPRESSION = "NonMaxSuppression"
 """The operator whose rows have no defined order."""

@@ -5,7 +5,6 @@ Candidates are not run here, but by the toolchain of that name in worker process
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,8 +17,9 @@ from onnx import ModelProto
 from ...base.cores import usable_cores
 from ...errors import CollageError
 from ..files.external_weights import with_relative_paths
-from ..forms.exact_integers import with_exact_integers
-from ..forms.unsigned_weights import with_unsigned_weights
+from ..files.unsigned_weights import with_unsigned_weights
+from ..refusals import error_text
+from .exact_integers import with_exact_integers
 from .ort_values import ValueRunner
 
 RUN_LIMIT_S = 300.0
@@ -124,26 +124,3 @@ class _Refusals:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, Exception) and not isinstance(error, RuntimeRefusal | CollageError):
             raise RuntimeRefusal(error_text(error)) from error
-
-
-def error_text(error: BaseException) -> str:
-    """Return the message of a library's exception as one line, without error codes and source positions."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    text = " ".join(lines) or type(error).__name__
-    text = re.sub(r"^\[ONNXRuntimeError\] : \d+ : \w+ : ", "", text)
-    text = re.sub(r"\S*\bonnxruntime_src/\S+:\d+ ", "\0", text)
-    while "\0" in text:
-        before, after = text.split("\0", 1)
-        text = before + _without_signature(after)
-    return text if len(text) <= 400 else text[:400] + "…"
-
-
-def _without_signature(text: str) -> str:
-    """Return `text` without the C++ function signature in front of it."""
-    depth = 0
-    opened = text.find("(")
-    for position in range(max(opened, 0), len(text)):
-        depth += {"(": 1, ")": -1}.get(text[position], 0)
-        if depth == 0 and opened >= 0:
-            return text[position + 1 :].removeprefix(" const").lstrip()
-    return text

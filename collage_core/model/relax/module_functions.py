@@ -14,7 +14,7 @@ from tvm import relax
 
 from ...errors import CollageError
 from ..types.dtypes import elem_type
-from .call_writer import plain
+from .operators.call_writer import plain
 from .regions import Region, is_on_processor
 from .replacing import Replaced
 

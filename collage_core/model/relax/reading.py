@@ -26,10 +26,10 @@ from ...base.user_file import read_text
 from ...errors import CollageError
 from ...graph.work_estimate import WorkEstimator
 from ..files.external_weights import MOST_BYTES
-from ..proto_graph import proto_graph
+from ..shapes.proto_graph import proto_graph
 from ..shapes.shapes import assumed_sizes, fix_shapes
-from .call_writer import Untranslatable
 from .module_functions import bound_to_processor, function_of, prepared, region_module, stub
+from .operators.call_writer import Untranslatable
 from .region_names import read_region_name, region_name
 from .regions import Division, Region, divided, largest
 from .span_names import with_names_of_spans

@@ -16,9 +16,9 @@ from onnx import ModelProto, ValueInfoProto, helper
 from tvm import relax
 
 from ...graph.dataflow_graph import TensorType
-from ..types.inference import value_info
-from .call_writer import CallWriter, GraphWriter, Untranslatable, Written, shape_of, shape_of_type
+from ..shapes.inference import value_info
 from .operators import elementwise, layers, reducing, shaping
+from .operators.call_writer import CallWriter, GraphWriter, Untranslatable, Written, shape_of, shape_of_type
 from .operators.table import OPSET, TABLE
 
 ON_PROCESSOR = ("llvm", "c")

@@ -1,4 +1,4 @@
-"""The shapes of a model: fixed for one run, several that are planned for, open ones with their bounds, and parts for any size.
+"""The shapes of a model: those of its inputs, fixed for one run; those of its tensors, by inference; dynamic ones with their bounds.
 
-A model and the user's sizes enter; shapes, and models of dynamic shape, leave. Nothing is measured here.
+A `ModelProto` and the user's sizes enter; shapes, types and the graph by inference alone leave. Nothing is run here.
 """

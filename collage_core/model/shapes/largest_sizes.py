@@ -13,7 +13,7 @@ from onnx import GraphProto, NodeProto, helper, numpy_helper
 from ...graph.dataflow_graph import TensorType
 from ..files.external_data import is_external
 from ..naming import op_name
-from ..types.inference import Inferred
+from .inference import Inferred
 
 Sizes = tuple[int | None, ...]
 """The largest size of every dimension of a tensor; None where it is not known."""

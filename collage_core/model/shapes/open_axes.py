@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from onnx import GraphProto, NodeProto
 
 from ..naming import op_name
-from ..reference.randomness import is_random
+from ..randomness import is_random
 from ..scopes import inner_graphs, read_by
 
 OPERATORS = frozenset({"Compress", "If", "Loop", "NonMaxSuppression", "NonZero", "SequenceAt", "StringSplit", "Unique"})

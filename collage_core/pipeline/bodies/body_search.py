@@ -19,7 +19,7 @@ from ...cost.cost import Cost
 from ...cost.measuring.trial_backend import flushed_bytes
 from ...errors import CollageError
 from ...events import CandidateBuilding, CandidateCosted, Emit, Event, Note, SearchingBody
-from ...model.bodies.body_runs import BodyRuns, NodeRuns
+from ...model.body_runs import BodyRuns, NodeRuns
 from ...options import Options
 from ...rewrite.plan import PlannedBody
 from ...search.constraints.inner_constraints import inner_constraints, names_in

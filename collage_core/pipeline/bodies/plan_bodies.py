@@ -18,7 +18,7 @@ from ...cost.cost import Cost
 from ...errors import CollageError
 from ...graph.index_set import IndexSet
 from ...graph.value_policy import FINITE
-from ...model.bodies.body_runs import BodyRuns, NodeRuns
+from ...model.body_runs import BodyRuns, NodeRuns
 from ...model.onnx_model import OnnxModel
 from ...model.reference.accuracy import largest_error
 from ...rewrite.plan import PlannedBody, PlannedTensor

@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ...model.shapes.planned_shapes import FreeDimension
+from ...model.sizes.planned_shapes import FreeDimension
 from .ranges import Crossover
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from ...cost.estimators.function import CostFunction
 from ...errors import Cancelled, InfeasibleError
 from ...events import Emit, Event, Note
-from ...model.shapes.planned_shapes import PlannedShape
+from ...model.sizes.planned_shapes import PlannedShape
 from ...options import Options
 from ...rewrite.plan import ShapePlan
 from ...rewrite.shaped_folder import folder_of, forget_artifact

@@ -12,7 +12,7 @@ from typing import Any
 
 from ...base.isolation.worker import Pool
 from ...errors import CollageError
-from ...model.shapes.planned_shapes import FreeDimension, PlannedShape
+from ...model.sizes.planned_shapes import FreeDimension, PlannedShape
 from ...rewrite.plan import RangePartition, RangePlan, ShapePlan
 from ...rules.spec import HOST_TARGET
 from ...toolchains.abilities import takes_open_shapes

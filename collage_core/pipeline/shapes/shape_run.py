@@ -18,7 +18,7 @@ from ...documents.verify import Verify
 from ...errors import CollageError
 from ...events import ignore
 from ...graph.index_set import IndexSet
-from ...model.shapes.planned_shapes import PlannedShape
+from ...model.sizes.planned_shapes import PlannedShape
 from ...rewrite.plan import Plan
 from ...rules.baseline_names import ALL_SHAPES
 from ...rules.candidate import CandidatePartition

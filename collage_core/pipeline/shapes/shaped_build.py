@@ -19,11 +19,11 @@ from ...base.isolation.worker import Worker
 from ...base.isolation.worker_errors import WorkerError
 from ...documents.verify import Verify
 from ...errors import CollageError
+from ...model.dynamic.dynamic_model import dynamic_model
+from ...model.dynamic.dynamic_parts import dynamic_parts
 from ...model.model import Arrays, SubModel
 from ...model.onnx_model import OnnxModel
 from ...model.samples.registry import resolve
-from ...model.shapes.dynamic_model import dynamic_model
-from ...model.shapes.dynamic_parts import dynamic_parts
 from ...options import FALL_BACK
 from ...rewrite.common_packages import put_back, put_packages
 from ...rewrite.plan import Plan, RangePlan, ShapePlan

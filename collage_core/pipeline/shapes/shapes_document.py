@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ...graph.index_set import IndexSet
-from ...model.shapes.planned_shapes import FreeDimension
+from ...model.sizes.planned_shapes import FreeDimension
 from ...rules.baseline_names import ALL_SHAPES, is_alone
 from ..record.record import RunRecord
 from ..whole.finalists import BASELINE

@@ -14,8 +14,8 @@ from pathlib import Path
 from ...base.model_file import is_relax_file
 from ...errors import Cancelled, CollageError
 from ...model.samples.registry import resolve
-from ...model.shapes.planned_shapes import Dimensions, FreeDimension, PlannedShape, planned_shapes, read_dimensions, traffic_shapes
 from ...model.shapes.shapes import Shape
+from ...model.sizes.planned_shapes import Dimensions, FreeDimension, PlannedShape, planned_shapes, read_dimensions, traffic_shapes
 from ...options import REFUSE, Options
 from ...rewrite.runtime.arrays_file import read_arrays
 

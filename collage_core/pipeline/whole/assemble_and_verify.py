@@ -35,7 +35,7 @@ from ...graph.value_policy import FINITE
 from ...model.model import SubModel
 from ...model.onnx_model import OnnxModel
 from ...model.reference.accuracy import without_finite
-from ...model.reference.row_sets import RowSet
+from ...model.row_sets import RowSet
 from ...rewrite.artifact_weights import bring_weights
 from ...rewrite.assemble import assemble
 from ...rewrite.partition_models import PartitionModel, run_order

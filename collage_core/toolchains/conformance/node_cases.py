@@ -22,7 +22,7 @@ from ...graph.index_set import IndexSet
 from ...model.forms.normalising import normalise
 from ...model.model import SubModel
 from ...model.onnx_model import OnnxModel
-from ...model.types.inference import infer
+from ...model.shapes.inference import infer
 from ...rules.candidate import RejectionLog
 from ...rules.rule import RuleContext, RuleOptions
 from ..toolchain import Toolchain

@@ -186,7 +186,7 @@ class LibraryToolchain(Toolchain):
         """Return the function as a call of a PrimFunc that makes the native call; as it is where there is none, or no compiler."""
         if not isinstance(self, NativeCalls):
             return module
-        from ..tvm.tvm_library_calls import with_native_call
+        from .tvm_library_calls import with_native_call
 
         return with_native_call(module, self.name, partial(_native, self))
 
@@ -198,7 +198,7 @@ class LibraryToolchain(Toolchain):
         """
         if not isinstance(self, NativeCalls):
             return None
-        from ..tvm.tvm_library_calls import native_module
+        from .tvm_library_calls import native_module
 
         return native_module(with_weights_inside(model), threads, self.name, partial(_native, self))
 

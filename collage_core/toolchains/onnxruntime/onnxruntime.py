@@ -28,7 +28,7 @@ from ..onnx_models.external_package import is_external, make_package, onnx_of
 from ..onnx_models.int8_products import refusal
 from ..reasons import one_line
 from ..toolchain import Availability, Kernel, Toolchain, ToolchainError, unbound_outputs
-from ..wrong_calls import onnxruntime_refusal_of_any
+from ..values.wrong_calls import onnxruntime_refusal_of_any
 
 if TYPE_CHECKING:
     from ...rules.rule import PartitionRule, RuleOptions
@@ -381,7 +381,7 @@ def _exact_session(model: bytes, options: Any) -> tuple[Any, bytes, dict[str, st
         return _session(model, options), model, {**entries}
     from onnx import load_model_from_string
 
-    from ...model.forms.unsigned_weights import with_unsigned_weights
+    from ...model.files.unsigned_weights import with_unsigned_weights
 
     exact = with_unsigned_weights(load_model_from_string(model)).SerializeToString()
     options.add_session_config_entry(_EXACT, "1")
@@ -394,14 +394,14 @@ def _exact_session(model: bytes, options: Any) -> tuple[Any, bytes, dict[str, st
 
 def _with_exact_integers(model: bytes) -> bytes:
     """Return `model` with calls in place of those that ONNX Runtime may compute wrong; one whose ranges show small values stays."""
-    from ...model.forms.exact_integers import may_hold, with_exact_integers
+    from ...model.reference.exact_integers import may_hold, with_exact_integers
 
     if not may_hold(model):
         return model
     from onnx import load_model_from_string
 
     from ...graph.value_ranges import ranges_of
-    from ...model.proto_graph import proto_graph
+    from ...model.shapes.proto_graph import proto_graph
 
     proto = load_model_from_string(model)
     if with_exact_integers(proto) is proto:

@@ -26,7 +26,7 @@ from ..buffers import array_at, buffer_dtype
 from ..onnx_models.external_package import is_external, make_package, onnx_of, with_file_numbers
 from ..reasons import one_line
 from ..toolchain import Availability, Kernel, Toolchain, ToolchainError, unbound_outputs
-from ..wrong_calls import OPENVINO_REFUSALS
+from ..values.wrong_calls import OPENVINO_REFUSALS
 
 if TYPE_CHECKING:
     from ...rules.rule import PartitionRule, RuleOptions

@@ -25,7 +25,7 @@ from ...model.model import SubModel
 from ..buffers import ALIGNMENT, aligned_copy, array_at
 from ..reasons import one_line
 from ..toolchain import Availability, Kernel, Toolchain, ToolchainError
-from ..wrong_calls import TVM_REFUSALS
+from ..values.wrong_calls import TVM_REFUSALS
 from .tvm_operators import OPERATORS
 
 if TYPE_CHECKING:

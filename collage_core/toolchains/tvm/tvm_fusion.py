@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ...base.cores import usable_cores
 from ...model.model import SubModel
-from ..wrong_calls import TVM_REFUSALS
+from ..values.wrong_calls import TVM_REFUSALS
 from .tvm import TvmToolchain
 from .tvm_operators import OPERATORS
 

@@ -24,7 +24,7 @@ from ...graph.dataflow_graph import Tensor
 from ...model.model import SubModel
 from ...model.naming import domain_of
 from ...model.scopes import all_nodes
-from ...model.types.inference import infer
+from ...model.shapes.inference import infer
 from ..border import with_weights_inside
 from ..reasons import one_line
 from ..toolchain import ToolchainError

@@ -12,8 +12,8 @@ from collage_core.graph.index_set import IndexSet
 from collage_core.model.model import Model
 from collage_core.model.onnx_model import load_model
 from collage_core.model.reference.accuracy import largest_error
+from collage_core.model.shapes.inference import infer
 from collage_core.model.types.dtypes import dtype_name, elem_type
-from collage_core.model.types.inference import infer
 from tests.helpers.models import loaded, model_of, run_in_parts, weights, write
 
 CHAIN = "g (float[batch,4] x) => (float[batch,4] y) { [relu] a = Relu(x) [add] b = Add(a, w) [tanh] y = Tanh(b) }"

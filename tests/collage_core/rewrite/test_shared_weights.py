@@ -16,9 +16,9 @@ import pytest
 
 from collage_core.errors import CollageError
 from collage_core.graph.index_set import IndexSet
+from collage_core.model.dynamic.dynamic_model import dynamic_model
 from collage_core.model.files import external_weights
 from collage_core.model.onnx_model import load_model
-from collage_core.model.shapes.dynamic_model import dynamic_model
 from collage_core.rewrite import shared_weights
 from collage_core.rewrite.artifact_weights import bring_weights
 from collage_core.rewrite.assemble import assemble

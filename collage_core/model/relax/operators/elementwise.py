@@ -6,7 +6,7 @@ import numpy as np
 import tvm
 
 from ...types.dtypes import elem_type
-from ..call_writer import CallWriter, Untranslatable, Written
+from .call_writer import CallWriter, Untranslatable, Written
 from .table import renamed, translates
 
 renamed(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..call_writer import CallWriter, Untranslatable, Written
+from .call_writer import CallWriter, Untranslatable, Written
 from .table import translates
 
 

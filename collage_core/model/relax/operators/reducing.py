@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...types.dtypes import elem_type
-from ..call_writer import CallWriter, Untranslatable, Written
+from .call_writer import CallWriter, Untranslatable, Written
 from .table import translates
 
 _REDUCTIONS = {"sum": "ReduceSum", "mean": "ReduceMean", "max": "ReduceMax", "min": "ReduceMin", "prod": "ReduceProd"}

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...types.dtypes import elem_type
-from ..call_writer import CallWriter, Untranslatable, Written, plain, shape_of_type
+from .call_writer import CallWriter, Untranslatable, Written, plain, shape_of_type
 from .table import translates
 
 _END = np.iinfo(np.int64).max

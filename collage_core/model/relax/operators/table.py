@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from ..call_writer import CallWriter, Written
+from .call_writer import CallWriter, Written
 
 OPSET = 20
 

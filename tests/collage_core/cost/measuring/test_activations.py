@@ -17,7 +17,7 @@ from collage_core.cost.measuring.activations import ActivationStore
 from collage_core.errors import CollageError
 from collage_core.graph.dataflow_graph import DataflowGraph, Node, Tensor, TensorType
 from collage_core.graph.op_pattern_kind import OpPatternKind
-from collage_core.model.reference.row_sets import RowSet
+from collage_core.model.row_sets import RowSet
 
 VALUES: dict[str, np.ndarray] = {
     "x": np.arange(6, dtype=np.float32).reshape(2, 3),

@@ -11,12 +11,10 @@ from onnx import ModelProto, TensorProto
 
 from collage_core.errors import CollageError
 from collage_core.model import onnx_model
-from collage_core.model.files import loading
-from collage_core.model.forms import local_functions
+from collage_core.model.files import loading, local_functions
 from collage_core.model.onnx_model import load_model
 from collage_core.model.reference import ort_session
-from collage_core.model.reference.ort_session import error_text
-from collage_core.model.reference.refusals import refused
+from collage_core.model.refusals import error_text, refused
 from tests.helpers.models import model_of, weights, write
 
 RELU = "g (float[1,4] x) => (float[1,4] y) { [relu] y = Relu(x) }"

@@ -7,7 +7,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from collage_core.model.bodies.body_runs import count_body_runs
+from collage_core.model.body_runs import count_body_runs
 from collage_core.model.forms import folding
 from collage_core.model.onnx_model import OnnxModel, load_model
 from collage_core.model.reference.accuracy import largest_error

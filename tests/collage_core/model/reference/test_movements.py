@@ -10,7 +10,7 @@ import pytest
 
 from collage_core.model.onnx_model import OnnxModel, load_model
 from collage_core.model.reference.movements import MOST_MOVED, rounded_otherwise
-from collage_core.model.reference.row_sets import RowSet
+from collage_core.model.row_sets import RowSet
 from tests.helpers.detectors import detector, pictures
 from tests.helpers.models import model_of
 

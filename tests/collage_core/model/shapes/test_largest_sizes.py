@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from collage_core.graph.dataflow_graph import TensorType
+from collage_core.model.dynamic.dynamic_model import dynamic_model
 from collage_core.model.onnx_model import load_model
-from collage_core.model.shapes.dynamic_model import dynamic_model
 from tests.helpers.detectors import detector, pictures
 from tests.helpers.models import loaded, write
 

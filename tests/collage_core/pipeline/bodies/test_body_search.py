@@ -13,7 +13,7 @@ import pytest
 from collage_core.documents.run import BodyNode
 from collage_core.errors import CollageError
 from collage_core.events import Event, PhaseStarted, SearchingBody
-from collage_core.model.bodies.body_runs import count_body_runs
+from collage_core.model.body_runs import count_body_runs
 from collage_core.model.onnx_model import load_model
 from collage_core.model.reference.accuracy import largest_error
 from collage_core.options import Options
@@ -41,7 +41,7 @@ def test_no_more_bodies_are_searched_than_the_bound_says(tmp_path: Path, monkeyp
 
 
 def test_an_inner_node_stays_whole_where_its_body_was_not_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("collage_core.model.bodies.body_runs.MOST_DEPTH", 1)
+    monkeypatch.setattr("collage_core.model.body_runs.MOST_DEPTH", 1)
     record, _ = run(tmp_path, nested(), drawn(load_model(write(tmp_path, nested())), 0, turns=4))
     (row,) = record.document.bodies
     (body,) = row.bodies

@@ -14,7 +14,7 @@ from collage_core.cli.bodies_text import bodies_text
 from collage_core.cli.explanation import show_explanation
 from collage_core.errors import CollageError
 from collage_core.events import Event, Note
-from collage_core.model.bodies.body_runs import noted_runs
+from collage_core.model.body_runs import noted_runs
 from collage_core.model.onnx_model import load_model
 from collage_core.model.reference.accuracy import largest_error
 from collage_core.options import Options

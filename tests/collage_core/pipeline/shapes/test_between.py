@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collage_core.base.sizes import Sizes
-from collage_core.model.shapes.planned_shapes import FreeDimension
+from collage_core.model.sizes.planned_shapes import FreeDimension
 from collage_core.pipeline.shapes.between import stretches
 from collage_core.pipeline.shapes.ranges import Crossover
 

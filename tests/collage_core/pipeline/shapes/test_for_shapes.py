@@ -19,7 +19,7 @@ from collage_core.documents.json_form import to_json
 from collage_core.errors import Cancelled, CollageError
 from collage_core.events import Event, Note
 from collage_core.model.reference.accuracy import largest_error
-from collage_core.model.shapes import planned_shapes
+from collage_core.model.sizes import planned_shapes
 from collage_core.options import Options
 from collage_core.pipeline import partition as pipeline
 from collage_core.pipeline.record.record import RunRecord, read_record

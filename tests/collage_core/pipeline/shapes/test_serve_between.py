@@ -10,7 +10,7 @@ import pytest
 from collage_core.base.sizes import Sizes
 from collage_core.graph.dataflow_graph import Tensor, TensorType
 from collage_core.graph.index_set import IndexSet
-from collage_core.model.shapes.planned_shapes import FreeDimension, PlannedShape
+from collage_core.model.sizes.planned_shapes import FreeDimension, PlannedShape
 from collage_core.pipeline.shapes.serve_between import serve_between, shape_with
 from collage_core.rewrite.plan import RangePlan
 

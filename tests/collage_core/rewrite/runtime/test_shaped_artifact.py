@@ -12,8 +12,8 @@ import pytest
 
 from collage_core.errors import CollageError
 from collage_core.graph.index_set import IndexSet
+from collage_core.model.dynamic.dynamic_model import dynamic_model
 from collage_core.model.onnx_model import load_model
-from collage_core.model.shapes.dynamic_model import dynamic_model
 from collage_core.rewrite.assemble import assemble
 from collage_core.rewrite.partition_models import PartitionModel
 from collage_core.rewrite.runtime.artifact import Artifact
