@@ -1,7 +1,7 @@
 """Imports an ONNX sub-model as a Relax module with one function ``main``, or says why TVM does not take it. Nothing is compiled.
 
 TVM's importer ignores the domains of operators, only warns of errors that ONNX's checker finds, and prints when it fails. This file
-checks domains and outputs, and keeps it silent.
+checks domains and outputs, and keeps it silent. One operator it imports otherwise than TVM does (`Importer`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ import numpy as np
 import onnx
 import tvm
 from onnx import ModelProto, numpy_helper
-from tvm.relax.frontend.onnx import from_onnx
+from tvm import relax
+from tvm.relax.frontend.onnx.onnx_frontend import ONNXGraphImporter
 
 from ...graph.dataflow_graph import Tensor
 from ...model.model import SubModel
@@ -42,11 +43,32 @@ def import_onnx(model: SubModel) -> tvm.IRModule:
     proto = checked_model(model)
     try:
         with quiet():
-            module = from_onnx(proto, keep_params_in_input=False)
+            module = Importer().read(proto)
     except Exception as error:  # any exception of TVM is its reason
         raise ToolchainError("import", one_line(error)) from error
     _check_outputs(module["main"], model.outputs)
     return module
+
+
+class Importer(ONNXGraphImporter):
+    """TVM's importer, which makes weights constants and lets each exponential of float32 be the square of that of half the number.
+
+    TVM's own is infinite from 88.4 on, and float32 holds those up to 88.7.
+    """
+
+    def __init__(self) -> None:
+        super().__init__({}, "float32", keep_params_in_input=False)
+
+    def read(self, proto: ModelProto) -> tvm.IRModule:
+        """Return `proto` as a module."""
+        version = next((one.version for one in proto.opset_import if one.domain in ("", "ai.onnx")), 1)
+        return self.from_onnx(proto.graph, version)
+
+    def _convert_operator(self, op_name: str, inputs: Any, attrs: dict[str, Any], opset: int) -> Any:
+        if op_name != "Exp" or inputs[0].ty.dtype != "float32":
+            return super()._convert_operator(op_name, inputs, attrs, opset)
+        root = self.bb.emit(relax.op.exp(relax.op.multiply(inputs[0], relax.const(0.5, "float32"))))
+        return self.bb.normalize(relax.op.multiply(root, root))
 
 
 def checked_model(model: SubModel) -> ModelProto:
@@ -66,7 +88,7 @@ def checked_model(model: SubModel) -> ModelProto:
 def output_types(function: Any) -> list[Any]:
     """Return the Relax types of the outputs of `function`; those of the fields where it returns a tuple."""
     returned = function.ret_ty
-    return list(returned.fields) if isinstance(returned, tvm.relax.TupleType) else [returned]
+    return list(returned.fields) if isinstance(returned, relax.TupleType) else [returned]
 
 
 def _refuse_tensors(tensors: Sequence[Tensor]) -> None:
@@ -124,7 +146,7 @@ def _check_outputs(function: Any, outputs: Sequence[Tensor]) -> None:
 
 def _static_shape(kind: Any) -> tuple[int, ...] | None:
     shape = getattr(kind, "shape", None)
-    if not isinstance(shape, tvm.relax.ShapeExpr):
+    if not isinstance(shape, relax.ShapeExpr):
         return None
     if not all(isinstance(extent, tvm.tirx.IntImm) for extent in shape.values):
         return None

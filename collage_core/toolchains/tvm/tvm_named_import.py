@@ -13,14 +13,13 @@ from typing import Any
 
 import tvm
 from tvm import relax
-from tvm.relax.frontend.onnx.onnx_frontend import ONNXGraphImporter
 
 from ...model.model import SubModel
 from ...model.relax.lifting import replaced
 from ...model.relax.relax_model import RelaxSource
 from ..reasons import one_line
 from ..toolchain import ToolchainError
-from .tvm_import import checked_model, quiet
+from .tvm_import import Importer, checked_model, quiet
 
 PREFIX = "collage"
 """Beginning of the names of numbered bindings; no pass of TVM makes such names."""
@@ -54,11 +53,10 @@ def import_named(model: SubModel) -> NamedModule:
     proto = checked_model(model)
     if any(node.op_type == "If" for node in proto.graph.node):
         raise ToolchainError("import", "a model with `If` is no single dataflow block")
-    importer = _NamingImporter({}, "float32")
-    version = next((one.version for one in proto.opset_import if one.domain in ("", "ai.onnx")), 1)
+    importer = _NamingImporter()
     try:
         with quiet():
-            module = importer.from_onnx(proto.graph, version)
+            module = importer.read(proto)
             return numbered(module, importer.node_of)
     except Exception as error:  # any exception of TVM is its reason
         raise ToolchainError("import", one_line(error)) from error
@@ -107,15 +105,15 @@ def attributed(function: relax.Function, node_of: Mapping[str, str]) -> dict[str
     return {binding.var.name: known[binding.var.name] for binding in bindings if binding.var.name in known}
 
 
-class _NamingImporter(ONNXGraphImporter):
-    """TVM's importer, which binds what it makes of each node at once, and notes the node's name.
+class _NamingImporter(Importer):
+    """An importer that binds what it makes of each node at once, and notes the node's name.
 
     Attributes:
         node_of: Name of a variable → name of the node that it is an output of.
     """
 
-    def __init__(self, shapes: dict[str, Any], dtype: str):
-        super().__init__(shapes, dtype, keep_params_in_input=False)
+    def __init__(self) -> None:
+        super().__init__()
         self.node_of: dict[str, str] = {}
 
     def _convert_operator(self, op_name: str, inputs: Any, attrs: dict[str, Any], opset: int) -> Any:

@@ -73,6 +73,17 @@ def test_keeps_nan_and_infinity():
         np.testing.assert_allclose(got, want, rtol=2e-6, atol=1e-37)
 
 
+@needs_tvm
+def test_an_exponential_is_finite_where_float32_holds_it():
+    exponents = np.float32([[-87, -1, 0, 88.3], [88.38, 88.5, 88.6, 88.7]])
+    model = sub_model([node("Exp", "x", "e"), node("Neg", "e", "y")], [tensor("x", (2, 4))], [tensor("y", (2, 4))])
+    outputs, kernel = buffers(model), make(get("tvm"), model)
+    kernel.bind([exponents], outputs)
+    kernel.run()
+    np.testing.assert_allclose(outputs[0], -np.exp(exponents.astype(np.float64)), rtol=1e-5)
+    assert _functions(model).count("@T.prim_func") == 1, "half the number, its exponential and the square are one kernel"
+
+
 def _functions(model: SubModel) -> str:
     from collage_core.toolchains.tvm.tvm_build import lowered
 
