@@ -55,7 +55,8 @@ class Record:
         worker: Name of the fleet's worker that measured it; empty for this machine.
         seconds_spent: Seconds that building, checking and timing took, the first time.
         core_latency_s: Lowest core-to-core latency during the trial, in seconds; None where it was not probed.
-        checked_on: Digest of the model and the inputs that it was compared with the reference on; empty where that is not known.
+        checked_on: What it was compared with the reference on: a digest of the model and its inputs, a space, and a digest of the values
+            that arrived at the ends of the candidate, which other models may share. Empty where that is not known.
     """
 
     samples: tuple[float, ...] = ()

@@ -376,13 +376,19 @@ class MeasureEstimator:
         self._targets[target] = None
         return self._backend.availability(target)
 
-    def _still_holds(self, record: Record) -> bool:
-        """Return whether a trial of today would surely tell the same: with as much time, the inputs and the accuracy of today."""
+    def _still_holds(self, record: Record, values: str = "") -> bool:
+        """Return whether a trial of today would surely tell the same: with as much time, the inputs and the accuracy of today.
+
+        Args:
+            values: Digest of the values at the ends of its candidate (`_values_at`), which takes runs of the model to know. Where it is not
+                given, only records of this very model count as checked on the inputs of today.
+        """
         if record.stopped_early:
             return False
         if record.limit_s is not None:
             return record.stage == "build" and record.limit_s >= self._backend.limits.build_s
-        if record.stage in ("", "numerics") and record.checked_on != self._checked_on:
+        model, _, checked = record.checked_on.partition(" ")
+        if record.stage in ("", "numerics") and model != self._checked_on and (not values or checked != values):
             return False
         if record.stage == "numerics" and record.error is not None:
             return record.error > self._accuracy
@@ -450,6 +456,11 @@ class MeasureEstimator:
             return Record(stage="import", reason=reason), False
         if older is not None and self._is_settled(older, budget_s):
             return older, True
+        values = "" if older is None else self._values_at(computation)
+        if older is not None and self._still_holds(older, values):  # Another model gave it the same values.
+            record = replace(older, checked_on=f"{self._checked_on} {values}")
+            self._database.put(computation.key, record)
+            return record, True
         return None, False
 
     def _task(
@@ -459,10 +470,7 @@ class MeasureEstimator:
         available = self._availability(computation.target)
         if not available.usable:
             return Record(stage="device", reason=available.reason)
-        stores = self._activations()
-        for store in stores.values():
-            store.fetch(self._ends)
-        self._ends.clear()
+        stores = self._fetched()
         try:
             model = replace(self._model.cut(computation.inside), tuning=self._tuner.tuning(computation.plain))
         except CollageError as error:
@@ -473,7 +481,27 @@ class MeasureEstimator:
         )
         enough_s = None if best_s is None else best_s * TOO_LITTLE
         what = computation.target, model, first.given, first.wanted
-        return TrialTask(*what, budget_s, enough_s, self._value_policy, further=further, checked_on=self._checked_on, is_timed=is_timed)
+        checked_on = f"{self._checked_on} {self._values_at(computation)}"
+        return TrialTask(*what, budget_s, enough_s, self._value_policy, further=further, checked_on=checked_on, is_timed=is_timed)
+
+    def _values_at(self, computation: _Computation) -> str:
+        """Return a digest of what arrives at the ends of a candidate on all sets of inputs, and of how its outputs are compared."""
+        sub_graph, digest = SubGraph(self._model.graph, computation.inside), hashlib.sha256(self._value_policy.encode())
+        for name, store in self._fetched().items():
+            digest.update(name.encode())
+            for tensor in (*sub_graph.input_tensors(), *sub_graph.output_tensors()):
+                file = store.file(tensor)
+                rows = file.rows and (file.rows.axis, file.rows.is_ordered, file.rows.moves)
+                digest.update(store.digest(tensor) + f"{file.noise} {rows}".encode())
+        return digest.hexdigest()[:32]
+
+    def _fetched(self) -> Mapping[str, ActivationStore]:
+        """As `_activations`, with the files of all tensors that were noted."""
+        stores = self._activations()
+        for store in stores.values():
+            store.fetch(self._ends)
+        self._ends.clear()
+        return stores
 
     def _activations(self) -> Mapping[str, ActivationStore]:
         """Return the tensors that arrive at candidates on each set of inputs that they are checked on; the first set is timed."""

@@ -6,6 +6,7 @@ them in memory at once. The folder is removed with the store.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -35,6 +36,7 @@ class ActivationStore:
         self._inputs = inputs
         self._allows_noise = allows_noise
         self._files: dict[str, ArrayFile] = {}
+        self._digests: dict[str, bytes] = {}
         self._scratch = ScratchFolder()
 
     def fetch(self, names: Iterable[str]) -> None:
@@ -63,6 +65,13 @@ class ActivationStore:
         graph = self._model.graph
         rows = self._model.row_sets(self._inputs) if name in graph.outputs else graph.derive(row_sets_of)
         return replace(file, rows=rows.get(name))
+
+    def digest(self, name: str) -> bytes:
+        """Return a digest of the values of a tensor that was fetched, with its dtype and shape."""
+        if name not in self._digests:
+            with self._files[name].path.open("rb") as file:
+                self._digests[name] = hashlib.file_digest(file, "sha256").digest()
+        return self._digests[name]
 
     def close(self) -> None:
         """Remove the files."""

@@ -62,6 +62,11 @@ def plug_ins(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> OnnxModel:
     """x → relu1 → add1 → relu2 → add2 → y: two computations, each twice."""
+    return chain(tmp_path_factory.mktemp("model") / "chain.onnx")
+
+
+def chain(path: Path, **changed: float) -> OnnxModel:
+    """Write and load the model, with numbers added to constants, by name."""
     rng = np.random.default_rng(0)
     nodes = [
         helper.make_node("Relu", ["x"], ["a"], name="relu1"),
@@ -70,9 +75,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> OnnxModel:
         helper.make_node("Add", ["c", "c2"], ["y"], name="add2"),
     ]
     ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 64]) for name in "xy"]
-    weights = [numpy_helper.from_array(rng.standard_normal((2, 64), np.float32), name) for name in ("c1", "c2")]
+    weights = [numpy_helper.from_array(rng.standard_normal((2, 64), np.float32) + changed.get(name, 0), name) for name in ("c1", "c2")]
     graph = helper.make_graph(nodes, "chain", ends[:1], ends[1:], weights)
-    path = tmp_path_factory.mktemp("model") / "chain.onnx"
     save_model(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
     return load_model(path, fold=False)
 
@@ -362,6 +366,22 @@ def test_a_cost_is_checked_again_on_other_inputs_and_keeps_its_time(bench: Bench
     assert (len(bench.tried), after.seconds, after.error) == (2, before.seconds, 0.0)
     assert checked == replace(measured, checked_on=checked.checked_on)
     assert checked.checked_on != measured.checked_on
+
+
+@pytest.mark.parametrize(("changed", "checked"), [("c2", []), ("c1", ["Add"])])
+def test_equal_candidates_of_another_model_are_checked_again_on_other_values_alone(
+    bench: Bench, tmp_path: Path, changed: str, checked: list[str]
+) -> None:
+    bench.costs(bench.candidates("numpy", *SINGLES))
+    before, changed_model = bench.record(), Bench(chain(tmp_path / "other.onnx", **{changed: 1.0}), bench.database)
+    for trials in (checked, []):
+        changed_model.tried.clear()
+        costs = changed_model.costs(changed_model.candidates("numpy", *SINGLES))
+        assert [label for _, label, *_ in changed_model.tried] == trials
+        assert {cost.source for cost in costs.values()} == {"measured"}
+    after = bench.record()
+    assert after.checked_on != before.checked_on
+    assert replace(after, checked_on="") == replace(before, checked_on="")
 
 
 def test_a_cost_that_is_wrong_on_other_inputs_is_not_offered_there_and_keeps_its_time(bench: Bench) -> None:
