@@ -85,6 +85,19 @@ class Truncates(Inexact):
         return array.astype(np.int32).astype(array.dtype) if array.dtype == np.int64 else array
 
 
+class TruncatesPairs(Truncates):
+    name = "truncates_pairs"
+
+
+class HoldsIntegersAsDoubles(Inexact):
+    """Holds int64 in float64, which rounds what is beyond 2^53."""
+
+    name = "holds_integers_as_doubles"
+
+    def before(self, array: np.ndarray) -> np.ndarray:
+        return np.clip(array.astype(np.float64), -(2.0**63), 2.0**63 - 1024).astype(np.int64) if array.dtype == np.int64 else array
+
+
 class ReordersTies(Inexact):
     """Gives the higher one of two indices of equal values."""
 

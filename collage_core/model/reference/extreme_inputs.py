@@ -119,6 +119,7 @@ _STEPS = ((-(2**40), 2**40), (0, 2**40), (-(2**31), 2**31 - 1), (0, 2**31 - 1), 
 """Ranges of integers below the full one, the widest first. Powers of 8191 and 999 that fit into 32 bits are beyond what float32 holds."""
 _EDGES = (0, 1, -1, 2**8, 2**15, 2**16, 2**24 + 1, -(2**24) - 1, 2**31 - 1, 2**31, -(2**31), 2**32 + 1, 2**53 + 1)
 """Values at which types of fewer bits, and float32 and float64, no longer hold every integer."""
+_LOWER_HALVES = (0, 1, 2**31)
 
 
 def _integer_levels(kind: TensorType) -> Sequence[Level]:
@@ -129,16 +130,32 @@ def _integer_levels(kind: TensorType) -> Sequence[Level]:
 
 
 def _integers(kind: TensorType, low: int, high: int, random: np.random.Generator) -> np.ndarray:
-    """Draw integers evenly from `low` to `high`; of types of more than 16 bits a third are edges of types, and a third are small."""
+    """Draw integers evenly from `low` to `high`; of types of more than 16 bits a third are edges of types, and a third are small.
+
+    A third of these is made of few halves instead where the range holds both halves of 64 bits, at the same positions in every input.
+    """
     dtype, size = numpy_dtype(kind.dtype), int(np.prod(kind.shape))
     values = random.integers(low, high, size, dtype, endpoint=True)
     if high - low >= 2**16:
         edges = np.array([edge for edge in (low, high, *_EDGES) if low <= edge <= high], dtype)
         which = random.integers(0, 3, size)
         values = np.where(which == 0, random.choice(edges, size), np.where(which == 1, values, random.integers(0, 10, size, dtype)))
+    if high - low >= 2**34:
+        values = np.where(np.random.default_rng(2).integers(0, 3, size) == 0, _of_few_halves(kind, low, high, random), values)
     for position, end in zip(random.permutation(size)[:2], (high, low), strict=False):
         values[position] = end
     return values
+
+
+def _of_few_halves(kind: TensorType, low: int, high: int, random: np.random.Generator) -> np.ndarray:
+    """Draw integers whose upper and lower 32 bits are each one of few, the same for every input.
+
+    So two inputs have pairs that are equal in one half alone, which a comparison or a difference in fewer bits takes for equal.
+    """
+    dtype, size = numpy_dtype(kind.dtype), int(np.prod(kind.shape))
+    upper = np.random.default_rng(2).integers(-(-low >> 32), (high + 1 >> 32) - 1, 3, dtype, endpoint=True)
+    lower = np.array(_LOWER_HALVES, dtype)
+    return random.choice(upper, size) << dtype.type(32) | random.choice(lower, size)
 
 
 _INDEXED = {

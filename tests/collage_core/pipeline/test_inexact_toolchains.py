@@ -25,6 +25,12 @@ from tests.helpers.paths import PLUGINS
 FAULTS: Mapping[str, tuple[str, str, dict[str, Any]]] = {
     "saturates": ("Saturates", "g (uint8[64] a, uint8[64] b) => (uint8[64] y) { [add] y = Add(a, b) }", {}),
     "truncates": ("Truncates", "g (int64[8,8] x) => (int64[8,8] y) { [turn] y = Transpose(x) }", {}),
+    "truncates_pairs": ("TruncatesPairs", "g (int64[64] a, int64[64] b) => (bool[64] y) { [equal] y = Equal(a, b) }", {}),
+    "holds_integers_as_doubles": (
+        "HoldsIntegersAsDoubles",
+        "g (int64[64] a, int64[64] b) => (bool[64] y) { [equal] y = Equal(a, b) }",
+        {},
+    ),
     "reorders_ties": (
         "ReordersTies",
         "g (float[4,40] x) => (float[4,5] y, int64[4,5] i) { [top] y, i = TopK(x, k) }",

@@ -45,6 +45,16 @@ def test_integers_are_such_that_float32_and_32_bits_lose_some(tmp_path: Path) ->
     assert 20 < small.sum() < 120, "equal ones are among them"
 
 
+@pytest.mark.parametrize("dtype", ["int64", "uint64"])
+def test_pairs_of_integers_are_equal_in_one_half_alone(tmp_path: Path, dtype: str) -> None:
+    values, _ = extreme(tmp_path, f"g ({dtype}[64] a, {dtype}[64] b) => (bool[64] y) {{ y = Equal(a, b) }}")
+    halves = [(values[name] >> np.array(32, dtype), values[name] & np.array(2**32 - 1, dtype)) for name in "ab"]
+    has_upper, has_lower = (one == other for one, other in zip(*halves, strict=True))
+    is_small = halves[0][0] == 0
+    assert np.any(has_upper & ~has_lower & ~is_small)
+    assert np.any(has_lower & ~has_upper)
+
+
 def test_indices_to_write_to_are_all_different(tmp_path: Path) -> None:
     text = "g (float[50,2] d, int64[8,1] x, float[8,2] u) => (float[50,2] y) { y = ScatterND(d, x, u) }"
     values, _ = extreme(tmp_path, text)
