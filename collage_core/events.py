@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from .documents.plan import MeasuredPlan
+
 PHASES = ("load", "specs", "candidates", "costs", "search", "merge", "rewrite", "verify", "baselines")
 STEPS = ("profile", "largest first", "settle", "search", "merge", "repeat", "tune", "decide")
 """The steps of the measuring loop (`pipeline.measure`), within the phases ``costs``, ``search`` and ``merge``."""
@@ -192,31 +194,6 @@ class BaselineMeasured(Event):
     total_s: float | None
     measured_s: float | None
     reason: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class MeasuredPlan:
-    """A plan that was measured whole beside the plan, or could not be.
-
-    Attributes:
-        kind: ``search`` for the plan that the search found, ``rival`` for one whose sum is nearly as good, or ``baseline``.
-        total_s: Its predicted time; None where one of its costs is not known.
-        measured_s: The plan's median times the median of the ratios to the plan in the same rounds; None where it was not timed.
-        interval_s: Half of the 95 % interval of `measured_s`; None where there were too few rounds.
-        reason: Why it was not timed; empty where it was.
-        is_plan: It is the plan: the partitions are the same.
-        partitions: Number of its partitions.
-    """
-
-    name: str
-    kind: Literal["search", "rival", "baseline"]
-    total_s: float | None
-    measured_s: float | None
-    interval_s: float | None
-    rounds: int
-    reason: str
-    is_plan: bool
-    partitions: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from collage_core import documents
 from collage_core.cost.cost import Cost
 from collage_core.documents.cost import CostInfo
-from collage_core.events import PHASES, MeasuredPlan
+from collage_core.events import PHASES
 
 from . import protocol
 from .messages import live, models, requests
@@ -57,7 +57,7 @@ def generate() -> str:
         f"// Generated from collage_server/messages and collage_core/events.py by `{COMMAND}`. Do not edit.",
         f"/** The names of the phases, in order. */\nexport const PHASES = [{', '.join(_quoted(phase) for phase in PHASES)}] as const;",
         f"/** The state of a run. */\nexport type RunState = {_choices(live.RunState)};",
-        *(_interface(kind) for kind in (*_documents_in((Cost, *resources())), Cost, MeasuredPlan, *resources())),
+        *(_interface(kind) for kind in (*_documents_in((Cost, *resources())), Cost, *resources())),
         *(_interface(kind, tag=True) for kind in events),
         "/** Every event of a run, as `Numbered.event` carries it. */\nexport type RunEvent =\n"
         + "\n".join(f"  | {kind.__name__}" for kind in events)

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 
 from ..base.counted import counted
 from ..base.durations import duration
-from ..documents.run import BodyNode, BodyPlan
+from ..documents.run import BodyPlan, NodeWithBodies
 from ..rules.spec import HOST_TARGET
 
 _SHOWN_OPS, _SHOWN_NODES = 60, 12
 
 
-def bodies_text(nodes: Sequence[BodyNode], indent: str = "") -> list[str]:
+def bodies_text(nodes: Sequence[NodeWithBodies], indent: str = "") -> list[str]:
     """Return the lines; bodies of bodies are indented below them."""
     lines = []
     for node in nodes[:_SHOWN_NODES]:
@@ -27,7 +27,7 @@ def bodies_text(nodes: Sequence[BodyNode], indent: str = "") -> list[str]:
     return lines
 
 
-def _who(node: BodyNode) -> str:
+def _who(node: NodeWithBodies) -> str:
     """Return who runs the node, and what it costs on the host."""
     cost = node.host
     if cost.seconds is None:
@@ -38,7 +38,7 @@ def _who(node: BodyNode) -> str:
     return f"is run by the host, body by body: {host}" if node.runs_on == HOST_TARGET else f"is run as a whole by {node.runs_on}; {host}"
 
 
-def _body_lines(body: BodyPlan, node: BodyNode, indent: str) -> list[str]:
+def _body_lines(body: BodyPlan, node: NodeWithBodies, indent: str) -> list[str]:
     plan = "would be" if node.runs_on != HOST_TARGET else "is"
     total = f"one run {plan} {duration(body.total_s)} in {counted(len(body.partitions), 'partition')}"
     lines = [f"{indent}{body.attribute} of {node.name}, {_ran(body.runs)}: {total}, {counted(body.nodes, 'node')}"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from .candidates import NodeCandidate, NodeRejection
 from .node_times import PartitionNodeTimes
-from .run import BodyNode
+from .run import NodeWithBodies
 
 
 @dataclass(frozen=True)
@@ -115,5 +115,5 @@ class Explanation:
     decision: str
     nodes: tuple[ExplainedNode, ...]
     node_times: tuple[PartitionNodeTimes, ...]
-    bodies: tuple[BodyNode, ...]
+    bodies: tuple[NodeWithBodies, ...]
     partitionings: tuple[PartitioningDifference, ...]

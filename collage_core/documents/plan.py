@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -92,3 +92,33 @@ class PlanPart:
     id: str
     target: str
     nodes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class TimedPlan:
+    """A plan that was measured whole beside the plan, or could not be.
+
+    Attributes:
+        kind: ``search`` for the plan that the search found, ``rival`` for one whose sum is nearly as good, or ``baseline``.
+        total_s: Its predicted time; None where one of its costs is not known.
+        measured_s: The plan's median times the median of the ratios to the plan in the same rounds; None where it was not timed.
+        interval_s: Half of the 95 % interval of `measured_s`; None where there were too few rounds.
+        reason: Why it was not timed; empty where it was.
+        is_plan: It is the plan: the partitions are the same.
+    """
+
+    name: str
+    kind: Literal["search", "rival", "baseline"]
+    total_s: Seconds | None
+    measured_s: Seconds | None
+    interval_s: Seconds | None
+    rounds: int
+    reason: str
+    is_plan: bool
+
+
+@dataclass(frozen=True)
+class MeasuredPlan(TimedPlan):
+    """A `TimedPlan` as events and the page have it: with the number of its partitions."""
+
+    partitions: int

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from .cost import CostInfo
 from .json_form import IfKnown, Seconds
 from .node_times import PartitionNodeTimes
-from .plan import PlacedPlan, PlanPart
+from .plan import MeasuredPlan, PlacedPlan, PlanPart, TimedPlan
 from .verify import Verify
 
 Value = bool | int | float
@@ -149,28 +149,16 @@ class RunBudget:
     rivals: tuple[RivalInfo, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Alternative:
-    """A plan that was measured whole beside the plan, or could not be; the baselines are among them, also that which is the plan.
+@dataclass(frozen=True)
+class Alternative(TimedPlan):
+    """A plan that was measured whole beside the plan; the baselines are among them, also that which is the plan."""
 
-    Attributes:
-        kind: ``search`` for the plan that the search found, ``rival`` for one whose sum is nearly as good, or ``baseline``.
-        total_s: Its predicted time; None where one of its costs is not known.
-        measured_s: The plan's median times the median of the ratios to the plan in the same rounds; None where it was not timed.
-        interval_s: Half of the 95 % interval of `measured_s`; None where there were too few rounds.
-        reason: Why it was not timed; empty where it was.
-        is_plan: It is the plan: the partitions are the same.
-    """
-
-    name: str
-    kind: Literal["search", "rival", "baseline"]
-    total_s: Seconds | None
-    measured_s: Seconds | None
-    interval_s: Seconds | None
-    rounds: int
-    reason: str
-    is_plan: bool
     partitions: tuple[PlanPart, ...]
+
+    @property
+    def summary(self) -> MeasuredPlan:
+        """The same with the number of its partitions."""
+        return MeasuredPlan(**{**vars(self), "partitions": len(self.partitions)})
 
 
 @dataclass(frozen=True)
@@ -191,7 +179,7 @@ class BaselineInfo(Baseline):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BodyNode:
+class NodeWithBodies:
     """A node with bodies: who runs it, and how often its bodies ran.
 
     Attributes:
@@ -222,7 +210,7 @@ class BodyPlan(PlacedPlan):
     attribute: str
     runs: int
     nodes: int
-    bodies: tuple[BodyNode, ...]
+    bodies: tuple[NodeWithBodies, ...]
 
 
 @dataclass(frozen=True)
@@ -258,7 +246,7 @@ class RunDocument:
     budget: RunBudget | None
     decided_by: Literal["sum", "whole", "given"]
     alternatives: tuple[Alternative, ...]
-    bodies: tuple[BodyNode, ...]
+    bodies: tuple[NodeWithBodies, ...]
     baselines: tuple[BaselineInfo, ...]
     verify: Verify
     cancelled: CancelledInfo | None

@@ -29,7 +29,7 @@ from .searched_run import SearchedRun
 from .whole.assemble_and_verify import Built, build_and_verify
 from .whole.choose_finalists import another_plan, carried_over, finalists
 from .whole.compare_whole import Comparison, compare_whole, needed_s
-from .whole.finalists import BARRED, SEARCHED, Finalist, WholeTime, alternatives, barred, decision_text, measured_plans
+from .whole.finalists import BARRED, SEARCHED, Finalist, WholeTime, alternatives, barred, decision_text
 
 TOO_LATE_TO_COMPARE = "no time was left to measure these plans whole: {} (--budget gives a run more)"
 
@@ -53,7 +53,7 @@ def build(run: SearchedRun, decision: Decision, record: RunRecord) -> Outcome:
     """Phase 4 of a run whose plan is that of `record`; where that plan is wrong, nothing is timed beside it."""
     why_not = baselines_not_built(run, decision)
     rows = tuple(replace(row, reason=row.reason or why_not.get(row.name, "")) for row in record.document.baselines)
-    outcome = Outcome(decision, record.with_document(baselines=rows), is_right=True)
+    outcome = Outcome(decision, replace(record, document=replace(record.document, baselines=rows)), is_right=True)
     reason = NOT_BUILT if run.is_stopped() else run.why_not_built(record.plan)
     if not reason:
         try:
@@ -63,8 +63,8 @@ def build(run: SearchedRun, decision: Decision, record: RunRecord) -> Outcome:
     record = outcome.record
     if reason:
         run.emit(Note(f"the plan is {reason}"))
-        record = record.with_document(verify=replace(record.document.verify, reason=reason))
-    return outcome._replace(record=record.with_document(phases=run.phases.info))
+        record = replace(record, document=replace(record.document, verify=replace(record.document.verify, reason=reason)))
+    return outcome._replace(record=replace(record, document=replace(record.document, phases=run.phases.info)))
 
 
 def baselines_not_built(run: SearchedRun, decision: Decision) -> dict[str, str]:
@@ -95,7 +95,9 @@ def _build(run: SearchedRun, decision: Decision, record: RunRecord, why_not: Map
     """As `build`, of a plan that can be built. Raises Cancelled where the user stopped the run before the plan was verified."""
     services = run.phases, run.emit, run.options.out, run.is_stopped
     with build_and_verify(run.found.model, record.plan, run.inputs, *services, packages=run.packages) as built:
-        record = record.with_document(verify=replace(built.verify, estimated_error=record.document.verify.estimated_error))
+        record = replace(
+            record, document=replace(record.document, verify=replace(built.verify, estimated_error=record.document.verify.estimated_error))
+        )
         if run.options.is_measured and built.is_right:
             try:
                 with run.phases("baselines"):
@@ -104,15 +106,15 @@ def _build(run: SearchedRun, decision: Decision, record: RunRecord, why_not: Map
                     decision, record = _measure_whole(run, decision, record, built, why_not)
                     worker = built.pool.worker("assemble")  # it has the toolchains, and no artifact whose threads would be in the way
                     times = profiled_times(run.found.model, record.plan, run.inputs, worker, limit_s=run.deadline.left_s)
-                    record = record.with_document(node_times=tuple(times))
+                    record = replace(record, document=replace(record.document, node_times=tuple(times)))
             except Cancelled:  # The plan stands, verified; what was timed beside it by then is no comparison.
                 rows = tuple(replace(row, reason=row.reason or NOT_TIMED) for row in record.document.baselines)
-                record = record.with_document(baselines=rows)
+                record = replace(record, document=replace(record.document, baselines=rows))
         verify = record.document.verify
         gap = timing_gap(record.plan, verify, Surroundings.since(built.load)) if run.options.is_measured else ""
         if gap:
             run.emit(Note(gap))
-        return Outcome(decision, record.with_document(verify=replace(verify, gap=gap)), built.is_right)
+        return Outcome(decision, replace(record, document=replace(record.document, verify=replace(verify, gap=gap))), built.is_right)
 
 
 def _measure_whole(
@@ -140,7 +142,7 @@ def _measure_whole(
     for row in record.document.baselines:
         run.emit(BaselineMeasured(row.name, row.total_s, row.measured_s, row.reason))
     name = next(iter(others[outcome.winner].names))
-    run.emit(PlanDecided("sum" if decision.is_searched else "whole", name, built.measured_s, measured_plans(rows)))
+    run.emit(PlanDecided("sum" if decision.is_searched else "whole", name, built.measured_s, tuple(row.summary for row in rows)))
     if not decision.is_searched:
         run.emit(Note(decision_text(record.document)))
     for one in barred(others, outcome.times, outcome.winner):

@@ -9,7 +9,7 @@ from dataclasses import replace
 from ..base.counted import counted
 from ..base.durations import duration, milliseconds
 from ..documents.plan import PlacedPartition, PlacedPlan, PlacedTransition
-from ..documents.run import BodyNode, BodyPlan, RunBudget, RunSearch, SearchInfo
+from ..documents.run import BodyPlan, NodeWithBodies, RunBudget, RunSearch, SearchInfo
 from ..graph.dataflow_graph import DataflowGraph
 from ..graph.sub_graph import SubGraph
 from ..rewrite.plan import Plan
@@ -130,11 +130,11 @@ def budget_document(budget: Budget, tuned_s: float, first_plan_s: float | None, 
     )
 
 
-def bodies_document(graph: DataflowGraph, bodies: Mapping[int, PlannedNode], plan: Plan) -> tuple[BodyNode, ...]:
+def bodies_document(graph: DataflowGraph, bodies: Mapping[int, PlannedNode], plan: Plan) -> tuple[NodeWithBodies, ...]:
     """Return each node with bodies, who runs it, and how often its bodies ran."""
     runs_on = {node: partition.target for partition in plan.partitions for node in partition.nodes}
     return tuple(
-        BodyNode(
+        NodeWithBodies(
             node=index,
             name=graph.nodes[index].name,
             op=graph.nodes[index].op,
@@ -156,7 +156,7 @@ def bodies_document(graph: DataflowGraph, bodies: Mapping[int, PlannedNode], pla
     )
 
 
-def bodies_under(rows: Iterable[BodyNode], plan: Plan) -> tuple[BodyNode, ...]:
+def bodies_under(rows: Iterable[NodeWithBodies], plan: Plan) -> tuple[NodeWithBodies, ...]:
     """Return rows of `bodies_document` under another plan of the same run."""
     runs_on = {node: partition.target for partition in plan.partitions for node in partition.nodes}
     return tuple(replace(row, runs_on=runs_on.get(row.node, row.runs_on)) for row in rows)

@@ -67,11 +67,11 @@ def finish(run: SearchedRun, decision: Decision) -> RunRecord:
         finally:
             run.close()  # comparing whole plans may have measured more
             run.remove_packages()
-        record = record.with_document(cancelled=run.cancelled_document(record.document))
+        record = replace(record, document=replace(record.document, cancelled=run.cancelled_document(record.document)))
         verify = record.document.verify
         if verify.max_rel_error is not None and not verify.max_rel_error <= record.plan.accuracy:
             verify = replace(verify, nearest=nearest_of(run, decision))
-            record = record.with_document(verify=verify)
+            record = replace(record, document=replace(record.document, verify=verify))
         if options.out is not None:
             record.save(options.out)
         try:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..cost.cost import Cost
-from ..documents.run import BodyNode, RunDocument
+from ..documents.run import NodeWithBodies, RunDocument
 from ..errors import InfeasibleError
 from ..pipeline.bodies.body_rows import named_nodes
 from ..pipeline.plan_documents import plan_document
@@ -77,11 +77,11 @@ def _with_node(record: RunRecord, name: str, held: Mapping[str, tuple[dict[str, 
     return _with_cost(record, name, Cost(max(0.0, cost.seconds + more_s), "estimate", reason=WHY))
 
 
-def _with_rows(record: RunRecord, rows: Iterable[BodyNode]) -> RunDocument:
+def _with_rows(record: RunRecord, rows: Iterable[NodeWithBodies]) -> RunDocument:
     return replace(record.document, bodies=tuple(rows))
 
 
-def _row(row: BodyNode, made: Mapping[str, RunRecord], more_s: float) -> BodyNode:
+def _row(row: NodeWithBodies, made: Mapping[str, RunRecord], more_s: float) -> NodeWithBodies:
     """Return the row of a node in the document with other plans of its bodies, which take that much more."""
     bodies = tuple(
         replace(old, **vars(plan_document(body.plan)), bodies=body.document.bodies) for old in row.bodies for body in [made[old.attribute]]

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from collage_core.documents.plan import PlanPartition
+from collage_core.documents.plan import MeasuredPlan, PlanPartition
 from collage_core.documents.run import Baseline, CancelledInfo
 from collage_core.documents.verify import VerifyInfo
-from collage_core.events import MeasuredPlan
 
 from .live import ApiError, Numbered, RunState
 from .requests import RunOptions

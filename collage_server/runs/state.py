@@ -11,10 +11,10 @@ from dataclasses import fields, replace
 from typing import Any
 
 from collage_core.documents.json_form import from_json, to_json
-from collage_core.documents.plan import PlacedPlan, PlanPartition
+from collage_core.documents.plan import MeasuredPlan, PlacedPlan, PlanPartition
 from collage_core.documents.run import Baseline, PhaseSeconds, RunBudget, RunDocument, TargetInfo
 from collage_core.documents.verify import Verify, VerifyInfo
-from collage_core.events import PHASES, MeasuredPlan
+from collage_core.events import PHASES
 from collage_core.rules.candidate import candidate_id
 
 from ..messages.live import ApiError, Numbered
@@ -88,7 +88,7 @@ def finish(snapshot: RunSnapshot, document: RunDocument) -> RunSnapshot:
             Baseline(name=row.name, total_s=row.total_s, measured_s=row.measured_s, reason=row.reason) for row in document.baselines
         ],
         decided_by=document.decided_by if document.alternatives else None,
-        alternatives=[MeasuredPlan(**{**vars(row), "partitions": len(row.partitions)}) for row in document.alternatives],
+        alternatives=[row.summary for row in document.alternatives],
         verify=_document_verify(document.verify),
         phases=snapshot.phases or _document_phases(document.phases),
         budget=_document_budget(document.budget),
@@ -201,7 +201,7 @@ def _plan_decided(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str
     verify = None if snapshot.verify is None else replace(snapshot.verify, measured_s=event["measured_s"])
     return {
         "decided_by": event["decided_by"],
-        "alternatives": [MeasuredPlan(**{name: row[name] for name in MeasuredPlan.__dataclass_fields__}) for row in event["alternatives"]],
+        "alternatives": [from_json(MeasuredPlan, row) for row in event["alternatives"]],
         "verify": verify,
     }
 

@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from collage_core.documents.json_form import from_json
+from collage_core.documents.plan import MeasuredPlan
 from collage_core.documents.verify import Verify
 from collage_core.errors import CollageError, InfeasibleError
 from collage_core.events import (
@@ -24,7 +25,6 @@ from collage_core.events import (
     CandidateCosted,
     CandidatesFound,
     Emit,
-    MeasuredPlan,
     Note,
     PhaseEnded,
     PhaseStarted,

@@ -6,7 +6,7 @@ The record of a run enters; plain data leaves.
 from __future__ import annotations
 
 from ...documents.bodies import BodyInfo, BodyNode, BodyPartition, ControlNode, RunBodies
-from ...documents.run import BodyNode as PlannedNode
+from ...documents.run import NodeWithBodies
 from ...graph.dataflow_graph import DataflowGraph
 from ..record.record import RunRecord
 
@@ -25,7 +25,7 @@ def _control_nodes(record: RunRecord) -> tuple[ControlNode, ...]:
     return tuple(_control_node(record, row) for row in record.document.bodies)
 
 
-def _control_node(record: RunRecord, row: PlannedNode) -> ControlNode:
+def _control_node(record: RunRecord, row: NodeWithBodies) -> ControlNode:
     runs = {body.attribute: body.runs for body in row.bodies}
     cost = row.host
     return ControlNode(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import logging
 import math
 import os
 import zlib
@@ -42,7 +43,9 @@ from ...search.solve import solve
 from ...toolchains.described import parse_description
 from .known_regret import KnownRegret
 from .node_times import times_of_plan
-from .record_checks import check_bodies, check_record
+from .record_checks import check_bodies, check_node_times, check_record
+
+log = logging.getLogger(__name__)
 
 SCHEMA = 1
 FILE_NAME = "run.json.gz"
@@ -149,10 +152,6 @@ class RunRecord:
     bodies: Mapping[str, Mapping[str, RunRecord]] = field(default_factory=dict)
     regions: Mapping[str, RunRecord] = field(default_factory=dict)
     has_newer_costs: bool = False
-
-    def with_document(self, **parts: Any) -> RunRecord:
-        """Return the record with other `parts` of its document."""
-        return replace(self, document=replace(self.document, **parts))
 
     def save(self, folder: Path) -> None:
         """Write ``run.json.gz`` and ``plan.json`` into `folder`, each whole or not at all."""
@@ -424,10 +423,7 @@ def read_record(path: Path) -> RunRecord:
 
 def _from_json(data: dict[str, Any]) -> RunRecord:
     check_record(data)
-    try:
-        document = from_json(RunDocument, data["document"])
-    except CollageError as error:
-        raise ValueError(error.message) from error
+    document = _document_of(data["document"], len(data["graph"]["nodes"]))
     check_bodies(document.bodies, len(data["graph"]["nodes"]))
     candidates = []
     for item in data["candidates"]:
@@ -446,6 +442,25 @@ def _from_json(data: dict[str, Any]) -> RunRecord:
         rules=data["rules"],
         bodies={name: {word: _from_json(body) for word, body in found.items()} for name, found in data.get("bodies", {}).items()},
     )
+
+
+def _document_of(data: Mapping[str, Any], count: int) -> RunDocument:
+    """Return the document of a model of `count` nodes.
+
+    Raises:
+        ValueError: a part of it is broken, and not only the times inside partitions, which are left out then.
+    """
+    try:
+        document = from_json(RunDocument, {**data, "node_times": None})
+    except CollageError as error:
+        raise ValueError(error.message) from error
+    try:
+        rows = tuple(from_json(PartitionNodeTimes, row) for row in data.get("node_times") or ())
+        check_node_times(rows, count)
+    except (CollageError, TypeError, ValueError) as error:
+        log.warning("the times inside the partitions of a run are left out: %s", error)
+        return document
+    return replace(document, node_times=rows or None)
 
 
 def _unreadable(path: Path, why: str) -> CollageError:

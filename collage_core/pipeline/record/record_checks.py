@@ -10,7 +10,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...documents.run import BodyNode
+from ...documents.node_times import PartitionNodeTimes
+from ...documents.run import NodeWithBodies
 
 _NODE = {"name": str, "op": str, "kind": str}
 _CANDIDATE = {"id": str, "target": str, "label": str, "rule": str}
@@ -62,7 +63,7 @@ def _check_candidate(item: Any, where: str, count: int) -> None:
             _check_number(cost["tuned"][name], f"{where}.cost.tuned.{name}")
 
 
-def check_bodies(rows: Sequence[BodyNode], count: int) -> None:
+def check_bodies(rows: Sequence[NodeWithBodies], count: int) -> None:
     """Check that every node with bodies is one of the `count` nodes of its model.
 
     Raises:
@@ -73,6 +74,17 @@ def check_bodies(rows: Sequence[BodyNode], count: int) -> None:
             raise ValueError(f"the document has bodies of the node {row.node}, and there are {count} nodes")
         for body in row.bodies:
             check_bodies(body.bodies, body.nodes)
+
+
+def check_node_times(rows: Sequence[PartitionNodeTimes], count: int) -> None:
+    """Check that the times inside partitions are of the `count` nodes of the model.
+
+    Raises:
+        ValueError: a group names another node.
+    """
+    for row in rows:
+        for group in row.groups:
+            _check_nodes(list(group.nodes), f"node_times of {row.partition!r}", count)
 
 
 def _fields(item: Any, kinds: Mapping[str, Any], where: str, *, are_needed: bool = True) -> None:

@@ -211,13 +211,17 @@ class ShapeRun:
         if own is not None and own.measured_s is not None:  # It was timed in turns with the others, and not just now, by itself.
             error_s = additive_error_s(record.plan, own.measured_s)
             verify = replace(verify, measured_s=own.measured_s, interval_s=own.interval_s, additive_error_s=error_s)
-        record = record.with_document(
-            alternatives=rows,
-            baselines=before.document.baselines,
-            decided_by="whole",
-            decided_for=ALL_SHAPES,
-            verify=verify,
-            phases=run.phases.info,
+        record = replace(
+            record,
+            document=replace(
+                record.document,
+                alternatives=rows,
+                baselines=before.document.baselines,
+                decided_by="whole",
+                decided_for=ALL_SHAPES,
+                verify=verify,
+                phases=run.phases.info,
+            ),
         )
         if run.options.out is not None:
             record.save(run.options.out)

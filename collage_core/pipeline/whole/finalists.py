@@ -18,7 +18,6 @@ from ...cost.measuring.intervals import confidence_interval, half_interval
 from ...documents.plan import PlanPart
 from ...documents.run import Alternative, RunDocument
 from ...documents.verify import Verify
-from ...events import MeasuredPlan
 from ...rewrite.plan import Plan
 
 TIE = 0.01
@@ -217,11 +216,6 @@ def barred(finalists: Sequence[Finalist], times: Sequence[WholeTime], plan: int)
 
 def _upper_s(time: WholeTime) -> float:
     return math.inf if time.measured_s is None or time.interval_s is None else time.measured_s + time.interval_s
-
-
-def measured_plans(rows: Sequence[Alternative]) -> tuple[MeasuredPlan, ...]:
-    """Return the rows of `alternatives` as an event tells them."""
-    return tuple(MeasuredPlan(**{**vars(row), "partitions": len(row.partitions)}) for row in rows)
 
 
 def measured_beside(document: RunDocument) -> float | None:

@@ -91,6 +91,19 @@ export interface Baseline {
   reason: string;
 }
 
+/** A `TimedPlan` as events and the page have it: with the number of its partitions. */
+export interface MeasuredPlan {
+  name: string;
+  kind: "search" | "rival" | "baseline";
+  total_s: number | null;
+  measured_s: number | null;
+  interval_s: number | null;
+  rounds: number;
+  reason: string;
+  is_plan: boolean;
+  partitions: number;
+}
+
 /**
  * The assembled plan against the reference; None fields were not done.
  *
@@ -536,30 +549,6 @@ export interface Cost {
   interval_s: number | null;
   tuned: Tuned | null;
   alone_s: number | null;
-}
-
-/**
- * A plan that was measured whole beside the plan, or could not be.
- *
- * Attributes:
- *     kind: `search` for the plan that the search found, `rival` for one whose sum is nearly as good, or `baseline`.
- *     total_s: Its predicted time; None where one of its costs is not known.
- *     measured_s: The plan's median times the median of the ratios to the plan in the same rounds; None where it was not timed.
- *     interval_s: Half of the 95 % interval of `measured_s`; None where there were too few rounds.
- *     reason: Why it was not timed; empty where it was.
- *     is_plan: It is the plan: the partitions are the same.
- *     partitions: Number of its partitions.
- */
-export interface MeasuredPlan {
-  name: string;
-  kind: "search" | "rival" | "baseline";
-  total_s: number | null;
-  measured_s: number | null;
-  interval_s: number | null;
-  rounds: number;
-  reason: string;
-  is_plan: boolean;
-  partitions: number;
 }
 
 /** Body of every error answer, under the key `error`. */

@@ -16,7 +16,8 @@ import psutil
 import pytest
 from fake_engine import FakeEngine
 
-from collage_core.events import CandidateCosted, MeasuredPlan, PhaseStarted
+from collage_core.documents.plan import MeasuredPlan
+from collage_core.events import CandidateCosted, PhaseStarted
 from collage_server.app import create_app
 from collage_server.config import ServerConfig
 from collage_server.http.error_answers import Problem

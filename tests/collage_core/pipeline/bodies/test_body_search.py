@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from collage_core.documents.run import BodyNode
+from collage_core.documents.run import NodeWithBodies
 from collage_core.errors import CollageError
 from collage_core.events import Event, PhaseStarted, SearchingBody
 from collage_core.model.body_runs import count_body_runs
@@ -28,7 +28,7 @@ from tests.helpers.control_models import branches, drawn, lstm_loop, nested
 from tests.helpers.models import write
 
 
-def reasons(rows: Sequence[BodyNode]) -> list[str]:
+def reasons(rows: Sequence[NodeWithBodies]) -> list[str]:
     return [row.host.reason for row in rows]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ NODE = {
     "bodies": [],
 }
 BODY = {"attribute": "body", "runs": 3, "nodes": 2, "partitions": [], "total_s": 1.0, "bodies": []}
+TIMES = {"partition": "p", "source": "profiler", "groups": [{"nodes": [0, 7], "share": 1.0, "seconds": 1.0}]}
 
 
 def written(folder: Path, data: Any) -> Path:
@@ -87,6 +89,28 @@ def test_a_lie_is_named(tmp_path: Path, change: Callable[[Any], Any], words: str
         read_record(written(tmp_path, run))
     assert f"it is damaged ({words})" in caught.value.message
     assert caught.value.code == "bad_run"
+
+
+@pytest.mark.parametrize(
+    ("times", "words"),
+    [
+        (3, "'int' object is not iterable"),
+        ([{"partition": "p", "source": "guess"}], "source is 'guess', it must be 'profiler', 'candidates', 'cost' or 'none'"),
+        ([{**TIMES, "groups": [{"nodes": [0, 8], "share": 1.0, "seconds": 1.0}]}], "node_times of 'p' names a node that there is not"),
+    ],
+)
+def test_broken_times_inside_partitions_alone_are_left_out(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, times: object, words: str
+) -> None:
+    run = json.loads(json.dumps(RUN))
+    run["document"]["node_times"] = [TIMES]
+    whole = read_record(written(tmp_path, run))
+    run["document"]["node_times"] = times
+    read = read_record(written(tmp_path, run))
+    assert whole.document.node_times is not None
+    assert len(caplog.records) == 1
+    assert read.document == replace(whole.document, node_times=None)
+    assert words in caplog.text
 
 
 def test_whole_runs_are_read(tmp_path: Path) -> None:

@@ -21,7 +21,6 @@ from collage_core.pipeline.whole.finalists import (
     barred,
     beats,
     decision_text,
-    measured_plans,
     undecided,
     whole_times,
     winner,
@@ -151,7 +150,7 @@ def test_the_rows_name_every_other_finalist_and_all_baselines() -> None:
     ]
     assert (rows[1].measured_s, rows[3].measured_s, rows[3].reason) == (11.0, None, "no")
     assert rows[1].partitions == (PlanPart(id="of a", target="a", nodes=(0,)),)
-    assert measured_plans(rows)[0].partitions == 1
+    assert rows[0].summary.partitions == 1
     assert [row.name for row in alternatives(listed, whole_times(found, 1, 4), 1)] == ["search", "b", "a", "rival 1", "c"]
 
 
