@@ -34,10 +34,11 @@ search, so its answer is mostly that snapshot already.
 
 from __future__ import annotations
 
+from typing import Any
+
 from collage_core import events
-from collage_core.documents.candidates import NodeCandidates
 from collage_core.documents.node_times import InsideTimes
-from collage_core.what_if.questions import EFFECTS, ESTIMATES, OTHER_TERMS, PLAIN, REGRETS
+from collage_core.what_if.questions import AGAINST, CANDIDATES, QUESTIONS, WHAT_IF
 
 from .messages import candidates, installation, kept, live, models, other_plans, requests, runs
 
@@ -63,8 +64,17 @@ EVENTS = (
 PARTS = (live, installation, models, requests, runs, candidates, other_plans, kept)
 """The files of `messages`, in the order in which the page's types stand."""
 
-ANSWERS = (*(question.answer for question in (*PLAIN, REGRETS, ESTIMATES, EFFECTS, OTHER_TERMS)), InsideTimes)
+ASKED = tuple(question for question in QUESTIONS if question.method is not None)
+"""The questions about a run that the web API answers."""
+
+SENT = {WHAT_IF: candidates.WhatIf, AGAINST: other_plans.Against, CANDIDATES: CANDIDATES.answer}
+"""Question → the type that its answer travels as, of those whose answer is not `ANSWERS`."""
+
+ANSWERS = (*(question.answer for question in ASKED if question not in SENT), InsideTimes)
 """Records of the engine about a run; they travel as their fields behind ``run``, the run's id."""
 
-RECORDS = (NodeCandidates,)
+REQUESTS: tuple[Any, ...] = tuple(dict.fromkeys(question.request for question in ASKED if question.method == "POST"))
+"""Records of the engine that are the bodies of requests."""
+
+RECORDS: tuple[type, ...] = (CANDIDATES.answer, *REQUESTS)
 """Records of the engine that travel as they are."""

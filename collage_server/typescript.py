@@ -29,8 +29,7 @@ REQUESTS = (
     requests.RunOptions,
     requests.CheckOptions,
     requests.RunRequest,
-    requests.WhatIfRequest,
-    requests.AgainstRequest,
+    *protocol.REQUESTS,
 )
 """Requests of the page."""
 
@@ -62,8 +61,33 @@ def generate() -> str:
         "/** Every event of a run, as `Numbered.event` carries it. */\nexport type RunEvent =\n"
         + "\n".join(f"  | {kind.__name__}" for kind in events)
         + ";",
+        _questions(),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _questions() -> str:
+    """Return the table of the functions that ask the questions about a run."""
+    lines = [
+        "/** Sends a question about a run: the method, the last part of the path, and the body. */",
+        'export type Ask = <T>(run: string, method: "GET" | "POST", path: string, body?: unknown) => Promise<T>;',
+        "",
+        "/** The questions about a run, sent by `ask`. */",
+        "export const questionsBy = (ask: Ask) => ({",
+    ]
+    for question in protocol.ASKED:
+        first, *words = question.name.split("-")
+        name = first + "".join(map(str.capitalize, words))
+        answer = protocol.SENT.get(question, question.answer).__name__
+        if question.method == "POST":
+            body = question.request.__name__
+            lines.append(f'  {name}: (run: string, body: {body}) => ask<{answer}>(run, "POST", "{question.name}", body),')
+            continue
+        hints = get_type_hints(question.request)
+        arguments = "".join(f", {field}: {_type(hint)}" for field, hint in hints.items())
+        address = question.name + "&".join(("?" if index == 0 else "") + f"{field}=${{{field}}}" for index, field in enumerate(hints))
+        lines.append(f'  {name}: (run: string{arguments}) => ask<{answer}>(run, "GET", `{address}`),')
+    return "\n".join([*lines, "});"])
 
 
 def resources() -> list[type]:

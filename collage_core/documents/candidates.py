@@ -26,6 +26,13 @@ class EstimateBasisJson:
 
 
 @dataclass(frozen=True)
+class NodeRequest:
+    """Asks for the candidates that hold a node, by its index."""
+
+    node: int
+
+
+@dataclass(frozen=True)
 class NodeCandidate:
     """One row of ``GET /api/v1/runs/<id>/candidates?node=<index>``: a candidate that holds the node.
 
@@ -71,6 +78,13 @@ class NodeCandidates:
     node: int
     candidates: tuple[NodeCandidate, ...]
     rejections: tuple[NodeRejection, ...]
+
+
+@dataclass(frozen=True)
+class RegretRequest:
+    """Asks for the regrets of candidates, by id; over the web API at most 200."""
+
+    candidates: list[str]
 
 
 @dataclass(frozen=True)

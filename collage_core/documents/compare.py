@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from .explain import ExplainedNode
 from .json_form import IfKnown
@@ -161,6 +161,21 @@ class ApparentLoss(PlansCompared):
     ignored: tuple[str, ...]
     not_measured: str
     node: IfKnown[ExplainedNode] = None
+
+
+@dataclass(frozen=True)
+class AgainstRequest:
+    """Asks how a plan of the user's own does on the costs of a run.
+
+    Attributes:
+        text: A plan of the user's own, in any form that ``collage explain --against`` takes.
+        name: The file that it is from, for messages.
+        devices: Device or provider, as the text names it → target.
+    """
+
+    text: str
+    name: str = "the given plan"
+    devices: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

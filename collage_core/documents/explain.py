@@ -11,6 +11,14 @@ from .run import NodeWithBodies
 
 
 @dataclass(frozen=True)
+class ExplainRequest:
+    """Asks why a node, by name or index, is where it is, or about a candidate, by its id; with neither, why every partition is."""
+
+    node: str | None = None
+    candidate: str | None = None
+
+
+@dataclass(frozen=True)
 class ExplainedCandidate(NodeCandidate):
     """A candidate; the best plan would hold it if its cost were less than `enters_below_s` seconds, None where not known or it does."""
 

@@ -12,6 +12,25 @@ from .plan import PlacedPlan
 
 
 @dataclass(frozen=True)
+class WhatIfRequest:
+    """Asks for the best plan of a run under other terms, or what each of the terms does.
+
+    Attributes:
+        targets: Those that may be used; the others of the run are switched off.
+        constraints: As in a constraints file (docs/files.md, "Constraints").
+        accuracy: Largest relative error of a partition; None for that of the run.
+        groups: For the effects: indices in `constraints`; those of one group are taken back together.
+        costs: Seconds that the user typed in, by candidate id.
+    """
+
+    targets: list[str]
+    constraints: list[dict[str, Any]] = field(default_factory=list)
+    accuracy: float | None = None
+    groups: list[list[int]] = field(default_factory=list)
+    costs: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class PlanUnderTerms:
     """The best plan under other terms.
 

@@ -17,6 +17,8 @@ from ..base.durations import milliseconds
 from ..base.isolation.worker_errors import WorkerError
 from ..documents.compare import PlansCompared
 from ..documents.explain import Explanation
+from ..documents.undecided import RunUndecided
+from ..documents.worth import Worth
 from ..errors import CollageError
 from ..pipeline.record.record import RunRecord
 from ..what_if.compare import compare_plans
@@ -60,8 +62,13 @@ class Result(RunRecord):
         explanation = EXPLAIN.ask(self, None if node is None else str(node), candidate)
         return ShownExplanation(**{one.name: getattr(explanation, one.name) for one in fields(explanation)})
 
-    worth = WORTH.ask
-    undecided = UNDECIDED.ask
+    def worth(self) -> Worth:
+        """Return the best plan over each set of targets, and what each further one brings: what `collage explain --by-targets` prints."""
+        return WORTH.ask(self)
+
+    def undecided(self) -> RunUndecided:
+        """Return what measuring left undecided, and what would decide it: what `collage explain --undecided` prints."""
+        return UNDECIDED.ask(self)
 
     def compare(self, other: str | Path | RunRecord) -> PlansCompared:
         """Return how this plan and another of the same model differ: what `collage compare --json` prints.

@@ -19,6 +19,8 @@ from ..graph.dataflow_graph import DataflowGraph
 from ..graph.index_set import IndexSet
 from ..rewrite.plan import plan_from_json
 
+MOST_NAME = 200
+"""Characters of the name of a file that is given as text; it is only shown."""
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _PLACED = re.compile(r"\bNode\(s\) placed on \[(?P<some>[^\]]+)\]|\bAll nodes placed on \[(?P<all>[^\]]+)\]")
 _NODE = re.compile(r"\]\s+\w+ \((?P<name>.*)\)\s*$")
@@ -77,7 +79,7 @@ def read_given(source: str | Path | Mapping[str, str]) -> GivenPlan:
 
 def given_from_text(text: str, name: str) -> GivenPlan:
     """Return the plan in the text of a file that is called `name`. Raises CollageError where it has none of the forms."""
-    path, text = Path(name), _COLOUR.sub("", text)
+    path, text = Path(name[:MOST_NAME]), _COLOUR.sub("", text)
     if text.lstrip().startswith(("{", "[")) and not _PLACED.search(text):
         try:
             return _from_json(path, json.loads(text))

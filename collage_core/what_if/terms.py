@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..documents.what_if import WhatIfRequest
 from ..search.constraints.constraints import Constraint, parse_constraints, switch_off
 from ..search.problem import SearchProblem
 
@@ -26,6 +27,12 @@ class Terms:
     accuracy: float | None = None
     switched_off: Sequence[str] = ()
     costs: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, request: WhatIfRequest, known: Iterable[str]) -> Terms:
+        """Return the terms of a request; of the `known` targets, those that it leaves out are switched off."""
+        off = tuple(target for target in known if target not in request.targets)
+        return cls(request.constraints, request.accuracy, off, request.costs)
 
     @property
     def key(self) -> str:

@@ -58,13 +58,6 @@ class CostedRow:
 
 
 @dataclass(frozen=True)
-class RegretRequest:
-    """Body of ``POST /api/v1/runs/<id>/regrets``: ids of candidates, at most 200."""
-
-    candidates: list[str]
-
-
-@dataclass(frozen=True)
 class RejectedRow:
     """A sub-graph that became no candidate; `spans` as in `CostedRow`. Of equal rejections only a sample is kept.
 

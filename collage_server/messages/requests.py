@@ -75,21 +75,6 @@ class OptionProblems:
 
 
 @dataclass(frozen=True)
-class AgainstRequest:
-    """Body of ``POST /api/v1/runs/<id>/against``, answered with `Against`; and a part of `RunRequest`.
-
-    Attributes:
-        text: A plan of the user's own, in any form that ``collage explain --against`` takes.
-        name: The file that it is from, for messages.
-        devices: Device or provider, as the text names it → target.
-    """
-
-    text: str
-    name: str = "the given plan"
-    devices: dict[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
 class RunRequest(RunOptions):
     """Body of ``POST /api/v1/runs``; answered with a `RunSnapshot`.
 
@@ -151,22 +136,3 @@ class DryRunAnswer:
 
     dry_run: DryRun | None
     reason: str = ""
-
-
-@dataclass(frozen=True)
-class WhatIfRequest:
-    """Body of ``POST /api/v1/runs/<id>/what-if`` (answered with `WhatIf`), ``…/effects`` (`Effects`), ``…/other-terms`` (`OtherTerms`).
-
-    Attributes:
-        targets: Those that may be used; the others of the run are switched off.
-        constraints: As in `RunRequest`.
-        accuracy: Largest relative error of a partition; None for that of the run.
-        groups: For the effects: indices in `constraints`; those of one group are taken back together.
-        costs: Seconds that the user typed in, by candidate id.
-    """
-
-    targets: list[str]
-    constraints: list[dict[str, Any]] = field(default_factory=list)
-    accuracy: float | None = None
-    groups: list[list[int]] = field(default_factory=list)
-    costs: dict[str, float] = field(default_factory=dict)

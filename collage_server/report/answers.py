@@ -16,9 +16,10 @@ from urllib.parse import quote
 from flask import Flask
 
 from collage_core.base.counted import counted
+from collage_core.documents.candidates import RegretRequest
 from collage_core.documents.json_form import to_json
 from collage_core.errors import CollageError
-from collage_core.what_if.questions import REGRETS
+from collage_core.what_if.questions import CANDIDATES, QUESTIONS, REGRETS, UNDECIDED, WORTH
 
 from ..services import Services
 from ..worker import queries
@@ -27,11 +28,11 @@ API = "/api/v1/"
 RECORDED = "recorded-"
 """How the ids of recorded runs begin, whose models are those of their samples."""
 
-READS = ("", "/candidates", "/rules", "/estimates", "/node-times", "/shapes", "/bodies", "/log")
-"""Resources of every run that the page reads, after the run's own path."""
+SEARCHED = (WORTH, UNDECIDED)
+"""Questions that take a search or more; a report of a model for which one takes too long goes without it."""
 
-SEARCHED = ("/worth", "/undecided")
-"""Resources that take a search or more; a report of a model for which one takes too long goes without it."""
+READS = ("", *(f"/{question.name}" for question in QUESTIONS if question.method == "GET" and question not in SEARCHED), "/log")
+"""Resources of every run that the page reads, after the run's own path."""
 
 ALL_NODES_S = 1800.0
 """Longest that the candidates of all nodes, or their regrets, may take, for a model of thousands of nodes."""
@@ -103,9 +104,9 @@ def collect(app: Flask, run: str, tell: Callable[[str], None] = tell_nobody) -> 
     for read in READS:
         asked.keep(path + read)
     tell("which targets are worth having, and what is undecided")
-    for read in SEARCHED:
+    for question in SEARCHED:
         with suppress(CollageError):
-            asked.keep(path + read)
+            asked.keep(f"{path}/{question.name}")
     _keep_model(asked, snapshot["model"])
     _keep_reasons(asked, app.extensions["collage"], run, path, tell)
     _keep_baselines(asked, path, snapshot)
@@ -126,11 +127,11 @@ def _keep_reasons(asked: Collector, services: Services, run: str, path: str, tel
     folder, engine = str(services.runs.folder(run)), services.config.engine
     tell("the candidates of every node")
     packed = services.pool.call(queries.packed_node_candidates, engine, folder, timeout_s=ALL_NODES_S)
-    asked.add(f"GET {path}/candidates?node=*", packed)
-    ids = json.loads(asked.answers[f"GET {path}/candidates"])["columns"]["id"]
+    asked.add(f"GET {path}/{CANDIDATES.name}?node=*", packed)
+    ids = json.loads(asked.answers[f"GET {path}/{CANDIDATES.name}"])["columns"]["id"]
     tell(f"the regrets of {counted(len(ids), 'candidate')}")
-    regrets = services.pool.call(queries.ask, engine, folder, REGRETS, ids, timeout_s=ALL_NODES_S)
-    asked.add(f"POST {path}/regrets", {"run": run, **to_json(regrets)})
+    regrets = services.pool.call(queries.ask, engine, folder, REGRETS, RegretRequest(ids), timeout_s=ALL_NODES_S)
+    asked.add(f"POST {path}/{REGRETS.name}", {"run": run, **to_json(regrets)})
 
 
 def _keep_baselines(asked: Collector, path: str, snapshot: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Routes of ``/api/v1/runs/<id>/…`` that ask about a run with a plan: its candidates, rules, baselines, and other plans on its costs.
+"""Routes of ``/api/v1/runs/<id>/…`` that ask about a run with a plan: one for each question of the table, and those that no record answers.
 
 Checked requests enter; resources leave, found in a worker process that knows the run's record (`server.worker.queries`).
 Nothing of a run changes.
@@ -7,25 +7,25 @@ Nothing of a run changes.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, TypeVarTuple
 
 from flask import Blueprint, Response, request
 
+from collage_core.documents.candidates import RegretRequest
 from collage_core.documents.json_form import to_json
+from collage_core.documents.what_if import WhatIfRequest
 from collage_core.errors import InfeasibleError
-from collage_core.what_if import questions
-from collage_core.what_if.terms import Terms
+from collage_core.what_if.questions import AGAINST, CANDIDATES, ESTIMATES, QUESTIONS, WHAT_IF, Question
 
 from ..http.answers import answer, json_body, json_file
 from ..http.asker import asker_left
 from ..http.error_answers import Problem, api_error, not_found, refused
 from ..http.request_checks import check_groups, check_positive, check_targets, switched_off
-from ..messages.candidates import BaselinePlan, RegretRequest, WhatIf
+from ..messages.candidates import BaselinePlan, WhatIf
 from ..messages.other_plans import Against
-from ..messages.requests import AgainstRequest, WhatIfRequest
-from ..runs.factory import MOST_NAME
 from ..runs.run_store import run_folder
 from ..runs.state import plan_info
 from ..services import services
@@ -37,44 +37,90 @@ blueprint = Blueprint("run_queries", __name__)
 
 MOST_REGRETS = 200
 
+A = TypeVar("A")
+Q = TypeVar("Q")
 T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
 
 
-def _answer_plainly(question: questions.Question[Any], run: str) -> Response:
-    return _answer(run, _ask(queries.ask, run, question))
+def _as_it_is(question: Question[..., Any, Any], run: str) -> Response:
+    return answer({"run": run, **to_json(_answered(question, run))})
 
 
-def _answer(run: str, found: object) -> Response:
-    """Answer with a record about `run`."""
-    return answer({"run": run, **to_json(found)})
+def _candidates(run: str) -> Response:
+    """Answer for a node, or with the table of all candidates, which is kept in a file."""
+    if "node" in request.args:
+        return answer(to_json(_answered(CANDIDATES, run)))
+    return json_file(_path_or_content(_ask(queries.write_candidates, run, run)))
 
 
-@blueprint.get("/runs/<run>/candidates")
-def get_candidates(run: str) -> Response:
-    node = request.args.get("node")
-    if node is None:
-        return json_file(_path_or_content(_ask(queries.write_candidates, run, run)))
-    if not (node.isascii() and node.isdecimal() and len(node) < 10):
-        raise Problem(400, "invalid", f"'node' must be the number of a node, and is {node[:40]!r}", "ask with ?node=0")
-    return answer(to_json(_ask(queries.node_candidates, run, int(node))))
-
-
-@blueprint.get("/runs/<run>/estimates")
-def get_estimates(run: str) -> Response:
+def _estimates(run: str) -> Response:
     return json_file(_path_or_content(_ask(queries.write_estimates, run, run)))
 
 
-for plain in questions.PLAIN:
-    blueprint.add_url_rule(f"/runs/<run>/{plain.name}", plain.name, partial(_answer_plainly, plain))
+def _what_if(run: str) -> Response:
+    try:
+        found = _answered(WHAT_IF, run)
+    except InfeasibleError as error:
+        return answer(WhatIf(run, None, error=api_error(error), conflict=error.conflict, off=error.switched_off, uncovered=error.uncovered))
+    return answer(WhatIf(run, plan_info(found.plan), found.optimal, found.untimed, found.keeps_plan))
 
 
-@blueprint.post("/runs/<run>/regrets")
-def get_regrets(run: str) -> Response:
-    wanted = json_body(RegretRequest).candidates
-    if len(wanted) > MOST_REGRETS:
-        raise Problem(400, "invalid", f"{len(wanted)} candidates were named, {MOST_REGRETS} are accepted", "ask for some at a time")
-    return _answer(run, _ask(queries.ask, run, questions.REGRETS, wanted))
+def _against(run: str) -> Response:
+    found = _answered(AGAINST, run)
+    return answer(Against(run, found.name, plan_info(found.plan), found.apparent_loss_s, found.unknown, found.ignored))
+
+
+ANSWERED_OTHERWISE: dict[Question[..., Any, Any], Callable[[str], Response]] = {
+    CANDIDATES: _candidates,
+    ESTIMATES: _estimates,
+    WHAT_IF: _what_if,
+    AGAINST: _against,
+}
+"""Questions whose answers travel in another form than their records."""
+
+for question in QUESTIONS:
+    if question.method is not None:
+        view = ANSWERED_OTHERWISE.get(question) or partial(_as_it_is, question)
+        blueprint.add_url_rule(f"/runs/<run>/{question.name}", question.name, view, methods=[question.method])
+
+
+def _answered(question: Question[..., Q, A], run: str) -> A:
+    """Have a worker process answer what this request asks about `run`.
+
+    Raises:
+        CollageError: it is asked in a wrong way (400), there is no such run (404), it has no plan (409), or as the question says.
+    """
+    kind: Any = question.request
+    asked: Q = json_body(kind) if question.method == "POST" else _from_address(kind)
+    runs, engine = services().runs, services().config.engine
+    if isinstance(asked, RegretRequest) and len(asked.candidates) > MOST_REGRETS:
+        message = f"{len(asked.candidates)} candidates were named, {MOST_REGRETS} are accepted"
+        raise Problem(400, "invalid", message, "ask for some at a time")
+    own = None
+    if isinstance(asked, WhatIfRequest):
+        check_targets(asked.targets)
+        check_positive("accuracy", asked.accuracy)
+        check_groups(asked.groups, len(asked.constraints))
+        snapshot = runs.get(run)
+        switched_off(snapshot, asked.targets)  # refuses a target that the run has no costs of
+        folder = runs.costs_of(snapshot)
+        own = str(run_folder(run)) if question is WHAT_IF else None
+    else:
+        folder = runs.folder(run)
+    return _call(queries.ask, engine, str(folder), question, asked, own)
+
+
+def _from_address(kind: type[Q]) -> Q:
+    """Read a request whose fields are numbers from the address. Raises Problem (400) where one is none."""
+    numbers = {}
+    for field in fields(kind):  # type: ignore[arg-type]  # every request is a dataclass
+        text = request.args.get(field.name, "")
+        if not (text.isascii() and text.isdecimal() and len(text) < 10):
+            message = f"{field.name!r} must be the number of a {field.name}, and is {text[:40]!r}"
+            raise Problem(400, "invalid", message, f"ask with ?{field.name}=0")
+        numbers[field.name] = int(text)
+    return kind(**numbers)
 
 
 @blueprint.get("/runs/<run>/baselines/<name>/plan")
@@ -94,38 +140,6 @@ def get_document(run: str) -> Response:
     return json_file(folder / DOCUMENT)
 
 
-@blueprint.post("/runs/<run>/what-if")
-def find_what_if(run: str) -> Response:
-    body = json_body(WhatIfRequest)
-    costs, terms = _terms(run, body)
-    try:
-        found = _call(queries.what_if, services().config.engine, costs, terms, str(run_folder(run)))
-    except InfeasibleError as error:
-        return answer(WhatIf(run, None, error=api_error(error), conflict=error.conflict, off=error.switched_off, uncovered=error.uncovered))
-    return answer(WhatIf(run, plan_info(found.plan), found.optimal, found.untimed, found.keeps_plan))
-
-
-@blueprint.post("/runs/<run>/effects")
-def find_effects(run: str) -> Response:
-    body = json_body(WhatIfRequest)
-    costs, terms = _terms(run, body)
-    check_groups(body.groups, len(body.constraints))
-    return _answer(run, _call(queries.ask, services().config.engine, costs, questions.EFFECTS, terms, body.groups))
-
-
-@blueprint.post("/runs/<run>/other-terms")
-def find_other_terms(run: str) -> Response:
-    costs, terms = _terms(run, json_body(WhatIfRequest))
-    return _answer(run, _call(queries.ask, services().config.engine, costs, questions.OTHER_TERMS, terms))
-
-
-@blueprint.post("/runs/<run>/against")
-def find_against(run: str) -> Response:
-    body = json_body(AgainstRequest)
-    found = _ask(queries.ask, run, questions.AGAINST, body.text, body.name[:MOST_NAME], body.devices)
-    return answer(Against(run, found.name, plan_info(found.plan), found.apparent_loss_s, found.unknown, found.ignored))
-
-
 @blueprint.post("/runs/<run>/profile")
 def measure_inside(run: str) -> Response:
     folder = services().runs.folder(run)
@@ -133,7 +147,7 @@ def measure_inside(run: str) -> Response:
         raise refused("no_artifact", f"the run {run!r} has no artifact to run", "export it first, which builds it")
     if services().queue.is_measuring:
         raise refused("busy", "a run is measuring, and both would spoil each other's times", "ask again when it is over")
-    return _answer(run, _call(queries.profile, services().config.engine, str(folder)))
+    return answer({"run": run, **to_json(_call(queries.profile, services().config.engine, str(folder)))})
 
 
 def _path_or_content(made: str | bytes) -> Path | bytes:
@@ -152,12 +166,3 @@ def _ask(query: Callable[[Engine[Any], str, *Arguments], T], run: str, *args: *A
 def _call(function: Callable[[*Arguments], T], *args: *Arguments) -> T:
     """Have a worker process answer, for as long as the client waits."""
     return services().pool.call(function, *args, should_stop=asker_left())
-
-
-def _terms(run: str, body: WhatIfRequest) -> tuple[str, Terms]:
-    """Return the folder with the costs of `run`, and the terms that are asked for."""
-    check_targets(body.targets)
-    check_positive("accuracy", body.accuracy)
-    snapshot = services().runs.get(run)
-    off = switched_off(snapshot, body.targets)
-    return str(services().runs.costs_of(snapshot)), Terms(body.constraints, body.accuracy, off, body.costs)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from collage_core.cost.database.records import machine_id
+from collage_core.documents.compare import AgainstRequest
 from collage_core.what_if.questions import AGAINST
 from collage_core.what_if.terms import Terms
 
@@ -21,7 +22,7 @@ from ..config import ServerConfig
 from ..http.error_answers import Problem, not_found
 from ..http.request_checks import check_groups, check_positive, check_targets, switched_off
 from ..http.validation import read
-from ..messages.requests import AgainstRequest, OptionProblem, OptionProblems, RunOptions, RunRequest
+from ..messages.requests import OptionProblem, OptionProblems, RunOptions, RunRequest
 from ..messages.runs import RunMarks, RunSnapshot, TargetCounts
 from ..model_store import FixedInputs, ModelStore
 from ..process_pool import ProcessPool
@@ -33,9 +34,6 @@ from .queue import RunQueue
 from .service import RunService
 from .state import Nodes
 from .task import RunTask
-
-MOST_NAME = 200
-"""Characters of the name of a file that is given; it is only shown."""
 
 
 class RunFactory:
@@ -160,16 +158,15 @@ class RunFactory:
         """Make the task that measures a plan of the user's own beside that of the base. Constraints of the base do not bind it."""
         if request.base is None:
             raise Problem(400, "invalid", "'own_plan' is measured beside the plan of a base, and there is none", "give the 'base'")
-        base, name = self._runs.get(request.base), given.name[:MOST_NAME]
+        base = self._runs.get(request.base)
         beside, (path, _) = str(self._runs.folder(base.id)), self.model_file(base.model, base.model_name)
-        asked = given.text, name, given.devices
-        self._pool.call(queries.ask, self._config.engine, beside, AGAINST, *asked)  # refuses what is no plan before anything waits
+        self._pool.call(queries.ask, self._config.engine, beside, AGAINST, given)  # refuses what is no plan before anything waits
         self._queue.check_room()
         same = replace(request, model=base.model, targets=base.targets, accuracy=base.accuracy, constraints=[], groups=[], costs={})
         nodes = self._models.nodes(base.model)
         run = self._new_run(same, base.model_name, base.machine, nodes, base.options, base.described, base=base, has_own_costs=True)
-        change_marks(run.folder, RunMarks(name=f"your own plan, {name}"[:NAME_CHARACTERS]))
-        return RunTask(run, tasks.measure_own, self._config.engine, beside, str(path), *asked, str(run.folder))
+        change_marks(run.folder, RunMarks(name=f"your own plan, {given.name}"[:NAME_CHARACTERS]))
+        return RunTask(run, tasks.measure_own, self._config.engine, beside, str(path), given, str(run.folder))
 
     def _check_options(self, request: RunRequest) -> None:
         """Refuse options that the engine would not take. Accuracy and times were checked already."""

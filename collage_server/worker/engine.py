@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
+from collage_core.documents.compare import AgainstRequest
 from collage_core.documents.node_times import InsideTimes
 from collage_core.documents.plan import PlacedPlan
 from collage_core.documents.run import RunDocument
 from collage_core.events import Emit
-from collage_core.what_if.questions import Question
+from collage_core.what_if.questions import Asked, Question
 from collage_core.what_if.terms import Terms
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 """An engine's own record of a run; only the engine looks into it."""
 A = TypeVar("A")
-Asked = TypeVarTuple("Asked")
+Q = TypeVar("Q")
 
 Json = dict[str, Any]
 
@@ -84,8 +85,8 @@ class Engine(Protocol[R]):
     def measure_again(self, record: R, model: Path, candidate: str, terms: Terms, emit: Emit) -> R:
         """Measure one candidate afresh, and search on the costs that are known then."""
 
-    def own_run(self, record: R, model: Path, text: str, name: str, devices: Mapping[str, str], emit: Emit) -> R:
-        """Measure a plan of the user's own, and return a run that has it as its plan; arguments as those of `against`."""
+    def own_run(self, record: R, model: Path, given: AgainstRequest, emit: Emit) -> R:
+        """Measure a plan of the user's own, and return a run that has it as its plan."""
 
     def decided(self, record: R, model: Path, limit_s: float, terms: Terms, emit: Emit) -> R:
         """Measure for some seconds what is undecided, and search on the costs that are known then."""
@@ -124,8 +125,11 @@ class Engine(Protocol[R]):
     def node_count(self, record: R) -> int:
         """Return how many nodes the model has."""
 
-    def ask(self, record: R, question: Question[*Asked, A], *asked: *Asked) -> A:
+    def ask(self, record: R, question: Question[..., Q, A], request: Q, own: R | None = None) -> A:
         """Return the answer to `question` about `record`.
+
+        Args:
+            own: As in `search_again`.
 
         Raises:
             InfeasibleError: it is about other terms, and no plan holds them.
@@ -183,11 +187,11 @@ class CollageEngine(Engine["RunRecord"]):
 
         return measure_again(record, model, candidate, emit, terms)
 
-    def own_run(self, record: RunRecord, model: Path, text: str, name: str, devices: Mapping[str, str], emit: Emit) -> RunRecord:
+    def own_run(self, record: RunRecord, model: Path, given: AgainstRequest, emit: Emit) -> RunRecord:
         from collage_core.what_if.given_plan import given_from_text
         from collage_core.what_if.own_run import own_run
 
-        return own_run(record, given_from_text(text, name), devices, model, emit)
+        return own_run(record, given_from_text(given.text, given.name), given.devices, model, emit)
 
     def decided(self, record: RunRecord, model: Path, limit_s: float, terms: Terms, emit: Emit) -> RunRecord:
         from collage_core.what_if.undecided import decided
@@ -239,8 +243,8 @@ class CollageEngine(Engine["RunRecord"]):
     def node_count(self, record: RunRecord) -> int:
         return len(record.graph)
 
-    def ask(self, record: RunRecord, question: Question[*Asked, A], *asked: *Asked) -> A:
-        return question.ask(record, *asked)
+    def ask(self, record: RunRecord, question: Question[..., Q, A], request: Q, own: RunRecord | None = None) -> A:
+        return question.function(Asked(record, request, own))
 
     def candidate_table(self, record: RunRecord) -> Json:
         from .candidate_table import candidate_table

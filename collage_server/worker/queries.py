@@ -12,19 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from collage_core.base.whole_file import write_whole
-from collage_core.documents.candidates import NodeCandidate, NodeCandidates, NodeRejection
+from collage_core.documents.candidates import NodeCandidate, NodeRejection, NodeRequest
 from collage_core.documents.json_form import to_json
 from collage_core.documents.node_times import InsideTimes
 from collage_core.documents.plan import PlacedPlan
-from collage_core.documents.what_if import PlanUnderTerms
 from collage_core.errors import CollageError
-from collage_core.what_if import questions
-from collage_core.what_if.questions import Question
-from collage_core.what_if.terms import Terms
+from collage_core.what_if.questions import CANDIDATES, ESTIMATES, PlainRequest, Question
 
+from ..shared import run_files
 from ..shared.json_files import file_content, json_data
-from ..shared.run_files import ARTIFACT, CANDIDATES, ESTIMATES, record_file
-from .engine import A, Asked, Engine, Json, Outcome, R
+from .engine import A, Engine, Json, Outcome, Q, R
 from .records import keep_record, load_record, own_record
 
 
@@ -36,7 +33,7 @@ def prepare(engine: Engine[R]) -> None:
 
 def warm(engine: Engine[R], folder: str) -> None:
     """Read the record of `folder` into memory, so that a search on it starts at once."""
-    if record_file(Path(folder)):
+    if run_files.record_file(Path(folder)):
         load_record(engine, Path(folder))
 
 
@@ -68,31 +65,23 @@ def _problems(engine: Engine[R], targets: Sequence[str], name: str, value: Any) 
             yield {"option": name, "target": target, "message": error.message, "hint": error.hint}
 
 
-def ask(engine: Engine[R], folder: str, question: Question[*Asked, A], *asked: *Asked) -> A:
-    """Return the answer to `question` about the run in `folder`. Raises as `Engine.ask`."""
-    return engine.ask(load_record(engine, Path(folder)), question, *asked)
+def ask(engine: Engine[R], folder: str, question: Question[..., Q, A], request: Q, own: str | None = None) -> A:
+    """Return the answer to `question` about the run in `folder`. Raises as `Engine.ask`.
 
-
-def node_candidates(engine: Engine[R], folder: str, node: int) -> NodeCandidates:
-    """Return the `NodeCandidates` of a node.
-
-    Raises:
-        CollageError: the model has no such node.
+    Args:
+        own: The folder of the run that is meant, where that in `folder` has its costs.
     """
-    record = load_record(engine, Path(folder))
-    count = engine.node_count(record)
-    if not 0 <= node < count:
-        raise CollageError(f"there is no node {node}: the model has {count}", "nodes are numbered from 0", "unknown_node")
-    return engine.ask(record, questions.CANDIDATES, node)
+    costs = Path(folder)
+    return engine.ask(load_record(engine, costs), question, request, None if own is None else own_record(engine, Path(own), costs))
 
 
 def packed_node_candidates(engine: Engine[R], folder: str) -> Json:
-    """Return the fields of `PackedNodeCandidates`: what `node_candidates` says of every node."""
+    """Return the fields of `PackedNodeCandidates`: what `CANDIDATES` says of every node."""
     record = load_record(engine, Path(folder))
     candidates, rejections = _Rows(), _Rows()
     nodes = []
     for node in range(engine.node_count(record)):
-        found = engine.ask(record, questions.CANDIDATES, node)
+        found = engine.ask(record, CANDIDATES, NodeRequest(node))
         held = [candidates.index(row.id, row) for row in found.candidates]
         refused = [rejections.index((row.target, row.stage, row.reason, *row.nodes), row) for row in found.rejections]
         nodes.append({"candidates": held, "rejections": refused})
@@ -121,17 +110,17 @@ def why_not_forms(engine: Engine[R], folder: str) -> dict[str, str]:
 
 def write_candidates(engine: Engine[R], folder: str, run: str) -> str | bytes:
     """Write `PackedCandidates` of the run into a file, unless it is there; returns its path, or its content where it cannot be written."""
-    return _kept(Path(folder) / CANDIDATES, lambda: {"run": run, **engine.candidate_table(load_record(engine, Path(folder)))})
+    return _kept(Path(folder) / run_files.CANDIDATES, lambda: {"run": run, **engine.candidate_table(load_record(engine, Path(folder)))})
 
 
 def write_estimates(engine: Engine[R], folder: str, run: str) -> str | bytes:
     """Write `RunEstimates` of the run into a file, unless it is there; returns its path, or its content where it cannot be written."""
-    return _kept(Path(folder) / ESTIMATES, lambda: {"run": run, **to_json(ask(engine, folder, questions.ESTIMATES))})
+    return _kept(Path(folder) / run_files.ESTIMATES, lambda: {"run": run, **to_json(ask(engine, folder, ESTIMATES, PlainRequest()))})
 
 
 def _kept(file: Path, make: Callable[[], Json]) -> str | bytes:
     """Write what `make` gives into the file, where the file is missing or older than the run's record."""
-    record = record_file(file.parent)
+    record = run_files.record_file(file.parent)
     if record is not None and file.exists() and file.stat().st_mtime_ns >= record.stat().st_mtime_ns:
         return str(file)
     content = file_content(file, json_data(make()))
@@ -151,20 +140,6 @@ def baseline_plan(engine: Engine[R], folder: str, name: str) -> PlacedPlan:
     return engine.baseline_plan(load_record(engine, Path(folder)), name)
 
 
-def what_if(engine: Engine[R], costs: str, terms: Terms, run: str) -> PlanUnderTerms:
-    """Return the best plan under other terms.
-
-    Args:
-        costs: The folder of the run on whose costs that in the folder `run` was searched; the same folder where it measured them.
-
-    Raises:
-        CollageError: a constraint is malformed.
-        InfeasibleError: no plan holds the terms.
-    """
-    own: Any = own_record(engine, Path(run), Path(costs))  # a question knows of no other record than that of its engine
-    return ask(engine, costs, questions.WHAT_IF, terms, own)
-
-
 def profile(engine: Engine[R], folder: str) -> InsideTimes:
     """Return the profile of the artifact in `folder`, which is run for about a second."""
-    return engine.profile(Path(folder) / ARTIFACT)
+    return engine.profile(Path(folder) / run_files.ARTIFACT)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from collage_core.base.isolation.report import report
+from collage_core.documents.compare import AgainstRequest
 from collage_core.trace.trace_file import FILE_NAME
 from collage_core.what_if.terms import Terms
 
@@ -59,10 +60,10 @@ def decide(engine: Engine[R], base: str, model: str, limit_s: float, terms: Term
     return keep_record(engine, record, Path(folder))
 
 
-def measure_own(engine: Engine[R], base: str, model: str, text: str, name: str, devices: Mapping[str, str], folder: str) -> Outcome:
+def measure_own(engine: Engine[R], base: str, model: str, given: AgainstRequest, folder: str) -> Outcome:
     """Measure a plan of the user's own on the costs of the run in `base`, and whole beside its plan."""
     with EventReporter() as emit:
-        record = engine.own_run(load_record(engine, Path(base)), Path(model), text, name, devices, emit)
+        record = engine.own_run(load_record(engine, Path(base)), Path(model), given, emit)
     engine.save_record(record, Path(folder))
     return keep_record(engine, record, Path(folder))
 

@@ -20,8 +20,16 @@ import fake_runs
 from fake_runs import BEHAVIOURS, FakeRecord, Run, document_plan
 
 from collage_core.documents.bodies import RunBodies
-from collage_core.documents.candidates import CandidateRegret, NodeCandidate, NodeCandidates, RunEstimates, RunRegrets
-from collage_core.documents.compare import CostedPlan, UnknownPart
+from collage_core.documents.candidates import (
+    CandidateRegret,
+    NodeCandidate,
+    NodeCandidates,
+    NodeRequest,
+    RegretRequest,
+    RunEstimates,
+    RunRegrets,
+)
+from collage_core.documents.compare import AgainstRequest, CostedPlan, UnknownPart
 from collage_core.documents.cost import CostInfo
 from collage_core.documents.json_form import from_json
 from collage_core.documents.node_times import InsideTime, InsideTimes, NodeGroupTime, PartitionNodeTimes, RunNodeTimes
@@ -30,15 +38,15 @@ from collage_core.documents.rules import RunRules
 from collage_core.documents.run import RunDocument
 from collage_core.documents.shapes import RunShapes
 from collage_core.documents.undecided import DecisionNeeds, RunUndecided, StablePart, UndecidedPart, UndecidedRival
-from collage_core.documents.what_if import Effect, Effects, OtherTerms, PlanUnderTerms, TargetUnderTerms, TypedCost
+from collage_core.documents.what_if import Effect, Effects, OtherTerms, PlanUnderTerms, TargetUnderTerms, TypedCost, WhatIfRequest
 from collage_core.documents.worth import TargetSet, TargetStep, Worth
 from collage_core.errors import CollageError, InfeasibleError
 from collage_core.events import CandidateCosted, Emit, Note, PhaseEnded, PhaseStarted, PlanImproved, Verified
 from collage_core.trace.trace_file import TraceWriter
-from collage_core.what_if.questions import Question
+from collage_core.what_if.questions import PlainRequest, Question
 from collage_core.what_if.terms import Terms
 from collage_server.worker.candidate_table import packed
-from collage_server.worker.engine import A, Asked, CollageEngine, Engine, Json, Outcome
+from collage_server.worker.engine import A, CollageEngine, Engine, Json, Outcome, Q
 
 BUSY = "other processes keep 1.8 of the 2 cores busy"
 COST: dict[str, Any] = {"source": "measured", "samples": 9, "spread_s": 1e-4, "interval_s": 1e-4, "stage": "", "reason": ""}
@@ -99,12 +107,14 @@ class FakeEngine(Engine[FakeRecord]):
         emit(Note(f"measured for {limit_s:g} s"))
         return self.search_again(record, terms, emit)
 
-    def own_run(self, record: FakeRecord, model: Path, text: str, name: str, devices: Mapping[str, str], emit: Emit) -> FakeRecord:
+    def own_run(self, record: FakeRecord, model: Path, given: AgainstRequest, emit: Emit) -> FakeRecord:
         emit(PhaseStarted("costs"))
-        if text == "slow":
+        if given.text == "slow":
             time.sleep(600)
-        if text == "wrong":
-            raise CollageError(f"{name} cannot be measured whole: it errs by 0.3", "its costs can be compared all the same", "own_plan")
+        if given.text == "wrong":
+            raise CollageError(
+                f"{given.name} cannot be measured whole: it errs by 0.3", "its costs can be compared all the same", "own_plan"
+            )
         beside = {"name": "the plan of the run", "kind": "search", "total_s": 0.01, "measured_s": 0.0105, "interval_s": 1e-4}
         row = {**beside, "rounds": 5, "reason": "", "is_plan": False, "partitions": [{"id": "c0", "target": "fast", "nodes": [0, 1]}]}
         verify = {**record.document["verify"], "measured_s": 0.0125}
@@ -161,39 +171,41 @@ class FakeEngine(Engine[FakeRecord]):
     def node_count(self, record: FakeRecord) -> int:
         return 2
 
-    def ask(self, record: FakeRecord, question: Question[*Asked, A], *asked: *Asked) -> A:
-        answer: A = getattr(self, f"_{question.name.replace('-', '_')}")(record, *asked)
+    def ask(self, record: FakeRecord, question: Question[..., Q, A], request: Q, own: FakeRecord | None = None) -> A:
+        terms = [Terms.of(request, record.targets)] if isinstance(request, WhatIfRequest) else []
+        more = [] if own is None else [own]
+        answer: A = getattr(self, f"_{question.name.replace('-', '_')}")(record, request, *terms, *more)
         return answer
 
-    def _candidates(self, record: FakeRecord, node: int) -> NodeCandidates:
+    def _candidates(self, record: FakeRecord, asked: NodeRequest) -> NodeCandidates:
         cost = CostInfo(float("nan"), "measured")
         row = NodeCandidate("c0", "fast", "Conv+Relu", (0, 1), "fast.host", 2, cost, None, True, "", 0.0, 0.0, False)
         bounded: dict[str, Any] = {"id": "c9", "target": "other", "label": "Relu", "nodes": (1,), "cost": CostInfo(0.02, **COST)}
         least = replace(row, **bounded, times=1, chosen=False, regret_s=None)
-        return NodeCandidates(node, (row, least), ())
+        return NodeCandidates(asked.node, (row, least), ())
 
     def candidate_table(self, record: FakeRecord) -> Json:
         return {**packed([]), "rejections": []}
 
-    def _regrets(self, record: FakeRecord, candidates: Sequence[str]) -> RunRegrets:
+    def _regrets(self, record: FakeRecord, asked: RegretRequest) -> RunRegrets:
         known = {"c0": (None, 0.25), "c9": (0.003, 0.003)}
-        shown = [(name, *known[name]) for name in candidates if name in known]
+        shown = [(name, *known[name]) for name in asked.candidates if name in known]
         return RunRegrets(tuple(CandidateRegret(name, exact, least, False, False) for name, exact, least in shown))
 
-    def _estimates(self, record: FakeRecord) -> RunEstimates:
+    def _estimates(self, record: FakeRecord, asked: PlainRequest) -> RunEstimates:
         return RunEstimates("the fake machine", "none", {})
 
-    def _node_times(self, record: FakeRecord) -> RunNodeTimes:
+    def _node_times(self, record: FakeRecord, asked: PlainRequest) -> RunNodeTimes:
         groups = (NodeGroupTime((0, 1), 1.0, 0.01, "FusedConv"),)
         return RunNodeTimes((PartitionNodeTimes("c0", "profiler", groups, 0.0, 0.012),), {"fast": (0.008, None)})
 
-    def _shapes(self, record: FakeRecord) -> RunShapes:
+    def _shapes(self, record: FakeRecord, asked: PlainRequest) -> RunShapes:
         return RunShapes()
 
-    def _bodies(self, record: FakeRecord) -> RunBodies:
+    def _bodies(self, record: FakeRecord, asked: PlainRequest) -> RunBodies:
         return RunBodies(())
 
-    def _rules(self, record: FakeRecord) -> RunRules:
+    def _rules(self, record: FakeRecord, asked: PlainRequest) -> RunRules:
         return RunRules(())
 
     def why_not_forms(self, record: FakeRecord) -> dict[str, str]:
@@ -202,28 +214,28 @@ class FakeEngine(Engine[FakeRecord]):
     def baseline_plan(self, record: FakeRecord, name: str) -> PlacedPlan:
         return from_json(PlacedPlan, document_plan(0.012))
 
-    def _what_if(self, record: FakeRecord, terms: Terms, own: FakeRecord | None = None) -> PlanUnderTerms:
+    def _what_if(self, record: FakeRecord, asked: WhatIfRequest, terms: Terms, own: FakeRecord | None = None) -> PlanUnderTerms:
         """Find another plan than that of the run, unless the run holds the terms."""
         found = self.search_again(record, terms, lambda event: None)
-        asked = own or record
-        keeps = list(terms.listed) == asked.constraints
-        plan = asked.document["plan"] if keeps else found.document["plan"]
+        meant = own or record
+        keeps = list(terms.listed) == meant.constraints
+        plan = meant.document["plan"] if keeps else found.document["plan"]
         return PlanUnderTerms(from_json(PlacedPlan, plan), True, 0 if terms.accuracy is None else 3, keeps)
 
-    def _other_terms(self, record: FakeRecord, terms: Terms) -> OtherTerms:
+    def _other_terms(self, record: FakeRecord, asked: WhatIfRequest, terms: Terms) -> OtherTerms:
         self.search_again(record, terms, lambda event: None)
         before = CostInfo(0.01, **COST)
         typed = (TypedCost(id, "fast", "Conv+Relu", (0, 1), seconds, before, 2) for id, seconds in terms.costs.items())
         return OtherTerms(0.01, -0.003, None, tuple(typed), (TargetUnderTerms("fast", 2, 0, 0, 0.003),))
 
-    def _against(self, record: FakeRecord, text: str, name: str, devices: Mapping[str, str]) -> CostedPlan:
-        unknown = (UnknownPart("c7", "other", (1,), ("b",), text),)
-        return CostedPlan(name, from_json(PlacedPlan, document_plan(0.012)), -0.002, unknown, tuple(devices))
+    def _against(self, record: FakeRecord, asked: AgainstRequest) -> CostedPlan:
+        unknown = (UnknownPart("c7", "other", (1,), ("b",), asked.text),)
+        return CostedPlan(asked.name, from_json(PlacedPlan, document_plan(0.012)), -0.002, unknown, tuple(asked.devices))
 
-    def _worth(self, record: FakeRecord) -> Worth:
+    def _worth(self, record: FakeRecord, asked: PlainRequest) -> Worth:
         return Worth((TargetSet(("fast",), ("fast",), 0.01, 1, True),), (TargetStep(("fast",), 0.01, None, True),), ("fast",), True)
 
-    def _undecided(self, record: FakeRecord) -> RunUndecided:
+    def _undecided(self, record: FakeRecord, asked: PlainRequest) -> RunUndecided:
         if record.targets[0] != "undecided":
             return RunUndecided(0.01, None, True, (), (), (), 0.0)
         part = UndecidedPart("c0", "fast", (0, 1), ("Conv", "Relu"), 0.01, 1e-3)
@@ -235,20 +247,20 @@ class FakeEngine(Engine[FakeRecord]):
     def profile(self, artifact: Path) -> InsideTimes:
         return InsideTimes(0.013, 0.001, 0.01, 0.0, (InsideTime("c0", "fast", 2, "a", 1, 0.012, 0.01, 1e-4, 0.002),))
 
-    def _effects(self, record: FakeRecord, terms: Terms, groups: Sequence[Sequence[int]]) -> Effects:
+    def _effects(self, record: FakeRecord, asked: WhatIfRequest, terms: Terms) -> Effects:
         """Counts instead of costs; those of a constraint on ``late`` and all after it are late."""
         count = len(terms.constraints) + len(terms.switched_off) + len(terms.costs)
 
         def effect(taken_back: int) -> Effect:
             return Effect(float(taken_back), float(count - taken_back), count)
 
-        late = [any(terms.constraints[index].get("target") == "late" for index in group) for group in groups]
+        late = [any(terms.constraints[index].get("target") == "late" for index in group) for group in asked.groups]
         if any(late):
-            return Effects(tuple(effect(len(group)) for group in groups[: late.index(True)]))
+            return Effects(tuple(effect(len(group)) for group in asked.groups[: late.index(True)]))
         off = {target: effect(1) for target in terms.switched_off}
         costs = {candidate: effect(1) for candidate in terms.costs}
         accuracy = None if terms.accuracy is None else effect(0)
-        return Effects(tuple(effect(len(group)) for group in groups), off, accuracy, costs)
+        return Effects(tuple(effect(len(group)) for group in asked.groups), off, accuracy, costs)
 
     def trace(self, record: FakeRecord, file: Path, on_steps: Callable[[int], None]) -> None:
         """Write two chunks of two steps; in between, do what the constraints name."""

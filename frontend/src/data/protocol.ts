@@ -198,6 +198,20 @@ export interface UnknownPart {
 }
 
 /**
+ * A rule tree of a run, and the targets that share it: its rules ran once for all of them.
+ *
+ * Attributes:
+ *     merged: Target → further candidates, made of neighbours after a search.
+ *     invalid: Target → stage → how many of its candidates failed there.
+ */
+export interface RunSpec {
+  targets: string[];
+  tree: RuleTree;
+  merged: Record<string, number>;
+  invalid: Record<string, Record<string, number>>;
+}
+
+/**
  * Nodes that one kernel computes together, or a single node.
  *
  * Attributes:
@@ -340,20 +354,6 @@ export interface ControlNode {
   host_is_measured: boolean;
   host_reason: string;
   bodies: BodyInfo[];
-}
-
-/**
- * A rule tree of a run, and the targets that share it: its rules ran once for all of them.
- *
- * Attributes:
- *     merged: Target → further candidates, made of neighbours after a search.
- *     invalid: Target → stage → how many of its candidates failed there.
- */
-export interface RunSpec {
-  targets: string[];
-  tree: RuleTree;
-  merged: Record<string, number>;
-  invalid: Record<string, Record<string, number>>;
 }
 
 /**
@@ -1101,20 +1101,6 @@ export interface OptionProblems {
 }
 
 /**
- * Body of `POST /api/v1/runs/<id>/against`, answered with `Against`; and a part of `RunRequest`.
- *
- * Attributes:
- *     text: A plan of the user's own, in any form that `collage explain --against` takes.
- *     name: The file that it is from, for messages.
- *     devices: Device or provider, as the text names it → target.
- */
-export interface AgainstRequest {
-  text: string;
-  name?: string;
-  devices?: Record<string, string>;
-}
-
-/**
  * Body of `POST /api/v1/runs`; answered with a `RunSnapshot`.
  *
  * Attributes:
@@ -1186,24 +1172,6 @@ export interface DryRun {
 export interface DryRunAnswer {
   dry_run: DryRun | null;
   reason: string;
-}
-
-/**
- * Body of `POST /api/v1/runs/<id>/what-if` (answered with `WhatIf`), `…/effects` (`Effects`), `…/other-terms` (`OtherTerms`).
- *
- * Attributes:
- *     targets: Those that may be used; the others of the run are switched off.
- *     constraints: As in `RunRequest`.
- *     accuracy: Largest relative error of a partition; None for that of the run.
- *     groups: For the effects: indices in `constraints`; those of one group are taken back together.
- *     costs: Seconds that the user typed in, by candidate id.
- */
-export interface WhatIfRequest {
-  targets: string[];
-  constraints?: Record<string, unknown>[];
-  accuracy?: number | null;
-  groups?: number[][];
-  costs?: Record<string, number>;
 }
 
 /**
@@ -1591,11 +1559,6 @@ export interface CostedRow {
   in_no_plan: boolean;
 }
 
-/** Body of `POST /api/v1/runs/<id>/regrets`: ids of candidates, at most 200. */
-export interface RegretRequest {
-  candidates: string[];
-}
-
 /**
  * A sub-graph that became no candidate; `spans` as in `CostedRow`. Of equal rejections only a sample is kept.
  *
@@ -1847,6 +1810,64 @@ export interface NodeCandidates {
   rejections: NodeRejection[];
 }
 
+/** Asks for the regrets of candidates, by id; over the web API at most 200. */
+export interface RegretRequest {
+  candidates: string[];
+}
+
+/**
+ * Asks for the best plan of a run under other terms, or what each of the terms does.
+ *
+ * Attributes:
+ *     targets: Those that may be used; the others of the run are switched off.
+ *     constraints: As in a constraints file (docs/files.md, "Constraints").
+ *     accuracy: Largest relative error of a partition; None for that of the run.
+ *     groups: For the effects: indices in `constraints`; those of one group are taken back together.
+ *     costs: Seconds that the user typed in, by candidate id.
+ */
+export interface WhatIfRequest {
+  targets: string[];
+  constraints?: Record<string, unknown>[];
+  accuracy?: number | null;
+  groups?: number[][];
+  costs?: Record<string, number>;
+}
+
+/**
+ * Asks how a plan of the user's own does on the costs of a run.
+ *
+ * Attributes:
+ *     text: A plan of the user's own, in any form that `collage explain --against` takes.
+ *     name: The file that it is from, for messages.
+ *     devices: Device or provider, as the text names it → target.
+ */
+export interface AgainstRequest {
+  text: string;
+  name?: string;
+  devices?: Record<string, string>;
+}
+
+/** `GET /api/v1/runs/<id>/rules`: the specs of the run, the host's last. */
+export interface RunRules {
+  run: string;
+  specs: RunSpec[];
+}
+
+/**
+ * `GET /api/v1/runs/<id>/estimates`: the roofline estimates of the candidates that were measured. None of them is a cost.
+ *
+ * Attributes:
+ *     machine: The machine whose speed they use: the one that answers, wherever the costs were measured.
+ *     reason: The figures that the estimates rest on.
+ *     seconds: Candidate's id → estimate.
+ */
+export interface RunEstimates {
+  run: string;
+  machine: string;
+  reason: string;
+  seconds: Record<string, number>;
+}
+
 /**
  * `GET /api/v1/runs/<id>/node-times`: where the time goes inside the partitions of the run's plan.
  *
@@ -1881,12 +1902,6 @@ export interface RunShapes {
 export interface RunBodies {
   run: string;
   nodes: ControlNode[];
-}
-
-/** `GET /api/v1/runs/<id>/rules`: the specs of the run, the host's last. */
-export interface RunRules {
-  run: string;
-  specs: RunSpec[];
 }
 
 /**
@@ -1932,21 +1947,6 @@ export interface RunUndecided {
 export interface RunRegrets {
   run: string;
   regrets: CandidateRegret[];
-}
-
-/**
- * `GET /api/v1/runs/<id>/estimates`: the roofline estimates of the candidates that were measured. None of them is a cost.
- *
- * Attributes:
- *     machine: The machine whose speed they use: the one that answers, wherever the costs were measured.
- *     reason: The figures that the estimates rest on.
- *     seconds: Candidate's id → estimate.
- */
-export interface RunEstimates {
-  run: string;
-  machine: string;
-  reason: string;
-  seconds: Record<string, number>;
 }
 
 /**
@@ -2234,3 +2234,23 @@ export type RunEvent =
   | Verified
   | Note
   | RunStateChanged;
+
+/** Sends a question about a run: the method, the last part of the path, and the body. */
+export type Ask = <T>(run: string, method: "GET" | "POST", path: string, body?: unknown) => Promise<T>;
+
+/** The questions about a run, sent by `ask`. */
+export const questionsBy = (ask: Ask) => ({
+  candidates: (run: string, node: number) => ask<NodeCandidates>(run, "GET", `candidates?node=${node}`),
+  rules: (run: string) => ask<RunRules>(run, "GET", `rules`),
+  estimates: (run: string) => ask<RunEstimates>(run, "GET", `estimates`),
+  nodeTimes: (run: string) => ask<RunNodeTimes>(run, "GET", `node-times`),
+  shapes: (run: string) => ask<RunShapes>(run, "GET", `shapes`),
+  bodies: (run: string) => ask<RunBodies>(run, "GET", `bodies`),
+  worth: (run: string) => ask<Worth>(run, "GET", `worth`),
+  undecided: (run: string) => ask<RunUndecided>(run, "GET", `undecided`),
+  regrets: (run: string, body: RegretRequest) => ask<RunRegrets>(run, "POST", "regrets", body),
+  whatIf: (run: string, body: WhatIfRequest) => ask<WhatIf>(run, "POST", "what-if", body),
+  effects: (run: string, body: WhatIfRequest) => ask<Effects>(run, "POST", "effects", body),
+  otherTerms: (run: string, body: WhatIfRequest) => ask<OtherTerms>(run, "POST", "other-terms", body),
+  against: (run: string, body: AgainstRequest) => ask<Against>(run, "POST", "against", body),
+});

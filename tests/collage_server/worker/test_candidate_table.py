@@ -19,7 +19,7 @@ from collage_core.documents.json_form import to_json
 from collage_core.model.onnx_model import load_model
 from collage_core.rules.baseline_names import is_alone, main_target
 from collage_core.what_if import questions
-from collage_core.what_if.questions import BODIES, NODE_TIMES
+from collage_core.what_if.questions import BODIES, NODE_TIMES, PlainRequest
 from collage_server.app import create_app
 from collage_server.config import ServerConfig
 from collage_server.messages import candidates
@@ -70,6 +70,13 @@ def test_the_table_has_every_candidate_with_its_cost_or_the_reason(table: dict[s
     assert all(row["cost"]["stage"] and row["cost"]["reason"] and row["regret_s"] is None for row in invalid)
     assert [row["regret_s"] for row in rows if row["chosen"]] == [0.0]
     assert all(row["cost"]["seconds"] > 0 and row["cost"]["samples"] > 0 for row in rows if row not in invalid)
+
+
+def test_a_node_that_the_model_does_not_have(client: FlaskClient, table: dict[str, Any]) -> None:
+    answer = client.get(f"{LSTM}/candidates?node=8")
+    assert (answer.status_code, answer.json["error"]["code"]) == (400, "unknown_node")
+    assert answer.json["error"]["message"] == "there is no node 8: the model has 8"
+    assert client.get(f"{QUANTISED}/candidates?other=8").json == table, "which asks for no node"
 
 
 def test_a_row_says_what_the_panel_says_of_the_candidate(client: FlaskClient, table: dict[str, Any]) -> None:
@@ -146,7 +153,7 @@ def test_what_was_measured_has_an_estimate_beside_it_that_is_no_cost(client: Fla
 def test_bodies_are_sent_nested_as_they_are(client: FlaskClient, tmp_path: Path) -> None:
     assert client.get(f"{LSTM}/bodies").json == {"run": "recorded-lstm", "nodes": []}
     record, _ = run_with_mock_costs(tmp_path, nested(), drawn(load_model(write(tmp_path, nested())), 0, turns=5))
-    (row,) = to_json(COLLAGE.ask(record, BODIES))["nodes"]
+    (row,) = to_json(COLLAGE.ask(record, BODIES, PlainRequest()))["nodes"]
     (body,) = row["bodies"]
     (inner,) = body["inner"]
     assert (row["name"], row["runs_on"], body["runs"], row["host_is_measured"]) == ("loop", "host", 5, False)

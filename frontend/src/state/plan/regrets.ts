@@ -34,7 +34,7 @@ async function ask(): Promise<void> {
   const some = [...wanted].slice(0, MOST);
   for (const id of some) wanted.delete(id);
   if (current !== undefined && some.length > 0) {
-    const found = await api.regrets(current, some).catch(() => null);
+    const found = await api.regrets(current, { candidates: some }).catch(() => null);
     if (run.peek()?.id === current) {
       const told = new Map((found?.regrets ?? []).map((one) => [one.id, one]));
       const nothing = (id: string): CandidateRegret => ({ id, regret_s: null, regret_at_least_s: null, rests_on_unknown: false, in_no_plan: false });

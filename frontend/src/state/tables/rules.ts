@@ -51,7 +51,7 @@ export function watchRules(): void {
 
 async function load(id: string): Promise<void> {
   try {
-    const data = await api.runRules(id);
+    const data = await api.rules(id);
     known.set(id, data);
     const oldest = known.keys().next().value;
     if (known.size > KEPT && oldest !== undefined) known.delete(oldest);

@@ -35,7 +35,7 @@ function show(data: RunShapes | undefined): void {
 
 /** A run without a record has no shapes to show; nothing else is lost with them, so no error is shown. */
 async function load(id: string): Promise<void> {
-  const data = await api.runShapes(id).catch(() => undefined);
+  const data = await api.shapes(id).catch(() => undefined);
   if (!data) return;
   known.set(id, data);
   const oldest = known.keys().next().value;
