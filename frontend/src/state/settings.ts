@@ -9,7 +9,7 @@ const COLUMNS = "collage.columns";
 /** True if single-key shortcuts work. Users whose speech input or hands trigger them by accident can switch them off. */
 export const areKeysOn = signal(read(KEYS) !== "off");
 
-/** Whether graphs are wrapped into columns. */
+/** The wish for columns, which the page remembers. */
 export const columns = signal<Columns>(columnsOf(read(COLUMNS)));
 
 function columnsOf(text: string | null): Columns {

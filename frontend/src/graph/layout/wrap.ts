@@ -12,7 +12,7 @@ export interface Wrapped {
   ends: readonly number[];
 }
 
-/** Whether a graph is wrapped into columns: always, never, or only where it has too many boxes to be read from the top down. */
+/** The wish for columns: always, never, or only for a graph with too many boxes to be read from the top down. */
 export type Columns = "auto" | "on" | "off";
 
 /** Up to so many boxes a graph runs straight down unless columns are turned on. */
