@@ -28,6 +28,12 @@ test("twelve layers are one box, which unfolds into twelve, which unfold into th
   expect(one.unfolded.map((each) => each.name)).toEqual(["layer", "layer 3"]);
 });
 
+test("groups of one name have numbers, each among its siblings", () => {
+  const scopes = [group(0, 4, "model.22"), group(1, 2, "model.22/conv"), group(4, 3, "model.23"), group(7, 4, "model.22"), group(8, 2, "model.22/conv")];
+  const tree = groupTree("scopes", groupsOf({ scopes }), []);
+  expect(tree.all.map((each) => each.name)).toEqual(["model.22 (1 of 2)", "conv", "model.23", "model.22 (2 of 2)", "conv"]);
+});
+
 test("a folded group's box says how many nodes it holds, and which", () => {
   const box = folded(layers).boxes.find((one) => one.title === "layer ×12");
   expect(box?.rows.map((row) => row.text)).toEqual(["12 × 22 nodes", "8 MatMul, 4 Reshape, 3 Transpose …"]);

@@ -99,12 +99,29 @@ function nested(scopes: readonly NodeGroupJson[]): Group[] {
 
 function treeOf(roots: readonly Group[]): GroupTree {
   const all: Group[] = [];
-  const add = (group: Group): void => {
-    all.push(group);
-    group.inner.forEach(add);
+  const add = (siblings: readonly Group[]): void => {
+    number(siblings);
+    for (const group of siblings) {
+      all.push(group);
+      add(group.inner);
+    }
   };
-  roots.forEach(add);
+  add(roots);
   return { roots, all, byId: new Map(all.map((group) => [group.id, group])) };
+}
+
+/** Tell groups of one name apart: a scope whose nodes are in several stretches of the order is several groups. */
+function number(siblings: readonly Group[]): void {
+  const counts = new Map<string, number>();
+  for (const { name } of siblings) counts.set(name, (counts.get(name) ?? 0) + 1);
+  const numbers = new Map<string, number>();
+  for (const group of siblings) {
+    const { name } = group;
+    const of = counts.get(name) ?? 1;
+    const at = (numbers.get(name) ?? 0) + 1;
+    numbers.set(name, at);
+    if (of > 1) group.name = `${name} (${at} of ${of})`;
+  }
 }
 
 /** A model of at least this many nodes opens folded, into fewer boxes than that. */
