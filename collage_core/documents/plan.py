@@ -122,3 +122,13 @@ class MeasuredPlan(TimedPlan):
     """A `TimedPlan` as events and the page have it: with the number of its partitions."""
 
     partitions: int
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """A target alone, ``<target>+host``, ``<target>:<source>``, or greedy; `total_s` is None where there is none, with the reason."""
+
+    name: str
+    total_s: Seconds | None
+    measured_s: Seconds | None
+    reason: str = ""

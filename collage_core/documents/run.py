@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from .cost import CostInfo
 from .json_form import IfKnown, Seconds
 from .node_times import PartitionNodeTimes
-from .plan import MeasuredPlan, PlacedPlan, PlanPart, TimedPlan
+from .plan import Baseline, MeasuredPlan, PlacedPlan, PlanPart, TimedPlan
+from .shapes import ShapesInfo
 from .verify import Verify
 
 Value = bool | int | float
@@ -162,16 +163,6 @@ class Alternative(TimedPlan):
 
 
 @dataclass(frozen=True)
-class Baseline:
-    """A target alone, ``<target>+host``, ``<target>:<source>``, or greedy; `total_s` is None where there is none, with the reason."""
-
-    name: str
-    total_s: Seconds | None
-    measured_s: Seconds | None
-    reason: str = ""
-
-
-@dataclass(frozen=True)
 class BaselineInfo(Baseline):
     """A baseline; that of a partitioning has its partitions, so that whoever explains the plan can tell where the two differ."""
 
@@ -251,7 +242,7 @@ class RunDocument:
     verify: Verify
     cancelled: CancelledInfo | None
     decided_for: IfKnown[str] = None
-    shapes: IfKnown[Mapping[str, Any]] = None
+    shapes: IfKnown[ShapesInfo] = None
     node_times: IfKnown[tuple[PartitionNodeTimes, ...]] = None
     regions: IfKnown[Mapping[str, RunDocument]] = None
     artifacts: IfKnown[Mapping[str, Verify]] = None

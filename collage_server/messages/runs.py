@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from collage_core.documents.plan import MeasuredPlan, PlanPartition
-from collage_core.documents.run import Baseline, CancelledInfo
+from collage_core.documents.plan import Baseline, MeasuredPlan, PlanPartition
+from collage_core.documents.run import CancelledInfo
 from collage_core.documents.verify import VerifyInfo
 
 from .live import ApiError, Numbered, RunState

@@ -18,7 +18,7 @@ from typing import Any
 import psutil
 
 from collage_core.base.home import home
-from collage_core.documents.run import Baseline
+from collage_core.documents.plan import Baseline
 from collage_core.rules.baseline_names import is_alone
 
 from ..http.error_answers import Problem, not_found, refused

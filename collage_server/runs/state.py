@@ -11,8 +11,8 @@ from dataclasses import fields, replace
 from typing import Any
 
 from collage_core.documents.json_form import from_json, to_json
-from collage_core.documents.plan import MeasuredPlan, PlacedPlan, PlanPartition
-from collage_core.documents.run import Baseline, PhaseSeconds, RunBudget, RunDocument, TargetInfo
+from collage_core.documents.plan import Baseline, MeasuredPlan, PlacedPlan, PlanPartition
+from collage_core.documents.run import PhaseSeconds, RunBudget, RunDocument, TargetInfo
 from collage_core.documents.verify import Verify, VerifyInfo
 from collage_core.events import PHASES
 from collage_core.rules.candidate import candidate_id

@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from ...cost.estimators.function import CostFunction
+from ...documents.shapes import OneBuild
 from ...errors import Cancelled, InfeasibleError
 from ...events import Emit, Event, Note
 from ...model.sizes.planned_shapes import PlannedShape
@@ -25,7 +26,6 @@ from ..record.record import RunRecord
 from ..run import finish
 from ..searched_run import SearchedRun
 from .joint_plan import JointPlan, joint_plan, learn_from_each_other
-from .one_build import OneBuild
 from .ranges import BY_RANGE, ONE_PLAN, Crossover, assign, bisect, is_worth, weighted_total
 from .serve_between import Between, serve_between, shape_with
 from .shape_run import Parts, ShapeRun, parts_of_plan
@@ -225,8 +225,7 @@ class _Shapes:
             one_build, plan = shaped.one_build, plan.model_copy(update={"ranges": tuple(between.ranges)})
         for said in between.unserved:
             self.emit(Note(said))
-        built = {"between": between.to_json(), "one_build": [one.to_json() for one in one_build]}
-        document = replace(record.document, shapes={**shapes_document(found), **built})
+        document = replace(record.document, shapes=shapes_document(found, between.document, one_build))
         record = replace(record, plan=plan, document=document)
         if self.options.out is not None:
             record.save(self.options.out)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
-ONE_PLAN, BY_RANGE = "one_plan", "by_range"
+ONE_PLAN: Final = "one_plan"
+BY_RANGE: Final = "by_range"
 """The two answers, as the document calls them."""
 CHANGE = 0.01
 """A further range must make the weighted total less by more than this share: plans that are as good do not alternate."""

@@ -2,42 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from ...documents.run import RunDocument
-from ...documents.shapes import RunShape, RunShapes, ShapePartition, ShapesAnswer, ShapesCrossover
-from .ranges import BY_RANGE, ONE_PLAN
+from ...documents.shapes import PlanAtShapes, RunShape, RunShapes, ShapeInfo, ShapesAnswer, ShapesCrossover
 
 
 def run_shapes(document: RunDocument) -> RunShapes:
     """Return the shapes in the document of a run."""
     shapes = document.shapes
-    if not shapes:
+    if shapes is None:
         return RunShapes()
-    inputs = {tensor.name: list(tensor.shape) for tensor in document.model.inputs}
-    planned = shapes["planned"]
+    inputs = {tensor.name: tensor.shape for tensor in document.model.inputs}
+    one, by_range = shapes.one_plan, shapes.by_range
     return RunShapes(
-        shapes=tuple(_shape(row, shapes["plans"]) for row in planned),
-        shown=next((index for index, row in enumerate(planned) if row["inputs"] == inputs), 0),
-        one_plan=_answer(shapes[ONE_PLAN]),
-        by_range=_answer(shapes[BY_RANGE]),
-        crossovers=tuple(ShapesCrossover(one["after"], one["dimension"], one["below"], one["above"]) for one in shapes["crossovers"]),
-        chosen=shapes["chosen"],
-        decided_by=shapes["decided_by"],
+        shapes=tuple(_shape(row, shapes.plans) for row in shapes.planned),
+        shown=next((index for index, row in enumerate(shapes.planned) if row.inputs == inputs), 0),
+        one_plan=ShapesAnswer(one.total_s, one.measured_s, one.reason),
+        by_range=ShapesAnswer(by_range.total_s, by_range.measured_s),
+        crossovers=tuple(ShapesCrossover(row.after, row.dimension, row.below, row.above) for row in shapes.crossovers),
+        chosen=shapes.chosen,
+        decided_by=shapes.decided_by,
     )
 
 
-def _shape(row: Mapping[str, Any], plans: Any) -> RunShape:
+def _shape(row: ShapeInfo, plans: tuple[PlanAtShapes, ...]) -> RunShape:
     return RunShape(
-        name=row["name"],
-        weight=row["weight"],
-        total_s=row["total_s"],
-        measured_s=row["measured_s"],
-        partitions=tuple(ShapePartition(part["target"], tuple(part["nodes"])) for part in row["partitions"]),
-        loses_s=() if row["best"] is None else tuple(plans[row["best"]]["loses_s"]),
+        name=row.name,
+        weight=row.weight,
+        total_s=row.total_s,
+        measured_s=row.measured_s,
+        partitions=row.partitions,
+        loses_s=() if row.best is None else plans[row.best].loses_s,
     )
-
-
-def _answer(row: Mapping[str, Any]) -> ShapesAnswer:
-    return ShapesAnswer(row["total_s"], row["measured_s"], row.get("reason", ""))

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from ...base.isolation.worker import Pool
+from ...documents.shapes import BetweenShapes, BuiltShape
 from ...errors import CollageError
 from ...model.sizes.planned_shapes import FreeDimension, PlannedShape
 from ...rewrite.plan import RangePartition, RangePlan, ShapePlan
@@ -41,7 +41,7 @@ class Between:
     """
 
     filled: list[ShapePlan] = field(default_factory=list)
-    rows: list[dict[str, Any]] = field(default_factory=list)
+    rows: list[BuiltShape] = field(default_factory=list)
     ranges: list[RangePlan] = field(default_factory=list)
     unserved: list[str] = field(default_factory=list)
 
@@ -55,8 +55,11 @@ class Between:
             self.unserved.append(_only_planned(sizes, why_not))
         self.ranges = [one for index, one in enumerate(self.ranges) if index not in unbuilt]
 
-    def to_json(self) -> dict[str, Any]:
-        return {"built": self.rows, "ranges": [one.model_dump(mode="json") for one in self.ranges], "unserved": self.unserved}
+    @property
+    def document(self) -> BetweenShapes:
+        """The same for the document of the run."""
+        ranges = tuple(one.model_dump(mode="json") for one in self.ranges)
+        return BetweenShapes(tuple(self.rows), ranges, tuple(self.unserved))
 
 
 def serve_between(found: ShapesFound, make_run: MakeRun) -> Between:
@@ -102,21 +105,20 @@ def _fill(found: ShapesFound, stretch: Stretch, make_run: MakeRun, pool: Pool, m
         made.rows.append(row)
 
 
-def _built(run: ShapeRun, parts: Parts, base: ShapeRun, pool: Pool, made: Between) -> dict[str, Any]:
+def _built(run: ShapeRun, parts: Parts, base: ShapeRun, pool: Pool, made: Between) -> BuiltShape:
     shape = run.shape
     run.run.close()  # nothing is measured at this shape
     if run.names != base.names:
         raise CollageError("the model has other nodes there than at the next planned shape")
     plan, verify = run.build(parts, pool)
     made.filled.append(ShapePlan(name=shape.name, weight=0.0, plan=plan))
-    inputs = {tensor.name: list(tensor.type.shape) for tensor in run.run.found.graph.inputs}
-    return {
-        "name": shape.name,
-        "sizes": dict(shape.sizes),
-        "inputs": inputs,
-        "measured_s": verify.measured_s,
-        "max_rel_error": verify.max_rel_error,
-    }
+    return BuiltShape(
+        name=shape.name,
+        sizes=dict(shape.sizes),
+        inputs={tensor.name: tensor.type.shape for tensor in run.run.found.graph.inputs},
+        measured_s=verify.measured_s,
+        max_rel_error=verify.max_rel_error,
+    )
 
 
 def _any_size(found: ShapesFound, stretch: Stretch) -> tuple[tuple[RangePartition, ...], str]:

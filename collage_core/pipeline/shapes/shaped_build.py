@@ -17,6 +17,7 @@ import numpy as np
 
 from ...base.isolation.worker import Worker
 from ...base.isolation.worker_errors import WorkerError
+from ...documents.shapes import OneBuild
 from ...documents.verify import Verify
 from ...errors import CollageError
 from ...model.dynamic.dynamic_model import dynamic_model
@@ -38,7 +39,7 @@ from ..apply import check_accuracy
 from ..discover import load_as_planned
 from ..whole.assemble_and_verify import BUILD_TIMEOUT_S, RUN_TIMEOUT_S
 from ..whole.references import Reference, references_of
-from .one_build import FIXED, OneBuild, of_one_plan, on_toolchains
+from .one_build import FIXED, of_one_plan, on_toolchains
 
 
 @dataclass(frozen=True)

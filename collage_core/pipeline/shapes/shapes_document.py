@@ -6,9 +6,24 @@ The runs and records of all shapes enter, with the plans and their totals; plain
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Literal, NamedTuple
 
+from ...documents.plan import Baseline
+from ...documents.shapes import (
+    BetweenShapes,
+    OneBuild,
+    OnePlan,
+    PlanAtShapes,
+    PlansByRange,
+    ShapeInfo,
+    ShapePartition,
+    ShapeRange,
+    ShapesInfo,
+    SizedDimension,
+    TriedCrossover,
+    TriedSize,
+)
 from ...graph.index_set import IndexSet
 from ...model.sizes.planned_shapes import FreeDimension
 from ...rules.baseline_names import ALL_SHAPES, is_alone
@@ -17,8 +32,6 @@ from ..whole.finalists import BASELINE
 from .ranges import BY_RANGE, ONE_PLAN, Crossover, is_worth, losses, weighted_total
 from .shape_run import Parts, ShapeRun, parts_of_plan
 from .shapes_to_plan import ShapesToPlan
-
-SCHEMA = 1
 
 
 class _Whole(NamedTuple):
@@ -70,8 +83,8 @@ class ShapesFound:
     by_range: Answer
     crossovers: Sequence[Crossover]
     by_sum: Sequence[int] = ()
-    chosen: str = ONE_PLAN
-    decided_by: str = "sum"
+    chosen: Literal["one_plan", "by_range"] = ONE_PLAN
+    decided_by: Literal["sum", "whole"] = "sum"
     _whole: list[dict[str, _Whole]] = field(default_factory=list)
 
     @property
@@ -148,88 +161,83 @@ class ShapesFound:
         return sum(weight * value for weight, value in zip(self.weights, seconds, strict=True))
 
 
-def shapes_document(found: ShapesFound) -> dict[str, Any]:
-    """Return the ``shapes`` part of the `partition` document (docs/shapes.md)."""
+def shapes_document(found: ShapesFound, between: BetweenShapes, one_build: Sequence[OneBuild]) -> ShapesInfo:
+    """Return what the document of a run says of its shapes."""
     one, by_range = found.one, found.by_range
-    return {
-        "schema": SCHEMA,
-        "dimensions": [_dimension(dimension) for dimension in found.asked.free],
-        "planned": [_planned(found, number) for number in range(len(found.runs))],
-        "plans": _plans(found),
-        ONE_PLAN: {
-            "plan": one.plans[0] if one.plans else None,
-            "total_s": one.total_s,
-            "measured_s": one.measured_s,
-            "name": one.name or ALL_SHAPES,
-            "reason": one.reason,
-        },
-        BY_RANGE: {
-            "plans": list(by_range.plans),
-            "ranges": _ranges(by_range.plans),
-            "total_s": by_range.total_s,
-            "measured_s": by_range.measured_s,
-        },
-        "crossovers": [_crossover(crossover) for crossover in found.crossovers],
-        "chosen": found.chosen,
-        "decided_by": found.decided_by,
-    }
+    return ShapesInfo(
+        dimensions=tuple(_dimension(dimension) for dimension in found.asked.free),
+        planned=tuple(_planned(found, number) for number in range(len(found.runs))),
+        plans=_plans(found),
+        one_plan=OnePlan(
+            plan=one.plans[0] if one.plans else None,
+            total_s=one.total_s,
+            measured_s=one.measured_s,
+            name=one.name or ALL_SHAPES,
+            reason=one.reason,
+        ),
+        by_range=PlansByRange(
+            plans=tuple(by_range.plans), ranges=_ranges(by_range.plans), total_s=by_range.total_s, measured_s=by_range.measured_s
+        ),
+        crossovers=tuple(_crossover(crossover) for crossover in found.crossovers),
+        chosen=found.chosen,
+        decided_by=found.decided_by,
+        between=between,
+        one_build=tuple(one_build),
+    )
 
 
-def _dimension(one: FreeDimension) -> dict[str, Any]:
-    ends = [list(end) for end in one.ends]
-    return {"name": one.name, "inputs": ends, "sizes": str(one.sizes), "is_range": one.sizes.is_range, "planned": list(one.sampled)}
+def _dimension(one: FreeDimension) -> SizedDimension:
+    return SizedDimension(one.name, tuple(one.ends), str(one.sizes), one.sizes.is_range, tuple(one.sampled))
 
 
-def _crossover(one: Crossover) -> dict[str, Any]:
-    tried = [{"size": size, "first_s": first, "second_s": second} for size, (first, second) in one.tried.items()]
-    return {"after": one.shape, "dimension": one.dimension, "below": one.below, "above": one.above, "tried": tried}
+def _crossover(one: Crossover) -> TriedCrossover:
+    tried = tuple(TriedSize(size, *seconds) for size, seconds in one.tried.items())
+    return TriedCrossover(one.shape, one.dimension, one.below, one.above, tried)
 
 
-def _plans(found: ShapesFound) -> list[dict[str, Any]]:
+def _plans(found: ShapesFound) -> tuple[PlanAtShapes, ...]:
     """Return the plans with what they take at each shape, and how much more that is than the best plan there takes."""
     shapes = range(len(found.runs))
     known = [[row[shape] for row in found.totals if row[shape] is not None] for shape in shapes]
     lost = losses(found.totals, [min((seconds for seconds in column if seconds is not None), default=None) for column in known])
-    return [
-        {
-            "partitions": [{"target": target, "nodes": list(inside)} for target, inside in _in_order(plan)],
-            "totals_s": list(found.totals[index]),
-            "loses_s": lost[index],
-            "total_s": weighted_total(found.totals, found.weights, [index] * len(shapes)),
-        }
+    return tuple(
+        PlanAtShapes(
+            partitions=tuple(ShapePartition(target, tuple(inside)) for target, inside in _in_order(plan)),
+            totals_s=tuple(found.totals[index]),
+            loses_s=tuple(lost[index]),
+            total_s=weighted_total(found.totals, found.weights, [index] * len(shapes)),
+        )
         for index, plan in enumerate(found.plans)
-    ]
+    )
 
 
-def _planned(found: ShapesFound, number: int) -> dict[str, Any]:
+def _planned(found: ShapesFound, number: int) -> ShapeInfo:
     run, record = found.runs[number], found.records[number]
     verify = record.document.verify
-    return {
-        "name": run.shape.name,
-        "sizes": dict(run.shape.sizes),
-        "inputs": {tensor.name: list(tensor.type.shape) for tensor in run.run.found.graph.inputs},
-        "weight": run.shape.weight,
-        "best": found.plans.index(run.own) if run.own in found.plans else None,
-        "total_s": record.plan.total_s,
-        "measured_s": verify.measured_s,
-        "max_rel_error": verify.max_rel_error,
-        "partitions": [{"target": part.target, "nodes": list(part.nodes)} for part in record.plan.partitions],
-        "baselines": [
-            {name: getattr(row, name) for name in ("name", "total_s", "measured_s", "reason")} for row in record.document.baselines
-        ],
-    }
+    return ShapeInfo(
+        name=run.shape.name,
+        sizes=dict(run.shape.sizes),
+        inputs={tensor.name: tensor.type.shape for tensor in run.run.found.graph.inputs},
+        weight=run.shape.weight,
+        best=found.plans.index(run.own) if run.own in found.plans else None,
+        total_s=record.plan.total_s,
+        measured_s=verify.measured_s,
+        max_rel_error=verify.max_rel_error,
+        partitions=tuple(ShapePartition(part.target, part.nodes) for part in record.plan.partitions),
+        baselines=tuple(Baseline(row.name, row.total_s, row.measured_s, row.reason) for row in record.document.baselines),
+    )
 
 
 def _in_order(plan: Parts) -> list[tuple[str, IndexSet]]:
     return sorted(plan, key=lambda part: (part[1].first(), part[0]))
 
 
-def _ranges(plans: Sequence[int]) -> list[dict[str, int]]:
-    """Return the stretches of shapes that one plan serves: the first and the last shape, and the plan."""
-    made: list[dict[str, int]] = []
+def _ranges(plans: Sequence[int]) -> tuple[ShapeRange, ...]:
+    """Return the stretches of shapes that one plan serves."""
+    made: list[ShapeRange] = []
     for shape, plan in enumerate(plans):
-        if made and made[-1]["plan"] == plan:
-            made[-1]["last"] = shape
+        if made and made[-1].plan == plan:
+            made[-1] = replace(made[-1], last=shape)
         else:
-            made.append({"first": shape, "last": shape, "plan": plan})
-    return made
+            made.append(ShapeRange(shape, shape, plan))
+    return tuple(made)

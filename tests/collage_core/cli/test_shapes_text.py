@@ -7,20 +7,29 @@ from typing import Any
 from collage_core.cli.shapes_text import shapes_lines
 from tests.helpers.documents import run_document
 
+FIRST = {"first": 0, "last": 0, "plan": 0}
+TRIED = [{"size": size, "first_s": None, "second_s": None} for size in (40, 28)]
+
 
 def planned(name: str, best: int, total_s: float, target: str) -> dict[str, Any]:
     parts = [{"target": "host", "nodes": [0]}, {"target": target, "nodes": [1, 2]}]
     inputs = {"ids": [1, int(name.rpartition("=")[2])]}
-    return {"name": name, "best": best, "weight": 0.5, "total_s": total_s, "measured_s": None, "partitions": parts, "inputs": inputs}
+    built = {"name": name, "sizes": {}, "inputs": inputs, "measured_s": None, "max_rel_error": None}
+    return {**built, "best": best, "weight": 0.5, "total_s": total_s, "partitions": parts, "baselines": []}
+
+
+def lost(*seconds: float | None) -> dict[str, Any]:
+    return {"partitions": [], "totals_s": [], "loses_s": seconds, "total_s": None}
 
 
 def shapes(**more: Any) -> dict[str, Any]:
     return {
         "planned": [planned("seq=16", 0, 0.001, "a"), planned("seq=64", 1, 0.002, "b")],
-        "plans": [{"loses_s": [0.0, 0.004]}, {"loses_s": [0.0005, 0.0]}, {"loses_s": [0.0001, None]}],
-        "one_plan": {"total_s": 0.0025, "measured_s": None, "reason": ""},
-        "by_range": {"total_s": 0.0015, "measured_s": 0.0016, "ranges": [{}, {}]},
-        "crossovers": [{"dimension": "seq", "below": 28, "above": 34, "tried": [{"size": 40}, {"size": 28}]}],
+        "dimensions": [],
+        "plans": [lost(0.0, 0.004), lost(0.0005, 0.0), lost(0.0001, None)],
+        "one_plan": {"plan": 2, "total_s": 0.0025, "measured_s": None, "name": "all shapes", "reason": ""},
+        "by_range": {"plans": [0, 1], "ranges": [FIRST, {**FIRST, "plan": 1}], "total_s": 0.0015, "measured_s": 0.0016},
+        "crossovers": [{"after": 0, "dimension": "seq", "below": 28, "above": 34, "tried": TRIED}],
         "chosen": "by_range",
         "decided_by": "sum",
         **more,
@@ -44,7 +53,7 @@ def test_both_answers_are_said_and_what_fixing_a_shape_loses() -> None:
 
 
 def test_a_missing_answer_has_its_reason() -> None:
-    none = {"total_s": None, "measured_s": None, "reason": "no plan is valid at every shape"}
+    none = {"plan": None, "name": "all shapes", "total_s": None, "measured_s": None, "reason": "no plan is valid at every shape"}
     assert "one plan for all shapes: none (no plan is valid at every shape)" in shapes_lines(
         run_document(model=MODEL, shapes=shapes(one_plan=none))
     )

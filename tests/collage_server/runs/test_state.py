@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from collage_core.cost.cost import Cost
-from collage_core.documents.plan import MeasuredPlan
-from collage_core.documents.run import Baseline
+from collage_core.documents.plan import Baseline, MeasuredPlan
 from collage_core.documents.verify import VerifyInfo
 from collage_core.events import (
     BaselineMeasured,

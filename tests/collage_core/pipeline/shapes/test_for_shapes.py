@@ -71,7 +71,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_each_range_has_the_plan_that_is_best_there_where_that_is_worth_it(encoder: Path) -> None:
     record = run(encoder, crossing, {"ids": "1,{8,16,64,128}"})
-    found = record.document.shapes
+    found = to_json(record.document.shapes)
     assert [targets_of(row) for row in found["planned"]] == [{TARGETS[0]}] * 2 + [{TARGETS[1]}] * 2
     assert (found["chosen"], found["decided_by"]) == ("by_range", "sum")
     assert [(one["first"], one["last"]) for one in found["by_range"]["ranges"]] == [(0, 1), (2, 3)]
@@ -87,7 +87,7 @@ def test_one_plan_is_chosen_where_more_would_gain_little(encoder: Path) -> None:
     def nearly_equal(candidate: CandidatePartition) -> float:
         return 100.0 + (0.1 if (candidate.target == TARGETS[0]) is (length_of(candidate) > CROSSING) else 0.0)
 
-    found = run(encoder, nearly_equal, {"ids": "1,{8,64}"}).document.shapes
+    found = to_json(run(encoder, nearly_equal, {"ids": "1,{8,64}"}).document.shapes)
     assert found["chosen"] == "one_plan"
     assert targets_of(found["planned"][0]) == targets_of(found["planned"][1])
 
@@ -98,8 +98,8 @@ def test_the_weighted_sum_decides_the_one_plan(encoder: Path, tmp_path: Path) ->
     for number, length in enumerate([8] * 19 + [128]):
         files.append(tmp_path / f"{number}.npz")
         np.savez(files[-1], **encoder_inputs(length))  # type: ignore[arg-type]
-    even = run(encoder, crossing, {"ids": "1,{8,128}"}).document.shapes
-    real = run(encoder, crossing, {}, shapes_from=tuple(files)).document.shapes
+    even = to_json(run(encoder, crossing, {"ids": "1,{8,128}"}).document.shapes)
+    real = to_json(run(encoder, crossing, {}, shapes_from=tuple(files)).document.shapes)
     assert [row["weight"] for row in real["planned"]] == [0.95, 0.05]
     assert [row["inputs"]["ids"] for row in real["planned"]] == [[1, 8], [1, 128]]
     assert [targets_of(found["plans"][found["one_plan"]["plan"]]) for found in (even, real)] == [{TARGETS[1]}, {TARGETS[0]}]
@@ -113,7 +113,7 @@ def test_what_is_invalid_at_one_shape_is_in_no_plan_for_all(encoder: Path) -> No
             raise ValueError("too long for me")
         return 1.0 if candidate.target == TARGETS[0] else 1.5
 
-    found = run(encoder, only_short, {"ids": "1,{8,64}"}).document.shapes
+    found = to_json(run(encoder, only_short, {"ids": "1,{8,64}"}).document.shapes)
     assert targets_of(found["plans"][found["one_plan"]["plan"]]) == {TARGETS[1]}
     assert found["plans"][found["planned"][0]["best"]]["loses_s"] == [0, None]
 
@@ -121,7 +121,7 @@ def test_what_is_invalid_at_one_shape_is_in_no_plan_for_all(encoder: Path) -> No
 def test_the_crossover_is_found_between_two_sizes_of_a_range(encoder: Path) -> None:
     notes: list[str] = []
     record = run(encoder, crossing, {"ids": "1,8..128"}, lambda event: notes.append(event.text) if isinstance(event, Note) else None)
-    found = record.document.shapes
+    found = to_json(record.document.shapes)
     assert found["dimensions"] == [
         {"name": "seq", "inputs": [["ids", 1]], "sizes": "8..128", "is_range": True, "planned": [8, 20, 51, 128]}
     ]
@@ -138,7 +138,7 @@ def test_other_nodes_at_a_shape_leave_no_plan_for_all(tmp_path: Path) -> None:
     path = write(tmp_path, model_of(text, {"shape": np.array([1, 4])}))
     notes: list[str] = []
     record = run(path, lambda candidate: 1.0, {"x": "1,{1,4}"}, lambda event: notes.append(event.text) if isinstance(event, Note) else None)
-    found = record.document.shapes
+    found = to_json(record.document.shapes)
     if len({json.dumps(row["partitions"]) for row in found["planned"]}) > 1:
         assert found["chosen"] == "by_range"
         assert "the model has other nodes at n=4 than at n=1" in found["one_plan"]["reason"]
@@ -214,7 +214,7 @@ def test_a_run_that_is_stopped_keeps_the_shapes_that_it_has(encoder: Path) -> No
         return 1.0
 
     options = Options(TARGETS, costs="function:costs", shapes={"ids": "1,{8,16,32}"})  # type: ignore[dict-item]
-    found = pipeline.partition(encoder, options, tell, costs, lambda: is_over[0]).document.shapes
+    found = to_json(pipeline.partition(encoder, options, tell, costs, lambda: is_over[0]).document.shapes)
     assert [(row["name"], row["weight"]) for row in found["planned"]] == [("seq=8", 1.0)]
     assert "the run was cancelled: 2 of 3 shapes have no plan" in notes
     with pytest.raises(Cancelled):
@@ -248,7 +248,7 @@ def built(encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path
 @pytest.mark.long
 def test_the_artifact_computes_what_the_model_does_at_each_length(encoder: Path, built: tuple[Path, RunRecord]) -> None:
     out, record = built
-    found = record.document.shapes
+    found = to_json(record.document.shapes)
     assert [row["sizes"]["seq"] for row in found["planned"]] == [33, 35, 38, 40]
     assert [row["sizes"]["seq"] for row in found["between"]["built"]] == [34, 36, 37, 39]
     assert [targets_of(row) for row in found["planned"]] == [{TARGETS[0]}] * 2 + [{TARGETS[1]}] * 2
@@ -281,14 +281,14 @@ def test_a_plan_of_several_partitions_serves_any_size_of_a_long_range(tmp_path: 
     record = run(path, costs, {"x": "1..200,4"}, out=out)
     (one,) = record.plan.ranges
     assert [(part.target, part.names) for part in one.partitions] == [(TARGETS[0], ("product", "bend")), (TARGETS[1], ("sum", "last"))]
-    assert record.document.shapes["between"]["unserved"] == []
+    assert to_json(record.document.shapes)["between"]["unserved"] == []
     assert read_plan(out / "plan.json").ranges == record.plan.ranges
     artifact, random = open_artifact(out), np.random.default_rng(0)
     assert isinstance(artifact, ShapedArtifact)
     for size in random.integers(2, 200, 20):
         x = random.standard_normal((size, 4)).astype(np.float32)
         served = artifact.serving({"x": x})
-        assert isinstance(served, DynamicModel) == (size not in [row["sizes"]["n"] for row in record.document.shapes["planned"]])
+        assert isinstance(served, DynamicModel) == (size not in [row["sizes"]["n"] for row in to_json(record.document.shapes)["planned"]])
         assert getattr(served, "targets", TARGETS) == TARGETS
         np.testing.assert_allclose(artifact.run({"x": x})["y"], reference_of(path)({"x": x})["y"], rtol=1e-5)
         assert len(artifact.time({"x": x}, repeat=2)) == 2

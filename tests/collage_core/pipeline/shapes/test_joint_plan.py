@@ -10,6 +10,7 @@ import pytest
 
 from collage_core.api import partition
 from collage_core.cost.cost import Cost
+from collage_core.documents.json_form import to_json
 from collage_core.pipeline.shapes.joint_plan import mean_tensors, weighted_cost
 from collage_core.rules.candidate import CandidatePartition
 from collage_core.search.problem import FlowTensor
@@ -46,7 +47,7 @@ def test_its_total_is_what_it_takes_at_each_shape_and_no_plan_takes_less(tmp_pat
         length = candidate.graph.inputs[0].type.shape[1]
         return random.Random(f"{seed} {length} {candidate.target} {candidate.inside.first()} {len(candidate.inside)}").random()
 
-    found = partition(path, targets=TARGETS, costs=cost, shapes={"ids": "1,{8,16}"}, max_depth={"": 2}).document.shapes
+    found = to_json(partition(path, targets=TARGETS, costs=cost, shapes={"ids": "1,{8,16}"}, max_depth={"": 2}).document.shapes)
     one = found["plans"][found["one_plan"]["plan"]]
     assert one["total_s"] == pytest.approx(found["one_plan"]["total_s"])
     assert one["total_s"] <= min(plan["total_s"] for plan in found["plans"] if plan["total_s"] is not None) * (1 + 1e-9)
@@ -62,7 +63,7 @@ def test_transitions_count_by_the_mean_of_the_bytes(tmp_path: Path, sizes: str, 
     targets = {TARGETS[0]: {"op_s": 10, "ops": {"Softmax": 30}}, TARGETS[1]: {"op_s": 100, "ops": {"Softmax": 1}}}
     pairs = {f"{a}->{b}": {"fixed_s": 0, "per_byte_s": 0.5} for a, b in (TARGETS, TARGETS[::-1])}
     (tmp_path / "mock.json").write_text(json.dumps({"targets": targets, "transitions": pairs}))
-    found = partition(path, targets=TARGETS, costs=f"mock:{tmp_path / 'mock.json'}", shapes={"x": f"1,{sizes}"}).document.shapes
+    found = to_json(partition(path, targets=TARGETS, costs=f"mock:{tmp_path / 'mock.json'}", shapes={"x": f"1,{sizes}"}).document.shapes)
     plan = found["plans"][found["one_plan"]["plan"]]
     assert [part["target"] for part in plan["partitions"] if part["nodes"] == [1]] == ([TARGETS[1]] if takes_detour else [])
     assert plan["total_s"] == pytest.approx(found["one_plan"]["total_s"])

@@ -9,6 +9,7 @@ import pytest
 
 from collage_core.api import partition
 from collage_core.cli.shapes_text import shapes_lines
+from collage_core.documents.json_form import to_json
 from collage_core.documents.plan import PlacedPartition
 from collage_core.errors import CollageError
 from collage_core.model.reference.accuracy import largest_error
@@ -73,7 +74,7 @@ def test_what_takes_any_shape_is_built_once_and_the_rest_for_each(tmp_path: Path
     targets = ("onnxruntime", "openvino", "tvm")
     asked = {"x": f"{{{','.join(map(str, SIZES))}}},64"}
     record = partition(path, targets=targets, costs=costs, shapes=asked, one_build=True, out=out)
-    rows = record.document.shapes["one_build"]
+    rows = to_json(record.document.shapes)["one_build"]
     assert [(row["name"], len(row["partitions"]), row["reason"]) for row in rows] == [(f"n={size}", 1, "") for size in SIZES]
     assert all(row["own_s"] > 0 and row["shared_s"] > 0 for row in rows)
     assert sum("shares 1 build" in line for line in shapes_lines(record.document)) == len(SIZES)

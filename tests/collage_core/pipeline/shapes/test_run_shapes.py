@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from collage_core.api import partition
+from collage_core.documents.json_form import from_json, to_json
+from collage_core.documents.run import RunDocument
 from collage_core.pipeline.shapes.run_shapes import run_shapes
 from collage_core.rules.candidate import CandidatePartition
 from tests.helpers.documents import run_document
@@ -20,7 +22,11 @@ def test_each_shape_has_its_plan_and_its_losses_at_the_others(tmp_path: Path) ->
         size = candidate.graph.inputs[0].type.shape[1]
         return float(len(candidate.inside)) * (size if candidate.target == TARGETS[0] else 5)
 
-    found = run_shapes(partition(path, targets=TARGETS, costs=costs, shapes={"x": "1,{2,10}"}).document)
+    document = partition(path, targets=TARGETS, costs=costs, shapes={"x": "1,{2,10}"}).document
+    assert document.shapes is not None
+    assert [shape.inputs for shape in document.shapes.planned] == [{"x": (1, 2)}, {"x": (1, 10)}]
+    assert from_json(RunDocument, to_json(document)) == document, "all that it says of shapes is in its JSON"
+    found = run_shapes(document)
     assert [(shape.name, shape.weight, shape.total_s, shape.measured_s) for shape in found.shapes] == [
         ("n=2", 0.5, 4, None),
         ("n=10", 0.5, 10, None),

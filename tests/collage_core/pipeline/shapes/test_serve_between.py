@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from collage_core.base.sizes import Sizes
+from collage_core.documents.shapes import BetweenShapes
 from collage_core.graph.dataflow_graph import Tensor, TensorType
 from collage_core.graph.index_set import IndexSet
 from collage_core.model.sizes.planned_shapes import FreeDimension, PlannedShape
@@ -75,7 +76,7 @@ def test_other_plans_serve_their_planned_sizes_alone(plan: frozenset[Any], why: 
     made = serve_between(found_with(plan), never_runs)
     assert made.ranges == made.filled == []
     assert made.unserved == [f"of seq from 1 to 100 only the planned sizes are served: {why}"]
-    assert made.to_json() == {"built": [], "ranges": [], "unserved": made.unserved}
+    assert made.document == BetweenShapes(unserved=tuple(made.unserved))
 
 
 def test_a_range_holds_what_lies_between_its_ends() -> None:
