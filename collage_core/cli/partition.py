@@ -11,6 +11,7 @@ import click
 
 from ..base.counted import counted
 from ..base.durations import duration
+from ..documents.candidate_set import CandidateSetInfo
 from ..documents.json_form import to_json
 from ..documents.verify import Verify
 from ..errors import CollageError
@@ -155,20 +156,19 @@ def candidates(model: str, as_json: bool, **given: Any) -> None:
     with mistakes_located(given["constraints_file"]), prints_to_stderr():
         document = find_at_shapes(model, options_of({**given, "costs": "none"}), _tell_note)
     if as_json:
-        print_json(document)
+        print_json(to_json(document))
         return
-    shapes = document.get("shapes", {"": document})
-    for name, one in shapes.items():
+    for name, one in (document.shapes or {"": document}).items():
         if name:
             say(f"shape {name}")
         _show_candidates(one)
 
 
-def _show_candidates(document: dict[str, Any]) -> None:
-    for item in document["candidates"]:
-        say(f"{item['id']}  {item['target']:<14} {item['kind']} depth {item['depth']}  {item['label']}  {item['nodes']}")
-    for item in document["rejected_counts"]:
-        say(f"rejected {item['count']:>6}  {item['target']} {item['stage']} {item['check']} ({item['rule']})")
+def _show_candidates(document: CandidateSetInfo) -> None:
+    for item in document.candidates:
+        say(f"{item.id}  {item.target:<14} {item.kind} depth {item.depth}  {item.label}  {list(item.nodes)}")
+    for group in document.rejected_counts:
+        say(f"rejected {group.count:>6}  {group.target} {group.stage} {group.check} ({group.rule})")
 
 
 def _tell_note(event: Event) -> None:

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from ..base.counted import counted
 from ..base.garbage import no_collector
-from ..documents.json_form import from_json, to_json
+from ..documents.candidate_set import CandidateInfo, CandidateSetInfo, FoldedInfo, NodeInfo, RejectionCount, RejectionInfo, SpecInfo
+from ..documents.json_form import from_json
 from ..documents.run import ModelInfo, PhaseSeconds, TensorInfo
 from ..errors import CollageError
 from ..events import CandidatesFound, Emit, Note, PhaseEnded, PhaseStarted
@@ -308,25 +308,28 @@ def model_document(model: OnnxModel) -> ModelInfo:
     )
 
 
-def find(source: str | Path, options: Options, emit: Emit) -> dict[str, Any]:
+def find(source: str | Path, options: Options, emit: Emit) -> CandidateSetInfo:
     """Phases 1 and 2 alone: the document that `collage candidates --json` prints."""
     found = CandidateSet(source, options, Phases(emit), emit)
     found.check_constraints()
     producer = found.graph.producer
-    nodes = []
-    for node in found.graph.nodes:
-        sources = dict.fromkeys(producer[name] for name in node.inputs if producer.get(name, -1) >= 0)
-        data = node.to_json()
-        nodes.append({**{key: data[key] for key in ("id", "name", "op", "kind", "outputs", "absorbed")}, "inputs": list(sources)})
-    return {
-        "schema": 1,
-        "model": to_json(model_document(found.model)),
-        "nodes": nodes,
-        "candidates": [candidate.to_json() for candidate in found.candidates],
-        "rejected": [rejection.to_json() for rejection in found.log.sample],
-        "rejected_counts": [
-            dict(zip(("target", "rule", "stage", "check", "count"), (*sort, n), strict=True)) for sort, n in found.log.counts.items()
-        ],
-        "specs": rule_report.specs_with_counts(found.rule_reports()),
-        "folded": [{"name": node.name, "op": node.op, "into": node.into} for node in found.model.folded],
-    }
+    return CandidateSetInfo(
+        model=model_document(found.model),
+        nodes=tuple(
+            NodeInfo(
+                id=node.index,
+                name=node.name,
+                op=node.op,
+                kind=node.kind.letter,
+                outputs=tuple(from_json(TensorInfo, tensor.to_json()) for tensor in node.outputs),
+                absorbed=tuple(node.absorbed),
+                inputs=tuple(dict.fromkeys(producer[name] for name in node.inputs if producer.get(name, -1) >= 0)),
+            )
+            for node in found.graph.nodes
+        ),
+        candidates=tuple(from_json(CandidateInfo, candidate.to_json()) for candidate in found.candidates),
+        rejected=tuple(from_json(RejectionInfo, rejection.to_json()) for rejection in found.log.sample),
+        rejected_counts=tuple(RejectionCount(*group, count) for group, count in found.log.counts.items()),
+        specs=tuple(from_json(SpecInfo, spec) for spec in rule_report.specs_with_counts(found.rule_reports())),
+        folded=tuple(FoldedInfo(node.name, node.op, node.into) for node in found.model.folded),
+    )

@@ -6,15 +6,19 @@ A model's file and `Options` enter; the document of one shape leaves, with those
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from ..documents.candidate_set import CandidateSetInfo
 from ..events import Emit, Note, ignore
 from ..options import Options
 from .discover import find
 from .partition import dry_run_regions
 from .shapes.shapes_to_plan import named, shapes_to_plan
+
+D = TypeVar("D")
 
 _COUNTED = ("candidates", "unique", "deferred", "known", "to_measure")
 _ADDED = (
@@ -29,14 +33,14 @@ _ADDED = (
 )
 
 
-def find_at_shapes(source: str | Path, options: Options, emit: Emit = ignore) -> dict[str, Any]:
+def find_at_shapes(source: str | Path, options: Options, emit: Emit = ignore) -> CandidateSetInfo:
     """Return the document of `find`; of several shapes that of the one that comes most often, with those of all by name as ``shapes``.
 
     Raises:
         CollageError: a mistake of the user; it names the shape.
     """
     main, documents = _at_each(source, options, emit, find)
-    return {**documents[main], "shapes": documents} if main else documents[main]
+    return replace(documents[main], shapes=documents) if main else documents[main]
 
 
 def dry_run_at_shapes(source: str | Path, options: Options, emit: Emit = ignore) -> dict[str, Any]:
@@ -51,9 +55,7 @@ def dry_run_at_shapes(source: str | Path, options: Options, emit: Emit = ignore)
     return {**documents[main], **_sums(list(documents.values())), "shapes": documents} if main else documents[main]
 
 
-def _at_each(
-    source: str | Path, options: Options, emit: Emit, ask: Callable[[str | Path, Options, Emit], dict[str, Any]]
-) -> tuple[str, dict[str, dict[str, Any]]]:
+def _at_each(source: str | Path, options: Options, emit: Emit, ask: Callable[[str | Path, Options, Emit], D]) -> tuple[str, dict[str, D]]:
     """Return the answers by shape, and the shape that comes most often, of equal ones the last; its name is empty where there is one."""
     if not options.plans_shapes:
         return "", {"": ask(source, options, emit)}

@@ -97,6 +97,6 @@ def test_inputs_of_another_shape_than_the_plans_are_refused(planned: tuple[Plan,
 def test_candidates_have_the_shapes_of_the_users_inputs(planned: tuple[Plan, Path, Path]) -> None:
     _, source, inputs = planned
     found = find(source, Options(targets=("onnxruntime",), costs="none", inputs=inputs), ignore)
-    assert [tensor["shape"] for tensor in found["model"]["inputs"]] == [[3, 4], [2]]
-    (tiled,) = found["model"]["outputs"]
-    assert (tiled["shape"], tiled["measured_shape"]) == ([None, None], [6, 2])
+    assert [tensor.shape for tensor in found.model.inputs] == [(3, 4), (2,)]
+    (tiled,) = found.model.outputs
+    assert (tiled.shape, tiled.measured_shape) == ((None, None), (6, 2))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from collage_core.documents.json_form import to_json
 from collage_core.errors import CollageError
 from collage_core.events import Event, Note
 from collage_core.options import Options
@@ -41,9 +42,10 @@ def test_the_dry_run_of_several_shapes_has_each_and_their_sums(encoder: Path) ->
 
 def test_the_candidates_of_several_shapes(encoder: Path) -> None:
     found = find_at_shapes(encoder, options("1,{8,32}", costs="none"))
-    assert {name: one["model"]["inputs"][0]["shape"] for name, one in found["shapes"].items()} == {"seq=8": [1, 8], "seq=32": [1, 32]}
-    assert found["candidates"] == found["shapes"]["seq=32"]["candidates"] != []
-    assert "shapes" not in find_at_shapes(encoder, options("1,8", costs="none"))
+    assert found.shapes is not None
+    assert {name: one.model.inputs[0].shape for name, one in found.shapes.items()} == {"seq=8": (1, 8), "seq=32": (1, 32)}
+    assert found.candidates == found.shapes["seq=32"].candidates != ()
+    assert "shapes" not in to_json(find_at_shapes(encoder, options("1,8", costs="none")))
 
 
 def test_a_mistake_names_its_shape(encoder: Path) -> None:
