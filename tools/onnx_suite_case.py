@@ -23,7 +23,7 @@ from collage_core.errors import CollageError
 from collage_core.events import ignore
 from collage_core.graph.value_arrays import as_arrays
 from collage_core.graph.value_policy import FINITE
-from collage_core.model.randomness import RANDOM_OPS
+from collage_core.model.nodes import RANDOM_OPS
 from collage_core.model.reference.accuracy import output_errors
 from collage_core.model.reference.ort_session import OrtSession
 from collage_core.options import Options

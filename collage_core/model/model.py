@@ -1,6 +1,7 @@
 """`Model`: the interface of a network, which gives its dataflow graph, cuts out sub-graphs, and runs the reference.
 
-`OnnxModel` implements it.
+`OnnxModel` implements it. Beside it stands the plain data that it gives: `SubModel`, and `InputSets`, the inputs on which candidates and
+artifacts are compared with the reference (`bearing` chooses them; `extreme_inputs` says which values are extreme).
 """
 
 from __future__ import annotations
@@ -16,8 +17,39 @@ from ..graph.index_set import IndexSet
 from ..graph.value_policy import FINITE
 
 if TYPE_CHECKING:
-    from .input_sets import InputSets
     from .row_sets import RowSet
+
+DRAWN, EXTREME, OWN, NON_FINITE = "drawn", "extreme", "own", "non-finite"
+"""Names of the sets. The third is the user's; the fourth is there where NaN and infinities must be right, too."""
+MOST_SETS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class InputSet:
+    """Inputs of the model by name, and what they are: `DRAWN`, `EXTREME`, `OWN` or `NON_FINITE`."""
+
+    name: str
+    arrays: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class InputSets:
+    """The sets on which everything of one model is compared with the reference.
+
+    Attributes:
+        first: The set that is timed: the user's own inputs, or else drawn ones.
+        further: The others.
+        notes: Which sets or inputs are milder than they might be, and why.
+    """
+
+    first: InputSet
+    further: tuple[InputSet, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def all(self) -> tuple[InputSet, ...]:
+        return self.first, *self.further
+
 
 Arrays = Mapping[str, Any]
 """Tensor name → values: an array, a list of them for a sequence, None for an optional that holds nothing."""
@@ -29,7 +61,7 @@ class SubModel:
 
     Attributes:
         onnx: A serialised ONNX ``ModelProto`` with the types of its inputs and outputs. Its weights are inside; those of a large model
-            are in the model's own files, named by absolute paths (`external_weights`), and only toolchains that say so get it like that.
+            are in the model's own files, named by absolute paths (`external_data`), and only toolchains that say so get it like that.
         inputs: Its inputs in order: the tensors of `SubGraph.input_tensors`.
         outputs: Its outputs in order: the tensors of `SubGraph.output_tensors`.
         tuning: Schedules that a tuner found, for a toolchain that tunes (`toolchains.tuning`); empty for the default ones.

@@ -23,10 +23,9 @@ from ..graph.control_flow import ControlFlow
 from ..graph.dataflow_graph import DataflowGraph, Node, Tensor, TensorType
 from ..graph.index_set import IndexSet
 from ..graph.value_policy import FINITE
-from .bodies.bodies import body_proto, control_flow, passed_on
-from .bodies.loop_types import constant_types, infer_with_loops
-from .files.external_weights import MOST_BYTES, external_tensors, slice_of, values_of
+from .files.external_data import MOST_BYTES, external_tensors, slice_of, values_of
 from .files.loading import read_model
+from .forms.bodies import body_proto, constant_types, control_flow, infer_with_loops, passed_on
 from .forms.cutting import Cutter
 from .forms.folding import fold as fold_model
 from .forms.normalising import normalise
@@ -35,10 +34,8 @@ from .forms.provenance import Provenance, find_provenance
 from .forms.taken_branches import take_branches
 from .forms.values import Number, Value, check_not_fixed, fix_values, implied_shapes
 from .forms.widening import types_of, unrounded, widened
-from .input_sets import DRAWN, MOST_SETS, InputSet, InputSets
-from .model import Arrays, FoldedNode, SubModel
-from .naming import inner_indices, inner_names, op_name
-from .randomness import random_notes
+from .model import DRAWN, MOST_SETS, Arrays, FoldedNode, InputSet, InputSets, SubModel
+from .nodes import all_nodes, has_inner_graph, holds_graphs, inner_indices, inner_names, op_name, random_notes, read_by
 from .reference.accuracy import default_accuracy, output_errors
 from .reference.bearing import NOISE, Bearing, has_floats, sets_beside
 from .reference.inputs import INTEGERS, Recipe, check_inputs, draw, find_recipe
@@ -47,15 +44,12 @@ from .reference.ort_session import OrtSession, RuntimeRefusal
 from .reference.settings import compared_values, settings_of
 from .refusals import error_text, refused
 from .row_sets import RowSet
-from .scopes import all_nodes, has_inner_graph, holds_graphs, read_by
-from .shapes.largest_sizes import largest_sizes
-from .shapes.open_axes import names_after_data
+from .shapes.open_axes import largest_sizes, names_after_data
 from .shapes.shapes import assumed_sizes, assumed_texts, dynamic_inputs, fix_shapes, shapes_of, sizes_hint, value_options
 from .sizes.proposals import fitting_shapes, with_proposals
 from .types.attributes import attributes_of, constant_of
-from .types.dtypes import array_type, dtype_name
+from .types.dtypes import array_type, dtype_name, element_shape, type_name
 from .types.kinds import kind_of
-from .types.type_names import element_shape, type_name
 
 
 def load_model(

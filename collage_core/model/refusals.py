@@ -8,8 +8,7 @@ import onnx.defs
 from onnx import ModelProto
 
 from ..errors import CollageError
-from .naming import domain_of, op_name, opset_versions
-from .scopes import all_nodes
+from .nodes import all_nodes, domain_of, op_name, opset_versions
 
 
 def refused(model: ModelProto, reason: str) -> CollageError:

@@ -15,9 +15,9 @@ import onnx
 
 from ..errors import CollageError
 from ..graph.dataflow_graph import Tensor
-from ..model.files.external_weights import values_of
+from ..model.files.external_data import values_of
 from ..model.model import SubModel
-from ..model.naming import op_name
+from ..model.nodes import op_name
 from ..model.types.dtypes import array_type
 from ..rules.spec import HOST_TARGET
 from ..toolchains.abilities import OwnFiles

@@ -19,8 +19,8 @@ from tvm import relax
 
 from ..errors import CollageError
 from ..graph.dataflow_graph import Tensor
-from ..model.files.external_weights import values_of
-from ..model.naming import op_name
+from ..model.files.external_data import values_of
+from ..model.nodes import op_name
 from ..toolchains.buffers import buffer_dtype
 from ..toolchains.libraries.tvm_library_calls import linked
 from ..toolchains.relax_attributes import EXTERNAL

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ..graph.dataflow_graph import Tensor
-from ..model.forms.renaming import renamed
+from ..model.forms.cutting import renamed
 from ..toolchains.abilities import layout_of
 from ..toolchains.blocked_layout import NCHW16C, is_blocked
 from ..toolchains.onnx_models.nchwc_models import REORDER_TARGET, reorder_model

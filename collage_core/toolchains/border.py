@@ -140,7 +140,7 @@ def with_weights_inside(model: SubModel) -> SubModel:
     """
     if not may_name_files(model.onnx):
         return model
-    from ..model.files.external_weights import in_one_piece
+    from ..model.files.external_data import in_one_piece
 
     try:
         onnx = in_one_piece(model.onnx)

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 
 from onnx import ModelProto
 
-from ..model.forms.renaming import renamed
+from ..model.forms.cutting import renamed
 from ..model.model import SubModel
-from ..model.scopes import read_by
+from ..model.nodes import read_by
 
 _LABEL = re.compile(r"collage@(\d+)@")
 

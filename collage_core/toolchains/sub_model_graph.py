@@ -8,7 +8,7 @@ from onnx import ModelProto
 
 from ..errors import CollageError
 from ..graph.dataflow_graph import DataflowGraph, Tensor
-from ..model.shapes.proto_graph import proto_graph
+from ..model.shapes.inference import proto_graph
 from .toolchain import ToolchainError
 
 

@@ -83,7 +83,7 @@ def _shown_shapes(path: Path, shapes: Mapping[str, Sequence[int] | str]) -> dict
 def write_graph(folder: Path, graph: Mapping[str, Any], proto: ModelProto | None) -> str:
     """Write a `ModelGraph`, with what the operators of `proto` call their inputs; returns its digest."""
     from collage_core.model.formal_inputs import formal_inputs
-    from collage_core.model.naming import opset_versions
+    from collage_core.model.nodes import opset_versions
 
     ops = {node["op"] for node in graph["graph"]["nodes"]}
     formal = formal_inputs(ops, opset_versions(proto) if proto else {})

@@ -52,7 +52,7 @@ def test_it_holds_what_runs_artifacts_and_no_more(wheel: Path):
         (points,) = [archive.read(name).decode() for name in names if name.endswith("entry_points.txt")]
     assert wheel.name == f"collage_runtime-{__version__}-py3-none-any.whl"
     rooms = {"/".join(name.split("/")[1:-1]) for name in names if name.startswith("collage_core/")}
-    inner = {f"model/{name}" for name in ("bodies", "dynamic", "files", "forms", "reference", "shapes", "sizes", "types")}
+    inner = {f"model/{name}" for name in ("dynamic", "files", "forms", "reference", "shapes", "sizes", "types")}
     inner |= {f"toolchains/{name}" for name in ("libraries", "ncnn", "onnx_models", "onnxruntime", "openvino", "tensorrt", "tvm", "values")}
     assert rooms == {"", "base", "graph", "model", "rewrite", "rewrite/runtime", "rules", "serving", "toolchains"} | inner
     assert not any(name.startswith("collage_server") for name in names)

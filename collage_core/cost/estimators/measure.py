@@ -24,8 +24,7 @@ from ...graph.dataflow_graph import DataflowGraph
 from ...graph.index_set import IndexSet
 from ...graph.sub_graph import SubGraph
 from ...graph.value_policy import FINITE
-from ...model.input_sets import EXTREME
-from ...model.model import Arrays, Model
+from ...model.model import EXTREME, Arrays, Model
 from ...model.reference.bearing import fingerprint
 from ...rules.candidate import CandidatePartition
 from ...rules.spec import HOST_TARGET

@@ -26,7 +26,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ...base.validation import first_mistake
 from ...errors import Cancelled, CollageError
-from ...model.files.external_weights import in_one_piece
+from ...model.files.external_data import in_one_piece
 from ...model.model import Model
 from ...rules.candidate import CandidatePartition
 from .function import NoCostsError, UnknownCost

@@ -14,8 +14,8 @@ from ...errors import CollageError
 from ...graph.dataflow_graph import Tensor, TensorType
 from ...graph.topological_order import topological_order
 from ..model import SubModel
+from ..nodes import read_by
 from ..onnx_model import OnnxModel
-from ..scopes import read_by
 from ..shapes.inference import Inferred, infer, value_info
 from ..shapes.shapes import set_shape
 

@@ -1,7 +1,7 @@
 """Reads a model file as a `ModelProto`, or raises one clear line that says why it is not possible.
 
 A path of the user enters; the model as it is in the file and a digest of its bytes leave. All of its data is inside, but for the weights of
-a large model: these stay in their files (`external_weights`). Its content is not interpreted here;
+a large model: these stay in their files (`external_data`). Its content is not interpreted here;
 `normalising` is the next step.
 """
 
@@ -20,9 +20,8 @@ from ...base.model_file import HEAD_BYTES
 from ...base.model_folder import folder_given
 from ...base.user_file import open_file
 from ...errors import CollageError
-from ..scopes import all_nodes, inner_graphs
-from .external_data import external_slices, read_slice, tensors_of
-from .external_weights import MOST_BYTES, may_stay, point_to
+from ..nodes import all_nodes, inner_graphs
+from .external_data import MOST_BYTES, external_slices, may_stay, point_to, read_slice, tensors_of
 from .file_digests import file_digest
 from .foreign_files import recognise, recognise_ending
 from .local_functions import check_size

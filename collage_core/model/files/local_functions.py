@@ -12,10 +12,9 @@ from onnx import FunctionProto, ModelProto, NodeProto, checker, helper, inliner
 
 from ...errors import CollageError
 from ...graph.topological_order import topological_order
-from ..naming import ONNX_DOMAINS, opset_versions, since_version
+from ..nodes import ONNX_DOMAINS, all_nodes, inner_graphs, opset_versions, since_version
 from ..refusals import error_text
-from ..scopes import all_nodes, inner_graphs
-from .external_weights import MOST_BYTES
+from .external_data import MOST_BYTES
 
 MOST_NODES = 100_000
 """Most nodes of a model, those of inner graphs and inlined functions included. Everything that is found of a model grows with them."""

@@ -5,13 +5,16 @@ The folded model and its graph enter and are indexed once; a `SubModel` leaves f
 
 from __future__ import annotations
 
-from onnx import ModelProto
+from collections.abc import Mapping
+from dataclasses import replace
+
+from onnx import GraphProto, ModelProto
 
 from ...errors import CollageError
 from ...graph.dataflow_graph import DataflowGraph, Tensor
 from ...graph.index_set import IndexSet
 from ...graph.sub_graph import SubGraph
-from ..files.external_weights import MOST_BYTES
+from ..files.external_data import MOST_BYTES
 from ..model import SubModel
 from ..shapes.inference import value_info
 
@@ -66,3 +69,31 @@ def _serialised(model: ModelProto) -> bytes:
     if size > MOST_BYTES:
         raise CollageError(f"the sub-graph holds {size / 2**30:.1f} GiB of weights, more than one ONNX message can", "", "too_big")
     return model.SerializeToString()
+
+
+def renamed(model: SubModel, names: Mapping[str, str]) -> SubModel:
+    """Return `model` with its tensors renamed: old name → new name. The other names stay."""
+    if not names:
+        return model
+    proto = ModelProto.FromString(model.onnx)
+    rename_tensors(proto.graph, names)
+    for value in (*proto.graph.input, *proto.graph.output):
+        value.name = names.get(value.name, value.name)
+    inputs, outputs = (
+        tuple(replace(tensor, name=names.get(tensor.name, tensor.name)) for tensor in side) for side in (model.inputs, model.outputs)
+    )
+    return replace(model, onnx=proto.SerializeToString(), inputs=inputs, outputs=outputs)
+
+
+def rename_tensors(graph: GraphProto, names: Mapping[str, str]) -> None:
+    """Rename, in place, what the nodes of `graph` read and make, but not its inputs and outputs."""
+    for node in graph.node:
+        node.input[:] = [names.get(name, name) for name in node.input]
+        node.output[:] = [names.get(name, name) for name in node.output]
+        for attribute in node.attribute:
+            for body in (attribute.g, *attribute.graphs):
+                rename_tensors(body, names)
+                for value in body.output:
+                    value.name = names.get(value.name, value.name)
+    for value in graph.value_info:
+        value.name = names.get(value.name, value.name)

@@ -17,9 +17,8 @@ from ...graph.dataflow_graph import TensorType
 from ...graph.topological_order import topological_order
 from ..files.local_functions import check_size, inline_functions
 from ..model import FoldedNode
-from ..naming import ONNX_DOMAINS, domain_of, name_nodes, op_name, opset_versions
+from ..nodes import ONNX_DOMAINS, all_nodes, domain_of, name_nodes, op_name, opset_versions, read_by
 from ..refusals import error_text
-from ..scopes import all_nodes, read_by
 from ..types.dtypes import dtype_name
 
 _OLDEST_IR, _NEWEST_IR = 4, 10

@@ -15,10 +15,9 @@ from onnx import ModelProto, NodeProto, helper
 from ...base.isolation.worker import Worker
 from ...base.isolation.worker_errors import WorkerError
 from ...errors import CollageError
-from ..naming import ONNX_DOMAINS, op_name, opset_versions, since_version
+from ..nodes import ONNX_DOMAINS, all_nodes, op_name, opset_versions, since_version
 from ..reference.ort_session import OrtSession, RuntimeRefusal
 from ..refusals import error_text
-from ..scopes import all_nodes
 from ..shapes.inference import infer
 from .normalising import normalise
 

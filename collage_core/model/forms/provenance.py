@@ -19,8 +19,7 @@ from onnx import AttributeProto, ModelProto, NodeProto
 
 from ...graph.topological_order import topological_order
 from ..model import FoldedNode
-from ..naming import domain_of, name_nodes, op_name, opset_versions
-from ..scopes import has_inner_graph, read_by
+from ..nodes import domain_of, has_inner_graph, name_nodes, op_name, opset_versions, read_by
 
 _DROPPED = frozenset({"Identity", "Dropout", "Slice", "Expand"})
 """Operators that are removed when they do nothing; they are never fused into another."""

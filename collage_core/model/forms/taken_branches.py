@@ -15,11 +15,10 @@ import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto, helper
 
 from ...graph.control_flow import IF
-from ..files.external_weights import values_of
+from ..files.external_data import values_of
 from ..model import Arrays, FoldedNode
-from ..naming import ONNX_DOMAINS, op_name, unique_names
+from ..nodes import ONNX_DOMAINS, inner_graphs, op_name, unique_names
 from ..reference.ort_session import OrtSession, RuntimeRefusal
-from ..scopes import inner_graphs
 from ..shapes.open_axes import names_without_data
 from .normalising import normalise
 

@@ -14,10 +14,9 @@ import numpy as np
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, numpy_helper
 
 from ..model import Arrays
-from ..naming import ONNX_DOMAINS
+from ..nodes import ONNX_DOMAINS, all_nodes, inner_graphs
 from ..reference.accuracy import is_float, relative_error
 from ..reference.ort_session import OrtSession, RuntimeRefusal
-from ..scopes import all_nodes, inner_graphs
 
 OWN_SHARE = 0.5
 """Share of the accuracy by which a model's own precision may move an output."""

@@ -17,8 +17,7 @@ from ...errors import CollageError
 from ...graph.dataflow_graph import DataflowGraph, Node
 from ...graph.value_policy import ANY, FINITE
 from ...graph.value_ranges import type_range
-from ..input_sets import DRAWN, EXTREME, NON_FINITE, OWN, InputSet, InputSets
-from ..model import Arrays
+from ..model import DRAWN, EXTREME, NON_FINITE, OWN, Arrays, InputSet, InputSets
 from .accuracy import output_errors, tensors_in
 from .extreme_inputs import find_extreme
 from .inputs import all_finite

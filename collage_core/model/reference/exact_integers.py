@@ -5,6 +5,9 @@ ReduceMax and ReduceMin as if the lower halves had a sign, so these are right to
 is right to 2^53, and saturates where the result wraps around. Less, Greater, Where, Add, Sub, Mul, Div and Mod are exact, and each such
 call is written in these, with the name of its output as before. Means, norms, logarithms and products over an axis stay: what they are
 on integers ONNX does not define, or none of these operators compute it.
+
+Element types are found by the signatures of operators (`ElementTypes`); no shape is inferred, so asking for a few tensors of a large model
+is quick.
 """
 
 from __future__ import annotations
@@ -12,13 +15,76 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import numpy as np
+import onnx.defs
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from ...graph.dataflow_graph import DataflowGraph, Node
 from ...graph.value_ranges import ValueRanges, ranges_of
-from ..naming import ONNX_DOMAINS, FreeNames, opset_versions
-from ..scopes import all_nodes, inner_graphs, read_by
-from ..types.element_types import ElementTypes
+from ..nodes import ONNX_DOMAINS, FreeNames, all_nodes, domain_of, inner_graphs, opset_versions, read_by
+
+_BY_ATTRIBUTE = {"Cast": "to", "EyeLike": "dtype", "Bernoulli": "dtype", "RandomNormalLike": "dtype", "RandomUniformLike": "dtype"}
+"""Operators that say the element type of their output themselves."""
+_CONSTANTS = {"value_float": TensorProto.FLOAT, "value_int": TensorProto.INT64, "value_string": TensorProto.STRING}
+_BY_NAME = {f"tensor({TensorProto.DataType.Name(number).lower()})": number for number in TensorProto.DataType.values()}
+
+
+class ElementTypes:
+    """The element types of one graph.
+
+    Args:
+        versions: Domain → opset version of the model.
+        outer: Those of the graph around it.
+    """
+
+    def __init__(self, graph: GraphProto, versions: Mapping[str, int], outer: ElementTypes | None = None):
+        self._versions, self._outer = versions, outer
+        typed = ((value.name, value.type.tensor_type.elem_type) for value in (*graph.input, *graph.value_info, *graph.output))
+        self._known = {name: number for name, number in typed if number}
+        self._known |= {tensor.name: tensor.data_type for tensor in graph.initializer}
+        self._makers = {name: node for node in graph.node for name in node.output if name}
+
+    def of(self, name: str) -> int | None:
+        """Return the element type of a tensor; None where the signatures do not tell it."""
+        passed: list[str] = []
+        step: int | str | None = name
+        while isinstance(step, str):
+            if step in self._known:
+                step = self._known[step]
+            elif step in self._makers and step not in passed:
+                passed.append(step)
+                step = self._step(self._makers[step], step)
+            else:
+                step = self._outer.of(step) if self._outer is not None else None
+        if step is not None:
+            self._known |= dict.fromkeys(passed, step)
+        return step
+
+    def _step(self, node: NodeProto, name: str) -> int | str | None:
+        """Return the type of an output of `node`, or the tensor that it has the type of; None where neither is known."""
+        index = list(node.output).index(name)
+        bodies = list(inner_graphs(node))
+        if bodies:
+            output = bodies[0].output[index + (node.op_type == "Loop")]
+            return output.type.tensor_type.elem_type or ElementTypes(bodies[0], self._versions, self).of(output.name)
+        attributes = {attribute.name: attribute for attribute in node.attribute}
+        if node.op_type == "Constant":
+            (value,) = attributes.values()
+            return _CONSTANTS.get(value.name.removesuffix("s")) or int(value.t.data_type) or None
+        if node.op_type == "ConstantOfShape":
+            return int(attributes["value"].t.data_type) if "value" in attributes else TensorProto.FLOAT
+        if node.op_type in _BY_ATTRIBUTE and _BY_ATTRIBUTE[node.op_type] in attributes:
+            return int(attributes[_BY_ATTRIBUTE[node.op_type]].i)
+        domain = domain_of(node)
+        try:
+            schema = onnx.defs.get_schema(node.op_type, self._versions.get(domain, 1), domain)
+        except onnx.defs.SchemaError:
+            return None
+        made = schema.outputs[min(index, len(schema.outputs) - 1)]
+        if len(made.types) == 1:
+            return _BY_NAME.get(next(iter(made.types)))
+        slots = range(min(len(node.input), len(schema.inputs)))
+        return next((node.input[slot] for slot in slots if schema.inputs[slot].type_str == made.type_str and node.input[slot]), None)
+
 
 INT64, INT32, UINT64 = TensorProto.INT64, TensorProto.INT32, TensorProto.UINT64
 

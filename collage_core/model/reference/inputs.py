@@ -19,8 +19,7 @@ from ...errors import CollageError
 from ...graph.dataflow_graph import Tensor
 from ...graph.value_arrays import as_text, as_values
 from ..model import Arrays
-from ..types.dtypes import numpy_dtype
-from ..types.type_names import element_of
+from ..types.dtypes import element_of, numpy_dtype
 from .accuracy import is_float, largest_error, tensors_in
 from .ort_session import RuntimeRefusal
 

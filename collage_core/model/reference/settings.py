@@ -14,7 +14,7 @@ import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, numpy_helper
 
 from ...graph.dataflow_graph import Tensor
-from ..naming import op_name
+from ..nodes import op_name
 from ..shapes.inference import infer
 from ..types.dtypes import dtype_name, numpy_dtype
 

@@ -25,8 +25,8 @@ from ...base.module_regions import RegionSummary, several_regions
 from ...base.user_file import read_text
 from ...errors import CollageError
 from ...graph.work_estimate import WorkEstimator
-from ..files.external_weights import MOST_BYTES
-from ..shapes.proto_graph import proto_graph
+from ..files.external_data import MOST_BYTES
+from ..shapes.inference import proto_graph
 from ..shapes.shapes import assumed_sizes, fix_shapes
 from .module_functions import bound_to_processor, function_of, prepared, region_module, stub
 from .operators.call_writer import Untranslatable

@@ -23,7 +23,7 @@ from ...base.isolation.worker_errors import WorkerError
 from ...base.module_regions import RegionSummary
 from ...base.user_file import read_file
 from ...errors import CollageError
-from ..files.external_weights import MOST_BYTES
+from ..files.external_data import MOST_BYTES
 from ..forms.normalising import normalise
 from ..forms.values import Value, fix_values
 from ..model import Arrays, FoldedNode

@@ -9,7 +9,7 @@ import tvm
 from ...base.extras import install_command
 from ...base.user_file import read_file
 from ...errors import CollageError
-from ..files.external_weights import MOST_BYTES
+from ..files.external_data import MOST_BYTES
 
 
 def read_tflite(path: Path) -> tvm.IRModule:

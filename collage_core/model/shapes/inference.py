@@ -1,21 +1,25 @@
 """Infers the types of a model's tensors from the graph, by ONNX's shape inference.
 
 A model with fixed input shapes enters; the types of all tensors leave whose shape and dtype inference finds completely, and for the
-others the dimensions that it leaves open. `onnx_model` takes their types from a reference run.
+others the dimensions that it leaves open. `onnx_model` takes their types from a reference run; `proto_graph` makes a dataflow graph by
+inference alone, and refuses such tensors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import onnx.shape_inference
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TensorShapeProto, ValueInfoProto, checker, helper
 
-from ...graph.dataflow_graph import TensorType
+from ...errors import CollageError
+from ...graph.dataflow_graph import DataflowGraph, Node, Tensor, TensorType
+from ...graph.op_pattern_kind import OpPatternKind
 from ..files.external_data import is_external
-from ..types.dtypes import dtype_name
-from ..types.type_names import type_proto
+from ..nodes import op_name, read_by
+from ..types.attributes import attributes_of, constant_of
+from ..types.dtypes import dtype_name, type_proto
 
 _SMALL_BYTES = 4096
 """Initializers up to this size are kept for inference, since shapes may be computed from them; others are replaced by their type."""
@@ -135,3 +139,31 @@ def _skeleton(model: ModelProto, known: Iterable[ValueInfoProto]) -> ModelProto:
     graph.output.extend(types.get(value.name) or ValueInfoProto(name=value.name) for value in model.graph.output)
     graph.value_info.extend(types.values())
     return made
+
+
+_KEEP_THE_TYPE = frozenset({"GroupNormalization", "RMSNormalization"})
+"""Operators that ONNX's inference does not know, whose output has the type of their first input."""
+
+
+def proto_graph(proto: ModelProto, outputs: Sequence[Tensor] = ()) -> DataflowGraph:
+    """Return the graph of `proto`; the kinds of its nodes are not worked out.
+
+    Args:
+        outputs: Outputs whose types are known, though inference may not find them.
+
+    Raises:
+        CollageError: the shape of a tensor is not known.
+    """
+    types = infer(proto).types | {tensor.name: tensor.type for tensor in outputs}
+    nodes = []
+    for index, node in enumerate(proto.graph.node):
+        if node.op_type in _KEEP_THE_TYPE and node.input[0] in types:
+            types.setdefault(node.output[0], types[node.input[0]])
+        lost = next((name for name in node.output if name and name not in types), None)
+        if lost is not None:
+            raise CollageError(f"the shape of {lost!r}, which {op_name(node)} makes, is not known", "", "open_shape")
+        made = tuple(Tensor(name, types[name]) for name in node.output if name)
+        nodes.append(Node(index, node.name, op_name(node), OpPatternKind.OPAQUE, tuple(read_by(node)), made, attributes_of(node)))
+    inputs = tuple(Tensor(value.name, types[value.name]) for value in proto.graph.input)
+    constants = {tensor.name: constant_of(tensor) for tensor in proto.graph.initializer}
+    return DataflowGraph(tuple(nodes), inputs, tuple(value.name for value in proto.graph.output), constants)

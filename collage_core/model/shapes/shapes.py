@@ -16,7 +16,7 @@ from onnx import ModelProto, TensorShapeProto, ValueInfoProto
 from ...base.counted import counted
 from ...base.open_inputs import OpenInput, OpenShapes
 from ...errors import CollageError
-from ..types.type_names import type_name
+from ..types.dtypes import type_name
 
 Shape = tuple[int, ...]
 

@@ -19,11 +19,11 @@ from ...base.isolation.shared import shared_worker
 from ...base.isolation.worker_errors import WorkerError
 from ...errors import CollageError
 from ...graph.dataflow_graph import Tensor, TensorType
-from ..files.external_weights import external_tensors
+from ..files.external_data import external_tensors
 from ..reference.inputs import INTEGERS, Recipe, draw
 from ..reference.ort_session import OrtSession, RuntimeRefusal
 from ..shapes.shapes import CLASSIFIER_SIDE, DETECTOR_SIDE
-from ..types.type_names import type_name
+from ..types.dtypes import type_name
 
 LONGEST_S = 15.0
 """Seconds after which the first guess is kept."""

@@ -11,8 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ...model.input_sets import EXTREME
-from ...model.model import Arrays
+from ...model.model import EXTREME, Arrays
 from ...model.onnx_model import OnnxModel
 from ...model.reference.accuracy import output_errors
 

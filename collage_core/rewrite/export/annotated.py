@@ -16,7 +16,7 @@ from ...graph.dataflow_graph import HOST
 from ...graph.index_set import IndexSet
 from ...model.files.external_data import is_external, tensors_of
 from ...model.model import Model
-from ...model.naming import unique_names
+from ...model.nodes import unique_names
 from ...model.shapes.inference import value_info
 from ..plan import Plan
 

@@ -12,7 +12,7 @@ from onnx import ModelProto
 
 from ...graph.dataflow_graph import Node
 from ...model.model import SubModel
-from ...model.naming import opset_versions
+from ...model.nodes import opset_versions
 from ..sub_model_graph import graph_of
 from ..toolchain import ToolchainError
 from . import ncnn_elementwise, ncnn_norms, ncnn_products, ncnn_shapes, ncnn_windows

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from onnx import ModelProto, NodeProto, helper
 
-from ...model.naming import opset_versions
+from ...model.nodes import opset_versions
 from .model_rewriting import ModelRewriting
 from .unsigned_activations import PRODUCTS
 

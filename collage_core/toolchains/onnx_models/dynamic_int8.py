@@ -14,7 +14,7 @@ import numpy as np
 import onnx
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
-from ...model.naming import FreeNames
+from ...model.nodes import FreeNames
 from ..toolchain import ToolchainError
 from .int8_products import PRODUCTS
 

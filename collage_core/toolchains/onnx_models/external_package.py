@@ -40,7 +40,7 @@ def slices_of(package: bytes) -> list[Slice]:
     """Return where the weights of a package lie, each slice once."""
     from onnx import ModelProto
 
-    from ...model.files.external_weights import external_tensors, slice_of
+    from ...model.files.external_data import external_tensors, slice_of
 
     return list(dict.fromkeys(map(slice_of, external_tensors(ModelProto.FromString(onnx_of(package))))))
 
@@ -49,7 +49,7 @@ def packed_slices_of(package: bytes) -> list[Slice]:
     """Return where the packed forms of the weights of a package lie, each slice once."""
     from onnx import ModelProto
 
-    from ...model.files.external_weights import external_tensors, slice_of
+    from ...model.files.external_data import external_tensors, slice_of
 
     found: dict[Slice, None] = {}
     for tensor in external_tensors(ModelProto.FromString(onnx_of(package))):
@@ -66,7 +66,7 @@ def moved(package: bytes, new_slice: Callable[[Slice], Slice | None]) -> bytes:
     """
     from onnx import ModelProto
 
-    from ...model.files.external_weights import external_tensors, point_to, slice_of
+    from ...model.files.external_data import external_tensors, point_to, slice_of
 
     model = ModelProto.FromString(onnx_of(package))
     for tensor in external_tensors(model):

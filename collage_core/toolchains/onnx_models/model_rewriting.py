@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 from onnx import ModelProto, NodeProto, numpy_helper
 
-from ...model.naming import FreeNames
+from ...model.nodes import FreeNames
 
 
 class ModelRewriting:

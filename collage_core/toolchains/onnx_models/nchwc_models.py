@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from onnx import ModelProto, NodeProto, helper
 
 from ...graph.dataflow_graph import Tensor
-from ...model.forms.renaming import rename_tensors
+from ...model.forms.cutting import rename_tensors
 from ...model.model import SubModel
 
 REORDER_TARGET = "onnxruntime"

@@ -98,9 +98,8 @@ class OnnxRuntimeBase(Toolchain):
         import onnxruntime
         from onnx import ModelProto
 
+        from ...model.files.external_data import external_tensors, make_paths_absolute, tensors_of
         from ...model.files.external_data import is_external as has_file
-        from ...model.files.external_data import tensors_of
-        from ...model.files.external_weights import external_tensors, make_paths_absolute
 
         options = _session_options(threads, SPIN_CONFIG)
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
@@ -226,7 +225,7 @@ class _OpaqueKernel:
     """A session that reads or makes values which are no plain memory: they are converted at each run, and outputs are copied."""
 
     def __init__(self, session: Any, inputs: Sequence[Tensor], outputs: Sequence[Tensor]):
-        from ...model.reference.ort_values import ValueRunner
+        from ...model.reference.ort_session import ValueRunner
 
         self._session, self._runner = session, ValueRunner(session)
         self._inputs = [tensor.name for tensor in inputs]
@@ -339,7 +338,7 @@ def _package(path: Path, source: bytes) -> bytes:
         return optimised
     from onnx import ModelProto
 
-    from ...model.files.external_weights import external_tensors, make_paths_absolute, with_relative_paths
+    from ...model.files.external_data import external_tensors, make_paths_absolute, with_relative_paths
 
     proto = ModelProto.FromString(optimised)
     make_paths_absolute(proto, with_relative_paths(ModelProto.FromString(source))[1])
@@ -353,7 +352,7 @@ def _session(model: bytes, options: Any) -> Any:
     if may_name_files(model):
         from onnx import ModelProto
 
-        from ...model.files.external_weights import with_relative_paths
+        from ...model.files.external_data import with_relative_paths
 
         model, folder = with_relative_paths(ModelProto.FromString(model))
         options.add_session_config_entry("session.model_external_initializers_file_folder_path", folder)
@@ -401,7 +400,7 @@ def _with_exact_integers(model: bytes) -> bytes:
     from onnx import load_model_from_string
 
     from ...graph.value_ranges import ranges_of
-    from ...model.shapes.proto_graph import proto_graph
+    from ...model.shapes.inference import proto_graph
 
     proto = load_model_from_string(model)
     if with_exact_integers(proto) is proto:

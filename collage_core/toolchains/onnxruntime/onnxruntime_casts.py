@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from onnx import GraphProto, ModelProto
 
-from ...model.naming import CAST_MARK
-from ...model.scopes import inner_graphs
+from ...model.nodes import CAST_MARK, inner_graphs
 
 
 def with_unique_casts(model: bytes) -> bytes:

@@ -13,7 +13,7 @@ from statistics import median
 
 from onnx import ModelProto, NodeProto
 
-from ...model.scopes import read_by
+from ...model.nodes import read_by
 from ..profiling import Step, labels
 from ..toolchain import ToolchainError
 

@@ -83,7 +83,7 @@ class OpenVinoToolchain(Toolchain):
         except Exception as error:  # as above
             raise ToolchainError("build", reason(error)) from error
         if maps:
-            from ...model.files.external_weights import release_pages
+            from ...model.files.external_data import release_pages
 
             for weights in maps:
                 release_pages(weights)  # Kernels have copies in their own order.
@@ -335,7 +335,7 @@ def _as_read(model: bytes) -> tuple[Any, list[np.ndarray]]:
     import openvino
     from onnx import ModelProto
 
-    from ...model.files.external_weights import external_tensors, values_of, without_external
+    from ...model.files.external_data import external_tensors, values_of, without_external
 
     proto = ModelProto.FromString(model)
     maps = {tensor.name: values_of(tensor) for tensor in external_tensors(proto)}

@@ -23,8 +23,7 @@ from tvm.relax.frontend.onnx.onnx_frontend import ONNXGraphImporter
 
 from ...graph.dataflow_graph import Tensor
 from ...model.model import SubModel
-from ...model.naming import domain_of
-from ...model.scopes import all_nodes
+from ...model.nodes import all_nodes, domain_of
 from ...model.shapes.inference import infer
 from ..border import with_weights_inside
 from ..reasons import one_line

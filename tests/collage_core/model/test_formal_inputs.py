@@ -4,7 +4,7 @@ import onnx.defs
 import pytest
 
 from collage_core.model.formal_inputs import FormalInputs, formal_inputs
-from collage_core.model.naming import opset_versions
+from collage_core.model.nodes import opset_versions
 from tests.helpers.models import model_of
 
 

@@ -10,7 +10,7 @@ import onnx
 import pytest
 
 from collage_core.graph.value_policy import ANY
-from collage_core.model.input_sets import DRAWN, EXTREME, NON_FINITE, OWN
+from collage_core.model.model import DRAWN, EXTREME, NON_FINITE, OWN
 from collage_core.model.onnx_model import load_model
 from collage_core.model.reference.bearing import fingerprint
 from collage_core.model.reference.ort_session import OrtSession

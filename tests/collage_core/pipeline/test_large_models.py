@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from collage_core.model.files import external_weights
+from collage_core.model.files import external_data
 from collage_core.rewrite.runtime.artifact import Artifact
 from collage_core.rewrite.runtime.manifest import WEIGHTS
 from collage_core.toolchains.registry import get
@@ -23,7 +23,7 @@ SIZES = Sizes(layers=1, width=256)
 def test_a_large_model_becomes_an_artifact_with_each_weight_once(
     shown: Callable[..., tuple[int, str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(external_weights, "FROM_BYTES", 0)
+    monkeypatch.setattr(external_data, "FROM_BYTES", 0)
     model, out = write_transformer(tmp_path, SIZES), tmp_path / "out"
     status, printed, said = shown("partition", str(model), "--targets", "onnxruntime", "--costs", "roofline", "--out", str(out), "--json")
     assert status == 0, said

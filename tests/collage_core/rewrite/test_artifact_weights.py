@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from collage_core.errors import CollageError
-from collage_core.model.files import external_weights
+from collage_core.model.files import external_data
 from collage_core.model.onnx_model import OnnxModel, load_model
 from collage_core.rewrite.artifact_weights import bring_weights
 from collage_core.rewrite.assemble import assemble
@@ -26,7 +26,7 @@ SIZES = Sizes(layers=2, width=64)
 
 @pytest.fixture
 def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OnnxModel:
-    monkeypatch.setattr(external_weights, "FROM_BYTES", 0)
+    monkeypatch.setattr(external_data, "FROM_BYTES", 0)
     return load_model(write_transformer(tmp_path, SIZES))
 
 
@@ -56,7 +56,7 @@ def test_an_artifact_with_its_weights_needs_the_models_files_no_more(model: Onnx
 
 
 def test_a_sparse_file_of_weights_stays_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(external_weights, "FROM_BYTES", 0)
+    monkeypatch.setattr(external_data, "FROM_BYTES", 0)
     sparse = Sizes(layers=1, width=512, random_values=16)
     model = load_model(write_transformer(tmp_path, sparse))
     out = build(model, tmp_path / "out", "onnxruntime")

@@ -17,7 +17,7 @@ import pytest
 from collage_core.errors import CollageError
 from collage_core.graph.index_set import IndexSet
 from collage_core.model.dynamic.dynamic_model import dynamic_model
-from collage_core.model.files import external_weights
+from collage_core.model.files import external_data
 from collage_core.model.onnx_model import load_model
 from collage_core.rewrite import shared_weights
 from collage_core.rewrite.artifact_weights import bring_weights
@@ -139,7 +139,7 @@ def test_weights_that_are_in_files_already_move_whatever_the_toolchain(tmp_path:
     """One artifact has OpenVINO beside ONNX Runtime, whose packages both name the file that another takes the place of."""
     if not get("openvino").availability().usable:
         pytest.skip(get("openvino").availability().reason)
-    monkeypatch.setattr(external_weights, "FROM_BYTES", 0)
+    monkeypatch.setattr(external_data, "FROM_BYTES", 0)
     model = load_model(write_transformer(tmp_path, LARGE))
     out, given = tmp_path / "out", model.seeded_inputs()
     folders = [out / folder_of(0), out / folder_of(1)]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from collage_core.model.input_sets import EXTREME
+from collage_core.model.model import EXTREME
 from tests.helpers.models import loaded, weights
 
 

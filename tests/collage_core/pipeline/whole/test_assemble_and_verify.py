@@ -16,7 +16,7 @@ import pytest
 
 from collage_core.errors import CollageError
 from collage_core.graph.value_policy import FINITE
-from collage_core.model.input_sets import DRAWN
+from collage_core.model.model import DRAWN
 from collage_core.model.row_sets import RowSet
 from collage_core.pipeline.whole import assemble_and_verify
 from collage_core.pipeline.whole.assemble_and_verify import errors_of

@@ -9,7 +9,7 @@ import pytest
 
 from collage_core.cost.measuring.profile_worker import profile_nodes
 from collage_core.graph.index_set import IndexSet
-from collage_core.model.files import external_weights
+from collage_core.model.files import external_data
 from collage_core.model.model import SubModel, may_name_files
 from collage_core.model.onnx_model import OnnxModel, load_model
 from collage_core.toolchains.border import build_package
@@ -23,7 +23,7 @@ SIZES = Sizes(layers=1, width=64)
 
 @pytest.fixture
 def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OnnxModel:
-    monkeypatch.setattr(external_weights, "FROM_BYTES", 0)
+    monkeypatch.setattr(external_data, "FROM_BYTES", 0)
     return load_model(write_transformer(tmp_path, SIZES))
 
 
@@ -57,7 +57,7 @@ def test_a_toolchain_that_does_not_say_so_gets_the_weights_inside(large: OnnxMod
 
 
 def test_more_weights_than_fit_into_a_message_are_a_refusal_and_not_an_error(large: OnnxModel, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(external_weights, "MOST_BYTES", 1000)
+    monkeypatch.setattr(external_data, "MOST_BYTES", 1000)
     with pytest.raises(ToolchainError, match="GiB of weights, more than one ONNX message can") as caught:
         build_package(get("blas"), whole(large), 1)
     assert caught.value.stage == "import"

@@ -7,7 +7,7 @@ from onnx import ModelProto
 
 from collage_core.graph.dataflow_graph import Tensor, TensorType
 from collage_core.model.model import SubModel
-from collage_core.model.naming import CAST_MARK
+from collage_core.model.nodes import CAST_MARK
 from collage_core.toolchains.conformance.small_models import reference
 from collage_core.toolchains.onnxruntime.onnxruntime_casts import with_unique_casts
 from collage_core.toolchains.registry import get

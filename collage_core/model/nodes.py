@@ -1,14 +1,67 @@
-"""Names of operators, nodes and tensors, and the opset versions of a model. A node has the name in the file, or a generated one."""
+"""Walks over the nodes of a model, inner graphs included: what they read, their names, their opset versions, and which draw random numbers.
+
+A node has the name in the file, or a generated one. Nothing is inferred or run here.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 import onnx.defs
-from onnx import ModelProto, NodeProto
+from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto
 
 from ..graph.value_ranges import INDEX_SLOTS
-from .scopes import all_nodes, inner_graphs
+
+
+def inner_graphs(node: NodeProto) -> Iterator[GraphProto]:
+    """Yield the graphs in the attributes of `node` (`If`, `Loop`, `Scan` …)."""
+    for attribute in node.attribute:
+        if attribute.type == AttributeProto.GRAPH or attribute.HasField("g"):
+            yield attribute.g
+        yield from attribute.graphs
+
+
+def has_inner_graph(node: NodeProto) -> bool:
+    """Return whether `node` holds a graph of its own."""
+    return next(inner_graphs(node), None) is not None
+
+
+def holds_graphs(model: ModelProto) -> bool:
+    """Return whether a node of `model` holds a graph of its own."""
+    return any(has_inner_graph(node) for node in model.graph.node)
+
+
+def captured(node: NodeProto) -> list[str]:
+    """Return the tensors from outside that the inner graphs of `node` read, each once, in the order in which they occur."""
+    found: dict[str, None] = {}
+    for graph in inner_graphs(node):
+        found.update(dict.fromkeys(free_names(graph)))
+    return list(found)
+
+
+def read_by(node: NodeProto) -> list[str]:
+    """Return every tensor that `node` reads: its inputs in their positions (``""`` where absent), then further ones that it captures."""
+    own = list(node.input)
+    return own + [name for name in captured(node) if name not in own]
+
+
+def all_nodes(graph: GraphProto | FunctionProto) -> Iterator[NodeProto]:
+    """Yield the nodes of `graph`, or of a function, and of its inner graphs."""
+    for node in graph.node:
+        yield node
+        for inner in inner_graphs(node):
+            yield from all_nodes(inner)
+
+
+def free_names(graph: GraphProto) -> Iterator[str]:
+    """Yield the tensors from outside that `graph` reads or passes on, in the order in which they occur; one may come more than once."""
+    made = {value.name for value in graph.input} | {tensor.name for tensor in graph.initializer}
+    made |= {sparse.values.name for sparse in graph.sparse_initializer}
+    for node in graph.node:
+        yield from (name for name in read_by(node) if name and name not in made)
+        made.update(node.output)
+    yield from (value.name for value in graph.output if value.name and value.name not in made)
+
 
 ONNX_DOMAINS = ("", "ai.onnx")
 """Both stand for ONNX's own operators."""
@@ -103,3 +156,24 @@ class FreeNames:
             name = f"{wanted}_{number}"
         self._taken.add(name)
         return name
+
+
+RANDOM_OPS = frozenset({"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"})
+
+
+def random_notes(model: ModelProto) -> tuple[str, ...]:
+    """Return a note that names the first node of `model`, or of a body in it, that draws random numbers; none where no node does."""
+    for node in all_nodes(model.graph):
+        if _draws(node):
+            drawn = f"node {node.name!r} ({node.op_type}) draws random numbers at each run"
+            return (f"{drawn}, so what depends on them cannot be checked; to plan this model, make them an input of it",)
+    return ()
+
+
+def is_random(node: NodeProto) -> bool:
+    """Return whether `node`, or one in a body of it, draws random numbers."""
+    return _draws(node) or any(_draws(inner) for graph in inner_graphs(node) for inner in all_nodes(graph))
+
+
+def _draws(node: NodeProto) -> bool:
+    return node.op_type in RANDOM_OPS and node.domain in ONNX_DOMAINS

@@ -11,9 +11,8 @@ from onnx import ModelProto, TensorProto
 
 from collage_core.errors import CollageError
 from collage_core.graph.index_set import IndexSet
-from collage_core.model.files import external_weights
-from collage_core.model.files.external_data import is_external
-from collage_core.model.files.external_weights import external_tensors, in_one_piece, slice_of, values_of
+from collage_core.model.files import external_data
+from collage_core.model.files.external_data import external_tensors, in_one_piece, is_external, slice_of, values_of
 from collage_core.model.forms import folding
 from collage_core.model.onnx_model import OnnxModel, load_model
 from tests.helpers.large_models import Sizes, write_transformer
@@ -34,7 +33,7 @@ def both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[OnnxModel, On
     """A transformer as a small model, and the same as a large one."""
     path = write_transformer(tmp_path, SMALL)
     inside = load_model(path)
-    monkeypatch.setattr(external_weights, "FROM_BYTES", 0)
+    monkeypatch.setattr(external_data, "FROM_BYTES", 0)
     return inside, load_model(path)
 
 
@@ -76,7 +75,7 @@ def test_what_follows_from_weights_is_folded_as_before(tmp_path: Path, monkeypat
     given = {name: np.abs(weights(64)) for name in ("scale", "bias", "mean", "var")}
     path = split(tmp_path, text, {"w": weights(64, 8, 3, 3), "m": weights(64, 64), **given})
     inside = load_model(path)
-    monkeypatch.setattr(external_weights, "FROM_BYTES", 0)
+    monkeypatch.setattr(external_data, "FROM_BYTES", 0)
     large = load_model(path)
     assert [node.name for node in large.graph.nodes] == ["norm", "pool", "flat", "product"]
     assert large.graph.to_json() == inside.graph.to_json()
@@ -88,7 +87,7 @@ def test_what_follows_from_weights_is_folded_as_before(tmp_path: Path, monkeypat
 def test_what_is_too_large_to_be_folded_stays_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     text = "g (float[1,64] x) => (float[1,64] y) { [turn] t = Transpose <perm = [1,0]> (m) [product] y = MatMul(x, t) }"
     path = split(tmp_path, text, {"m": weights(64, 64)})
-    monkeypatch.setattr(external_weights, "FROM_BYTES", 0)
+    monkeypatch.setattr(external_data, "FROM_BYTES", 0)
     whole = folding._saved
 
     def refuse(model: ModelProto) -> ModelProto:
@@ -110,7 +109,7 @@ def test_quantised_weights_are_read_in(tmp_path: Path, monkeypatch: pytest.Monke
     scale = {"scale": np.array(0.5, np.float32), "zero": np.array(0, np.int8)}
     constants = {"q": np.ones((128, 128), np.int8), "m": weights(128, 128), **scale}
     path = split(tmp_path, text, constants)
-    monkeypatch.setattr(external_weights, "FROM_BYTES", 0)
+    monkeypatch.setattr(external_data, "FROM_BYTES", 0)
     large = load_model(path)
     assert [tensor.name for tensor in external_tensors(ModelProto.FromString(large.cut(everything(large)).onnx))] == ["m"]
 
@@ -119,14 +118,14 @@ def test_half_precision_and_packed_values_are_read_from_files(tmp_path: Path):
     (tmp_path / "w").write_bytes(bytes(range(12)))
     for kind, count in ((TensorProto.FLOAT16, 4), (TensorProto.BFLOAT16, 4), (TensorProto.UINT4, 16)):
         tensor = TensorProto(name="w", data_type=kind, dims=[count], data_location=TensorProto.EXTERNAL)
-        external_weights.point_to(tensor, external_weights.Slice(tmp_path / "w", 3, 8))
+        external_data.point_to(tensor, external_data.Slice(tmp_path / "w", 3, 8))
         inside = TensorProto(name="w", data_type=kind, dims=[count], raw_data=bytes(range(3, 11)))
         assert np.array_equal(values_of(tensor).astype(np.float32), onnx.numpy_helper.to_array(inside).astype(np.float32), equal_nan=True)
 
 
 def test_what_does_not_fit_into_one_message_is_refused_with_its_size(both: tuple[OnnxModel, OnnxModel], monkeypatch: pytest.MonkeyPatch):
     onnx = both[1].cut(everything(both[1])).onnx
-    monkeypatch.setattr(external_weights, "MOST_BYTES", 100_000)
+    monkeypatch.setattr(external_data, "MOST_BYTES", 100_000)
     with pytest.raises(CollageError, match=r"^the sub-graph holds 0\.0 GiB of weights, more than one ONNX message can$"):
         in_one_piece(onnx)
 
@@ -136,7 +135,7 @@ def test_more_than_a_message_holds_is_opened_where_the_weights_stay_in_files(tmp
     monkeypatch.setattr("collage_core.model.files.loading.MOST_BYTES", SMALL.weight_bytes // 2)
     with pytest.raises(CollageError, match="more than the 2 GiB that one ONNX message can"):
         load_model(path)
-    monkeypatch.setattr(external_weights, "FROM_BYTES", 0)
+    monkeypatch.setattr(external_data, "FROM_BYTES", 0)
     assert len(load_model(path).graph) == 30
 
 
@@ -148,7 +147,7 @@ def test_links_of_a_cache_are_followed_into_the_folder_of_the_models_own_file(tm
     for name in (written.name, f"{written.name}.data"):
         (blobs / name).rename(blobs / f"digest-of-{name}")
         (snapshot / name).symlink_to(blobs / f"digest-of-{name}")
-    monkeypatch.setattr(external_weights, "FROM_BYTES", 0)
+    monkeypatch.setattr(external_data, "FROM_BYTES", 0)
     model = load_model(snapshot / written.name)
     inputs = model.seeded_inputs()
     assert np.isfinite(model.reference(inputs)["y"]).all()
@@ -157,6 +156,6 @@ def test_links_of_a_cache_are_followed_into_the_folder_of_the_models_own_file(tm
 def test_pages_that_are_released_are_read_again(both: tuple[OnnxModel, OnnxModel]):
     values = both[1].constant("layer0/wide/weight")
     before = values.copy()
-    external_weights.release_pages(values)
+    external_data.release_pages(values)
     assert np.array_equal(values, before)
-    external_weights.release_pages(np.ones(3))
+    external_data.release_pages(np.ones(3))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ml_dtypes
+import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, TypeProto, helper
+from onnx import TensorProto, TypeProto, helper, numpy_helper
 
-from collage_core.model.types.type_names import element_of, element_shape, type_name, type_proto
+from collage_core.model.types.dtypes import element_of, element_shape, packed, type_name, type_proto, unpacked
 
 FLOATS = helper.make_tensor_type_proto(TensorProto.FLOAT, [2, "n"])
 SEQUENCE = helper.make_sequence_type_proto(FLOATS)
@@ -36,3 +38,16 @@ def test_the_shape_of_an_element() -> None:
 def test_a_tensor_keeps_its_shape_in_its_type() -> None:
     kind = type_proto("int4", [2, None])
     assert onnx.helper.printable_type(kind) == "INT4, 2x?"
+
+
+@pytest.mark.parametrize(("name", "bits"), [("int4", 4), ("uint4", 4), ("int2", 2), ("uint2", 2), ("float4_e2m1fn", 4)])
+@pytest.mark.parametrize("count", [0, 1, 3, 4, 7, 8])
+def test_elements_are_packed_as_onnx_does_and_come_back(name: str, bits: int, count: int) -> None:
+    dtype = np.dtype(getattr(ml_dtypes, name))
+    drawn = np.random.default_rng(count).integers(0, 1 << bits, count)
+    values = drawn.astype(np.uint8).view(dtype)
+    inside = packed(values, bits)
+    assert inside.tobytes() == numpy_helper.from_array(values).raw_data
+    back = unpacked(inside, bits, (count, 1), dtype)
+    assert (back.dtype, back.shape) == (dtype, (count, 1))
+    np.testing.assert_array_equal(back.reshape(-1), values)

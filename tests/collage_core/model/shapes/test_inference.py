@@ -6,7 +6,7 @@ import pytest
 from onnx import ModelProto, helper
 
 from collage_core.errors import CollageError
-from collage_core.model.shapes.proto_graph import proto_graph
+from collage_core.model.shapes.inference import proto_graph
 from collage_core.toolchains.conformance.small_models import node, normal, sub_model, tensor
 
 
