@@ -19,14 +19,14 @@ from .watched import watched
 @click.command()
 @click.argument("model")
 @click.option("--against", "plan", type=click.Path(path_type=Path), required=True, help="The plan, or the folder of its run.")
-@click.option("--slower-than", metavar="5%", help="Fail if it takes so much longer than when it was made, on this machine.")
+@click.option("--slower-than", metavar="5%", help="Fail if the plan takes so much longer than in its run on this machine.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @asks_trust("model")
 @watched
 def check(model: str, plan: Path, slower_than: str | None, as_json: bool) -> None:
-    """Check that a plan still holds: it fits MODEL and this installation, computes the same, and takes no longer than it did.
+    """Check that a plan is still valid for MODEL and this installation, still right, and still as fast.
 
-    The plan is built anew, and the artifact beside it is opened as it lies there. Versions that have changed since are named.
+    The command builds the plan again and opens the artifact beside it. It names versions that have changed since.
     """
     from ..pipeline.check_plan import check_plan
     from ..pipeline.whole.errors_by_set import error_text

@@ -34,17 +34,17 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON doc
 
 @click.group()
 def costs() -> None:
-    """Show, export, import and remove what the cost database holds."""
+    """Show, export, import and remove costs in the database."""
 
 
 def _which(*more: str) -> Callable[[F], F]:
     """Add the option that names the database, and those of `more` that select records in it."""
     options = {
-        "db": click.option("--db", metavar="PATH|URL", help="The database; what COLLAGE_COSTS names, or the user's own, unless given."),
+        "db": click.option("--db", metavar="PATH|URL", help="The database; by default the one in COLLAGE_COSTS, or your own."),
         "toolchain": click.option("--toolchain", default="", help="Only costs of this toolchain."),
-        "machine": click.option("--machine", default="", help="Only costs of machines of this name; * stands for anything."),
+        "machine": click.option("--machine", default="", help="Only costs of machines with this name; * matches anything."),
         "version": click.option("--version", default="", help="Only costs of this version of a toolchain."),
-        "computation": click.option("--computation", default="", help="List the costs of computations whose digest begins so."),
+        "computation": click.option("--computation", default="", help="List the costs of computations whose digest begins with this."),
     }
 
     def add(command: F) -> F:
@@ -88,7 +88,7 @@ def show(db: str | None, as_json: bool, **given: str) -> None:
 @click.argument("file")
 @_which("machine", "toolchain")
 def export(file: str, db: str | None, **given: str) -> None:
-    """Write costs to FILE as JSON lines, packed if its name ends in .gz; - is standard output."""
+    """Write costs to FILE as JSON lines, compressed if its name ends in .gz. - is standard output."""
     from ..cost.database.import_export import write_file
     from ..cost.database.maintenance import records, selected_transitions, selected_tunings
 
@@ -105,7 +105,7 @@ def export(file: str, db: str | None, **given: str) -> None:
 @_which()
 @_JSON
 def import_(file: str, db: str | None, as_json: bool) -> None:
-    """Merge costs from FILE (of an export, or another cost database; - is standard input). Of equal keys the newer stays."""
+    """Merge costs from FILE, an export or a cost database. - is standard input. If both have a cost, the newer one is kept."""
     from ..cost.database.import_export import read_file
     from ..cost.database.maintenance import merge
 
@@ -120,11 +120,11 @@ def import_(file: str, db: str | None, as_json: bool) -> None:
 
 @costs.command(short_help="Remove costs.")
 @_which("toolchain", "version", "machine")
-@click.option("--older-than", default="", metavar="90d", help="Only costs older than that: hours, days or weeks (12h, 90d, 4w).")
-@click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
+@click.option("--older-than", default="", metavar="90d", help="Only costs older than this: hours, days or weeks (12h, 90d, 4w).")
+@click.option("--dry-run", is_flag=True, help="Print what would be removed, without removing it.")
 @_JSON
 def prune(db: str | None, older_than: str, dry_run: bool, as_json: bool, **given: str) -> None:
-    """Remove the costs to which all of the given options apply."""
+    """Remove the costs that match all given options."""
     from ..cost.database.maintenance import groups, remove, selected_transitions, selected_tunings
 
     selection = _selection(**given, before=_cutoff(older_than))

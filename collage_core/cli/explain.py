@@ -24,36 +24,48 @@ _UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
 
 @click.command()
 @click.argument("plan", type=click.Path(path_type=Path))
-@click.option("--node", help="A node, by name or index; LOOP/body or LOOP/body/NODE for a body and for a node in it.")
-@click.option("--candidate", help="A candidate, by its id.")
+@click.option("--node", help="Explain a node, by name or index. LOOP/body is a body of a node, and LOOP/body/NODE a node in it.")
+@click.option("--candidate", help="Explain a candidate, by its id.")
 @click.option(
     "--what-if",
     "what_ifs",
     multiple=True,
     metavar="FILE|cost:ID=1.2ms|accuracy=1e-2",
-    help="The best plan under other constraints, with a cost typed in, or with another accuracy, and what each brings. Repeatable.",
+    help="Show the best plan under other constraints, with another cost of a candidate, or with another accuracy, and "
+    "the effect of each. Repeatable.",
 )
-@click.option("--accuracy", type=float, help="With --what-if: exclude candidates whose error is larger.")
-@click.option("--by-targets", is_flag=True, help="The best plan over each set of targets, and what each further one brings.")
-@click.option("--undecided", is_flag=True, help="What measuring left undecided, how stable each partition is, and what would decide it.")
-@click.option("--against", type=click.Path(path_type=Path), metavar="FILE", help="Your own plan beside this one (docs/files.md).")
-@click.option("--as", "devices", multiple=True, metavar="DEVICE=TARGET", help="With --against: the target that a device of FILE is.")
-@click.option("--save", type=click.Path(path_type=Path), metavar="PLAN", help="With --against: write it as a plan file, for `apply`.")
+@click.option("--accuracy", type=float, help="With --what-if: exclude candidates with a larger error.")
+@click.option("--by-targets", is_flag=True, help="Show the best plan over each set of targets, and what each further target saves.")
+@click.option(
+    "--undecided", is_flag=True, help="Show what measurements left undecided, how stable each partition is, and what would decide it."
+)
+@click.option("--against", type=click.Path(path_type=Path), metavar="FILE", help="Compare with your own plan (docs/files.md).")
+@click.option(
+    "--as", "devices", multiple=True, metavar="DEVICE=TARGET", help="With --against: map a device in FILE to a target. Repeatable."
+)
+@click.option(
+    "--save", type=click.Path(path_type=Path), metavar="PLAN", help="With --against: write your plan as a plan file, for `collage apply`."
+)
 @click.option(
     "--measure",
     "model",
     metavar="MODEL",
-    help="With --against, --what-if accuracy=… or --undecided: measure what is missing; with --against, both plans whole as well.",
+    help="With --against, --what-if accuracy=… or --undecided: measure missing costs; with --against, also time both plans whole.",
 )
-@click.option("--for", "seconds_text", metavar="20s", help="With --undecided --measure: measure for so long.")
-@click.option("--dot", "as_dot", is_flag=True, help="Print the graph with its partitions in Graphviz's language instead.")
-@click.option("--draw", type=click.Path(path_type=Path), metavar="FILE", help="Draw the same into FILE.svg, .png or .pdf (by graphviz).")
-@click.option("--charts", type=click.Path(path_type=Path), metavar="FILE", help="Write charts into FILE.html instead (by plotly).")
+@click.option("--for", "seconds_text", metavar="20s", help="With --undecided --measure: time for measuring.")
+@click.option("--dot", "as_dot", is_flag=True, help="Print the graph with its partitions in DOT, Graphviz's language, instead.")
+@click.option(
+    "--draw",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Draw the graph with its partitions to FILE.svg, .png or .pdf (by Graphviz).",
+)
+@click.option("--charts", type=click.Path(path_type=Path), metavar="FILE", help="Write charts to FILE.html instead (by Plotly).")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @asks_trust("model")
 @watched
 def explain(plan: Path, as_dot: bool, draw: Path | None, charts: Path | None, as_json: bool, **asked: Any) -> None:
-    """Explain the PLAN of a run: by all alternatives for a node or candidate, by the plan under other terms, or beside a plan of yours."""
+    """Explain the PLAN of a run: the alternatives of a node, the best plan under other conditions, or the difference from your own plan."""
     from .pictures import make_pictures
 
     if as_dot or draw or charts:

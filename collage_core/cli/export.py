@@ -16,17 +16,17 @@ from .watched import watched
 
 @click.command()
 @click.argument("run", type=click.Path(path_type=Path))
-@click.option("--as", "formats", required=True, metavar="report,session,onnx,…", help="The formats, separated by commas: see above.")
-@click.option("--model", metavar="MODEL", help="The model's file, which onnx needs, and a session holds; a sample is found by its name.")
-@click.option("--out", type=click.Path(path_type=Path), help="The folder for the files; that of the run unless given.")
+@click.option("--as", "formats", required=True, metavar="report,session,onnx,…", help="The formats, separated by commas.")
+@click.option("--model", metavar="MODEL", help="The model's file, for onnx and session. Samples need none.")
+@click.option("--out", type=click.Path(path_type=Path), help="Folder for the files; by default that of the run.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @asks_trust("model")
 @watched
 def export(run: Path, formats: str, model: str | None, out: Path | None, as_json: bool) -> None:
     """Write the RUN (its folder, or a file in it) in other formats.
 
-    onnx (your file with the plan in its metadata), dot, svg, csv, onnxruntime, html (charts), report (one HTML file that shows everything),
-    session (a file for `collage explore`).
+    Formats: onnx (your file with the plan in its metadata), dot, svg, csv, onnxruntime (session options), html (charts), report (the
+    whole page as one HTML file), session (a file for `collage explore`).
     """
     from ..drawings.layouts import check_graphviz
     from ..results.formats import check_formats

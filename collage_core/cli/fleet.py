@@ -19,13 +19,13 @@ _keys = click.option("--keys", type=click.Path(path_type=Path), metavar="DIR", h
 
 @click.command()
 @tracker_option("--scheduler")
-@click.option("--scheduler", required=True, metavar="ADDRESS", help="Where the scheduler is, such as tls://rack-7:8786.")
+@click.option("--scheduler", required=True, metavar="ADDRESS", help="Address of the scheduler, such as tls://rack-7:8786.")
 @_keys
-@click.option("--name", default="", help="Name of the worker in records; the host's name and a number unless given.")
-@click.option("--host", help="Address to listen on; that by which the scheduler is reached unless given.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port to listen on; any free one unless given.")
+@click.option("--name", default="", help="Name of the worker in records; by default the host's name and a number.")
+@click.option("--host", help="Address to listen on; by default the one by which the scheduler is reached.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port to listen on; by default any free one.")
 def worker(scheduler: str, keys: Path | None, name: str, host: str | None, port: int) -> None:
-    """Measure for the runs of other machines: join the SCHEDULER and serve trials until Ctrl-C."""
+    """Measure for the runs of other machines: join a scheduler and run trials until Ctrl-C."""
     from ..cost.fleet.connection import check_installed, connection, is_loopback
     from ..cost.fleet.nodes import run_worker
 
@@ -44,13 +44,13 @@ def worker(scheduler: str, keys: Path | None, name: str, host: str | None, port:
 
 @click.group()
 def fleet() -> None:
-    """Set up machines that measure for runs: keys, and the scheduler at which workers and runs meet."""
+    """Set up a fleet of machines that measure for runs: its keys and its scheduler."""
 
 
 @fleet.command()
 @click.argument("folder", required=False, type=click.Path(path_type=Path), metavar="[DIR]")
 def keys(folder: Path | None) -> None:
-    """Make the keys of a fleet in DIR, or in your data folder: whoever has them may run anything on its machines."""
+    """Make the keys of a fleet in DIR, by default in your data folder. Everyone with a key can run any code on its machines."""
     from ..cost.fleet.connection import check_installed, own_keys
     from ..cost.fleet.keys import make_keys
 
@@ -64,9 +64,9 @@ def keys(folder: Path | None) -> None:
 @_keys
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8786, show_default=True, help="Port to listen on; 0 for any free one.")
-@click.option("--dashboard", metavar="HOST:PORT", help="Serve Dask's dashboard there, which has no password; none unless given.")
+@click.option("--dashboard", metavar="HOST:PORT", help="Serve Dask's dashboard at this address, without a password. Off by default.")
 def scheduler(keys: Path | None, host: str, port: int, dashboard: str | None) -> None:
-    """Run the scheduler at which workers and runs meet, until Ctrl-C."""
+    """Run the scheduler that connects runs and workers, until Ctrl-C."""
     import importlib.util
 
     from ..cost.fleet.connection import check_installed, connection

@@ -17,13 +17,15 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--rules", is_flag=True, help="Show the rule tree of each; with --json also as the data that a rule file holds.")
-@click.option("--describe", metavar="NAME", help="Print a toolchain's rules as a described toolchain, to give it a [cost].")
-@click.option("--inspect", nargs=2, metavar="NAME MODEL", help="Build a model's engines with tensorrt_rtx or tensorrt; show their layers.")
+@click.option("--rules", is_flag=True, help="Show the rule tree of each toolchain; with --json also as the data of a rule file.")
+@click.option("--describe", metavar="NAME", help="Print a toolchain's rules as a described toolchain, to which you can add a [cost].")
+@click.option(
+    "--inspect", nargs=2, metavar="NAME MODEL", help="Build a model's engines with tensorrt_rtx or tensorrt, and show their layers."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @asks_trust("inspect")
 def toolchains(rules: bool, describe: str | None, inspect: tuple[str, str] | None, as_json: bool) -> None:
-    """List the toolchains: their versions, or the reason why one is not usable here."""
+    """List the toolchains: their versions, or the reason why one cannot be used."""
     if describe:
         click.echo(_description(describe), nl=False)
         return
@@ -92,7 +94,7 @@ def _tree(toolchain: Toolchain) -> dict[str, Any] | None:
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def models(as_json: bool) -> None:
-    """List the bundled sample models, whose names may stand wherever MODEL does."""
+    """List the bundled sample models. Their names work wherever MODEL does."""
     from ..model.samples.registry import SAMPLES
 
     listed = [{"name": s.name, "title": s.title, "description": s.description} for s in SAMPLES.values()]

@@ -84,28 +84,30 @@ def collage(context: click.Context) -> None:
 @collage.command(cls=ShapesCommand)
 @click.argument("model", required=False)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--port", type=int, help="Port; a free one near 8765 unless given.")
+@click.option("--port", type=int, help="Port to listen on; by default a free one from 8765 on.")
 @click.option("--no-browser", is_flag=True, help="Don't open a browser.")
 @click.option("--shape", "shapes", multiple=True, metavar="INPUT=1,3,224,224", help=SHAPE_HELP)
 @click.option("--value", "values", multiple=True, metavar="INPUT=16000", help=VALUE_HELP)
-@click.option("--region", metavar="NAME", help="The region to open of a Relax module; the largest unless given.")
+@click.option("--region", metavar="NAME", help="The region of a Relax module to open; by default the largest.")
 @click.option("--model", "run_model", metavar="MODEL", help=RUN_MODEL_HELP)
 @click.option(
     "--allow-host",
     "hosts",
     multiple=True,
     metavar="NAME",
-    help="Another name, such as a proxy's. Repeatable. Programs and paths are then off.",
+    help="Another host name of the explorer, such as a proxy's. It then opens no programs and paths. Repeatable.",
 )
 @click.option(
-    "--behind-proxy", count=True, help="A proxy in front adds the forwarded headers. Repeat it for each. Programs and paths are then off."
+    "--behind-proxy",
+    count=True,
+    help="A proxy in front adds X-Forwarded headers; once for each proxy. The explorer then opens no programs and paths.",
 )
-@click.option("--token", envvar=ENVIRONMENT, metavar="TOKEN", help="The token that it asks for; a new one unless given.", show_envvar=True)
-@click.option("--no-token", is_flag=True, help="Ask for no token: every account of this machine can then use it as you can.")
+@click.option("--token", envvar=ENVIRONMENT, metavar="TOKEN", help="The token that clients need; by default a new one.", show_envvar=True)
+@click.option("--no-token", is_flag=True, help="Require no token: every account of this machine can then use the explorer as you.")
 @click.option(
     "--trust-local",
     is_flag=True,
-    help="With --no-token: let them open .py and .pt2 files on the page too, which are programs, and files by their path.",
+    help="With --no-token: let all these accounts open .py and .pt2 files, which are programs, and files by their path.",
 )
 @asks_trust("model", "run_model")
 def explore(
@@ -125,7 +127,7 @@ def explore(
 ) -> None:
     """Start the explorer, and print its address.
 
-    MODEL is what it shows first: a model or a sample, a session (FILE.collage), or a run (a folder that `collage partition --out` wrote).
+    MODEL is opened first: a model or a sample, a session (FILE.collage), or a run (a folder that `collage partition --out` wrote).
     """
     if no_token and click.get_current_context().get_parameter_source("token") is ParameterSource.COMMANDLINE:
         raise click.UsageError("--token and --no-token exclude each other")

@@ -51,24 +51,30 @@ if TYPE_CHECKING:
 @click.option("--other-shapes", type=click.Choice(["error", "onnxruntime"]), default="error", show_default=True, help=OTHER_SHAPES_HELP)
 @click.option("--one-build", is_flag=True, help=ONE_BUILD_HELP)
 @click.option("--costs", default="measure", show_default=True, help=COSTS_HELP)
-@click.option("--measure-all", is_flag=True, help="Measure every candidate, not only those that can matter.")
-@click.option("--percentile", type=float, default=50.0, show_default=True, help="Percentile of the measured samples that is the cost.")
+@click.option("--measure-all", is_flag=True, help="Measure every candidate, not only those that can change the plan.")
+@click.option("--percentile", type=float, default=50.0, show_default=True, help="The cost is this percentile of the measured samples.")
 @click.option("--costs-db", metavar="PATH|URL", help="The cost database, instead of the one in COLLAGE_COSTS or your data folder.")
 @fleet_options
 @click.option("--search", default="astar", show_default=True, help=SEARCHERS_HELP)
 @click.option("--objective", default="time", show_default=True, help=OBJECTIVE_HELP)
-@click.option("--accuracy", type=float, help="Largest relative error; unless given it follows from the model's types: 1e-3 in float32.")
+@click.option(
+    "--accuracy", type=float, help="Largest relative error of an output. The default depends on the model's types: 1e-3 in float32."
+)
 @click.option("--budget", metavar="TIME", help=BUDGET_HELP)
 @click.option("--tune", metavar="TIME", help=TUNE_HELP)
-@click.option("--time-limit", type=float, help="Seconds after which a search returns its best plan.")
-@click.option("--dry-run", is_flag=True, help="Say what would be measured, and about how long it takes; measure nothing.")
-@click.option("--save-problem", type=click.Path(path_type=Path), help="Write the search problem, constraints included, to this file.")
-@click.option("--out", type=click.Path(path_type=Path), help="Folder for the plan, the run and the artifact.")
+@click.option("--time-limit", type=float, help="Seconds after which each search returns its best plan so far.")
+@click.option("--dry-run", is_flag=True, help="Print what would be measured, and about how long it takes, without measuring.")
+@click.option(
+    "--save-problem",
+    type=click.Path(path_type=Path),
+    help="Write the search problem with its constraints to this file, for `collage search`.",
+)
+@click.option("--out", type=click.Path(path_type=Path), help="Folder for the plan, the record of the run and the artifact.")
 @click.option("--form", type=click.Choice(FORMS), default="module", show_default=True, help=FORM_HELP)
 @asks_trust("model")
 @watched
 def partition(model: str, as_json: bool, save_problem: Path | None, dry_run: bool, form: str, **given: Any) -> None:
-    """Find the fastest way to run MODEL (a file, or a sample's name) over several targets."""
+    """Find the fastest way to run MODEL (a file or the name of a sample) over several toolchains."""
     from ..pipeline.partition import partition as run_pipeline
     from ..pipeline.partition import region_document
     from .shapes_text import shapes_lines
@@ -150,7 +156,7 @@ def _show_dry_run(document: dict[str, Any]) -> None:
 @asks_trust("model")
 @watched
 def candidates(model: str, as_json: bool, **given: Any) -> None:
-    """List the graph of MODEL, every candidate, and everything rejected with the reason (phases 1 and 2)."""
+    """List the nodes of MODEL, every candidate, and what was rejected with the reason."""
     from ..pipeline.each_shape import find_at_shapes
 
     with mistakes_located(given["constraints_file"]), prints_to_stderr():

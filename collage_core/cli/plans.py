@@ -21,7 +21,7 @@ from .say import say
 from .trust import asks_trust
 from .watched import watched
 
-OTHER_VERSIONS_HELP = "Run it although a toolchain has another version than the one that it was built with."
+OTHER_VERSIONS_HELP = "Run it even if a toolchain has another version than at build."
 MODULE_S = 600.0
 """Longest that writing a partitioned module may take."""
 
@@ -30,15 +30,15 @@ MODULE_S = 600.0
 @click.argument("problem", type=click.Path(path_type=Path))
 @click.option("--search", default="astar", show_default=True, help=SEARCHERS_HELP)
 @click.option("--objective", default="time", show_default=True, help=OBJECTIVE_HELP)
-@click.option("--regret", is_flag=True, help="Compute what requiring each candidate would cost.")
+@click.option("--regret", is_flag=True, help="Compute the regret of each candidate: what a plan with it costs more than the best one.")
 @click.option("--best", type=int, default=0, metavar="K", help="List the K best plans.")
-@click.option("--pareto", is_flag=True, help="List the plans of which no other is both faster and moves fewer bytes.")
-@click.option("--prune", is_flag=True, help="Search only what the heuristic of the C++ original keeps, and compute the loss.")
-@click.option("--time-limit", "time_limit_s", type=float, help="Seconds after which the search returns its best plan.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of randomised searchers.")
+@click.option("--pareto", is_flag=True, help="List the Pareto-optimal plans of time and bytes moved between targets.")
+@click.option("--prune", is_flag=True, help="Search only the candidates that TVM's heuristic keeps, and compute the loss.")
+@click.option("--time-limit", "time_limit_s", type=float, help="Seconds after which the search returns its best plan so far.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the searchers evolutionary and random.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def search(problem: Path, as_json: bool, **given: Any) -> None:
-    """Find the best plan of a PROBLEM that is given as plain data (phase 3)."""
+    """Find the best plan of PROBLEM, a JSON file of nodes, candidates and costs (docs/files.md)."""
     from .problem_search import SearchRequest, solve_file
 
     document = solve_file(problem, SearchRequest(**given))
@@ -74,11 +74,17 @@ def _show_search(document: dict[str, Any]) -> None:
 @click.argument("plan", type=click.Path(path_type=Path))
 @click.argument("model")
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for the artifact.")
-@click.option("--inputs", type=click.Path(path_type=Path), help="An .npz with your own inputs; seeded ones unless given.")
+@click.option("--inputs", type=click.Path(path_type=Path), help="An .npz with your own inputs; by default seeded random ones.")
 @click.option("--form", type=click.Choice(FORMS), default="module", show_default=True, help=FORM_HELP)
-@click.option("--check-each", "checks_each", is_flag=True, help="Compare each partition with the reference: where does an error begin?")
-@click.option("--ir", "with_module", is_flag=True, help="Also write the partitioned Relax module (docs/tvm.md), of a MODEL that is one.")
-@click.option("--keep-symbols", is_flag=True, help="With --ir: the module keeps its symbols; kernels are built for each shape that comes.")
+@click.option(
+    "--check-each", "checks_each", is_flag=True, help="Compare each partition with the reference, and name the first that is wrong."
+)
+@click.option(
+    "--ir", "with_module", is_flag=True, help="Also write the partitioned Relax module (docs/tvm.md). MODEL must be a Relax module."
+)
+@click.option(
+    "--keep-symbols", is_flag=True, help="With --ir: keep the symbols of the module; kernels are built at the first call of each shape."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @asks_trust("model")
 @watched
@@ -93,7 +99,7 @@ def apply(
     keep_symbols: bool,
     as_json: bool,
 ) -> None:
-    """Build MODEL as PLAN says, and verify it (phase 4)."""
+    """Build the PLAN of MODEL as an artifact, and verify it."""
     from ..pipeline.apply import check_has_module
     from ..pipeline.partition import plans_beside
     from ..pipeline.shapes.apply_shapes import apply as build
@@ -155,10 +161,10 @@ def _partitioned(model: str, plans: Sequence[str], out: str, keep_symbols: bool)
 
 @click.command()
 @click.argument("artifact", type=click.Path(path_type=Path))
-@click.option("--inputs", type=click.Path(path_type=Path), help="An .npz with one array for each input; seeded ones unless given.")
+@click.option("--inputs", type=click.Path(path_type=Path), help="An .npz with one array for each input; by default seeded random ones.")
 @click.option("--outputs", type=click.Path(path_type=Path), help="Write the outputs to this .npz.")
-@click.option("--bench", is_flag=True, help="Time it.")
-@click.option("--profile", is_flag=True, help="Time each partition inside the whole.")
+@click.option("--bench", is_flag=True, help="Time the artifact.")
+@click.option("--profile", is_flag=True, help="Time each partition while the whole artifact runs.")
 @click.option("--other-versions", is_flag=True, help=OTHER_VERSIONS_HELP)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def run(artifact: Path, as_json: bool, **given: Any) -> None:

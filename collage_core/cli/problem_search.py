@@ -41,7 +41,7 @@ class SearchRequest:
         best: Number of best plans to list.
         prune: Whether to search only the candidates that the pruning heuristic of the C++ original keeps, and to compute the loss.
         time_limit_s: Seconds after which the search returns its best plan so far; None for no limit.
-        seed: Seed of randomised searchers.
+        seed: Seed of the searchers evolutionary and random.
     """
 
     search: str = DEFAULT

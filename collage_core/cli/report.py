@@ -14,14 +14,13 @@ from .trust import asks_trust
 
 @click.command()
 @click.argument("run")
-@click.option("-o", "--out", type=click.Path(path_type=Path), help="The file to write; <RUN>.html unless given.")
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="The file to write; by default <RUN>.html.")
 @click.option("--model", metavar="MODEL", help=RUN_MODEL_HELP)
 @asks_trust("model")
 def report(run: str, out: Path | None, model: str | None) -> None:
-    """Write a report of RUN: one HTML file that shows everything of it without a server.
+    """Write a report of RUN: the whole page as one HTML file, which needs no server.
 
-    RUN is the id of a run of the explorer, a folder that `collage partition --out` wrote, or the name of a sample, whose recorded run it is
-    then.
+    RUN is the id of a run of the explorer, a folder that `collage partition --out` wrote, or the name of a sample (its recorded run).
     """
     file = out or Path(f"{Path(run).resolve().name}.html")
     import_module("collage_server.report_file").write_report(run, file, run_model=model, tell=_say_what)

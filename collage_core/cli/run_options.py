@@ -21,42 +21,44 @@ FORMS = ("module", "pieces", "native", "auto")
 F = TypeVar("F", bound=Callable[..., Any])
 
 SEARCHERS_HELP = (
-    "astar, dijkstra or milp (exact); op_dp, evolutionary, greedy or random. The effort of evolutionary may be given: "
-    "evolutionary:population=100,plans=50000."
+    "Searcher (docs/search.md). Exact: astar, dijkstra, milp. Heuristic: op_dp, evolutionary, greedy, "
+    "random. Settings follow a colon: evolutionary:population=100,plans=50000."
 )
-COSTS_HELP = "measure, roofline, mock:FILE, replay:DB or http://HOST:PORT."
+COSTS_HELP = "Source of costs (docs/costs.md): measure, roofline, mock:FILE, replay:DB or http://HOST:PORT."
 BUDGET_HELP = (
-    "Time for measuring: 60, 60s or 2m. Unless given, it is 15 s and 0.1 s for each node (at most 45 s), and the time of 75 runs of the "
-    "model (at most 45 s more). The next run goes on where this one ended. Several regions share it."
+    "Time for measuring: 60, 60s or 2m. The default is 15 s and 0.1 s for each node (at most 45 s), plus the "
+    "time of 75 runs of the model (at most 45 s). The next run continues from the stored costs. Several regions share it."
 )
 TUNE_HELP = (
-    "Time for tuning kernels, on top of the budget: 60s or 2m. Kernels that could gain most come first, and schedules that are found are "
-    "kept. Several regions share it."
+    "Time for tuning kernels, in addition to the budget: 60s or 2m. Kernels that could gain most come first; the "
+    "schedules are stored. Several regions share it."
 )
 _SECONDS_OF = {"s": 1.0, "m": 60.0}
-SHAPE_HELP = "An input's shape. A dimension may have several sizes, and all are planned for: 1,{16,64} or 1..8,3. Repeatable."
-SHAPES_FROM_HELP = "Files of inputs, inputs/*.npz, whose shapes are planned for; a shape of more files counts for more. Repeatable."
-OTHER_SHAPES_HELP = "What the artifact for several shapes does with another: an error, or the whole model on ONNX Runtime."
-ONE_BUILD_HELP = "Let shapes of one plan share a build where a toolchain takes any shape: less memory and disk, seldom as fast."
+SHAPE_HELP = "Shape of an input. A dimension can have several sizes, each of which is planned for: 1,{16,64} or 1..8,3. Repeatable."
+SHAPES_FROM_HELP = "Files of real inputs, such as inputs/*.npz. Their shapes are planned for, weighted by the number of files. Repeatable."
+OTHER_SHAPES_HELP = "What the artifact does with a shape that was not planned for: an error, or the whole model on ONNX Runtime."
+ONE_BUILD_HELP = (
+    "Let shapes with the same plan share one build if the toolchain takes any shape: less memory and disk space, usually slower."
+)
 FORM_HELP = (
     "Form of the artifact: module (compiled by TVM), pieces (a file for each partition, without TVM), native (the whole model in the files "
-    "of its only toolchain, with a loader), auto (the last of these that the plan can have)."
+    "of its only toolchain, with a loader), auto (native if possible, else pieces, else module)."
 )
-RUN_MODEL_HELP = (
-    "The model's file, for a run in a folder. Unless given, a model that was opened before, or a sample, stands in if it is the same."
-)
+RUN_MODEL_HELP = "The model's file, for a run in a folder. By default the same model that was opened before, or a sample."
 VALUE_HELP = "Fix a small input's value (a sample rate): it becomes a constant and is folded. Repeatable."
-REGION_HELP = "Plan one region of a Relax module: main.0 is the first of its function main. Unless given, each has a run of its own."
-OBJECTIVE_HELP = "time, bytes, partitions, memory: one after another (bytes,time) or as a sum (time+2e-10*bytes)."
+REGION_HELP = (
+    "Plan only this region of a Relax module: main.0 is the first one of its function main. By default each region has a separate run."
+)
+OBJECTIVE_HELP = (
+    "What the plan minimises: time, bytes, partitions, memory; one after another (bytes,time) or as a weighted sum (time+2e-10*bytes)."
+)
 
 VALUES_HELP = (
-    "finite: what is finite in the reference must be right. any: NaN and infinities must be where the reference has them, too, and no "
-    "toolchain gets calls that change them."
+    "Values that must be right. finite: those that are finite in the reference. any: NaN and infinities too; "
+    "no toolchain gets calls that change them."
 )
-
-
-FLEET_HELP = "Measure on the workers of this scheduler (`collage worker`), or local:N for N workers on this machine."
-KEYS_HELP = "Folder of the fleet's keys (`collage fleet keys`); fleet-keys in your data folder unless given."
+FLEET_HELP = "Measure on the workers of this scheduler (`collage worker`); local:N starts N workers on this machine."
+KEYS_HELP = "Folder of the fleet's keys (`collage fleet keys`); by default fleet-keys in your data folder."
 
 
 def values_option(command: F) -> F:
@@ -69,23 +71,41 @@ def run_options(command: F) -> F:
     """Add the options that `partition` and `candidates` share to `command`."""
     options = [
         click.option("--targets", default="", help="Toolchains, the preferred one first: a,b,…"),
-        click.option("--constraints", "constraints_file", type=click.Path(path_type=Path), help="JSON file of pins, vetoes and cuts."),
         click.option(
-            "--toolchain", "toolchain_files", multiple=True, type=click.Path(path_type=Path), help="TOML file that describes a toolchain."
+            "--constraints", "constraints_file", type=click.Path(path_type=Path), help="JSON file of pins, vetoes and cuts (docs/files.md)."
+        ),
+        click.option(
+            "--toolchain",
+            "toolchain_files",
+            multiple=True,
+            type=click.Path(path_type=Path),
+            help="TOML file that describes a toolchain (docs/files.md). Repeatable.",
         ),
         click.option("--shape", "shapes", multiple=True, metavar="INPUT=1,3,224,224", help=SHAPE_HELP),
         click.option("--value", "values", multiple=True, metavar="INPUT=16000", help=VALUE_HELP),
         values_option,
-        click.option("--inputs", type=click.Path(path_type=Path), help="An .npz with your own inputs."),
-        click.option("--max-depth", "depths", multiple=True, metavar="[TARGET=]N", help="Bound on the depth of every candidate."),
+        click.option("--inputs", type=click.Path(path_type=Path), help="An .npz with your own inputs, one array for each."),
         click.option(
-            "--max-exits", "exits", multiple=True, metavar="[TARGET=]N", help="Most exits of combined candidates; one unless given."
+            "--max-depth", "depths", multiple=True, metavar="[TARGET=]N", help="Largest depth of a candidate (nodes on its longest path)."
         ),
-        click.option("--allow-taps", is_flag=True, help="Allow taps: exits of combined candidates that are also read inside."),
-        click.option("--allow-taps-of", "taps", multiple=True, metavar="TARGET", help="The same, for one target alone. Repeatable."),
-        click.option("--fusion", "fusions", multiple=True, metavar="TARGET=none|tvm|arbitrary", help="How a target's calls combine."),
-        click.option("--threads", type=int, help="Threads of every kernel; the usable cores unless given."),
-        click.option("--ir", type=click.Choice(["onnx", "relax"]), help="What the file holds; its ending says it unless given."),
+        click.option(
+            "--max-exits",
+            "exits",
+            multiple=True,
+            metavar="[TARGET=]N",
+            help="Largest number of exits (nodes that are read outside) of a combined candidate; by default 1.",
+        ),
+        click.option("--allow-taps", is_flag=True, help="Allow taps: exits that are also read inside the candidate."),
+        click.option("--allow-taps-of", "taps", multiple=True, metavar="TARGET", help="Allow taps for one target only. Repeatable."),
+        click.option(
+            "--fusion",
+            "fusions",
+            multiple=True,
+            metavar="TARGET=none|tvm|arbitrary",
+            help="How single calls combine into candidates: not at all, as in TVM's FuseOps, or in all ways.",
+        ),
+        click.option("--threads", type=int, help="Threads of every kernel; by default the number of usable cores."),
+        click.option("--ir", type=click.Choice(["onnx", "relax"]), help="Model format; by default inferred from the extension."),
         click.option("--region", metavar="NAME", help=REGION_HELP),
         click.option("--no-fold", is_flag=True, help="Keep the nodes exactly as in the file."),
         click.option("--json", "as_json", is_flag=True, help="Print one JSON document."),
@@ -112,7 +132,7 @@ def fleet_options(command: F) -> F:
         click.option("--fleet", metavar="ADDRESS", help=FLEET_HELP),
         click.option("--keys", type=click.Path(path_type=Path), metavar="DIR", help=KEYS_HELP),
         tracker_option("--fleet"),
-        click.option("--machine", help="Kind of machine to measure on, or a pattern of it: *EPYC*; that of most workers unless given."),
+        click.option("--machine", help="Kind of machine to measure on, or a pattern: *EPYC*. By default the kind of most workers."),
     ]
     for option in reversed(options):
         command = option(command)

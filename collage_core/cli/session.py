@@ -15,11 +15,11 @@ from .trust import asks_trust
 @click.command()
 @click.argument("named", metavar="MODEL_OR_RUN")
 @click.option("-o", "--out", type=click.Path(path_type=Path), required=True, help="The file to write, such as NAME.collage.")
-@click.option("--without-model", is_flag=True, help="Leave the model's file out, and put in its hash alone.")
+@click.option("--without-model", is_flag=True, help="Store only the hash of the model's file.")
 @click.option("--model", metavar="MODEL", help=RUN_MODEL_HELP)
 @asks_trust("named", "model")
 def session(named: str, out: Path, without_model: bool, model: str | None) -> None:
-    """Write a session file: a model that is open in the explorer with all of its runs, or one run.
+    """Write a session file: a model with all of its runs in the explorer, or one run.
 
     MODEL_OR_RUN is the id of a run or of a model, the name of a sample, the path of a model, or a folder that `collage partition --out`
     wrote.

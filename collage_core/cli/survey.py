@@ -31,29 +31,36 @@ FILE_WIDTH = 200
 @click.argument("models", nargs=-1, required=True)
 @click.option("--targets", default="", help="Toolchains, the preferred one first: a,b,…")
 @click.option(
-    "--toolchain", "toolchain_files", multiple=True, type=click.Path(path_type=Path), metavar="FILE.toml", help="A described toolchain."
+    "--toolchain",
+    "toolchain_files",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE.toml",
+    help="TOML file that describes a toolchain (docs/files.md). Repeatable.",
 )
 @click.option("--costs", default="measure", show_default=True, help=COSTS_HELP)
 @click.option("--costs-db", metavar="PATH|URL", help="The cost database, instead of the one in COLLAGE_COSTS or your data folder.")
 @fleet_options
-@click.option("--threads", type=int, help="Threads of every kernel; the usable cores unless given.")
-@click.option("--accuracy", type=float, help="Largest relative error; unless given it follows from each model's types.")
+@click.option("--threads", type=int, help="Threads of every kernel; by default the number of usable cores.")
+@click.option(
+    "--accuracy", type=float, help="Largest relative error of an output. The default depends on each model's types: 1e-3 in float32."
+)
 @values_option
 @click.option("--budget", metavar="TIME", help=BUDGET_HELP)
 @click.option("--tune", metavar="TIME", help=TUNE_HELP)
-@click.option("--time-limit", type=float, help="Seconds after which a search returns its best plan.")
+@click.option("--time-limit", type=float, help="Seconds after which each search returns its best plan so far.")
 @click.option(
-    "--out", type=click.Path(path_type=Path), default=NAME, show_default=True, help="Folder of the tables, with one of each model."
+    "--out", type=click.Path(path_type=Path), default=NAME, show_default=True, help="Folder for the tables, and a folder for each model."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the table as one JSON document.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print the table as CSV.")
 @asks_trust("models")
 def survey(models: tuple[str, ...], out: Path, as_json: bool, as_csv: bool, **given: Any) -> None:
-    """Plan many MODELS (files, samples, or folders of ONNX files) and print one table.
+    """Partition many MODELS (files, samples, or folders of ONNX files) and print one table.
 
-    For each model: the time of each toolchain alone, the plan, how much faster it is, and why not more. The folder of --out keeps a
-    folder for each model, and the table as survey.json, survey.csv and survey.html. The same command goes on with a survey that was
-    interrupted, and runs only models that changed or have no plan.
+    For each model the table has the time of each toolchain alone, the plan, how much faster it is, and what limits it. The folder of
+    --out gets a folder for each model, and the table as survey.json, survey.csv and survey.html. The same command continues an
+    interrupted survey, and runs only models that changed or have no plan.
     """
     from ..survey.survey import models_of
     from ..survey.survey import survey as steps

@@ -14,7 +14,7 @@ from ..base.home import expanded
 from ..base.model_file import PROGRAM_TEXT, may_hold_code
 from ..errors import CollageError, printable
 
-TRUST_HELP = "Open MODEL without a question if it is a .py or .pt2 file: such a file is a program, and runs as you when it is opened."
+TRUST_HELP = "Open a .py or .pt2 MODEL without asking. Such a file is a program: opening it can run code under your account."
 
 F = TypeVar("F", bound=Callable[..., Any])
 

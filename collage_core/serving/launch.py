@@ -39,10 +39,10 @@ def serve(
 
     Args:
         host, port: Address to listen at; port 0 for any free one.
-        name: What clients call the model; its own name unless given.
-        most_mb: Most megabytes of a request; unless given, as many as its inputs can need.
+        name: Name of the model for clients; by default its own.
+        most_mb: Largest size of a request in megabytes; by default what its inputs can need.
         other_versions: As `Artifact` takes it.
-        token: What clients must bring; unless given, a new one where other machines can reach the server, and none where they cannot.
+        token: Token that clients need. The default is none on this machine, and a new one on addresses that other machines can reach.
         no_token: They need bring nothing.
 
     Raises:
