@@ -43,7 +43,7 @@ def test_the_goal_is_97_of_100_right_and_the_rest_refused(kinds: list[str], expe
 
 @pytest.mark.long
 def test_a_wrong_artifact_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("onnx_suite_case._through_collage", lambda *_: ({"y": np.zeros((3, 4, 5), np.float32)}, ""))
+    monkeypatch.setattr("onnx_suite_case._through_collage", lambda *_: ({"y": np.zeros((3, 4, 5), np.float32)}, 1e-3, ""))
     found = run_case("test_abs", ["onnxruntime"])
     assert (found.kind, found.reason[:19]) == (WRONG, "the output 'y' errs")
 
