@@ -19,7 +19,8 @@ from ..search.alternatives.regret import regret_intervals
 from ..search.constraints.constraints import Constraint, allowed_indices, parse_constraints
 from ..search.objective_search import k_best_for, solve_for
 from ..search.objectives import measures, parse_objective
-from ..search.problem import FEMTOSECONDS, SearchProblem, problem_from_json
+from ..search.problem import FEMTOSECONDS, SearchProblem
+from ..search.problem_json import problem_from_json
 from ..search.prune import prune
 from ..search.searcher import SearchResult, SearchRun
 from ..search.solve import DEFAULT, solve

@@ -47,7 +47,7 @@ from collage_core.rewrite.runtime.shaped_manifest import read_shaped_manifest
 from collage_core.rules.candidate import RejectionLog
 from collage_core.rules.rule import RuleContext, RuleOptions, find_with_note
 from collage_core.search.constraints.constraints import parse_constraints
-from collage_core.search.problem import problem_from_json
+from collage_core.search.problem_json import problem_from_json
 from collage_core.serving.json_bounds import JsonBounds, parse_json
 from collage_core.serving.refusal import Refusal
 from collage_core.serving.served_model import read_request

@@ -37,7 +37,8 @@ from ...rules.candidate import CandidatePartition
 from ...search.alternatives.regret import Regret, Regrets, regrets_within
 from ...search.constraints.constraints import Constraint, parse_constraints
 from ...search.plan_properties import plan_total
-from ...search.problem import BILLION, FlowTensor, SearchCandidate, SearchProblem, billionths, femtoseconds, problem_from_json
+from ...search.problem import BILLION, FlowTensor, SearchCandidate, SearchProblem, billionths, femtoseconds
+from ...search.problem_json import problem_from_json
 from ...search.searcher import SearchResult, SearchRun
 from ...search.solve import solve
 from ...toolchains.described import parse_description

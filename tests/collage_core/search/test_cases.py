@@ -16,7 +16,8 @@ from collage_core.search.constraints.constraints import Constraint, allowed_indi
 from collage_core.search.objective_search import solve_for
 from collage_core.search.objectives import measures, parse_objective
 from collage_core.search.plan_properties import plan_total
-from collage_core.search.problem import FEMTOSECONDS, SearchProblem, problem_from_json
+from collage_core.search.problem import FEMTOSECONDS, SearchProblem
+from collage_core.search.problem_json import problem_from_json
 from collage_core.search.searcher import SearchReporter, SearchResult, SearchRun
 from collage_core.search.solve import SEARCHERS
 from tests.helpers.tiny_problems import assert_well_formed

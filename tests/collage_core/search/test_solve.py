@@ -13,7 +13,8 @@ from collage_core.search.alternatives import regret
 from collage_core.search.alternatives.regret import Regret, Regrets, regret_intervals, regrets_within
 from collage_core.search.constraints.constraints import parse_constraints
 from collage_core.search.plan_properties import cycle, plan_total
-from collage_core.search.problem import SearchProblem, problem_from_json
+from collage_core.search.problem import SearchProblem
+from collage_core.search.problem_json import problem_from_json
 from collage_core.search.solve import is_feasible, solve
 from tests.helpers.examples import examples
 from tests.helpers.problems import every_plan, order_of, problems

@@ -16,7 +16,8 @@ from collage_core.search.constraints.constraints import Constraint
 from collage_core.search.objective_search import k_best_for, solve_for
 from collage_core.search.objectives import TIME, measures, parse_objective
 from collage_core.search.plan_properties import plan_total
-from collage_core.search.problem import FlowTensor, SearchCandidate, SearchProblem, problem_from_json
+from collage_core.search.problem import FlowTensor, SearchCandidate, SearchProblem
+from collage_core.search.problem_json import problem_from_json
 from collage_core.search.searcher import QUIET, SearchRun
 from collage_core.search.searchers.greedy import greedy
 from tests.helpers.examples import examples

@@ -12,7 +12,8 @@ from collage_core.graph.index_set import IndexSet
 from collage_core.search.constraints.constraint_text import constraint_text
 from collage_core.search.constraints.constraints import allowed_indices, parse_constraints
 from collage_core.search.constraints.inner_constraints import inner_constraints, names_in, speaks_of_nodes
-from collage_core.search.problem import FlowTensor, SearchCandidate, SearchProblem, problem_from_json
+from collage_core.search.problem import FlowTensor, SearchCandidate, SearchProblem
+from collage_core.search.problem_json import problem_from_json
 
 BODY = (("mul", "MatMul"), ("act", "Relu"), ("both", "Add"))
 NAMES, OPS = ("first", "loop", "both"), ("MatMul", "Loop", "Relu")

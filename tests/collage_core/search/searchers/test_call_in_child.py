@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from collage_core.errors import CollageError
-from collage_core.search.problem import problem_from_json
+from collage_core.search.problem_json import problem_from_json
 from collage_core.search.searcher import SearchRun
 from collage_core.search.searchers import milp as milp_module
 from collage_core.search.searchers.call_in_child import call_in_child

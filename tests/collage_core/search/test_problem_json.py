@@ -16,7 +16,8 @@ from collage_core.cli.problem_search import SearchRequest, solve_file
 from collage_core.errors import CollageError
 from collage_core.search.constraints.constraints import parse_constraints
 from collage_core.search.plan_properties import plan_total
-from collage_core.search.problem import MOST_NODES, MOST_SPAN, SearchProblem, problem_from_json
+from collage_core.search.problem import SearchProblem
+from collage_core.search.problem_json import MOST_NODES, MOST_SPAN, problem_from_json
 from collage_core.search.solve import solve
 from collage_core.search.source_lines import ProblemMistake, line_of
 from tests.collage_core.search.constraints.test_constraints import forms
