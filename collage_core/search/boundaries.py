@@ -60,7 +60,7 @@ class Boundaries:
                 self.maker.append(node)
                 self.readers.append(())
                 self.is_output.append(True)
-        self.reader_bits = [_NEVER if maker == HOST else _span(readers, 0) for maker, readers in zip(self.maker, self.readers, strict=True)]
+        self.reader_bits = [_NEVER if maker == HOST else span(readers, 0) for maker, readers in zip(self.maker, self.readers, strict=True)]
         self._index_by_node()
         self._boundaries: dict[IndexSet, Boundary] = {}
 
@@ -76,13 +76,13 @@ class Boundaries:
                 self.makes[maker].append(tensor)
                 for node in self.readers[tensor]:
                     self._reads[node].append((tensor, maker))
-        self._makers = [_span([maker for _, maker in reads], node) for node, reads in enumerate(self._reads)]
+        self._makers = [span([maker for _, maker in reads], node) for node, reads in enumerate(self._reads)]
         self._inner_readers = [self._all_readers(node) for node in range(self.nodes)]
 
     def _all_readers(self, node: int) -> tuple[int, int]:
-        """Return the readers of what `node` makes, as `_span` does; none that is ever inside where a tensor of it leaves anyway."""
+        """Return the readers of what `node` makes, as `span` does; none that is ever inside where a tensor of it leaves anyway."""
         leaves = any(self.is_output[tensor] or not self.readers[tensor] for tensor in self.makes[node])
-        return _NEVER if leaves else _span([reader for tensor in self.makes[node] for reader in self.readers[tensor]], node)
+        return _NEVER if leaves else span([reader for tensor in self.makes[node] for reader in self.readers[tensor]], node)
 
     @cached_property
     def order(self) -> list[int]:
@@ -149,7 +149,7 @@ class Boundaries:
 _NEVER = (0, 0)
 
 
-def _span(nodes: Sequence[int], node: int) -> tuple[int, int]:
+def span(nodes: Sequence[int], node: int) -> tuple[int, int]:
     """Return the first of `nodes` relative to `node`, and all of them as bits relative to the first; `_NEVER` where there are none."""
     if not nodes:
         return _NEVER

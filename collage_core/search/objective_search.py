@@ -23,6 +23,7 @@ from .alternatives.k_best import plans_in_order
 from .alternatives.within_budget import exceeds_budget, within_budget
 from .boundaries import boundaries_of
 from .constraints.constraints import Constraint, allowed_indices
+from .copies import most_copied
 from .objectives import TIME, Objective, is_moved, measures
 from .plan_properties import plan_total
 from .problem import FREE, HOST_NAME, SearchCandidate, SearchProblem, Transition
@@ -134,6 +135,7 @@ class Packing:
             problem,
             candidates=tuple(replace(candidate, cost=self._own(candidate)) for candidate in problem.candidates),
             transitions=self._transitions(),
+            copies={pair: _packed_transition(cost, self._factors["time"], 0) for pair, cost in problem.copies.items()},
         )
 
     def _own(self, candidate: SearchCandidate) -> int:
@@ -186,7 +188,7 @@ def _most(problem: SearchProblem, usable: Sequence[int]) -> dict[str, int]:
     charged = [transition for transition in problem.transitions.values() if transition != FREE]
     paid = sum((len(t.readers) + 1) * max((transition.cost(t.bytes) for transition in charged), default=0) for t in problem.tensors)
     return {
-        "time": sum(problem.candidates[index].cost or 0 for index in usable) + paid,
+        "time": sum(problem.candidates[index].cost or 0 for index in usable) + paid + most_copied(problem),
         "bytes": sum(tensor.bytes * len(tensor.readers) for tensor in problem.tensors),
         "partitions": problem.nodes,
     }
@@ -223,6 +225,7 @@ def _step_measure(problem: SearchProblem, step: Mapping[str, int]) -> Measure:
     return Measure(
         lambda index: sum(factor * measure.own(index) for factor, measure in used),
         lambda maker, reader, size: sum(factor * measure.transition(maker, reader, size) for factor, measure in used),
+        sum(factor * measure.copy for factor, measure in used),
     )
 
 

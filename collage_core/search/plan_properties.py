@@ -5,12 +5,14 @@ A plan is a sequence of candidate indices. Nothing here uses the sums of a searc
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from ..graph.cycles import shortest_cycle
 from ..graph.dataflow_graph import HOST
 from .boundaries import boundaries_of
-from .problem import HOST_NAME, SearchProblem
+from .copies import HOST_LOCATION, copy_costs_of
+from .problem import HOST_NAME, FlowTensor, SearchProblem
 
 
 def owners(problem: SearchProblem, chosen: Sequence[int]) -> dict[int, int]:
@@ -19,9 +21,62 @@ def owners(problem: SearchProblem, chosen: Sequence[int]) -> dict[int, int]:
 
 
 def plan_total(problem: SearchProblem, chosen: Sequence[int]) -> int:
-    """Return the total of a plan in femtoseconds: its known costs, and one transition for each (maker, reader, tensor)."""
+    """Return the total of a plan in femtoseconds: its known costs, one transition for each (maker, reader, tensor), and its copies."""
     costs = sum(problem.candidates[index].cost or 0 for index in chosen)
-    return costs + sum(cost for _, _, _, cost in plan_transitions(problem, chosen))
+    transitions = sum(cost for _, _, _, cost in plan_transitions(problem, chosen))
+    return costs + transitions + sum(copy.cost for copy in plan_copies(problem, chosen))
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A copy of a tensor from one location to another.
+
+    Attributes:
+        tensor: Index of the tensor.
+        cost: Femtoseconds.
+    """
+
+    tensor: int
+    source: str
+    destination: str
+    cost: int
+
+
+def plan_copies(problem: SearchProblem, chosen: Sequence[int]) -> list[Copy]:
+    """Return the copies of a plan, tensor by tensor; each comes after the copy that it reads."""
+    if not problem.needs_copies:
+        return []
+    owner, costs = owners(problem, chosen), copy_costs_of(problem)
+    copies = []
+    for index, tensor in enumerate(problem.tensors):
+        maker, reached = ends_of(problem, tensor, owner)
+        direct = costs.direct(tensor.bytes)
+        arcs = costs.arcs(tensor.bytes, maker, reached)
+        copies += [Copy(index, costs.names[a], costs.names[b], direct[a, b]) for a, b in arcs]
+    return copies
+
+
+def ends_of(problem: SearchProblem, tensor: FlowTensor, owner: Mapping[int, int]) -> tuple[int, int]:
+    """Return the location where `tensor` is made and, as bits, those where it is read outside of the partition that makes it.
+
+    Locations are numbers of `copy_costs_of(problem)`.
+
+    Args:
+        owner: Node → its partition.
+    """
+    costs, candidates = copy_costs_of(problem), problem.candidates
+    source = None if tensor.maker == HOST else owner[tensor.maker]
+    locations = {costs.location(candidates[owner[node]].target) for node in tensor.readers if owner[node] != source}
+    if tensor.is_output:
+        locations.add(HOST_LOCATION)
+    made_at = HOST_LOCATION if source is None else costs.location(candidates[source].target)
+    assert made_at is not None
+    return made_at, sum(1 << location for location in locations if location is not None)
+
+
+def is_copied(problem: SearchProblem, chosen: Sequence[int]) -> bool:
+    """Return whether the plan copies a tensor that has to stay."""
+    return bool(problem.staying) and any(copy.tensor in problem.staying for copy in plan_copies(problem, chosen))
 
 
 def plan_transitions(problem: SearchProblem, chosen: Sequence[int]) -> list[tuple[str, str, int, int]]:

@@ -15,6 +15,9 @@ from ..graph.index_set import IndexSet
 
 FEMTOSECONDS = 10**15
 HOST_NAME = "host"
+"""Name of the host as a target, and of its plain memory as a location."""
+NOWHERE = ""
+"""Location of a target whose reading needs no copy, such as the one that stands for the rest of a model."""
 
 BILLION = 10**9
 
@@ -65,6 +68,7 @@ class SearchCandidate:
         cost: Femtoseconds; None when unknown.
         named: Its id, or an object that computes the id on request, since most ids are never asked for.
         error: What it adds to the error of a plan, in billionths; 0 where that does not count, or the cost is unknown.
+        weight_bytes: (name, bytes) of each initializer that it needs at its location; what several name there is held once.
     """
 
     inside: IndexSet
@@ -72,6 +76,7 @@ class SearchCandidate:
     cost: int | None
     named: str | Named
     error: int = 0
+    weight_bytes: tuple[tuple[str, int], ...] = ()
 
     @property
     def id(self) -> str:
@@ -91,7 +96,7 @@ class SearchCandidate:
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """Cost of handing a tensor from one target to another: femtoseconds, and femtoseconds per byte."""
+    """Cost of handing a tensor from one target to another, or of copying it: femtoseconds, and femtoseconds per byte."""
 
     fixed: float = 0.0
     per_byte: float = 0.0
@@ -119,6 +124,10 @@ class SearchProblem:
         error_budget: What the errors of a plan's candidates may add up to, in billionths; None for no limit.
         lowered: Targets that compute in less precision than the model asks for, and whose errors therefore count.
         inner: Index of a node with bodies → name and operator of each node in them, for constraints.
+        locations: Location → how many bytes it may hold; None for no limit. ``host`` is a location even where it is absent.
+        target_locations: Target → the location where it reads and makes its tensors; ``host`` where it is absent.
+        copies: (location, other location) → cost of a direct copy; there is none between the locations of an absent pair.
+        staying: Indices of the tensors that must not be copied.
     """
 
     nodes: int
@@ -132,6 +141,24 @@ class SearchProblem:
     error_budget: int | None = None
     lowered: tuple[str, ...] = ()
     inner: Mapping[int, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    locations: Mapping[str, int | None] = field(default_factory=dict)
+    target_locations: Mapping[str, str] = field(default_factory=dict)
+    copies: Mapping[tuple[str, str], Transition] = field(default_factory=dict)
+    staying: frozenset[int] = frozenset()
+
+    @property
+    def needs_copies(self) -> bool:
+        """Return whether a tensor of some plan may have to be copied: some target is not at the host."""
+        return any(location not in (HOST_NAME, NOWHERE) for location in self.target_locations.values())
+
+    @property
+    def limits_memory(self) -> bool:
+        """Return whether some location may hold only so many bytes."""
+        return any(limit is not None for limit in self.locations.values())
+
+    def location(self, target: str) -> str:
+        """Return the location where `target` reads and makes its tensors."""
+        return self.target_locations.get(target, HOST_NAME)
 
     @property
     def counts_errors(self) -> bool:
@@ -158,27 +185,44 @@ class SearchProblem:
             if tensor.is_output:
                 edges.append([tensor.maker, HOST, tensor.bytes, tensor.name])
         return {
-            "schema": 1,
+            "schema": 2 if self.locations or self.target_locations else 1,
             "nodes": self.nodes,
             "names": list(self.names),
             "ops": list(self.ops),
             "edges": edges,
             "candidates": [_candidate_json(candidate) for candidate in self.candidates],
-            "transitions": {
-                f"{a}->{b}": {"fixed_s": t.fixed / FEMTOSECONDS, "per_byte_s": t.per_byte / FEMTOSECONDS}
-                for (a, b), t in self.transitions.items()
-            },
+            "transitions": _costs_json(self.transitions),
             "exclusive": [list(pair) for pair in self.exclusive],
             "priorities": list(self.priorities),
             **({} if self.error_budget is None else {"error_budget": self.error_budget / BILLION}),
             **({"lowered": list(self.lowered)} if self.lowered else {}),
             **({"inner": [[index, name, op] for index, found in self.inner.items() for name, op in found]} if self.inner else {}),
+            **(self._locations_json() if self.locations or self.target_locations else {}),
+        }
+
+    def _locations_json(self) -> dict[str, Any]:
+        return {
+            "locations": {name: {} if limit is None else {"bytes": limit} for name, limit in self.locations.items()},
+            "targets": {target: {"location": location} for target, location in self.target_locations.items()},
+            "copies": _costs_json(self.copies),
         }
 
 
+def _costs_json(costs: Mapping[tuple[str, str], Transition]) -> dict[str, dict[str, float]]:
+    return {
+        f"{a}->{b}": {"fixed_s": cost.fixed / FEMTOSECONDS, "per_byte_s": cost.per_byte / FEMTOSECONDS} for (a, b), cost in costs.items()
+    }
+
+
 def _candidate_json(candidate: SearchCandidate) -> dict[str, Any]:
-    data = {"nodes": list(candidate.inside), "target": candidate.target, "cost_s": _seconds(candidate.cost), "id": candidate.id}
-    return {**data, "error": candidate.error / BILLION} if candidate.error else data
+    return {
+        "nodes": list(candidate.inside),
+        "target": candidate.target,
+        "cost_s": _seconds(candidate.cost),
+        "id": candidate.id,
+        **({"error": candidate.error / BILLION} if candidate.error else {}),
+        **({"weight_bytes": dict(candidate.weight_bytes)} if candidate.weight_bytes else {}),
+    }
 
 
 def _seconds(cost: int | None) -> float | None:

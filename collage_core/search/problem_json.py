@@ -12,13 +12,14 @@ from typing import Any
 
 from ..graph.dataflow_graph import HOST
 from ..graph.index_set import IndexSet
-from .problem import FEMTOSECONDS, FlowTensor, SearchCandidate, SearchProblem, Transition, billionths, femtoseconds
+from .problem import FEMTOSECONDS, HOST_NAME, FlowTensor, SearchCandidate, SearchProblem, Transition, billionths, femtoseconds
 from .source_lines import ProblemMistake
 
 MOST_NODES = 100_000
 MOST_SPAN = 1 << 31
 MOST_BYTES = 1 << 50
 MOST_SECONDS = 1e15
+MOST_LOCATIONS = 12
 """Limits of a problem read from JSON, so that a typing error is reported before it fills the memory.
 
 A candidate takes one bit for each node from its first to its last, whether it holds it or not; `MOST_SPAN` limits the sum of
@@ -36,14 +37,15 @@ def problem_from_json(data: Any) -> SearchProblem:
     if not isinstance(data, dict):
         raise _mistake("", data, "a JSON object")
     schema = data.get("schema", 1)
-    if isinstance(schema, bool) or schema != 1:
-        raise _mistake("schema", schema, "1")
+    if isinstance(schema, bool) or schema not in (1, 2):
+        raise _mistake("schema", schema, "1, or 2 where it has locations")
+    _check_schema(data, schema)
     nodes = _whole(data.get("nodes"), "nodes", 1, MOST_NODES)
     problem = SearchProblem(
         nodes=nodes,
         tensors=_tensors(_list(data, "edges"), nodes),
         candidates=_candidates(_list(data, "candidates"), nodes),
-        transitions=_transitions(data.get("transitions", {})),
+        transitions=_pair_costs(data, "transitions"),
         exclusive=tuple(_pair(item, f"exclusive[{index}]") for index, item in enumerate(_list(data, "exclusive"))),
         priorities=_unique(_strings(data, "priorities"), "priorities"),
         names=_unique(_for_nodes(data, "names", nodes), "names") or tuple(str(index) for index in range(nodes)),
@@ -51,8 +53,12 @@ def problem_from_json(data: Any) -> SearchProblem:
         error_budget=None if data.get("error_budget") is None else _error(data["error_budget"], "error_budget"),
         lowered=_unique(_strings(data, "lowered"), "lowered"),
         inner=_inner(_list(data, "inner"), nodes),
+        locations=_locations(data),
+        target_locations=_target_locations(data),
+        copies=_pair_costs(data, "copies"),
     )
     _check_acyclic(problem)
+    _check_locations(problem)
     return problem
 
 
@@ -136,6 +142,7 @@ def _candidates(items: Sequence[Any], nodes: int) -> tuple[SearchCandidate, ...]
             message = f"the candidates up to candidates[{index}] reach over {span} nodes together, at most {MOST_SPAN} can be held"
             raise ProblemMistake(message, "number the nodes along the dataflow", "bad_problem", f"candidates[{index}]")
         candidates.append(candidate)
+    _check_weights(candidates)
     return tuple(candidates)
 
 
@@ -154,7 +161,8 @@ def _candidate(item: Any, where: str, index: int, nodes: int) -> SearchCandidate
         raise _mistake(f"{where}.id", named, "a string")
     error = _error(item.get("error", 0), f"{where}.error")
     inside = _inside(item.get("nodes"), f"{where}.nodes", nodes)
-    return SearchCandidate(inside, target, known, named, 0 if known is None else error)
+    weight_bytes = _weight_bytes(item.get("weight_bytes", {}), f"{where}.weight_bytes")
+    return SearchCandidate(inside, target, known, named, 0 if known is None else error, weight_bytes)
 
 
 def _error(value: Any, where: str) -> int:
@@ -176,21 +184,117 @@ def _inside(listed: Any, where: str, nodes: int) -> IndexSet:
     return inside
 
 
-def _transitions(data: Any) -> dict[tuple[str, str], Transition]:
-    if not isinstance(data, dict):
-        raise _mistake("transitions", data, 'an object such as {"a->b": {"fixed_s": 0.0, "per_byte_s": 0.0}}')
-    transitions: dict[tuple[str, str], Transition] = {}
-    for key, value in data.items():
-        where = f"transitions[{reprlib.repr(key)}]"
-        maker, arrow, reader = (part.strip() for part in str(key).partition("->"))
+def _pair_costs(data: Mapping[str, Any], key: str) -> dict[tuple[str, str], Transition]:
+    """Return (one end, other end) → cost, as `key` states them."""
+    stated = data.get(key, {})
+    if not isinstance(stated, dict):
+        raise _mistake(key, stated, 'an object such as {"a->b": {"fixed_s": 0.0, "per_byte_s": 0.0}}')
+    costs: dict[tuple[str, str], Transition] = {}
+    for pair, value in stated.items():
+        where = f"{key}[{reprlib.repr(pair)}]"
+        maker, arrow, reader = (part.strip() for part in str(pair).partition("->"))
         if not (maker and arrow and reader) or not isinstance(value, dict) or set(value) - {"fixed_s", "per_byte_s"}:
             raise _mistake(where, value, 'an entry such as "a->b": {"fixed_s": 0.0, "per_byte_s": 0.0}')
-        if (maker, reader) in transitions:
+        if (maker, reader) in costs:
             raise _mistake(where, value, "given once")
         fixed = finite_cost(value.get("fixed_s", 0.0), f"{where}.fixed_s")
         per_byte = finite_cost(value.get("per_byte_s", 0.0), f"{where}.per_byte_s")
-        transitions[maker, reader] = Transition(fixed * FEMTOSECONDS, per_byte * FEMTOSECONDS)
-    return transitions
+        costs[maker, reader] = Transition(fixed * FEMTOSECONDS, per_byte * FEMTOSECONDS)
+    return costs
+
+
+def _check_schema(data: Mapping[str, Any], schema: int) -> None:
+    """Raise ProblemMistake where a problem of schema 1 has locations: a program that reads schema 1 would leave them out."""
+    stated = next((key for key in ("locations", "targets", "copies") if data.get(key)), None)
+    if schema == 1 and stated is not None:
+        message = f"the problem has {stated}, which schema 1 does not know"
+        raise ProblemMistake(message, 'add "schema": 2', "bad_problem", stated)
+
+
+def _objects(data: Mapping[str, Any], key: str, form: str, keys: frozenset[str]) -> dict[str, dict[str, Any]]:
+    """Return name → object, as `key` states them; each object has no keys but `keys`."""
+    stated = data.get(key, {})
+    if not isinstance(stated, dict):
+        raise _mistake(key, stated, f"an object such as {form}")
+    for name, value in stated.items():
+        if not name or not isinstance(value, dict) or set(value) - keys:
+            raise _mistake(f"{key}[{reprlib.repr(name)}]", value, f"an entry such as in {form}")
+    return stated
+
+
+def _locations(data: Mapping[str, Any]) -> dict[str, int | None]:
+    """Return location → the bytes that it may hold."""
+    form = '{"host": {}, "cuda:0": {"bytes": 8e10}}'
+    locations: dict[str, int | None] = {}
+    for name, value in _objects(data, "locations", form, frozenset({"bytes"})).items():
+        where, limit = f"locations[{reprlib.repr(name)}].bytes", value.get("bytes")
+        is_number = isinstance(limit, int | float) and not isinstance(limit, bool)
+        if limit is not None and not (is_number and 0 <= limit <= MOST_BYTES):
+            raise _mistake(where, limit, f"a number from 0 to {MOST_BYTES}")
+        locations[name] = None if limit is None else int(limit)
+    if len(locations) > MOST_LOCATIONS:
+        raise _mistake("locations", sorted(locations), f"at most {MOST_LOCATIONS} locations")
+    return locations
+
+
+def _target_locations(data: Mapping[str, Any]) -> dict[str, str]:
+    """Return target → its location."""
+    target_locations = {}
+    for name, value in _objects(data, "targets", '{"b": {"location": "cuda:0"}}', frozenset({"location"})).items():
+        location = value.get("location", HOST_NAME)
+        if not isinstance(location, str) or not location:
+            raise _mistake(f"targets[{reprlib.repr(name)}].location", location, "the name of a location")
+        target_locations[name] = location
+    return target_locations
+
+
+def _check_locations(problem: SearchProblem) -> None:
+    """Raise ProblemMistake where a location is used and not listed, or no copies lead from the host to a target's location and back."""
+    known = {HOST_NAME, *problem.locations}
+    listed = ", ".join(sorted(known))
+    for target, location in problem.target_locations.items():
+        if location not in known:
+            raise _mistake(f"targets[{reprlib.repr(target)}].location", location, f"one of the locations: {listed}")
+    if problem.target_locations.get(HOST_NAME, HOST_NAME) != HOST_NAME:
+        raise _mistake("targets['host'].location", problem.target_locations[HOST_NAME], "host: the host computes nowhere else")
+    for a, b in problem.copies:
+        where = f"copies[{reprlib.repr(f'{a}->{b}')}]"
+        if a not in known or b not in known:
+            raise _mistake(where, a if a not in known else b, f"between two of the locations: {listed}")
+        if a == b:
+            raise _mistake(where, a, "between two different locations")
+    for target, location in problem.target_locations.items():
+        for source, destination in ((HOST_NAME, location), (location, HOST_NAME)):
+            if not _leads(problem, source, destination):
+                message = f"no copies lead from {source!r} to {destination!r}, and the target {target!r} is at {location!r}"
+                raise ProblemMistake(message, f'add "{source}->{destination}" to copies, or a route', "bad_problem", "copies")
+
+
+def _leads(problem: SearchProblem, source: str, destination: str) -> bool:
+    reached, waiting = {source}, [source]
+    while waiting:
+        at = waiting.pop()
+        new = {b for a, b in problem.copies if a == at} - reached
+        reached |= new
+        waiting += new
+    return destination in reached
+
+
+def _weight_bytes(stated: Any, where: str) -> tuple[tuple[str, int], ...]:
+    if not isinstance(stated, dict):
+        raise _mistake(where, stated, 'an object such as {"w1": 4096}')
+    return tuple((name, _whole(size, f"{where}[{reprlib.repr(name)}]", 0, MOST_BYTES)) for name, size in stated.items())
+
+
+def _check_weights(candidates: Sequence[SearchCandidate]) -> None:
+    """Raise ProblemMistake where an initializer has several sizes."""
+    sizes: dict[str, int] = {}
+    for index, candidate in enumerate(candidates):
+        for name, size in candidate.weight_bytes:
+            if sizes.setdefault(name, size) != size:
+                raise _mistake(
+                    f"candidates[{index}].weight_bytes[{reprlib.repr(name)}]", size, f"{sizes[name]}, as in an earlier candidate"
+                )
 
 
 def _tensors(edges: Sequence[Any], nodes: int) -> tuple[FlowTensor, ...]:

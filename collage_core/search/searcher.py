@@ -13,9 +13,10 @@ from typing import Protocol
 
 from .problem import SearchProblem
 
-REASONS = ("overlaps", "excluded", "cycle", "no better")
+REASONS = ("overlaps", "excluded", "cycle", "copied", "no better")
 """Reasons why a candidate is not placed: it overlaps the covered nodes; its target excludes one that is used; the plan would hold
-a combination that is forbidden for its cycle between partitions; the state after it is known by a path that is no worse."""
+a combination that is forbidden for its cycle between partitions; a tensor that has to stay would be copied; the state after it is known
+by a path that is no worse."""
 
 
 @dataclass(frozen=True, slots=True)

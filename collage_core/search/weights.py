@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from .copies import most_copied
 from .problem import SearchCandidate, SearchProblem
 
 GUARD_BITS = 24
@@ -27,7 +28,7 @@ class Weights:
         ranks = {name: problem.priority(name) for name in {candidate.target for candidate in candidates}}
         self._ranks = ranks
         has_unknown = any(candidate.is_unknown for candidate in candidates)
-        most_total = sum(candidate.cost or 0 for candidate in candidates) + _most_transitions(problem)
+        most_total = sum(candidate.cost or 0 for candidate in candidates) + _most_transitions(problem) + most_copied(problem)
         self._partition_shift = GUARD_BITS
         self._priority_shift = self._partition_shift + (problem.nodes + 1).bit_length()
         priority_bits = (problem.nodes * (max(ranks.values(), default=0) + 1)).bit_length() if has_unknown else 0

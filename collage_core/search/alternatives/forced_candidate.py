@@ -72,7 +72,7 @@ class ForcedCandidateSearch:
 
     def _choose_method(self) -> _Method:
         used = {self.problem.candidates[index].target for index in self.usable}
-        if not any(set(pair) <= used for pair in self.problem.exclusive):
+        if not self.problem.staying and not any(set(pair) <= used for pair in self.problem.exclusive):
             separators = find_separators(self.problem, self.usable)
             search = SubproblemSearch(self.problem, self.usable, separators, QUIET)
             search.run = SearchRun(should_stop=lambda: search.tally.states >= METHOD_STATES, most_states=METHOD_STATES)

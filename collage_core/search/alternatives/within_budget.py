@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ..constraints.constraints import Constraint, allowed_indices
+from ..copies import most_copied
 from ..plan_properties import plan_total
 from ..problem import SearchProblem
 from ..searcher import SearchReporter, SearchResult, SearchRun
@@ -92,7 +93,7 @@ class _Relaxation:
         largest = max((tensor.bytes for tensor in self._problem.tensors), default=0)
         paid = sum(transition.cost(largest) for transition in self._problem.transitions.values())
         readings = sum(len(tensor.readers) + 1 for tensor in self._problem.tensors)
-        return 1 + sum(candidate.cost or 0 for candidate in self._problem.candidates) + paid * readings
+        return 1 + sum(candidate.cost or 0 for candidate in self._problem.candidates) + paid * readings + most_copied(self._problem)
 
     def _at(self, price: int) -> SearchResult:
         """Return the best plan under `price`, with its total; learn the bound that it proves."""

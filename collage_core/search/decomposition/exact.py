@@ -42,14 +42,14 @@ def _decomposed(problem: SearchProblem, usable: Sequence[int], run: SearchRun) -
     """Return a best plan found by subproblems, or None when the problem has to be searched as a whole.
 
     The whole is searched when there is no separator; when targets exclude each other, since a choice then forbids others far
-    away; when the reporter traces every state; and when this search was stopped, because the whole then has a plan to show. It is
-    tried before the rest of subproblems that are dear.
+    away; when a tensor has to stay; when the reporter traces every state; and when this search was stopped, because the whole then
+    has a plan to show. It is tried before the rest of subproblems that are dear.
 
     Raises:
         TooManyLeavings: the whole has to be searched, too.
     """
     used = {problem.candidates[index].target for index in usable}
-    if run.reporter.traces or any(set(pair) <= used for pair in problem.exclusive):
+    if run.reporter.traces or problem.staying or any(set(pair) <= used for pair in problem.exclusive):
         return None
     began = time.perf_counter()
     separators = find_separators(problem, usable)

@@ -1,7 +1,8 @@
 """Separators: positions in the order of the nodes at which a problem can be decomposed.
 
 There is a separator before a node when no candidate holds nodes on both sides, no tensor is read before it and made after it, and
-few tensors are live across it. A large candidate of consecutive nodes that begins and ends at separators may span others.
+few tensors are live across it. Where tensors are copied, the readers of a tensor that is live across it are all behind it: so nothing
+of its copies is paid before. A large candidate of consecutive nodes that begins and ends at separators may span others.
 """
 
 from __future__ import annotations
@@ -42,6 +43,10 @@ def find_separators(problem: SearchProblem, usable: Sequence[int]) -> Separators
             live.add(tensor.maker, tensor.readers[-1])
             if tensor.readers[0] < tensor.maker:
                 crossed.add(tensor.readers[0], tensor.maker)
+            if problem.needs_copies:
+                crossed.add(tensor.maker if tensor.is_output else tensor.readers[0], tensor.readers[-1])
+        elif tensor.readers and problem.needs_copies:
+            crossed.add(tensor.readers[0], tensor.readers[-1])
     is_narrow = [count <= MOST_LIVE for count in live.counts()]
     large: list[int] = []
     for index in usable:

@@ -85,10 +85,11 @@ class Parent:
 
 
 def spread(transitions: TransitionClasses, tensor: int) -> int:
-    """Return the most that one reader pays more for a tensor of one maker than of another."""
+    """Return the most that one reader pays more for a tensor of one maker than of another, its copies included."""
     readers = set(transitions.reader_class)
     paid = [[transitions.between(tensor, maker, reader) for maker in range(transitions.makers)] for reader in readers]
-    return max(max(row) - min(row) for row in paid)
+    most = max(max(row) - min(row) for row in paid)
+    return most if transitions.copies is None else most + transitions.copies.most(tensor)
 
 
 class TensorsBySubproblem:
@@ -281,7 +282,16 @@ class SubproblemSolver:
         candidates += [SearchCandidate(IndexSet.window(node, 1), target, 0, "") for node in range(shift) for target in self._makers()]
         candidates.append(SearchCandidate(IndexSet.window(self.sink, 1), SINK, 0, ""))
         parent = self.parent.problem
-        return SearchProblem(self.sink + 1, tuple(tensors), tuple(candidates), transitions=parent.transitions, priorities=parent.priorities)
+        return SearchProblem(
+            self.sink + 1,
+            tuple(tensors),
+            tuple(candidates),
+            transitions=parent.transitions,
+            priorities=parent.priorities,
+            locations=parent.locations,
+            target_locations=parent.target_locations,
+            copies=parent.copies,
+        )
 
     def _makers(self) -> list[str]:
         """Return a target of each class of makers, in the order of the classes."""

@@ -9,12 +9,15 @@ the best one by more than all its readers together could gain from it is not fol
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from ..problem import SearchProblem
+from ..boundaries import Boundary
+from ..copies import HOST_LOCATION
+from ..problem import NOWHERE, SearchProblem
 from ..searcher import SearchRun
 from ..searchers.best_first import BestFirstSearch
+from ..searchers.copy_weights import CopyWeights
 from ..searchers.cover import Cover
 from ..searchers.transition_classes import TransitionClasses
 from ..weights import Weights
@@ -92,9 +95,10 @@ class SubproblemSearch:
         self.tally = Tally()
         self.targets = [*dict.fromkeys(problem.candidates[index].target for index in usable), SINK]
         self.weights = Weights(problem, usable)
-        self.transitions = TransitionClasses(problem, self.targets, self.weights.total_shift)
+        with_sink = replace(problem, target_locations={**problem.target_locations, SINK: NOWHERE}) if problem.needs_copies else problem
+        self.transitions = TransitionClasses(with_sink, self.targets, self.weights.total_shift)
         self.reached: list[dict[Makers, _Reached]] = [{} for _ in separators.positions]
-        self._parent = Parent(problem, self.targets, self.weights, self.transitions)
+        self._parent = Parent(with_sink, self.targets, self.weights, self.transitions)
         self._tensors = TensorsBySubproblem(problem, separators.positions)
         self._separator_at = {position: number for number, position in enumerate(separators.positions)}
         self._plans: dict[tuple[int, Makers, int | None], tuple[list[SubproblemPlan], int]] = {}
@@ -181,9 +185,19 @@ class SubproblemSearch:
         weight += self.transitions.with_host(target, boundary.host_reads, [tensor for tensor, _, to_host in boundary.makes if to_host])
         reader = self.transitions.reader_class[target]
         weight += sum(self.transitions.between(tensor, made_by[tensor], reader) for tensor, _ in boundary.reads)
+        if self.transitions.copies is not None:
+            weight += self._copied_around(self.transitions.copies, target, boundary, made_by)
         maker = self.transitions.maker_class[target]
         after = tuple(made_by.get(tensor, maker) for tensor in self._tensors.live[end])
         return Step(end, after, weight, (index,))
+
+    def _copied_around(self, copies: CopyWeights, target: int, boundary: Boundary, made_by: Mapping[int, int]) -> int:
+        """Return the weight of the copies of what a candidate from separator to separator reads, and makes for the host."""
+        at = copies.locations[target]
+        assert at is not None
+        weight = sum(copies.least(tensor, HOST_LOCATION, 1 << at) for tensor in boundary.host_reads)
+        weight += sum(copies.least(tensor, self.transitions.maker_location[made_by[tensor]], 1 << at) for tensor, _ in boundary.reads)
+        return weight + sum(copies.least(tensor, at, 1 << HOST_LOCATION) for tensor, _, to_host in boundary.makes if to_host)
 
     def _relax(self, separator: int, makers: Makers, plan: _Reached) -> None:
         known = self.reached[separator].get(makers)

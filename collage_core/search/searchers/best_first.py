@@ -4,6 +4,11 @@ Dijkstra's algorithm with relaxation ends when the full state is taken first (RF
 over weights reduced by `DualPrices`: the moves of a best plan weigh next to nothing, and what cannot be in a nearly best plan is
 never tried. The moves of a state are tried one after another, the lightest first, each only when its weight is reached.
 
+Where tensors are copied, a state may be dominated: another one covers the same nodes with the same makers, and its tensors exist at
+other locations, as a rule at more of them; it is lighter by the most that any rest of a plan can weigh more after it. Then the state is
+not expanded. More locations at the same weight are not enough: with a route over a third location, copies to two locations that went
+different ways may be no help for a third reader, where a copy to one of them is (`CopyWeights.most_more`).
+
 Of equal plans the search finds the first in the order of plans: states of equal weight are taken in the order of the model, so
 all paths of equal weight to a state are known before it is taken.
 """
@@ -40,6 +45,7 @@ class BestFirstSearch:
         numbers: Numbers of the states, for a reporter that traces.
         best: The best plan that was completed by diving.
         popped_weight: Weight taken from the heap last; no plan that was not found yet weighs less.
+        expanded: States that were expanded, by all but the locations of their tensors.
     """
 
     cover: Cover
@@ -56,6 +62,7 @@ class BestFirstSearch:
     moves: int = 0
     popped_weight: int = 0
     stopped: bool = False
+    expanded: dict[tuple[object, ...], list[State]] = field(default_factory=dict)
 
     def to_end(self) -> bool:
         """Search until the full state is settled; return False when no path leads there, or when the run was stopped."""
@@ -75,6 +82,8 @@ class BestFirstSearch:
                     return True
                 if self._must_stop(state):
                     return False
+                if self._is_dominated(state):
+                    continue
             self._expand(state, max(position, 0))
         return False
 
@@ -125,7 +134,7 @@ class BestFirstSearch:
     def _relax(self, state: State, move: Move, weight: int, after: State) -> None:
         """Take the path over `state` to `after` if it is better than the known one."""
         known, reporter = self.weight.get(after), self.run.reporter
-        if known is not None and (weight > known or (weight == known and not self._is_earlier(state, move, after))):
+        if known is not None and (weight > known or (weight == known and not self._is_earlier((state, move), self.predecessor[after]))):
             if reporter.traces:
                 reporter.considered(self.numbers[state], move.index, "no better")
             return
@@ -146,12 +155,27 @@ class BestFirstSearch:
         self.pushed += 1
         heapq.heappush(self.heap, (weight, state[0], self.pushed, state, position))
 
-    def _is_earlier(self, state: State, move: Move, after: State) -> bool:
-        """Return whether the path over `state` precedes the known path to `after`, of equal weight, in the order of plans.
+    def _is_dominated(self, state: State) -> bool:
+        """Return whether no rest of a plan is better, or as good and earlier in the order of plans, after `state` than after another."""
+        key = self.cover.without_locations(state)
+        if key is None:
+            return False
+        others = self.expanded.setdefault(key, [])
+        for other in others:
+            most = self.weight[other] + self.cover.most_more(other, state)
+            if most < self.weight[state]:
+                return True
+            if most == self.weight[state] and self._is_earlier(self.predecessor[other], self.predecessor[state]):
+                return True
+        others.append(state)
+        return False
+
+    def _is_earlier(self, step: tuple[State, Move], known_step: tuple[State, Move]) -> bool:
+        """Return whether the path with the last step `step` precedes that with `known_step`, of equal weight, in the order of plans.
 
         Both paths are followed back to where they part; their first moves from there decide.
         """
-        known_state, known_move = self.predecessor[after]
+        (state, move), (known_state, known_move) = step, known_step
         while state != known_state:
             if state[0] >= known_state[0]:
                 state, move = self.predecessor[state]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from ...graph.cycles import downstream_of_cycles
 from ...graph.dataflow_graph import HOST
 from ..constraints.exclusion import exclusions_of
-from ..plan_properties import may_loop, partition_graph
+from ..plan_properties import is_copied, may_loop, partition_graph, plan_copies
 from ..problem import HOST_NAME, FlowTensor, SearchProblem
 
 Value = tuple[int, int, int, int]
@@ -67,6 +67,8 @@ class CandidatePool:
                 priority += len(candidate.inside) * self._priority[candidate.target]
         if self.problem.transitions:
             total += sum(self._transitions_of(tensor, owner) for tensor in self.problem.tensors)
+        if self.problem.needs_copies:
+            total += sum(copy.cost for copy in plan_copies(self.problem, chosen))
         return unknown, total, priority, len(chosen)
 
     def _transitions_of(self, tensor: FlowTensor, owner: Sequence[int]) -> int:
@@ -103,7 +105,7 @@ class CandidatePool:
             suspects = may_loop(self.problem, plan)
             looping = _on_cycles(self.problem, plan) & suspects if suspects else set()
             if not looping:
-                return plan
+                return None if is_copied(self.problem, plan) else plan
             banned |= looping
             wanted = [index for index in plan if index not in banned]
         return None

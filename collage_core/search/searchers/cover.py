@@ -3,7 +3,8 @@
 A state is the set of covered nodes and all else on which later costs and checks depend:
 
 * the maker of each tensor that is still to be read, and the readers so far of each tensor that is still to be made, because
-  transition costs depend on both ends;
+  transition costs depend on both ends; and the locations where a tensor that is still to be read was read so far, because a copy
+  is paid once for all who read there;
 * the targets in use, when some exclude each other;
 * the part that is taken of each forbidden combination (candidates that together make a cycle between partitions).
 
@@ -17,14 +18,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 
-from ..boundaries import boundaries_of
+from ...graph.dataflow_graph import HOST
+from ...graph.index_set import IndexSet
+from ..boundaries import Boundary, boundaries_of, span
+from ..copies import HOST_LOCATION
 from ..problem import SearchProblem
 from ..weights import Weights
+from .copy_weights import CopyWeights
 from .dual_prices import DualPrices, WeighedCandidate
 from .transition_classes import TransitionClasses
 
 Live = tuple[tuple[int, int | tuple[tuple[int, int], ...]], ...]
-"""(tensor, class of its maker) when made, (tensor, ((class of a reader, number of its reading nodes), …)) when not yet made."""
+"""(tensor, class of its maker) when made, (tensor, ((class of a reader, number of its reading nodes), …)) when not yet made.
+
+Where tensors are copied, the class of the maker is added to the bits of the locations that were reached, times the number of classes."""
 
 State = tuple[int, int, Live, int, tuple[int, ...]]
 """(first uncovered node, covered nodes from there on as bits, live tensors, targets in use, taken of forbidden combinations)."""
@@ -46,6 +53,7 @@ class Move:
         maker: Class of its target as a maker.
         uses, excludes: Bits of its target, and of the targets that it excludes, when targets exclude each other.
         combinations: (forbidden combination, bit of the candidate in it).
+        host_reads: (tensor of the host, class of readers, number of reading nodes) where it may have to be copied.
     """
 
     index: int
@@ -57,6 +65,7 @@ class Move:
     uses: int
     excludes: int
     combinations: tuple[tuple[int, int], ...]
+    host_reads: tuple[tuple[int, int, int], ...] = ()
 
 
 class Cover:
@@ -95,7 +104,10 @@ class Cover:
         self._weighed = self._weigh_all()
         self._prices = DualPrices(self.boundaries, self._transitions, self._weighed, is_guided=is_guided)
         self.bound = self._prices.bound
-        self._depends_on_makers = self._transitions.makers > 1
+        self._copies = self._transitions.copies
+        self._depends_on_makers = self._transitions.makers > 1 or self._copies is not None
+        if self._copies is not None:
+            self._reader_bits = [span(readers, 0) for readers in self.boundaries.readers]
         self._extra: dict[tuple[int, int, int, int], int] = {}
         self._exclusions = self._exclusion_bits()
         self._combinations = self._combination_bits()
@@ -127,7 +139,12 @@ class Cover:
         covered = rel | move.rel
         run = ((covered + 1) & ~covered).bit_length() - 1
         weight = move.weight
-        if live or move.reads or move.makes:
+        if self._copies is not None:
+            placed = self._with_copies(self._copies, move, live, first, covered)
+            if placed is None:
+                return "copied"
+            weight, live = weight + placed[0], placed[1]
+        elif live or move.reads or move.makes:
             more, live = self._with_transitions(move, live, first, covered)
             weight += more
         next_first = first + run
@@ -173,6 +190,84 @@ class Cover:
             if self._has_later_reader(tensor, first, covered):
                 after[tensor] = move.maker
         return weight, tuple(sorted(after.items(), key=_tensor))
+
+    def _with_copies(self, copies: CopyWeights, move: Move, live: Live, first: int, covered: int) -> tuple[int, Live] | None:
+        """Return the same as `_with_transitions`, with copies; None where `move` makes a tensor be copied that has to stay."""
+        weight, makers, after = 0, self._transitions.makers, dict(live)
+        readings = [(tensor, None, reader, count) for tensor, reader, count in move.host_reads]
+        for tensor, maker, reader, count in (*readings, *move.reads):
+            known = after.get(tensor, 0)
+            if maker is not None and maker >= first and not covered >> maker - first & 1:
+                waiting = known or ()
+                assert isinstance(waiting, tuple)
+                after[tensor] = tuple(sorted((*waiting, (reader, count))))
+                continue
+            assert isinstance(known, int)
+            made_by, reached = known % makers, known // makers
+            made_at = HOST_LOCATION if maker is None else self._transitions.maker_location[made_by]
+            at = self._transitions.reader_location[reader]
+            if tensor in self.problem.staying and at not in (None, made_at):
+                return None
+            later, now = self._later_readings(tensor, first, covered), reached if at is None else reached | 1 << at
+            weight += copies.charged(tensor, made_at, now, later) - copies.charged(tensor, made_at, reached, later + count)
+            weight -= count * copies.share(tensor, made_at, at)
+            if maker is not None:
+                weight += self._extra_weight(tensor, made_by, reader, count)
+            if later:
+                after[tensor] = made_by + makers * now
+            else:
+                after.pop(tensor, None)
+        for tensor in move.makes:
+            waiting = after.pop(tensor, ())
+            assert isinstance(waiting, tuple)
+            later = self._later_readings(tensor, first, covered)
+            more, reached = self._made(copies, move, tensor, waiting, later)
+            made_at = self._transitions.maker_location[move.maker]
+            if tensor in self.problem.staying and made_at is not None and reached & ~(1 << made_at):
+                return None
+            weight += more
+            if later:
+                after[tensor] = move.maker + makers * reached
+        return weight, tuple(sorted(after.items(), key=_tensor))
+
+    def _made(self, copies: CopyWeights, move: Move, tensor: int, waiting: Sequence[tuple[int, int]], later: int) -> tuple[int, int]:
+        """Return what `tensor` weighs, beyond the shares of its readings so far, when `move` makes it; and where it is read so far."""
+        made_at, reached, weight = self._transitions.maker_location[move.maker], 0, 0
+        if self.boundaries.is_output[tensor]:
+            reached = 1 << HOST_LOCATION
+            weight -= copies.share(tensor, made_at, HOST_LOCATION)
+        for reader, count in waiting:
+            at = self._transitions.reader_location[reader]
+            reached |= 0 if at is None else 1 << at
+            weight += self._extra_weight(tensor, move.maker, reader, count) - count * copies.share(tensor, made_at, at)
+        return weight + copies.charged(tensor, made_at, reached, later), reached
+
+    def _later_readings(self, tensor: int, first: int, covered: int) -> int:
+        """Return how many nodes that are not covered read `tensor`."""
+        start, bits = self._reader_bits[tensor]
+        return ((bits << start - first if start >= first else bits >> first - start) & ~covered).bit_count()
+
+    def without_locations(self, state: State) -> tuple[object, ...] | None:
+        """Return what is left of `state` without the locations of its tensors; None where no other state differs in these alone."""
+        if self._copies is None or not state[2]:
+            return None
+        makers, maker = self._transitions.makers, self.boundaries.maker
+        live = tuple((t, known % makers if isinstance(known, int) else known) for t, known in state[2] if maker[t] != HOST)
+        return (*state[:2], live, *state[3:])
+
+    def most_more(self, state: State, other: State) -> int:
+        """Return the most that the rest of a plan can weigh more after `state` than after `other`, which differs in locations alone."""
+        assert self._copies is not None
+        makers, known, known_other = self._transitions.makers, dict(state[2]), dict(other[2])
+        weight = 0
+        for tensor in known.keys() | known_other.keys():
+            left, right = known.get(tensor, 0), known_other.get(tensor, 0)
+            if isinstance(left, int) and isinstance(right, int):
+                is_hosts = self.boundaries.maker[tensor] == HOST
+                made_at = HOST_LOCATION if is_hosts else self._transitions.maker_location[left % makers]
+                later = self._later_readings(tensor, *state[:2])
+                weight += self._copies.most_more(tensor, made_at, left // makers, right // makers, later)
+        return weight
 
     def _extra_weight(self, tensor: int, maker: int, reader: int, count: int) -> int:
         key = (tensor, maker, reader, count)
@@ -237,9 +332,26 @@ class Cover:
             maker = self.boundaries.maker
             reads = tuple((tensor, maker[tensor], weighed.reader, count) for tensor, count in weighed.boundary.reads)
             makes = tuple(tensor for tensor, count, _ in weighed.boundary.makes if count)
+        host_reads: tuple[tuple[int, int, int], ...] = ()
+        if self._copies is not None:
+            counts = ((tensor, self._readings_of_host(tensor, candidate.inside)) for tensor in weighed.boundary.host_reads)
+            host_reads = tuple((tensor, weighed.reader, count) for tensor, count in counts)
         uses, excludes = self._exclusions.get(candidate.target, (0, 0))
         combinations = self._combinations.get(index, ())
-        return Move(index, candidate.inside.rel, weight, reads, makes, weighed.maker, uses, excludes, combinations)
+        return Move(index, candidate.inside.rel, weight, reads, makes, weighed.maker, uses, excludes, combinations, host_reads)
+
+    def _readings_of_host(self, tensor: int, inside: IndexSet) -> int:
+        """Return how many of the nodes `inside` read `tensor`, which the host makes."""
+        return sum(reader in inside for reader in self.boundaries.readers[tensor])
+
+    def _copied_with_host(self, copies: CopyWeights, target: int, inside: IndexSet, boundary: Boundary) -> int:
+        """Return the weight of copies that a candidate of `target` pays for sure for what it reads from the host and makes for it."""
+        at = copies.locations[target]
+        weight = sum(self._readings_of_host(tensor, inside) * copies.share(tensor, HOST_LOCATION, at) for tensor in boundary.host_reads)
+        for tensor, readers, to_host in boundary.makes:
+            if to_host:
+                weight += copies.share(tensor, at, HOST_LOCATION) if readers else copies.least(tensor, at, 1 << HOST_LOCATION)
+        return weight
 
     def _weigh_all(self) -> list[WeighedCandidate]:
         transitions, boundary_of, weigh = self._transitions, self.boundaries.boundary, self.weights.of
@@ -253,6 +365,8 @@ class Cover:
             if not transitions.is_free_with_host:
                 outputs = [tensor for tensor, _, to_host in boundary.makes if to_host]
                 own += transitions.with_host(target, boundary.host_reads, outputs)
+            if transitions.copies is not None:
+                own += self._copied_with_host(transitions.copies, target, candidate.inside, boundary)
             weighed.append(WeighedCandidate(own, transitions.maker_class[target], transitions.reader_class[target], boundary))
         return weighed
 

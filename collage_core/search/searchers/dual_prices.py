@@ -27,7 +27,7 @@ class WeighedCandidate(NamedTuple):
     """A candidate with its weight, the classes of its target, and its boundary.
 
     Attributes:
-        own: Its weight with the transitions from and to the host.
+        own: Its weight with the transitions from and to the host, and with its shares of the copies of what these make and read.
         maker, reader: Classes of its target.
         boundary: The tensors that enter and leave it.
     """
@@ -68,7 +68,9 @@ class DualPrices:
         if key not in self._cheapest:
             prices = self._price[self._boundaries.maker[tensor]]
             paid = [
-                count * price + self._transitions.between(tensor, maker, reader) for maker, price in enumerate(prices) if price is not None
+                count * price + self._transitions.paid(tensor, maker, reader, count)
+                for maker, price in enumerate(prices)
+                if price is not None
             ]
             self._cheapest[key] = min(paid, default=None)
         return self._cheapest[key]
@@ -79,7 +81,7 @@ class DualPrices:
         least = self.cheapest(tensor, reader, count)
         assert price is not None
         assert least is not None
-        return count * price + self._transitions.between(tensor, maker, reader) - least
+        return count * price + self._transitions.paid(tensor, maker, reader, count) - least
 
     def _sweep(self, candidates: Sequence[WeighedCandidate], is_guided: bool) -> None:
         by_last, early_makers = self._by_last_exit(candidates)

@@ -5,13 +5,16 @@ of another. For a tensor and each node that reads it, "the partition whose first
 maker" is one partition at most, on one target; columns of flow from the maker's target to its target carry the cost. When the
 candidates' columns are whole the flows are whole too, and the relaxation is as tight as that of an assignment problem.
 
+Where a tensor may be copied, there is a whole column for each copy between two locations, and for each location where it may be read a
+flow of one from the location of its maker, which passes over copies that are made. So a copy is paid once, whoever reads it.
+
 A `Measure` is a sum over candidates and transitions, in whole numbers. Cycles between partitions are not excluded here: a row is
 added for each solution that has one (`CoverProgram.forbid`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,21 +22,24 @@ import numpy as np
 from ...graph.dataflow_graph import HOST
 from ..boundaries import boundaries_of
 from ..constraints.exclusion import exclusions_of
+from ..copies import HOST_LOCATION, Arc, copy_costs_of
 from ..objectives import is_moved
 from ..problem import HOST_NAME, SearchProblem
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A quantity of a plan that is a sum over its candidates and transitions.
+    """A quantity of a plan that is a sum over its candidates, transitions and copies.
 
     Attributes:
         own: Value of a candidate, given by its index.
         transition: Value of handing some bytes from one target to another; ``host`` is a target here.
+        copy: Factor of the femtoseconds of copies.
     """
 
     own: Callable[[int], int]
     transition: Callable[[str, str, int], int] = field(default=lambda maker, reader, size: 0)
+    copy: int = 0
 
 
 def unknown_measures(problem: SearchProblem, usable: Sequence[int]) -> list[Measure]:
@@ -47,8 +53,8 @@ def unknown_measures(problem: SearchProblem, usable: Sequence[int]) -> list[Meas
 
 
 def time_measure(problem: SearchProblem) -> Measure:
-    """Return the measure of femtoseconds: the known costs and the transitions."""
-    return Measure(lambda index: problem.candidates[index].cost or 0, problem.transition)
+    """Return the measure of femtoseconds: the known costs, the transitions and the copies."""
+    return Measure(lambda index: problem.candidates[index].cost or 0, problem.transition, copy=1)
 
 
 def bytes_measure() -> Measure:
@@ -99,6 +105,8 @@ class CoverProgram:
         self.rows += [(holding, [1] * len(holding), 1.0, 1.0) for holding in self._holding]
         self._add_host()
         self._add_transitions()
+        if problem.needs_copies:
+            self._add_copies()
         self._add_exclusions()
 
     @property
@@ -180,6 +188,63 @@ class CoverProgram:
             factors.append(factor)
         self.whole.append(whole)
         return self.columns - 1
+
+    def _add_copies(self) -> None:
+        costs = copy_costs_of(self.problem)
+        location: dict[str, int] = {}
+        for target in self._targets:
+            at = costs.location(target)
+            assert at is not None
+            location[target] = at
+        for index, tensor in enumerate(self.problem.tensors):
+            made: dict[int, list[int]] = {}
+            for column in () if tensor.maker == HOST else self._holding[tensor.maker]:
+                made.setdefault(location[self._target(column)], []).append(column)
+            makers = {column for columns in made.values() for column in columns}
+            read: dict[int, list[list[int]]] = {}
+            for reader in tensor.readers:
+                reading: dict[int, list[int]] = {}
+                for column in self._holding[reader]:
+                    if column not in makers:
+                        reading.setdefault(location[self._target(column)], []).append(column)
+                for end, columns in reading.items():
+                    read.setdefault(end, []).append(columns)
+            copied: dict[Arc, int] = {}
+            for arc, cost in costs.direct(tensor.bytes).items():
+                copied[arc] = self._add_column([measure.copy * cost for measure in self._measures], whole=1)
+                if index in self.problem.staying:
+                    self.rows.append(([copied[arc]], [1], 0.0, 0.0))
+            for end in dict.fromkeys((*read, *((HOST_LOCATION,) if tensor.is_output else ()))):
+                always = tensor.is_output and end == HOST_LOCATION
+                self._add_route(end, [] if always else read[end], made if tensor.maker != HOST else None, copied, range(len(costs.names)))
+
+    def _add_route(
+        self, end: int, read: Sequence[Sequence[int]], made: Mapping[int, list[int]] | None, copied: Mapping[Arc, int], locations: range
+    ) -> None:
+        """Add the flow of one tensor to the location `end`, from where it is made, over copies that are made.
+
+        Args:
+            read: For each node that reads the tensor the columns that may read it at `end`; empty where it is read there in any plan.
+            made: The columns of its makers by their location; None where the host makes it.
+            copied: The column of each copy.
+        """
+        nothing = [0] * len(self._measures)
+        flow = {arc: self._add_column(nothing) for arc in copied}
+        begin = {at: self._add_column(nothing) for at in ((HOST_LOCATION,) if made is None else made)}
+        self.rows += [([flow[arc], copied[arc]], [1, -1], -np.inf, 0.0) for arc in copied]
+        for at, column in begin.items():
+            if made is not None:
+                self.rows.append(([column, *made[at]], [1, *[-1] * len(made[at])], -np.inf, 0.0))
+        is_read = self._add_column(nothing)
+        for columns in read:
+            self.rows.append(([*columns, is_read], [*[1] * len(columns), -1], -np.inf, 0.0))
+        if not read:
+            self.rows.append(([is_read], [1], 1.0, 1.0))
+        for at in locations:
+            entering = [*(flow[arc] for arc in flow if arc[1] == at), *([begin[at]] if at in begin else [])]
+            leaving = [*(flow[arc] for arc in flow if arc[0] == at), *([is_read] if at == end else [])]
+            if entering or leaving:
+                self.rows.append(([*entering, *leaving], [*[1] * len(entering), *[-1] * len(leaving)], 0.0, 0.0))
 
     def _add_exclusions(self) -> None:
         excluded_by = exclusions_of(self.problem, self._targets)

@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from ..plan_properties import cycle, plan_total, plan_transitions
+from ..plan_properties import cycle, plan_copies, plan_total, plan_transitions
 from ..problem import SearchProblem
 from ..searcher import QUIET, SearchResult, SearchRun, never
 from .call_in_child import call_in_child
@@ -107,7 +107,8 @@ class Program:
         wanted = self._measures[measure]
         own = sum(wanted.own(index) for index in chosen)
         transitions = plan_transitions(self._problem, chosen)
-        return own + sum(wanted.transition(a, b, self._problem.tensors[tensor].bytes) for a, b, tensor, _ in transitions)
+        copied = wanted.copy * sum(copy.cost for copy in plan_copies(self._problem, chosen)) if wanted.copy else 0
+        return own + copied + sum(wanted.transition(a, b, self._problem.tensors[tensor].bytes) for a, b, tensor, _ in transitions)
 
     def resolves(self, measure: int) -> bool:
         """Return whether HiGHS can hold a limit of the measure exactly: it was not scaled down, so steps exceed the tolerances."""

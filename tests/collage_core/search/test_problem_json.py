@@ -22,6 +22,7 @@ from collage_core.search.solve import solve
 from collage_core.search.source_lines import ProblemMistake, line_of
 from tests.collage_core.search.constraints.test_constraints import forms
 from tests.helpers.examples import examples
+from tests.helpers.located_problems import located_problem
 from tests.helpers.problems import every_plan, problems
 
 
@@ -66,7 +67,7 @@ def transition(**values: Any) -> dict[str, Any]:
 
 SECONDS = "it must be a finite number of seconds, not negative, at most 1e+15"
 BROKEN: list[tuple[Any, str, str]] = [
-    ({"schema": 2}, "schema", "schema is 2, it must be 1"),
+    ({"schema": 3}, "schema", "schema is 3, it must be 1, or 2 where it has locations"),
     ({"schema": True}, "schema", "schema is True, it must be 1"),
     ({"nodes": 0}, "nodes", f"nodes is 0, it must be a whole number from 1 to {MOST_NODES}"),
     ({"nodes": True}, "nodes", "nodes is True, it must be a whole number"),
@@ -129,6 +130,60 @@ def test_a_mistake_is_reported_with_path_and_value(change: dict[str, Any], json_
     assert caught.value.json_path == json_path
     assert caught.value.code == "bad_problem"
     assert caught.value.hint
+
+
+LINK = {"host->g": {"fixed_s": 1}, "g->host": {"fixed_s": 1, "per_byte_s": 2}}
+LOCATED: dict[str, Any] = {"schema": 2, "locations": {"host": {}, "g": {"bytes": 8e3}}, "targets": {"b": {"location": "g"}}, "copies": LINK}
+BROKEN_LOCATIONS: list[tuple[Any, str, str]] = [
+    ({"schema": 1}, "locations", "the problem has locations, which schema 1 does not know"),
+    ({"locations": []}, "locations", "locations is [], it must be an object such as"),
+    ({"locations": {"g": 3}}, "locations['g']", "locations['g'] is 3, it must be an entry such as"),
+    ({"locations": {"g": {"byte": 3}}}, "locations['g']", "locations['g'] is {'byte': 3}, it must be an entry such as"),
+    ({"locations": {"g": {"bytes": -1}}}, "locations['g'].bytes", "locations['g'].bytes is -1, it must be a number from 0 to"),
+    ({"locations": {"g": {"bytes": float("nan")}}}, "locations['g'].bytes", "locations['g'].bytes is nan, it must be a number from 0 to"),
+    ({"locations": {f"g{number}": {} for number in range(13)}}, "locations", "locations is ['g0', "),
+    (
+        {"targets": {"b": {}, "a": {"location": "h"}}},
+        "targets['a'].location",
+        "targets['a'].location is 'h', it must be one of the locations: g",
+    ),
+    ({"targets": {"b": {"location": None}}}, "targets['b'].location", "targets['b'].location is None, it must be the name of a location"),
+    ({"targets": {"host": {"location": "g"}}}, "targets['host'].location", "targets['host'].location is 'g', it must be host"),
+    ({"copies": {**LINK, "g->h": {}}}, "copies['g->h']", "copies['g->h'] is 'h', it must be between two of the locations: g, host"),
+    ({"copies": {**LINK, "g->g": {}}}, "copies['g->g']", "copies['g->g'] is 'g', it must be between two different locations"),
+    ({"copies": {"g->host": {}}}, "copies", "no copies lead from 'host' to 'g', and the target 'b' is at 'g'"),
+    ({"copies": {"host->g": {}}}, "copies", "no copies lead from 'g' to 'host', and the target 'b' is at 'g'"),
+    (candidate(weight_bytes=3), "candidates[1].weight_bytes", "candidates[1].weight_bytes is 3, it must be an object such as"),
+    (
+        candidate(weight_bytes={"w": -3}),
+        "candidates[1].weight_bytes['w']",
+        "candidates[1].weight_bytes['w'] is -3, it must be a whole number from 0",
+    ),
+    (
+        {"candidates": [{"nodes": [node], "target": "a", "cost_s": 1, "weight_bytes": {"w": node}} for node in range(2)]},
+        "candidates[1].weight_bytes['w']",
+        "candidates[1].weight_bytes['w'] is 1, it must be 0, as in an earlier candidate",
+    ),
+]
+
+
+@pytest.mark.parametrize(("change", "json_path", "message"), BROKEN_LOCATIONS)
+def test_a_mistake_in_locations_is_reported_with_path_and_value(change: dict[str, Any], json_path: str, message: str) -> None:
+    problem_from_json({**TWO, **LOCATED})
+    with pytest.raises(ProblemMistake) as caught:
+        problem_from_json({**TWO, **LOCATED, **change})
+    assert caught.value.message.startswith(message)
+    assert caught.value.json_path == json_path
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_problem_with_locations_survives_its_json(seed: int) -> None:
+    problem = located_problem(seed)
+    again = problem_from_json(json.loads(json.dumps(problem.to_json(), allow_nan=False)))
+    assert again.to_json() == problem.to_json()
+    assert (again.locations, again.target_locations) == (problem.locations, problem.target_locations)
+    assert [candidate.weight_bytes for candidate in again.candidates] == [candidate.weight_bytes for candidate in problem.candidates]
+    assert all(again.copies[pair].cost(3) == cost.cost(3) for pair, cost in problem.copies.items())
 
 
 @pytest.mark.parametrize("data", [[], None, "problem", 3])
@@ -260,7 +315,7 @@ ODD = (
 @st.composite
 def spoilt(draw: st.DrawFn) -> Any:
     """A valid problem with a few things replaced, left out or doubled."""
-    problem = draw(problems(most_nodes=4, unknown=True))
+    problem = draw(st.one_of(problems(most_nodes=4, unknown=True), st.builds(located_problem, st.integers(0, 50), st.just(4))))
     data: dict[str, Any] = {**problem.to_json(), "constraints": draw(st.lists(forms(problem), max_size=3))}
     data = copy.deepcopy(data)
     for _ in range(draw(st.integers(1, 3))):

@@ -11,10 +11,11 @@ const WHY_NOT: Record<string, string> = {
   overlaps: "it overlaps what is covered already",
   excluded: "its toolchain must not be in one plan with another that is used",
   cycle: "it would complete a plan whose partitions wait for each other",
+  copied: "a tensor that has to stay would be copied",
   "no better": "the state that it leads to is known by a way that is no worse",
 };
 
-const SHORT_WHY_NOT: Record<string, string> = { overlaps: "overlaps", excluded: "excluded", cycle: "cycle", "no better": "no better" };
+const SHORT_WHY_NOT: Record<string, string> = { overlaps: "overlaps", excluded: "excluded", cycle: "cycle", copied: "copied", "no better": "no better" };
 
 /** Gives the name of a node by its number. */
 export type NameOf = (node: number) => string;
