@@ -57,6 +57,7 @@ def _show_search(document: dict[str, Any]) -> None:
     has = document["measures"]
     say(f"total {duration(document['plan']['total_s'])}, candidates {document['plan']['chosen']}")
     say(f"{counted(has['partitions'], 'partition')}, {has['bytes']} bytes moved, {has['memory_bytes']} bytes held at most")
+    _show_locations(document["plan"])
     if document["prune"] is not None:
         pruning = document["prune"]
         loss = "it leaves no plan" if pruning["loss_s"] is None else f"it loses {duration(pruning['loss_s'])}"
@@ -68,6 +69,16 @@ def _show_search(document: dict[str, Any]) -> None:
     for title, plans in listed:
         for number, plan in enumerate(plans, 1):
             say(f"{title} {number}: {duration(plan['total_s'])}, {plan['measures']['bytes']} bytes, candidates {plan['chosen']}")
+
+
+def _show_locations(plan: dict[str, Any]) -> None:
+    """Print the copies and the memory of a plan over several locations, if the problem has any."""
+    for copy in plan.get("copies", ()):
+        say(f"copy of {copy['tensor']} from {copy['from']} to {copy['to']}: {counted(copy['bytes'], 'byte')}, {duration(copy['cost_s'])}")
+    for location, held in plan.get("memory", {}).items():
+        say(f"{location} holds {counted(held['peak'], 'byte')} at most, at node {held['at_node']}; {held['weights']} of them are weights")
+    if "parallel" in plan:
+        say(f"running partitions at the same time can gain {plan['parallel']['gain_at_most']:.0%} here at most")
 
 
 @click.command()

@@ -6,7 +6,7 @@ A file and a `SearchRequest` enter; plain data leaves, as docs/files.md ("A prob
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,11 @@ from ..pipeline.plan_documents import result_document
 from ..search.alternatives.pareto import pareto
 from ..search.alternatives.regret import regret_intervals
 from ..search.constraints.constraints import Constraint, allowed_indices, parse_constraints
+from ..search.memory import plan_memory
 from ..search.objective_search import k_best_for, solve_for
 from ..search.objectives import measures, parse_objective
+from ..search.parallel_bound import parallel_bound
+from ..search.plan_properties import plan_copies
 from ..search.problem import FEMTOSECONDS, SearchProblem
 from ..search.problem_json import problem_from_json
 from ..search.prune import prune
@@ -106,7 +109,7 @@ def _solve_into(document: dict[str, Any], problem: SearchProblem, constraints: S
     if request.prune:
         best, document["prune"] = _pruned(problem, constraints, request, run, best)
     document["search"] = to_json(result_document(best))
-    document["plan"] = {"total_s": best.total / FEMTOSECONDS, "chosen": list(best.chosen)}
+    document["plan"] = _plan(problem, best)
     document["measures"] = measures(problem, best.chosen).to_json()
     if request.regret:
         reference = best if best.optimal or request.time_limit_s else solve(problem, constraints)
@@ -122,6 +125,26 @@ def _solve_into(document: dict[str, Any], problem: SearchProblem, constraints: S
     if request.pareto:
         listed = pareto(problem, allowed_indices(problem, constraints), run)
         document["pareto"] = {"complete": listed.is_complete, "plans": [_listed(problem, plan.chosen) for plan in listed.plans]}
+
+
+def _plan(problem: SearchProblem, found: SearchResult) -> dict[str, Any]:
+    """Return the plan as the document has it; where tensors are, and what they cost there, only if the problem has locations."""
+    plan = {"total_s": found.total / FEMTOSECONDS, "chosen": list(found.chosen)}
+    if not problem.locations and not problem.target_locations:
+        return plan
+    tensors = problem.tensors
+    copies = [
+        {
+            "tensor": tensors[copy.tensor].name,
+            "from": copy.source,
+            "to": copy.destination,
+            "bytes": tensors[copy.tensor].bytes,
+            "cost_s": copy.cost / FEMTOSECONDS,
+        }
+        for copy in plan_copies(problem, found.chosen)
+    ]
+    memory = {location: asdict(held) for location, held in plan_memory(problem, found.chosen).items()}
+    return {**plan, "copies": copies, "memory": memory, "parallel": parallel_bound(problem, found.chosen).to_json()}
 
 
 def _pruned(

@@ -21,9 +21,11 @@ from ..errors import CollageError
 from ..graph.dataflow_graph import HOST
 from .alternatives.k_best import plans_in_order
 from .alternatives.within_budget import exceeds_budget, within_budget
+from .alternatives.within_memory import within_memory
 from .boundaries import boundaries_of
 from .constraints.constraints import Constraint, allowed_indices
 from .copies import most_copied
+from .memory import shortfall
 from .objectives import TIME, Objective, is_moved, measures
 from .plan_properties import plan_total
 from .problem import FREE, HOST_NAME, SearchCandidate, SearchProblem, Transition
@@ -43,7 +45,7 @@ def solve_for(
     search: str = DEFAULT,
     run: SearchRun = QUIET,
 ) -> SearchResult:
-    """Return a best plan for `objective` that holds every constraint and the problem's error budget; ``total`` is always its time.
+    """Return a best plan for `objective` within every constraint, the error budget and the locations; ``total`` is always its time.
 
     ``lower_bound`` is of the time too, and 0 when the objective does not begin with time. When the search is stopped before it
     has a plan, the plan that a search by time has by then is returned.
@@ -58,12 +60,12 @@ def solve_for(
     usable = allowed_indices(problem, constraints)
     if not objective.is_additive:
         result = _with_memory(problem, usable, objective, run)
-    elif search == "milp" and not problem.counts_errors:
+    elif search == "milp" and not problem.counts_errors and not problem.limits_memory:
         result = _by_program(problem, usable, objective, run)
     else:
         return _packed(problem, usable, objective, constraints, DEFAULT if search == "milp" else search, run)
     if not result.is_feasible:
-        if not result.stopped and not problem.counts_errors:
+        if not result.stopped and not problem.counts_errors and not problem.limits_memory:
             raise infeasible(problem, constraints)
         quick = _solved(problem, constraints, DEFAULT, replace(run, reporter=SearchReporter()))
         result = replace(result, chosen=quick.chosen, total=quick.total)
@@ -72,9 +74,12 @@ def solve_for(
 
 
 def _solved(problem: SearchProblem, constraints: Sequence[Constraint], search: str, run: SearchRun) -> SearchResult:
-    """Return the plan that `search` finds, or where that is over the error budget, the one that A* finds within it."""
+    """Return the plan that `search` finds, or where that is over a limit of errors or memory, the one that A* finds within them."""
     found = solve(problem, constraints, search, run)
-    return within_budget(problem, constraints, found, lambda priced, quiet: solve(priced, constraints, DEFAULT, quiet), run)
+    if shortfall(problem, found.chosen) is not None:
+        return within_memory(problem, allowed_indices(problem, constraints), found, run)
+    within = within_budget(problem, constraints, found, lambda priced, quiet: solve(priced, constraints, DEFAULT, quiet), run)
+    return within_memory(problem, allowed_indices(problem, constraints), within, run)
 
 
 def k_best_for(
@@ -100,8 +105,12 @@ def k_best_for(
 
 
 def _first(problem: SearchProblem, plans: Iterator[SearchResult], count: int) -> list[SearchResult]:
-    """Return the first `count` of `plans` that are within the error budget."""
-    return list(islice((plan for plan in plans if not exceeds_budget(problem, plan.chosen)), count))
+    """Return the first `count` of `plans` that are within the error budget and fit into every location."""
+    return list(islice((plan for plan in plans if _is_within(problem, plan.chosen)), count))
+
+
+def _is_within(problem: SearchProblem, chosen: Sequence[int]) -> bool:
+    return not exceeds_budget(problem, chosen) and shortfall(problem, chosen) is None
 
 
 def _packed(
@@ -260,7 +269,7 @@ def _with_memory(problem: SearchProblem, usable: Sequence[int], objective: Objec
             is_over = False
             break
         tried += 1
-        if exceeds_budget(problem, plan.chosen):
+        if not _is_within(problem, plan.chosen):
             continue
         has = measures(problem, plan.chosen)
         if least is not None and objective.value(replace(has, memory=least_memory)) >= least:

@@ -45,6 +45,65 @@ def test_a_plan_that_rests_on_an_unknown_cost_has_no_regret(capsys: pytest.Captu
     assert found["regret_exact"] is False
 
 
+def located(folder: Path, bytes_at_g: int) -> Path:
+    """Write a problem in which two nodes that read one tensor are faster at g, where they need an initializer that they share."""
+    weights = {"weight_bytes": {"w": 100}}
+    problem = {
+        "schema": 2,
+        "nodes": 4,
+        "edges": [[-1, 0, 8, "x"], [0, 1, 16, "t"], [0, 2, 16, "t"], [1, 3, 4, "u"], [2, 3, 4, "v"], [3, -1, 4, "y"]],
+        "candidates": [
+            *(candidate(node, cost_s=cost) for node, cost in enumerate((1.0, 9.0, 9.0, 1.0))),
+            *({**candidate(node, target="b", cost_s=2.0), **weights} for node in (1, 2)),
+        ],
+        "locations": {"host": {}, "g": {"bytes": bytes_at_g}},
+        "targets": {"b": {"location": "g"}},
+        "copies": {"host->g": {"fixed_s": 1, "per_byte_s": 0.125}, "g->host": {"fixed_s": 1}},
+    }
+    (folder / "problem.json").write_text(json.dumps(problem))
+    return folder / "problem.json"
+
+
+def test_a_plan_over_locations_has_copies_memory_and_what_parallel_running_could_gain(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = located(tmp_path, 1000)
+    found = document_of(capsys, "search", path)["plan"]
+    assert (found["total_s"], found["chosen"]) == (11.0, [0, 4, 5, 3])
+    assert found["copies"] == [
+        {"tensor": "t", "from": "host", "to": "g", "bytes": 16, "cost_s": 3.0},
+        {"tensor": "u", "from": "g", "to": "host", "bytes": 4, "cost_s": 1.0},
+        {"tensor": "v", "from": "g", "to": "host", "bytes": 4, "cost_s": 1.0},
+    ]
+    assert found["memory"] == {
+        "host": {"weights": 0, "peak": 24, "at_node": 0},
+        "g": {"weights": 100, "peak": 124, "at_node": 2},
+    }
+    assert found["parallel"] == {
+        "critical_path_s": 8.0,
+        "work_s": {"host": 2.0, "g": 4.0, "host->g": 3.0, "g->host": 2.0},
+        "least_s": 8.0,
+        "gain_at_most": pytest.approx(3 / 11),
+    }
+    _, out, _ = in_this_process(capsys, "search", path)
+    assert out.splitlines()[2:] == [
+        "copy of t from host to g: 16 bytes, 3 s",
+        "copy of u from g to host: 4 bytes, 1 s",
+        "copy of v from g to host: 4 bytes, 1 s",
+        "host holds 24 bytes at most, at node 0; 0 of them are weights",
+        "g holds 124 bytes at most, at node 2; 100 of them are weights",
+        "running partitions at the same time can gain 27% here at most",
+    ]
+
+
+def test_where_a_location_is_too_small_the_plan_goes_elsewhere(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert document_of(capsys, "search", located(tmp_path, 124))["plan"]["chosen"] == [0, 4, 5, 3]
+    assert document_of(capsys, "search", located(tmp_path, 123))["plan"]["chosen"] != [0, 4, 5, 3]
+    small = document_of(capsys, "search", located(tmp_path, 99))
+    assert small["plan"]["chosen"] == [0, 1, 2, 3]
+    assert (small["plan"]["copies"], small["search"]["optimal"]) == ([], True)
+
+
 def test_a_saved_problem_holds_the_constraints_of_its_run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """TVM would take everything: the constraints keep the convolutions and the first Relu from it, in each way to address them."""
     mock = {"targets": {"onnxruntime": {"op_s": 2}, "tvm": {"op_s": 1}}}
