@@ -16,7 +16,7 @@ from ..errors import CollageError, InfeasibleError
 from ..pipeline.plan_documents import result_document
 from ..search.alternatives.pareto import pareto
 from ..search.alternatives.regret import regret_intervals
-from ..search.constraints.constraints import Constraint, allowed_indices, parse_constraints
+from ..search.constraints.constraints import Constraint, allowed_indices, parse_constraints, with_staying
 from ..search.memory import plan_memory
 from ..search.objective_search import k_best_for, solve_for
 from ..search.objectives import measures, parse_objective
@@ -123,7 +123,7 @@ def _solve_into(document: dict[str, Any], problem: SearchProblem, constraints: S
         plans = k_best_for(problem, objective, constraints, request.best, run)
         document["plans"] = [_listed(problem, plan.chosen) for plan in plans]
     if request.pareto:
-        listed = pareto(problem, allowed_indices(problem, constraints), run)
+        listed = pareto(with_staying(problem, constraints), allowed_indices(problem, constraints), run)
         document["pareto"] = {"complete": listed.is_complete, "plans": [_listed(problem, plan.chosen) for plan in listed.plans]}
 
 
@@ -151,7 +151,7 @@ def _pruned(
     problem: SearchProblem, constraints: Sequence[Constraint], request: SearchRequest, run: SearchRun, whole: SearchResult
 ) -> tuple[SearchResult, dict[str, Any]]:
     """Return the best plan of the kept candidates (of all, where those have none), and the loss against `whole`."""
-    usable = allowed_indices(problem, constraints)
+    problem, usable = with_staying(problem, constraints), allowed_indices(problem, constraints)
     kept = prune(problem, usable)
     found = whole
     pruning: dict[str, Any] = {

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from .constraints.constraints import Constraint, violations
+from .constraints.constraints import Constraint, violations, with_staying
 from .constraints.exclusion import compatible_sets, exclusions_of
 from .decomposition.exact import astar
 from .plan_properties import cycle, may_loop
-from .problem import SearchProblem
+from .problem import FREE, SearchProblem
 
 Layer = dict[int, tuple[int, int, int]]
 """Later nodes that are covered → (node, later nodes covered there, candidate placed there or -1) before the last step."""
@@ -26,7 +26,7 @@ def find_conflict(problem: SearchProblem, constraints: Sequence[Constraint]) -> 
 
     Empty when all can hold, and when there is no plan even without constraints.
     """
-    feasibility = Feasibility(problem, violations(problem, constraints))
+    feasibility = Feasibility(problem, violations(problem, constraints), constraints)
     kept = (1 << len(constraints)) - 1
     if not feasibility.holds(0) or feasibility.holds(kept):
         return []
@@ -42,10 +42,12 @@ class Feasibility:
 
     Args:
         refused: Candidate → the constraints that refuse it, as bits; a candidate that none refuses may be absent.
+        constraints: The constraints themselves, if some of them may make a tensor stay.
     """
 
-    def __init__(self, problem: SearchProblem, refused: dict[int, int]):
+    def __init__(self, problem: SearchProblem, refused: dict[int, int], constraints: Sequence[Constraint] = ()):
         self._problem = problem
+        self._constraints = constraints
         self._refused = refused
         self._alone: list[list[int]] = [[] for _ in range(problem.nodes)]
         for index, candidate in enumerate(problem.candidates):
@@ -59,7 +61,13 @@ class Feasibility:
         has_exclusions = any(exclusions_of(self._problem, targets).values())
         if has_exclusions and not self._reaches(constraints, frozenset(targets)):
             return False  # There is none even without exclusions, and there may be very many compatible sets.
-        return any(self._reaches(constraints, together) for together in compatible_sets(self._problem, targets))
+        if not any(self._reaches(constraints, together) for together in compatible_sets(self._problem, targets)):
+            return False
+        staying = with_staying(self._problem, [item for index, item in enumerate(self._constraints) if constraints >> index & 1])
+        if staying is self._problem:
+            return True
+        allowed = [index for index in range(len(self._problem.candidates)) if not self._refused.get(index, 0) & constraints]
+        return astar(replace(_without_costs(staying), exclusive=self._problem.exclusive), allowed).is_feasible
 
     def _allows(self, index: int, constraints: int, together: frozenset[str]) -> bool:
         return not self._refused.get(index, 0) & constraints and self._problem.candidates[index].target in together
@@ -133,6 +141,13 @@ def _path_back(layers: Sequence[Layer]) -> list[int]:
 
 
 def _without_costs(problem: SearchProblem) -> SearchProblem:
-    """Return the same problem without costs, transitions and exclusions: those who ask choose targets that do not exclude each other."""
+    """Return the problem without costs, transitions, exclusions and limits: those who ask choose targets that exclude no other of them."""
     free = tuple(replace(candidate, cost=0) for candidate in problem.candidates)
-    return replace(problem, candidates=free, transitions={}, exclusive=())
+    return replace(
+        problem,
+        candidates=free,
+        transitions={},
+        exclusive=(),
+        copies=dict.fromkeys(problem.copies, FREE),
+        locations=dict.fromkeys(problem.locations),
+    )

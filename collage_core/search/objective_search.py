@@ -23,7 +23,7 @@ from .alternatives.k_best import plans_in_order
 from .alternatives.within_budget import exceeds_budget, within_budget
 from .alternatives.within_memory import within_memory
 from .boundaries import boundaries_of
-from .constraints.constraints import Constraint, allowed_indices
+from .constraints.constraints import Constraint, allowed_indices, with_staying
 from .copies import most_copied
 from .memory import shortfall
 from .objectives import TIME, Objective, is_moved, measures
@@ -55,6 +55,7 @@ def solve_for(
         InfeasibleError: there is no plan, or none was found; the message says which.
     """
     searcher_of(search)
+    problem = with_staying(problem, constraints)
     if objective.is_time:
         return _solved(problem, constraints, search, run)
     usable = allowed_indices(problem, constraints)
@@ -90,7 +91,7 @@ def k_best_for(
     Raises:
         CollageError: the objective holds memory, in whose order plans cannot be enumerated.
     """
-    usable = allowed_indices(problem, constraints)
+    problem, usable = with_staying(problem, constraints), allowed_indices(problem, constraints)
     if objective.is_time:
         return _first(problem, plans_in_order(problem, usable, run), count)
     if not objective.is_additive:

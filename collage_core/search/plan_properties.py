@@ -75,8 +75,8 @@ def ends_of(problem: SearchProblem, tensor: FlowTensor, owner: Mapping[int, int]
 
 
 def is_copied(problem: SearchProblem, chosen: Sequence[int]) -> bool:
-    """Return whether the plan copies a tensor that has to stay."""
-    return bool(problem.staying) and any(copy.tensor in problem.staying for copy in plan_copies(problem, chosen))
+    """Return whether the plan copies a tensor that has to stay; where there is no plan, it does not."""
+    return bool(problem.staying and chosen) and any(copy.tensor in problem.staying for copy in plan_copies(problem, chosen))
 
 
 def plan_transitions(problem: SearchProblem, chosen: Sequence[int]) -> list[tuple[str, str, int, int]]:

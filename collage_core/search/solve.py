@@ -12,8 +12,9 @@ from functools import partial
 from ..errors import CollageError, InfeasibleError
 from .conflict import Feasibility, find_conflict
 from .constraints.constraint_text import constraint_text
-from .constraints.constraints import Constraint, allowed_indices, uncovered, violations
+from .constraints.constraints import Constraint, allowed_indices, uncovered, violations, with_staying
 from .decomposition.exact import astar, dijkstra
+from .plan_properties import is_copied
 from .problem import HOST_NAME, SearchProblem
 from .searcher import QUIET, Searcher, SearchResult, SearchRun
 from .searchers.evolutionary import evolutionary, evolve, parse_evolution
@@ -66,9 +67,11 @@ def solve(
         InfeasibleError: there is no plan, or none was found; the message says which. When there is none, the error has a minimal
             set of colliding constraints, or the nodes that no candidate covers.
     """
-    searcher = searcher_of(search)
+    searcher, problem = searcher_of(search), with_staying(problem, constraints)
     allowed = _of_known_cost(problem, allowed_indices(problem, constraints))
     result = searcher(problem, allowed, run)
+    if is_copied(problem, result.chosen):
+        result = replace(result, chosen=(), total=0, optimal=False)
     if result.is_feasible:
         return result
     fallback = _quick(problem, allowed) if result.stopped else None
@@ -93,13 +96,13 @@ def _quick(problem: SearchProblem, allowed: Sequence[int]) -> SearchResult | Non
     """Return the best of the greedy plans over all targets and over each target alone; None when none of them covers the model."""
     targets = dict.fromkeys(problem.candidates[index].target for index in allowed)
     pools = [allowed, *([i for i in allowed if problem.candidates[i].target in (target, HOST_NAME)] for target in targets)]
-    plans = [plan for plan in (greedy(problem, pool) for pool in pools) if plan.is_feasible]
+    plans = [plan for plan in (greedy(problem, pool) for pool in pools) if plan.is_feasible and not is_copied(problem, plan.chosen)]
     return min(plans, key=lambda plan: plan.total, default=None)
 
 
 def is_feasible(problem: SearchProblem, constraints: Sequence[Constraint]) -> bool:
     """Return whether any plan holds `constraints`."""
-    return Feasibility(problem, violations(problem, constraints)).holds((1 << len(constraints)) - 1)
+    return Feasibility(problem, violations(problem, constraints), constraints).holds((1 << len(constraints)) - 1)
 
 
 def infeasible(problem: SearchProblem, constraints: Sequence[Constraint]) -> InfeasibleError:

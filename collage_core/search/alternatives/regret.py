@@ -19,7 +19,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..constraints.constraints import Constraint, allowed_indices
+from ..constraints.constraints import Constraint, allowed_indices, with_staying
 from ..plan_properties import cycle, may_loop
 from ..problem import SearchProblem
 from ..searcher import QUIET, SearchResult, SearchRun
@@ -66,6 +66,7 @@ def regret_intervals(
 
     A regret is exact, unless it rests on an unknown cost, `best` is not proven to be a best plan, or `run` is stopped before.
     """
+    problem = with_staying(problem, constraints)
     regrets = regrets_within(problem, constraints, best, MOST_EDGES, run) if best.optimal else None
     if regrets is None:
         least = best.total if best.optimal else best.lower_bound
@@ -90,7 +91,7 @@ def regrets_within(
     Args:
         best: A plan that is proven to be a best one.
     """
-    usable = allowed_indices(problem, constraints)
+    problem, usable = with_staying(problem, constraints), allowed_indices(problem, constraints)
     known = _of_known_cost(problem, usable)
     regrets: list[Regret | None] = [None] * len(problem.candidates)
     if len(known) < len(usable):
@@ -168,7 +169,7 @@ class Regrets:
     """
 
     def __init__(self, problem: SearchProblem, constraints: Sequence[Constraint], chosen: Sequence[int], total: int, least: int):
-        self._problem = problem
+        self._problem = problem = with_staying(problem, constraints)
         self._chosen = chosen
         self._total = total
         self._least = least

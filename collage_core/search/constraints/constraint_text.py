@@ -10,14 +10,17 @@ def constraint_text(problem: SearchProblem, constraint: Constraint) -> str:
     """Return `constraint` of `problem` in words: its kind, its nodes by name (the first of many), and its target."""
     if constraint.words:
         return constraint.words
+    if constraint.tensor is not None:
+        return f"{problem.tensors[constraint.tensor].name} stays where it is made"
     nodes = _nodes_text(problem, constraint.bits)
+    named = constraint.target if constraint.location is None else constraint.location
     if constraint.kind == "cut":
         return f"cut between {nodes}"
     if constraint.kind == "veto":
-        return f"veto of {constraint.target} for {'exactly ' if constraint.candidate is not None else ''}{nodes}"
+        return f"veto of {named} for {'exactly ' if constraint.candidate is not None else ''}{nodes}"
     is_exact = constraint.exact or constraint.candidate is not None
     together = " together" if constraint.together and not is_exact else ""
-    where = "" if constraint.target is None else f" to {constraint.target}"
+    where = "" if named is None else f" to {named}"
     return f"pin of {'exactly ' if is_exact else ''}{nodes}{together}{where}"
 
 

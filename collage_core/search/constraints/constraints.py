@@ -1,6 +1,7 @@
-"""Pins, vetoes and cuts: each says of every candidate whether it may be in a plan.
+"""Pins, vetoes and cuts say of every candidate whether it may be in a plan; a tensor may have to stay where it is made.
 
-A constraint judges each candidate by itself, so constraints only remove candidates and every searcher holds them. docs/files.md
+A pin, veto or cut judges each candidate by itself, so it only removes candidates and every searcher holds it. A tensor that has to stay is
+part of the problem (`with_staying`), since only a plan tells whether it is copied. docs/files.md
 describes the constraints file. `conflict` finds the constraints that cannot hold together. A constraint may select nodes in the bodies of
 an `If`, `Loop` or `Scan`: here it says which candidates may hold the whole node, and `inner_constraints` says it of the bodies.
 """
@@ -18,9 +19,9 @@ from ...graph.index_set import bits_of
 from ..problem import HOST_NAME, SearchCandidate, SearchProblem
 from ..source_lines import ProblemMistake
 
-KINDS = ("pin", "veto", "cut")
-_ABOUT = {"kind", "node", "nodes", "op", "name", "target"}
-KEYS_OF = {"pin": _ABOUT | {"together", "exact"}, "veto": _ABOUT, "cut": {"kind", "between"}}
+KINDS = ("pin", "veto", "cut", "stay")
+_ABOUT = {"kind", "node", "nodes", "op", "name", "target", "location"}
+KEYS_OF = {"pin": _ABOUT | {"together", "exact"}, "veto": _ABOUT, "cut": {"kind", "between"}, "stay": {"kind", "tensor"}}
 """Keys that each kind of constraint may have when it does not name a candidate."""
 _KEYS = {"candidate"}.union(*KEYS_OF.values())
 _SELECTING = frozenset(("node", "nodes", "op", "name"))
@@ -33,10 +34,10 @@ _CODE = "bad_constraint"
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """A pin, veto or cut, with its nodes resolved.
+    """A constraint, with its nodes resolved.
 
     Attributes:
-        kind: ``pin``, ``veto`` or ``cut``.
+        kind: ``pin``, ``veto``, ``cut`` or ``stay``.
         bits: The nodes that it is about, as bits.
         target: The target that it names, or None.
         candidate: Id of the candidate that it names, or None.
@@ -46,6 +47,9 @@ class Constraint:
         bodies: Those of its nodes that have bodies, as bits: a pin to a target keeps them from the host, which keeps the nodes that it
             only renames.
         words: Itself in words where it is about nodes in bodies; `bits` then has the nodes with these bodies.
+        location: The location that it names in place of a target, or None.
+        located: The targets at that location.
+        tensor: Index of the tensor that has to stay, or None.
     """
 
     kind: str
@@ -57,6 +61,13 @@ class Constraint:
     switches_off: bool = False
     bodies: int = 0
     words: str = ""
+    location: str | None = None
+    located: frozenset[str] = frozenset()
+    tensor: int | None = None
+
+    def is_about(self, target: str) -> bool:
+        """Return whether the constraint names `target`, or the location where it is."""
+        return target == self.target or target in self.located
 
     def allows(self, candidate: SearchCandidate) -> bool:
         """Return whether a plan that holds the constraint may hold `candidate`. This is the definition; `violations` is faster."""
@@ -67,10 +78,10 @@ class Constraint:
         if not touched:
             return True
         if self.kind == "veto":
-            return candidate.id != self.candidate if self.candidate is not None else candidate.target != self.target
+            return candidate.id != self.candidate if self.candidate is not None else not self.is_about(candidate.target)
         if self.candidate is not None:
             return candidate.id == self.candidate
-        if self.target is not None and candidate.target != self.target:
+        if (self.target is not None or self.location is not None) and not self.is_about(candidate.target):
             is_kept = candidate.target == HOST_NAME and not self.bodies >> inside.base & inside.rel
             if not is_kept:
                 return False
@@ -129,8 +140,10 @@ def _may_refuse(constraint: Constraint, target: str) -> bool:
     if constraint.kind == "cut" or constraint.together or constraint.exact:
         return True
     if constraint.kind == "veto":
-        return target == constraint.target
-    return constraint.candidate is not None or target not in (constraint.target, HOST_NAME) or constraint.bodies != 0
+        return constraint.is_about(target)
+    if constraint.kind == "stay":
+        return False
+    return constraint.candidate is not None or not (constraint.is_about(target) or target == HOST_NAME) or constraint.bodies != 0
 
 
 def _refuses_all(constraint: Constraint, target: str) -> bool:
@@ -138,8 +151,15 @@ def _refuses_all(constraint: Constraint, target: str) -> bool:
     if constraint.kind == "cut" or constraint.candidate is not None:
         return False
     if constraint.kind == "veto":
-        return target == constraint.target
-    return constraint.target is not None and target not in (constraint.target, HOST_NAME)
+        return constraint.is_about(target)
+    names_any = constraint.target is not None or constraint.location is not None
+    return names_any and target != HOST_NAME and not constraint.is_about(target)
+
+
+def with_staying(problem: SearchProblem, constraints: Sequence[Constraint]) -> SearchProblem:
+    """Return `problem` with the tensors that have to stay; the same object where the constraints name none."""
+    staying = frozenset(constraint.tensor for constraint in constraints if constraint.tensor is not None)
+    return problem if staying <= problem.staying else replace(problem, staying=problem.staying | staying)
 
 
 def parse_constraints(items: Any, problem: SearchProblem) -> list[Constraint]:
@@ -186,13 +206,15 @@ class _Reader:
             raise _mistake(f"{where}.{key}", item[key], f"left out: a constraint has {', '.join(sorted(_KEYS))}")
         kind = item.get("kind")
         if not isinstance(kind, str) or kind not in KINDS:
-            raise _mistake(f"{where}.kind", kind, "pin, veto or cut")
-        useless = set(item) - KEYS_OF[kind] if kind == "cut" or "candidate" not in item else set(item) - {"kind", "candidate"}
+            raise _mistake(f"{where}.kind", kind, "pin, veto, cut or stay")
+        useless = set(item) - KEYS_OF[kind] if kind in ("cut", "stay") or "candidate" not in item else set(item) - {"kind", "candidate"}
         if useless:
             key = min(useless)
             raise _mistake(f"{where}.{key}", item[key], f"left out: it means nothing in this {kind}")
         if kind == "cut":
             return self._cut(item, where)
+        if kind == "stay":
+            return self._stay(item, where)
         if "candidate" in item:
             return self._for_candidate(kind, item["candidate"], where)
         return self._for_nodes(kind, item, where)
@@ -202,6 +224,8 @@ class _Reader:
         if target is not None and (not isinstance(target, str) or target not in {HOST_NAME, *self._targets}):
             raise _mistake(f"{where}.target", target, f"a target ({', '.join(sorted(self._targets))})")
         together, exact = (_flag(item, key, where) for key in ("together", "exact"))
+        if "location" in item:
+            return self._at_location(kind, item, where, together=together, exact=exact)
         if kind == "veto" and target is None:
             raise _mistake(f"{where}.target", target, "the target that is vetoed (or name a candidate)")
         if kind == "pin" and target is None and not (together or exact):
@@ -219,6 +243,28 @@ class _Reader:
         if bits or around.bit_count() > 1:
             raise ProblemMistake(f"{where} speaks of nodes in several graphs, which no partition holds together", _HINT, _CODE, where)
         return Constraint("pin", around, HOST_NAME if exact else target, words=words)
+
+    def _at_location(self, kind: str, item: dict[str, Any], where: str, *, together: bool, exact: bool) -> Constraint:
+        location, known = item["location"], {HOST_NAME, *self._problem.locations}
+        if "target" in item:
+            raise _mistake(f"{where}.location", location, "left out: the constraint names a target, which is at one location")
+        if not isinstance(location, str) or location not in known:
+            raise _mistake(f"{where}.location", location, f"a location ({', '.join(sorted(known))})")
+        located = frozenset(target for target in (HOST_NAME, *self._targets) if self._problem.location(target) == location)
+        bits, inner = self._nodes(item, where)
+        around, words = bits_of(node.around for node in inner), ""
+        if inner:
+            exactly, joined = "exactly " if exact else "", " together" if together and not exact else ""
+            words = f"{kind} of {exactly}{_listed(inner, bits.bit_count())}{joined} to {location}"
+        bodies = bits & self._bodies if kind == "pin" else 0
+        return Constraint(kind, bits | around, None, None, together, exact, bodies=bodies, words=words, location=location, located=located)
+
+    def _stay(self, item: dict[str, Any], where: str) -> Constraint:
+        wanted = item.get("tensor")
+        found = [index for index, tensor in enumerate(self._problem.tensors) if tensor.name == wanted]
+        if not isinstance(wanted, str) or len(found) != 1:
+            raise _mistake(f"{where}.tensor", wanted, "the name of a tensor between nodes, or between nodes and the host")
+        return Constraint("stay", 0, tensor=found[0])
 
     def _for_candidate(self, kind: str, wanted: Any, where: str) -> Constraint:
         listed = self._problem.candidates

@@ -45,7 +45,7 @@ def _inner(item: Mapping[str, Any], around: Collection[str], nodes: Sequence[tup
         inside = {name for name, _ in nodes}
         return dict(item) if all(end in inside and end not in around for end in item["between"]) else None
     if not speaks_of_nodes(item):
-        return dict(item) if item.keys() == {"kind", "target"} and item["kind"] == "veto" else None
+        return dict(item) if item.keys() in ({"kind", "target"}, {"kind", "location"}) and item["kind"] == "veto" else None
     selected = list(dict.fromkeys(name for name, op in nodes if is_selected(item, name, op, around)))
     if not selected:
         return None

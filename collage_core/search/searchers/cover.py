@@ -374,11 +374,20 @@ class Cover:
         rows: list[list[tuple[int, int]]] = [[] for _ in range(self.problem.nodes)]
         candidates, usable = self.problem.candidates, self._usable
         for number, weight in enumerate(self._prices.reduced):
-            if weight is not None:
+            if weight is not None and not self._copies_output(number):
                 rows[candidates[usable[number]].inside.base].append((weight, number))
         for row in rows:
             row.sort()
         return rows
+
+    def _copies_output(self, number: int) -> bool:
+        """Return whether the candidate makes an output that has to stay at another location than the host, which reads it."""
+        staying = self.problem.staying
+        if self._copies is None or not staying:
+            return False
+        weighed = self._weighed[number]
+        is_at_host = self._transitions.maker_location[weighed.maker] == HOST_LOCATION
+        return not is_at_host and any(to_host and tensor in staying for tensor, _, to_host in weighed.boundary.makes)
 
     def _exclusion_bits(self) -> dict[str, tuple[int, int]]:
         """Return for each target that excludes another: its bit, and the bits of those that it excludes."""

@@ -314,7 +314,7 @@ MALFORMED: list[tuple[str, str]] = [
     ),
     (
         json.dumps({**TWO, "problem": {**TWO["problem"], "constraints": [{"kind": "pinn"}]}}),
-        "case.json: constraints[0].kind is 'pinn', it must be pin, veto or cut",
+        "case.json: constraints[0].kind is 'pinn', it must be pin, veto, cut or stay",
     ),
     (
         json.dumps({**TWO, "expected": [{"searchers": "exact", "objective": "speed", "plan": {}}]}),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
+from random import Random
 from typing import Any
 
 import pytest
@@ -12,12 +14,19 @@ from hypothesis import strategies as st
 from collage_core.errors import CollageError, InfeasibleError
 from collage_core.graph.dataflow_graph import HOST
 from collage_core.graph.index_set import IndexSet
+from collage_core.search.alternatives.regret import regret_intervals
+from collage_core.search.conflict import find_conflict
+from collage_core.search.constraints.constraint_text import constraint_text
 from collage_core.search.constraints.constraints import Constraint, allowed_indices, parse_constraints, violations
-from collage_core.search.plan_properties import plan_total
+from collage_core.search.objective_search import k_best_for
+from collage_core.search.objectives import TIME
+from collage_core.search.plan_properties import plan_copies, plan_total
 from collage_core.search.problem import FlowTensor, SearchCandidate, SearchProblem
 from collage_core.search.solve import solve
+from collage_core.search.source_lines import ProblemMistake
 from tests.helpers.examples import examples
-from tests.helpers.problems import every_plan, problems
+from tests.helpers.located_problems import located_problem
+from tests.helpers.problems import every_plan, order_of, problems
 
 SETS = {
     "a0": (0,),
@@ -135,6 +144,11 @@ def forms(problem: SearchProblem) -> st.SearchStrategy[dict[str, Any]]:
     ]
     if problem.nodes > 1:
         kinds.append(st.builds(lambda ends: {"kind": "cut", "between": ends}, st.lists(node, min_size=2, max_size=2, unique=True)))
+    if problem.locations:
+        location, tensor = st.sampled_from(sorted(problem.locations)), st.sampled_from([tensor.name for tensor in problem.tensors])
+        kinds.append(st.builds(lambda a, at: {"kind": "pin", "location": at, **a}, about, location))
+        kinds.append(st.builds(lambda a, at: {"kind": "veto", "location": at, **a}, about, location))
+        kinds += [st.builds(lambda name: {"kind": "stay", "tensor": name}, tensor)] * 4
     return st.one_of(kinds)
 
 
@@ -208,9 +222,9 @@ def test_the_best_plan_that_holds_every_constraint_is_found(problem: SearchProbl
     ("item", "message"),
     [
         (3, "constraints[0] is 3, it must be an object"),
-        ({}, "constraints[0].kind is None, it must be pin, veto or cut"),
-        ({"kind": "pinn", "node": 0}, "constraints[0].kind is 'pinn', it must be pin, veto or cut"),
-        ({"kind": ["pin"]}, "constraints[0].kind is ['pin'], it must be pin, veto or cut"),
+        ({}, "constraints[0].kind is None, it must be pin, veto, cut or stay"),
+        ({"kind": "pinn", "node": 0}, "constraints[0].kind is 'pinn', it must be pin, veto, cut or stay"),
+        ({"kind": ["pin"]}, "constraints[0].kind is ['pin'], it must be pin, veto, cut or stay"),
         ({**PIN_A, "node": 4}, "constraints[0].node is 4, it must be the name of a node, or its index from 0 to 3"),
         ({**PIN_A, "node": -1}, "constraints[0].node is -1, it must be the name of a node"),
         ({**PIN_A, "node": True}, "constraints[0].node is True, it must be the name of a node"),
@@ -258,3 +272,89 @@ def test_a_name_goes_before_an_index_of_the_same_digits() -> None:
     assert by_name.bits == 0b1000
     (by_index,) = parse_constraints([{**PIN_A, "node": "2"}], problem)
     assert by_index.bits == 0b100
+
+
+def drawn_of_locations(draw: Random, problem: SearchProblem) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = []
+    for _ in range(draw.randint(1, 3)):
+        kind = draw.choice(("stay", "stay", "pin", "veto"))
+        if kind == "stay":
+            items.append({"kind": kind, "tensor": draw.choice(problem.tensors).name})
+        else:
+            items.append({"kind": kind, "location": draw.choice(list(problem.locations)), "node": draw.randrange(problem.nodes)})
+    return items
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_plan_under_constraints_of_locations_is_that_of_enumeration(seed: int) -> None:
+    problem = located_problem(seed, most_nodes=4)
+    items = drawn_of_locations(Random(seed), problem)
+    constraints = parse_constraints(items, problem)
+    staying = {item["tensor"] for item in items if item["kind"] == "stay"}
+
+    def holds(plan: tuple[int, ...]) -> bool:
+        return not any(problem.tensors[copy.tensor].name in staying for copy in plan_copies(problem, plan))
+
+    plans = [plan for plan in every_plan(problem, allowed_indices(problem, constraints)) if holds(plan)]
+    plans.sort(key=lambda plan: order_of(problem, plan))
+    if not plans:
+        with pytest.raises(InfeasibleError):
+            solve(problem, constraints)
+        conflict = find_conflict(problem, constraints)
+        assert bool(conflict) == any(True for _ in every_plan(problem))
+        return
+    best = solve(problem, constraints)
+    assert best.chosen == plans[0]
+    assert solve(problem, constraints, "milp").total == best.total
+    assert [plan.chosen for plan in k_best_for(problem, TIME, constraints, 5)] == plans[:5]
+    regrets = regret_intervals(problem, constraints, best)
+    assert {index for index, regret in enumerate(regrets) if regret is not None} == {index for plan in plans for index in plan}
+    for name in ("greedy", "random", "op_dp"):
+        with suppress(InfeasibleError):
+            assert holds(solve(problem, constraints, name).chosen)
+
+
+def test_a_location_stands_for_the_targets_that_are_there() -> None:
+    problem = located_problem(1)
+    at = {location: {t for t in (*problem.target_locations, "host") if problem.location(t) == location} for location in problem.locations}
+    for location, targets in at.items():
+        pin, veto, never_off = parse_constraints(
+            [
+                {"kind": "pin", "location": location, "node": 0},
+                {"kind": "veto", "location": location},
+                {"kind": "pin", "location": "host"},
+            ],
+            problem,
+        )
+        for candidate in problem.candidates:
+            assert pin.allows(candidate) == (0 not in candidate.inside or candidate.target in targets)
+            assert veto.allows(candidate) == (candidate.target not in targets)
+            assert never_off.allows(candidate) == (problem.location(candidate.target) == "host")
+
+
+@pytest.mark.parametrize(
+    ("item", "path", "message"),
+    [
+        ({"kind": "pin", "location": "moon"}, "location", "is 'moon', it must be a location ("),
+        ({"kind": "pin", "location": "host", "target": "a"}, "location", "is 'host', it must be left out: the constraint names a target"),
+        ({"kind": "stay", "tensor": "none"}, "tensor", "is 'none', it must be the name of a tensor"),
+        ({"kind": "stay"}, "tensor", "is None, it must be the name of a tensor"),
+        ({"kind": "stay", "tensor": "x", "node": 0}, "node", "is 0, it must be left out: it means nothing in this stay"),
+    ],
+)
+def test_a_mistake_about_locations_is_reported(item: dict[str, Any], path: str, message: str) -> None:
+    with pytest.raises(ProblemMistake) as caught:
+        parse_constraints([item], located_problem(1))
+    assert caught.value.json_path == f"constraints[0].{path}"
+    assert caught.value.message.startswith(f"constraints[0].{path} {message}")
+
+
+def test_constraints_of_locations_in_words() -> None:
+    problem = located_problem(1)
+    about = {"node": 0, "location": "cuda:0"}
+    listed = parse_constraints([{"kind": "pin", **about}, {"kind": "veto", **about}, {"kind": "stay", "tensor": "x"}], problem)
+    assert [constraint_text(problem, item) for item in listed] == [
+        "pin of n0 to cuda:0",
+        "veto of cuda:0 for n0",
+        "x stays where it is made",
+    ]
