@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from collage_core.documents.plan import Baseline, MeasuredPlan, PlanPartition
-from collage_core.documents.run import CancelledInfo
+from collage_core.documents.run import CancelledInfo, RivalInfo
 from collage_core.documents.verify import VerifyInfo
 
 from .live import ApiError, Numbered, RunState
@@ -132,35 +132,12 @@ class PlanInfo:
 
 
 @dataclass(frozen=True)
-class RivalPart:
-    """A partition that could take the place of others."""
-
-    target: str
-    nodes: list[int]
-
-
-@dataclass(frozen=True)
-class Undecided:
-    """Partitions of the plan, by their ids, and others of the same nodes: measuring could not tell which are faster.
-
-    Attributes:
-        above_s: By how much the plan takes longer with `instead`, as far as costs are known.
-        could_gain_s: By how much it could become faster with them.
-    """
-
-    partitions: list[str]
-    instead: list[RivalPart]
-    above_s: float
-    could_gain_s: float
-
-
-@dataclass(frozen=True)
 class BudgetInfo:
     """The seconds that measuring could take (None for no limit) and took, and what it left undecided."""
 
     limit_s: float | None
     spent_s: float
-    undecided: list[Undecided]
+    undecided: tuple[RivalInfo, ...]
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 from collage_core.documents.json_form import from_json, to_json
 from collage_core.documents.plan import Baseline, MeasuredPlan, PlacedPlan, PlanPartition
-from collage_core.documents.run import PhaseSeconds, RunBudget, RunDocument, TargetInfo
+from collage_core.documents.run import PhaseSeconds, RunDocument, TargetInfo
 from collage_core.documents.verify import Verify, VerifyInfo
 from collage_core.events import PHASES
 from collage_core.rules.candidate import candidate_id
@@ -30,11 +30,9 @@ from ..messages.runs import (
     PlacedPart,
     PlanInfo,
     PlanTransition,
-    RivalPart,
     RunSnapshot,
     SearchStand,
     TargetCounts,
-    Undecided,
 )
 
 ENDED = ("done", "cancelled", "failed", "recorded")
@@ -76,7 +74,7 @@ def apply(snapshot: RunSnapshot, item: Numbered, nodes: Nodes = ()) -> RunSnapsh
 
 def finish(snapshot: RunSnapshot, document: RunDocument) -> RunSnapshot:
     """Return the snapshot with everything that the run's document knows better than its events."""
-    final = document.search.final
+    final, budget = document.search.final, document.budget
     known = replace(
         snapshot,
         counts=[_document_counts(target, snapshot) for target in document.targets] or snapshot.counts,
@@ -91,7 +89,7 @@ def finish(snapshot: RunSnapshot, document: RunDocument) -> RunSnapshot:
         alternatives=[row.summary for row in document.alternatives],
         verify=_document_verify(document.verify),
         phases=snapshot.phases or _document_phases(document.phases),
-        budget=_document_budget(document.budget),
+        budget=None if budget is None else BudgetInfo(budget.limit_s, budget.spent_s, budget.rivals),
         cancelled=document.cancelled,
     )
     return replace(known, convergence=_convergence(known)) if known.convergence else known
@@ -292,16 +290,6 @@ def plan_info(plan: PlacedPlan) -> PlanInfo:
     partitions = [from_json(PlanPartition, to_json(partition)) for partition in plan.partitions]
     transitions = [PlanTransition(one.maker, one.reader, one.tensor, one.bytes, one.cost_s) for one in plan.transitions]
     return PlanInfo(plan.total_s, partitions, transitions, plan.total_interval_s)
-
-
-def _document_budget(budget: RunBudget | None) -> BudgetInfo | None:
-    if budget is None:
-        return None
-    undecided = []
-    for rival in budget.rivals:
-        instead = [RivalPart(one.target, list(one.nodes)) for one in rival.instead]
-        undecided.append(Undecided(list(rival.partitions), instead, rival.above_s, rival.could_gain_s))
-    return BudgetInfo(budget.limit_s, budget.spent_s, undecided)
 
 
 def _document_counts(target: TargetInfo, snapshot: RunSnapshot) -> TargetCounts:

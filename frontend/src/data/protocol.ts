@@ -83,6 +83,27 @@ export interface PlanPartition {
   tuned: Tuned | null;
 }
 
+/** The least that is said of a partition: the id of its candidate, its target and its nodes. */
+export interface PlanPart {
+  id: string;
+  target: string;
+  nodes: number[];
+}
+
+/**
+ * Partitions of the plan, by their ids, and others of the same nodes: measuring could not tell which are faster.
+ *
+ * Attributes:
+ *     above_s: By how much the plan takes longer with `instead`, as far as costs are known.
+ *     could_gain_s: By how much it could become faster with them.
+ */
+export interface RivalInfo {
+  partitions: string[];
+  instead: PlanPart[];
+  above_s: number;
+  could_gain_s: number;
+}
+
 /** A target alone, `<target>+host`, `<target>:<source>`, or greedy; `total_s` is None where there is none, with the reason. */
 export interface Baseline {
   name: string;
@@ -1274,31 +1295,11 @@ export interface PlanInfo {
   total_interval_s: number | null;
 }
 
-/** A partition that could take the place of others. */
-export interface RivalPart {
-  target: string;
-  nodes: number[];
-}
-
-/**
- * Partitions of the plan, by their ids, and others of the same nodes: measuring could not tell which are faster.
- *
- * Attributes:
- *     above_s: By how much the plan takes longer with `instead`, as far as costs are known.
- *     could_gain_s: By how much it could become faster with them.
- */
-export interface Undecided {
-  partitions: string[];
-  instead: RivalPart[];
-  above_s: number;
-  could_gain_s: number;
-}
-
 /** The seconds that measuring could take (None for no limit) and took, and what it left undecided. */
 export interface BudgetInfo {
   limit_s: number | null;
   spent_s: number;
-  undecided: Undecided[];
+  undecided: RivalInfo[];
 }
 
 /** The progress that `ComparingPlans` told last. */

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from collage_core.cost.cost import Cost
+from collage_core.documents.json_form import from_json
 from collage_core.documents.plan import Baseline, MeasuredPlan
+from collage_core.documents.run import RivalInfo
 from collage_core.documents.verify import VerifyInfo
 from collage_core.events import (
     BaselineMeasured,
@@ -40,11 +42,9 @@ from collage_server.messages.runs import (
     PhaseTime,
     PlacedPart,
     PlanTransition,
-    RivalPart,
     RunSnapshot,
     SearchStand,
     TargetCounts,
-    Undecided,
 )
 from collage_server.protocol import EVENTS
 from collage_server.runs import state
@@ -262,7 +262,7 @@ def test_finish() -> None:
 def test_finish_says_what_measuring_left_undecided() -> None:
     rival = {"partitions": ["c"], "instead": [{"id": "d", "target": "b", "nodes": [0]}], "above_s": 0.1, "could_gain_s": 0.02}
     budget = {"limit_s": 20.0, "spent_s": 20.5, "undecided": ["c"], "rivals": [rival]}
-    assert finish(START, run_document(budget=budget)).budget == BudgetInfo(20.0, 20.5, [Undecided(["c"], [RivalPart("b", [0])], 0.1, 0.02)])
+    assert finish(START, run_document(budget=budget)).budget == BudgetInfo(20.0, 20.5, (from_json(RivalInfo, rival),))
     assert finish(START, DOCUMENT).budget is None, "nothing was measured"
 
 

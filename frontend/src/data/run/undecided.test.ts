@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { runSnapshot } from "../../../test/runs";
-import type { RunUndecided, Undecided, UndecidedRival } from "../protocol";
+import type { RivalInfo, RunUndecided, UndecidedRival } from "../protocol";
 import { needsText, rivalText, tossUpLines, undecidedOf, undecidedText } from "./undecided";
 
-const RIVAL: Undecided = { partitions: ["onnxruntime-1-2"], instead: [{ target: "tvm", nodes: [1] }, { target: "openvino", nodes: [2] }], above_s: 1e-5, could_gain_s: 1e-4 };
+const RIVAL: RivalInfo = { partitions: ["onnxruntime-1-2"], instead: [{ id: "tvm-1", target: "tvm", nodes: [1] }, { id: "openvino-2", target: "openvino", nodes: [2] }], above_s: 1e-5, could_gain_s: 1e-4 };
 const BUDGET = { limit_s: 20, spent_s: 20.5, undecided: [RIVAL] };
 
 test("a choice that measuring left open names both sides, the place and the gain", () => {

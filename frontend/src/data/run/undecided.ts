@@ -1,15 +1,15 @@
 // The choices that the measuring of a run left undecided, and what would decide them, in words. Pure.
 
 import { duration, percent, plural } from "../../base/format";
-import type { DecisionNeeds, RunSnapshot, RunUndecided, StablePart, Undecided, UndecidedRival } from "../protocol";
+import type { DecisionNeeds, RivalInfo, RunSnapshot, RunUndecided, StablePart, UndecidedRival } from "../protocol";
 
 /** Everything that measuring left undecided in a run that is over, what could gain most first; empty for other runs. */
-export function undecidedOf(run: RunSnapshot): readonly Undecided[] {
+export function undecidedOf(run: RunSnapshot): readonly RivalInfo[] {
   return (run.state === "done" || run.state === "recorded") && run.plan !== null ? (run.budget?.undecided ?? []) : [];
 }
 
 /** The two sides, the first node, and by how much the other side could be faster. */
-export function undecidedText({ partitions, instead, could_gain_s: gainS }: Undecided, plan: NonNullable<RunSnapshot["plan"]>): string {
+export function undecidedText({ partitions, instead, could_gain_s: gainS }: RivalInfo, plan: NonNullable<RunSnapshot["plan"]>): string {
   const mine = plan.partitions.filter((one) => partitions.includes(one.id));
   const nodes = mine.flatMap((one) => one.nodes);
   const first = mine[0]?.names[0] ?? "";

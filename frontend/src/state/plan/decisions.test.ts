@@ -75,7 +75,7 @@ test("a decision is a what-if at first, and kept only when the user says so", as
 });
 
 test("what a run says of its own plan is not said of the plan that is tried", async () => {
-  const undecided = [{ partitions: ["tvm:n0"], instead: [{ target: "onnxruntime", nodes: [0] }], above_s: 0, could_gain_s: 1e-4 }];
+  const undecided = [{ partitions: ["tvm:n0"], instead: [{ id: "onnxruntime:n0", target: "onnxruntime", nodes: [0] }], above_s: 0, could_gain_s: 1e-4 }];
   const row: MeasuredPlan = { name: "tvm", kind: "baseline", total_s: 2e-3, measured_s: 2e-3, interval_s: null, rounds: 5, reason: "", is_plan: true, partitions: 1 };
   const verify = { measured_s: 2e-3, additive_error_s: null, max_rel_error: 0, accuracy: 1e-3, reference: "", errors: {}, interval_s: null, apart: false, gap: "thrice the time" };
   showRun({ ...opened, budget: { limit_s: 20, spent_s: 20, undecided }, alternatives: [row], decided_by: "whole", verify, artifact: true });
