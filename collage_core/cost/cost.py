@@ -10,6 +10,9 @@ from typing import Any
 
 from ..documents.cost import CostInfo, Tuned
 
+PROFILE = "profile"
+"""Source of a cost that is expected from a profile."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cost(CostInfo):
@@ -19,9 +22,9 @@ class Cost(CostInfo):
         seconds: The percentile of the samples that was asked for; None where the cost is unknown or invalid.
         spread_s: Half the distance between the first and the third quartile of the samples; None where there is none.
         samples: Number of timed runs behind it (0 where it was not measured).
-        source: ``measured``, ``recorded`` (replayed from a named measurement), ``mock``, ``estimate``, ``bound`` (a heuristic lower bound
-            that stands for a cost that was not measured), ``typed`` (by the user, in a what-if), ``host`` (nothing to run), ``invalid``
-            or ``unknown``.
+        source: ``measured``, ``recorded`` (replayed from a named measurement), ``mock``, ``estimate``, ``profile`` (expected from what the
+            target's own profiler told of the nodes; not measured), ``bound`` (a heuristic lower bound that stands for a cost that was not
+            measured), ``typed`` (by the user, in a what-if), ``host`` (nothing to run), ``invalid`` or ``unknown``.
         stage: Stage at which an invalid one failed: import, build, run, numerics, device or predicate.
         reason: Why it is invalid or unknown, in the toolchain's own words; of a known one, where it was measured if not alone.
         alone_s: Seconds of its own trial, where `seconds` was corrected to what it takes inside the whole plan.
@@ -35,6 +38,11 @@ class Cost(CostInfo):
     def bound(cls, seconds: float) -> Cost:
         """Make the heuristic bound that stands for a cost which was not measured."""
         return cls(seconds, "bound", reason="not measured: a heuristic bound, and even with it no better plan was found")
+
+    @classmethod
+    def from_profile(cls, seconds: float, interval_s: float) -> Cost:
+        """Make the expected cost of a candidate that was not measured, whose nodes were profiled on its target."""
+        return cls(seconds, PROFILE, reason="not measured: estimated from a profile of its target", interval_s=interval_s)
 
     @classmethod
     def invalid(cls, stage: str, reason: str) -> Cost:
@@ -58,6 +66,11 @@ class Cost(CostInfo):
     @property
     def is_bound(self) -> bool:
         return self.source == "bound"
+
+    @property
+    def is_guess(self) -> bool:
+        """Return whether a bound, or an estimate from a profile, stands for a cost that was not measured."""
+        return self.source in ("bound", PROFILE)
 
     @property
     def is_unknown(self) -> bool:

@@ -24,7 +24,7 @@ SCHEMA = 1
 Number = bool | int | float
 
 
-_LABELS = {"estimate": " (an estimate)", "bound": " (a bound)", "typed": " (typed in)"}
+_LABELS = {"estimate": " (an estimate)", "profile": " (estimated from a profile)", "bound": " (a bound)", "typed": " (typed in)"}
 
 
 def source_label(source: str) -> str:

@@ -55,7 +55,7 @@ POINT_STEP_S = 0.1
 NOT_BUILT = ("pattern", "predicate", "validity", "device", "import", "build")
 """Stages at which a candidate fails before it is built."""
 
-NOT_KNOWN = ("estimate", "bound", "unknown")
+NOT_KNOWN = ("estimate", "profile", "bound", "unknown")
 """Sources of costs that nobody knows: neither a trial nor a database gave them."""
 
 AT_REST: dict[str, Any] = dict.fromkeys(("phase", "step", "doing", "ends_s", "search", "considered", "comparing", "body"))

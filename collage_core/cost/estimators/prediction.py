@@ -10,13 +10,15 @@ own prediction tells by how much an unmeasured one may be below its own: the bou
 Where a target's own profiler told how long its kernels take (`Profiles`), a second model bounds the cost of a candidate as well: a part
 for the call, the time of its nodes inside the profiled part, and the time of the nodes that this candidate tears out of a kernel, which
 takes them together with others. Of both bounds the higher one counts: rates know what small parts take beside their kernels, and
-profiles know which kernels are slow.
+profiles know which kernels are slow. The second model also gives the expected cost, with an interval that is as wide as the measured
+costs of the target miss it (`Predictor.estimates`).
 
 The bound is no proof; `make bench-costs` measures what it loses.
 """
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
@@ -25,6 +27,7 @@ import numpy as np
 from ...graph.dataflow_graph import DataflowGraph
 from ...graph.index_set import IndexSet
 from ...graph.work_estimate import BY_BYTES, WORK_KINDS, WorkEstimator, work_kind
+from ..measuring.intervals import NORMAL_95
 from .profiles import Profiles
 
 FEATURES = ("call", "node", "border_bytes", *WORK_KINDS)
@@ -50,6 +53,9 @@ TORN = 0.3
 UNTRIED = 0.8
 """With no more measurements than `FEW` beside a profile, an unmeasured candidate may cost this share of its prediction."""
 
+MISS = 0.15
+"""Standard deviation that the misses of estimates from a profile are taken to have, weighted as `FEW` measurements."""
+
 Known = Mapping[tuple[str, IndexSet], float]
 """(target, nodes) → measured seconds."""
 
@@ -69,12 +75,9 @@ class Predictor:
         Args:
             quantile: Share of the measured whose cost, relative to its own prediction, lies below the bound. Less is safer.
         """
-        by_target: dict[str, list[tuple[IndexSet, float]]] = defaultdict(list)
-        for (target, inside), seconds in known.items():
-            by_target[target].append((inside, seconds))
-        prior = self._prior(known)
+        by_target, prior = _by_target(known), self._prior(known)
         models = {target: self._fitted(measured, prior, quantile) for target, measured in by_target.items()}
-        profiled = {target: self._fitted_to_profile(target, by_target[target], quantile) for target in self.profiles.targets}
+        profiled = {target: self._fitted_to_profile(target, by_target[target]) for target in self.profiles.targets}
         unseen = (prior, 0.5, 0.0)
         bounds = {}
         for target, inside in wanted:
@@ -82,25 +85,43 @@ class Predictor:
             bound = max(floor, share * float(self._of(inside) @ factors))
             told = self.profiles.times(target, inside)
             if told is not None:
-                factors, share = profiled[target]
+                factors, ratios = profiled[target]
+                share = min(1.0, float(np.quantile(ratios, quantile))) if len(ratios) > FEW else UNTRIED
                 bound = max(bound, share * float(np.array([1.0, *told]) @ factors))
             bounds[target, inside] = bound
         return bounds
 
-    def _fitted_to_profile(self, target: str, measured: list[tuple[IndexSet, float]], quantile: float) -> tuple[np.ndarray, float]:
-        """Return the factors of the call, of profiled seconds and of torn ones, and the share of a prediction that is the bound."""
+    def estimates(self, known: Known, wanted: Iterable[tuple[str, IndexSet]]) -> dict[tuple[str, IndexSet], tuple[float, float]]:
+        """Return the expected seconds of those of `wanted` that were profiled, and by how much each may be off either way (95 %)."""
+        by_target, models = _by_target(known), {}
+        for target in self.profiles.targets:
+            factors, ratios = self._fitted_to_profile(target, by_target[target])
+            middle = float(np.median(ratios)) if len(ratios) > FEW else 1.0
+            squares = FEW * MISS**2 + float(((ratios / middle - 1) ** 2).sum())
+            models[target] = middle * factors, NORMAL_95 * math.sqrt(squares / (FEW + len(ratios)))
+        found = {}
+        for target, inside in wanted:
+            told = self.profiles.times(target, inside)
+            if told is not None:
+                factors, width = models[target]
+                seconds = float(np.array([1.0, *told]) @ factors)
+                found[target, inside] = seconds, width * seconds
+        return found
+
+    def _fitted_to_profile(self, target: str, measured: list[tuple[IndexSet, float]]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the factors of the call, of profiled seconds and of torn ones, and each measured cost over its own prediction."""
+        # SciPy takes most of a second to import, and a run that finds all costs in the database does without.
         from scipy.optimize import nnls
 
         prior = np.array([CALL_S, 1.0, TORN])
         told = [(self.profiles.times(target, inside), seconds) for inside, seconds in measured]
         relative = np.array([[1.0 / seconds, *(np.array(times) / seconds)] for times, seconds in told if times is not None and seconds > 0])
         if not len(relative):
-            return prior, UNTRIED
+            return prior, np.empty(0)
         rows = np.vstack([relative, np.diag(HOLD / prior)])
         scale = np.maximum(np.abs(rows).max(axis=0), 1e-30)
         factors = nnls(rows / scale, np.concatenate([np.ones(len(relative)), np.full(len(prior), HOLD)]))[0] / scale
-        ratios = 1 / np.maximum(relative @ factors, 1e-9)
-        return factors, min(1.0, float(np.quantile(ratios, quantile))) if len(relative) > FEW else UNTRIED
+        return factors, 1 / np.maximum(relative @ factors, 1e-9)
 
     def untold(self, known: Known, targets: Iterable[str]) -> list[tuple[str, str]]:
         """Return (target, kind) for the kinds of heavy work in the model whose rate on a target no measurement tells apart from others'.
@@ -130,7 +151,6 @@ class Predictor:
 
     def _fitted(self, measured: list[tuple[IndexSet, float]], prior: np.ndarray, quantile: float) -> tuple[np.ndarray, float, float]:
         """Return the factors, the share of a prediction that is the bound, and the least seconds of a call."""
-        # SciPy takes most of a second to import, and a run that finds all costs in the database does without.
         from scipy.optimize import nnls
 
         seconds = np.array([max(cost, 1e-9) for _, cost in measured])
@@ -162,6 +182,13 @@ class Predictor:
             else:
                 counted[kind] += self._work.operations(index)
         return np.array(list(counted.values()))
+
+
+def _by_target(known: Known) -> dict[str, list[tuple[IndexSet, float]]]:
+    by_target: dict[str, list[tuple[IndexSet, float]]] = defaultdict(list)
+    for (target, inside), seconds in known.items():
+        by_target[target].append((inside, seconds))
+    return by_target
 
 
 def _told_apart(relative: np.ndarray, prior: np.ndarray) -> np.ndarray:

@@ -23,7 +23,7 @@ from ...graph.computation import Computations
 from ...graph.dataflow_graph import DataflowGraph
 from ...rules.candidate import CandidatePartition
 from ...rules.spec import HOST_TARGET
-from ..cost import HOST_COST, Cost
+from ..cost import HOST_COST, PROFILE, Cost
 from ..database.database import CostDatabase
 from ..database.location import is_url
 from ..database.records import CostKey, Record
@@ -35,7 +35,7 @@ _SQLITE_MAGIC = b"SQLite format 3\x00"
 _GZIP_MAGIC = b"\x1f\x8b"
 _RUN_SCHEMA = 1
 _WITHOUT_SECONDS = ("invalid", "unknown")
-_SOURCES = ("measured", "recorded", "mock", "estimate", "bound", "typed", "host", *_WITHOUT_SECONDS)
+_SOURCES = ("measured", "recorded", "mock", "estimate", PROFILE, "bound", "typed", "host", *_WITHOUT_SECONDS)
 
 
 class ReplayEstimator:

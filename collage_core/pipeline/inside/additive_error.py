@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...base.durations import milliseconds
-from ...cost.cost import Cost
+from ...cost.cost import PROFILE, Cost
 from ...rewrite.plan import Plan
 from ...rewrite.runtime.artifact import Profile
 from ..loop.search_and_merge import Planned
@@ -18,8 +18,9 @@ EXPLAINED = 0.1
 
 
 def additive_error_s(plan: Plan, measured_s: float) -> float | None:
-    """Return the time of the whole less that of its parts; None if the cost of a part is unknown."""
-    return None if any(partition.source == "unknown" for partition in plan.partitions) else measured_s - plan.total_s
+    """Return the time of the whole less that of its parts; None if the cost of a part is unknown, or estimated from a profile."""
+    is_known = not any(partition.source in ("unknown", PROFILE) for partition in plan.partitions)
+    return measured_s - plan.total_s if is_known else None
 
 
 def is_large(plan: Plan, measured_s: float) -> bool:

@@ -133,10 +133,11 @@ def together_s(parts: Iterable[tuple[Hashable, float]]) -> float:
 
 
 class _Others:
-    """Plans of a problem's candidates without those that have a bound in place of a cost."""
+    """Plans of a problem's candidates without those that have a guess in place of a cost, unless the plan itself holds them."""
 
     def __init__(self, planned: Planned, settings: SearchSettings):
-        self._indices = [index for index, item in enumerate(usable(planned.costed)) if not item.cost.is_bound]
+        held = set(planned.final.chosen)
+        self._indices = [index for index, item in enumerate(usable(planned.costed)) if index in held or not item.cost.is_guess]
         self._problem = planned.problem.with_candidates([planned.problem.candidates[index] for index in self._indices])
         self._settings = settings
 

@@ -1,7 +1,8 @@
 """`CostTable`: what a run knows of the costs of its candidates, one cost for each computation, and in no other part.
 
 It takes candidates as the rules found them and as merging makes them, and costs as they get known. It gives each candidate with a
-cost: the known one, a lower bound that says that it is one, or none. Plain data: nothing is measured or searched here.
+cost: the known one, an estimate from a profile or a lower bound that says what it is, or none. Plain data: nothing is measured or
+searched here.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ ComputationKey = Callable[[CandidatePartition], Hashable]
 
 
 def is_settled(cost: Cost) -> bool:
-    """Return whether a plan may rest on `cost`: it is known, and not from a trial that was ended early."""
-    return cost.seconds is not None and not cost.is_bound and not cost.stopped_early
+    """Return whether a plan may rest on `cost` without a further trial: it is known, and not from a trial that was ended early."""
+    return cost.seconds is not None and not cost.is_guess and not cost.stopped_early
 
 
 def _host_cost(candidate: CandidatePartition) -> Cost:
@@ -68,6 +69,7 @@ class CostTable:
         self._keys: dict[CandidatePartition, Hashable] = {}
         self._costs: dict[Hashable, Cost] = {}
         self._bounds: dict[Hashable, Cost] = {}
+        self._estimates: dict[Hashable, Cost] = {}
         self._rough: set[Hashable] = set()
         self._own: dict[CandidatePartition, Cost] = {}
         self._whole: dict[CandidatePartition, Cost] = {}
@@ -154,14 +156,39 @@ class CostTable:
     def learn_profile(self, part: ProfiledPart) -> None:
         """Take where the time of a candidate goes; it counts for what is not known on its target."""
         self._profiled.append(part)
+        self._scale_profiles()
+
+    def _scale_profiles(self) -> None:
+        """Scale all profiles to the costs of their parts, as these are known now."""
+        profiles = [(part, self._costs.get(self.key(part.candidate), TOO_LATE)) for part in self._profiled]
+        self._predictor.profiles = Profiles(self.graph, ((part, cost.seconds if is_settled(cost) else None) for part, cost in profiles))
 
     def set_bounds(self, quantile: float) -> None:
         """Bound what is not known, from what is (`Predictor.bounds`)."""
-        profiles = [(part, self._costs.get(self.key(part.candidate), TOO_LATE)) for part in self._profiled]
-        self._predictor.profiles = Profiles(self.graph, ((part, cost.seconds if is_settled(cost) else None) for part, cost in profiles))
+        self._scale_profiles()
+        self._estimates = {}
         wanted = {key: (group[0].target, group[0].inside) for key, group in self._groups.items() if key not in self._costs}
         bounds = self._predictor.bounds(self._measured(), wanted.values(), quantile)
         self._bounds = {key: Cost.bound(bounds[part]) for key, part in wanted.items()}
+
+    def set_estimates(self) -> None:
+        """Expect of what is not known what profiles tell of it (`Predictor.estimates`), and at least its bound; merged ones included."""
+        self._estimates = {}
+        if not self._profiled:
+            return
+        self._scale_profiles()
+        open_ = {self.key(one): (one.target, one.inside) for one in (*self.candidates, *self.merged) if not self.is_known(one)}
+        estimates = self._predictor.estimates(self._measured(), open_.values())
+        for key, part in open_.items():
+            if part in estimates:
+                seconds, interval_s = estimates[part]
+                least_s = self._bounds[key].seconds if key in self._bounds else None
+                self._estimates[key] = Cost.from_profile(max(seconds, least_s or 0.0), interval_s)
+
+    @property
+    def has_estimates(self) -> bool:
+        """Return whether estimates stand for some of what is not known (`set_estimates`)."""
+        return bool(self._estimates)
 
     def untold(self) -> list[tuple[str, str]]:
         """As `Predictor.untold`, of what is known."""
@@ -181,7 +208,7 @@ class CostTable:
         known = {}
         for key, group in self._groups.items():
             cost = self._costs.get(key)
-            if cost and cost.seconds is not None and group[0].target != HOST_TARGET and cost.source != "estimate" and not cost.is_bound:
+            if cost and cost.seconds is not None and group[0].target != HOST_TARGET and cost.source != "estimate" and not cost.is_guess:
                 known[group[0].target, group[0].inside] = cost.seconds
         for layout, plain in self._layouts.items():
             same = {(layout, inside): seconds for (target, inside), seconds in known.items() if target == plain}
@@ -189,13 +216,19 @@ class CostTable:
         return known
 
     def drop_bounds(self) -> int:
-        """Let what is not known be unknown, since there is no time left to measure it. Return how many candidates that are."""
+        """Let what is not known be what profiles tell of it, else unknown, since there is no time left to measure it.
+
+        Return how many candidates are not known.
+        """
         self._bounds = {}
+        self.set_estimates()
         return sum(not self.is_known(candidate) for candidate in self.candidates)
 
     def add_merged(self, candidates: Sequence[CandidatePartition]) -> None:
         """Take candidates that merging made."""
         self.merged += candidates
+        if self.has_estimates:
+            self.set_estimates()
         self._learn({candidate: _host_cost(candidate) for candidate in candidates if candidate.target == HOST_TARGET})
 
     def restart_merging(self) -> None:
@@ -219,7 +252,7 @@ class CostTable:
     def to_measure(self) -> int:
         """How many distinct computations need measuring to be known."""
         return len(self._groups) - sum(
-            cost.source == "estimate" or cost.is_bound for key, cost in self._costs.items() if key in self._groups
+            cost.source == "estimate" or cost.is_guess for key, cost in self._costs.items() if key in self._groups
         )
 
     @property
@@ -256,7 +289,8 @@ class CostTable:
 
     def _cost(self, candidate: CandidatePartition) -> Cost:
         key = self.key(candidate)
-        return self._failure(candidate) or self._own.get(candidate) or self._costs.get(key) or self._bounds.get(key) or TOO_LATE
+        guess = self._estimates.get(key) or self._bounds.get(key) or TOO_LATE
+        return self._failure(candidate) or self._own.get(candidate) or self._costs.get(key) or guess
 
     def _learn(self, costs: Mapping[CandidatePartition, Cost]) -> None:
         for candidate, cost in costs.items():

@@ -16,7 +16,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...cost.cost import Cost
+from ...cost.cost import PROFILE, Cost
 from ...documents.plan import PlanPart
 from ...documents.run import RivalInfo
 from ...rules.candidate import CandidatePartition
@@ -143,8 +143,8 @@ def _widths(mine: Iterable[CostedCandidate], theirs: Iterable[CostedCandidate], 
 
 
 def width_s(cost: Cost) -> float:
-    """Return half of the interval of a measured cost; 0 for others, and where a trial was ended since it was sure to lose."""
-    return 0.0 if cost.source != "measured" or cost.stopped_early else cost.interval_s or 0.0
+    """Return half of the interval of a cost that was measured to its end or estimated from a profile; 0 for others."""
+    return 0.0 if cost.source not in ("measured", PROFILE) or cost.stopped_early else cost.interval_s or 0.0
 
 
 def _moved(cost: Cost, scale: float) -> Cost:

@@ -190,7 +190,7 @@ class RunRecord:
         made: dict[tuple[int, str], float] = {}
         for costed in self.candidates:
             cost = costed.cost
-            is_rough = cost.stopped_early or cost.is_bound or (cost.source == "estimate" and costed.target not in described)
+            is_rough = cost.stopped_early or cost.is_guess or (cost.source == "estimate" and costed.target not in described)
             if len(costed.inside) == 1 and cost.seconds is not None and not is_rough:
                 made[costed.inside.first(), costed.target] = cost.seconds
         return made

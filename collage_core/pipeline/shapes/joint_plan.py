@@ -91,7 +91,12 @@ def weighted_cost(costs: Sequence[Cost], weights: Sequence[float]) -> Cost:
         return Cost.unknown("its cost is not known at every shape")
     total_s = sum(weight * (value or 0.0) for weight, value in zip(weights, seconds, strict=True))
     errors = [cost.error for cost in costs if cost.error is not None]
-    mean = Cost.bound(total_s) if any(cost.is_bound for cost in costs) else Cost(total_s, costs[0].source)
+    if any(cost.is_bound for cost in costs):
+        mean = Cost.bound(total_s)
+    elif any(cost.is_guess for cost in costs):
+        mean = Cost.from_profile(total_s, sum(weight * (cost.interval_s or 0.0) for weight, cost in zip(weights, costs, strict=True)))
+    else:
+        mean = Cost(total_s, costs[0].source)
     return replace(mean, error=max(errors, default=None))
 
 

@@ -44,7 +44,7 @@ def _difference(record: RunRecord, row: BaselineInfo, parts: Sequence[PlanPart])
         measured_s=row.measured_s,
         apparent_loss_s=None if its_s is None else plan_s - its_s,
         is_measured=is_measured,
-        is_estimate=any(item.cost.source in ("estimate", "bound") and item.target != HOST_TARGET for item in theirs),
+        is_estimate=any(item.cost.source == "estimate" or item.cost.is_guess for item in theirs if item.target != HOST_TARGET),
         regions=tuple(sorted(found, key=lambda region: math.inf if region.saves_s is None else -region.saves_s)),
     )
 

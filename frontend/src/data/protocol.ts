@@ -547,9 +547,9 @@ export interface InsideTime {
  *     seconds: The percentile of the samples that was asked for; None where the cost is unknown or invalid.
  *     spread_s: Half the distance between the first and the third quartile of the samples; None where there is none.
  *     samples: Number of timed runs behind it (0 where it was not measured).
- *     source: `measured`, `recorded` (replayed from a named measurement), `mock`, `estimate`, `bound` (a heuristic lower bound
- *         that stands for a cost that was not measured), `typed` (by the user, in a what-if), `host` (nothing to run), `invalid`
- *         or `unknown`.
+ *     source: `measured`, `recorded` (replayed from a named measurement), `mock`, `estimate`, `profile` (expected from what the
+ *         target's own profiler told of the nodes; not measured), `bound` (a heuristic lower bound that stands for a cost that was not
+ *         measured), `typed` (by the user, in a what-if), `host` (nothing to run), `invalid` or `unknown`.
  *     stage: Stage at which an invalid one failed: import, build, run, numerics, device or predicate.
  *     reason: Why it is invalid or unknown, in the toolchain's own words; of a known one, where it was measured if not alone.
  *     alone_s: Seconds of its own trial, where `seconds` was corrected to what it takes inside the whole plan.

@@ -130,6 +130,7 @@ function hopeless(name: string): string {
 const TAKES: Readonly<Record<string, string>> = {
   bound: "it was not measured, a heuristic bound says",
   estimate: "it was not measured, an estimate says",
+  profile: "it was not measured, an estimate from a profile says",
 };
 
 function takes({ cost }: NodeCandidate): string {

@@ -5,6 +5,7 @@ import { signedDuration, duration, plusMinus } from "../../base/format";
 import { doubtOf } from "../../data/overlays/certainty";
 import { changeOf, isChange } from "../../data/overlays/difference";
 import { namesIn } from "../../data/plan/constraints";
+import { approximately } from "../../data/plan/cost_source";
 import type { PlanPartition } from "../../data/protocol";
 import { overlay } from "../display";
 import { styleOf, styles } from "../model/catalogue";
@@ -37,7 +38,7 @@ function wordsOf(partition: PlanPartition): string[] {
   if (overlay.value === "certainty") return doubtText(partition);
   const within = overlay.value === "cost" ? insideOf.value.get(partition.id) : undefined;
   if (within && within.partitions === 1 && partition.cost_s !== null) return [`${duration(partition.cost_s)}, inside ${duration(within.seconds)}`];
-  return partition.cost_s === null ? [] : [duration(partition.cost_s), UNMEASURED[partition.source] ?? plusMinus(partition.cost_s, partition.interval_s)];
+  return partition.cost_s === null ? [] : [approximately(partition.source) + duration(partition.cost_s), UNMEASURED[partition.source] ?? plusMinus(partition.cost_s, partition.interval_s)];
 }
 
 const UNMEASURED: Readonly<Record<string, string>> = { estimate: "est.", typed: "typed" };

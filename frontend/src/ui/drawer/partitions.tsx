@@ -5,6 +5,7 @@ import type { JSX } from "preact";
 import { duration, plural, plusMinus, signedDuration } from "../../base/format";
 import { isReport } from "../../data/config";
 import { UNCERTAIN } from "../../data/overlays/certainty";
+import { approximately } from "../../data/plan/cost_source";
 import type { PlanInfo, PlanPartition } from "../../data/protocol";
 import { partitionsCsv } from "../../data/tables/csv";
 import { saveText } from "../../state/download";
@@ -96,7 +97,7 @@ function Row({ partition, totalS, hasStability }: { partition: PlanPartition; to
           {lastChange.value?.changed.has(id) && <span class="tag">changed</span>}
         </button>
       </th>
-      <td>{costS === null ? "" : duration(costS)}</td>
+      <td>{costS === null ? "" : approximately(partition.source) + duration(costS)}</td>
       <td class="muted">{plusMinus(costS, partition.interval_s)}</td>
       {inside.value && <td>{insideText(id)}</td>}
       <td class="wide">

@@ -4,6 +4,7 @@ import type { ComponentChildren, JSX } from "preact";
 import { count, signedDuration, duration } from "../../base/format";
 import { doubtOf, LEAST_STABILITY, WIDEST } from "../../data/overlays/certainty";
 import { doubt, heat } from "../../data/overlays/ramps";
+import { PROFILE } from "../../data/plan/cost_source";
 import { unknownCosts } from "../../data/plan/summary";
 import { hasEnded } from "../../data/run/ended";
 import { overlay } from "../../state/display";
@@ -63,6 +64,7 @@ function CostLegend(): JSX.Element {
       <span>
         {duration(costS)} <span class="muted">{`${Math.round(share * 100)} % of the predicted total`}</span>
       </span>
+      {partitions.value.some((one) => one.source === PROFILE) && <span class="muted">≈ estimated from a profile</span>}
     </div>
   );
 }

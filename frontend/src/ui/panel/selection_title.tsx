@@ -2,6 +2,7 @@
 
 import type { JSX } from "preact";
 import { duration, elapsed, plural, plusMinus, shape } from "../../base/format";
+import { approximately, PROFILE } from "../../data/plan/cost_source";
 import type { PlanPartition } from "../../data/protocol";
 import { groupTitle } from "../../graph/boxes/groups";
 import { tuningTargets } from "../../state/model/catalogue";
@@ -105,7 +106,7 @@ function PartitionTitle({ partition }: { partition: PlanPartition }): JSX.Elemen
       </h2>
       {partition.cost_s !== null && (
         <p>
-          <b>{duration(partition.cost_s)}</b> <span class="muted">{`${plusMinus(partition.cost_s, partition.interval_s)} ${sampleText(partition)}${stability}`}</span>
+          <b>{approximately(partition.source) + duration(partition.cost_s)}</b> <span class="muted">{`${plusMinus(partition.cost_s, partition.interval_s)} ${sampleText(partition)}${stability}`}</span>
         </p>
       )}
       <Members nodes={partition.nodes} />
@@ -114,7 +115,7 @@ function PartitionTitle({ partition }: { partition: PlanPartition }): JSX.Elemen
 }
 
 function sampleText(partition: PlanPartition): string {
-  const said = partition.samples > 0 ? `${plural(partition.samples, "sample")}, ${partition.source}` : partition.source;
+  const said = partition.samples > 0 ? `${plural(partition.samples, "sample")}, ${partition.source}` : partition.source === PROFILE ? "estimated from a profile" : partition.source;
   return [said, tuningText(partition)].filter(Boolean).join(", ");
 }
 

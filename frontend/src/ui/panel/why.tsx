@@ -6,7 +6,7 @@ import { useRef } from "preact/hooks";
 import { duration, plural, plusMinus } from "../../base/format";
 import { isReport } from "../../data/config";
 import { timeText } from "../../data/plan/basis";
-import { sourceLabel } from "../../data/plan/cost_source";
+import { approximately, sourceLabel } from "../../data/plan/cost_source";
 import { estimateTexts, type EstimateText as Said } from "../../data/plan/estimate_text";
 import { byTarget, regretText, whyText, type TargetGroup } from "../../data/plan/why";
 import type { NodeCandidate, NodeCandidates } from "../../data/protocol";
@@ -221,7 +221,7 @@ function Row({ candidate, widest }: { candidate: NodeCandidate; widest: number }
           <>
             {candidate.regret_at_least_s !== null && widest > 0 ? <Bar share={candidate.regret_at_least_s / widest} colour={styleOf(candidate.target).base} /> : <span />}
             <span class="numbers">
-              {duration(cost.seconds)} {sourceLabel(cost.source) !== "" ? <i title={cost.reason}>{cost.source}</i> : <span class="muted">{plusMinus(cost.seconds, cost.interval_s)}</span>}
+              {approximately(cost.source) + duration(cost.seconds)} {sourceLabel(cost.source) !== "" ? <i title={cost.reason}>{cost.source}</i> : <span class="muted">{plusMinus(cost.seconds, cost.interval_s)}</span>}
             </span>
           </>
         )}

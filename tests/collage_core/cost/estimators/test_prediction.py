@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collage_core.cost.estimators.prediction import Predictor
+import pytest
+
+from collage_core.cost.estimators.prediction import MISS, Predictor
 from collage_core.cost.estimators.profiles import Profiles
+from collage_core.cost.measuring.intervals import NORMAL_95
 from collage_core.cost.profile import ProfiledPart
 from collage_core.graph.index_set import IndexSet
 from collage_core.rules.candidate import CandidatePartition
@@ -60,3 +63,20 @@ def test_a_profile_bounds_what_was_not_measured() -> None:
     assert 0.2e-3 < bounds[wanted[1]] <= 0.5e-3
     assert bounds[wanted[2]] < 1e-4, "a profile says nothing of another target"
     assert not [kind for target, kind in predictor.untold({("a", whole): 7.8e-3}, ["a"])], "rates of a profiled target are of no interest"
+
+
+def test_an_estimate_has_an_interval_as_wide_as_measured_costs_miss_theirs() -> None:
+    whole, single = IndexSet(range(8)), [("a", IndexSet((node,))) for node in range(8)]
+    part = ProfiledPart(CandidatePartition(CHAIN, "a", whole, "test"), tuple(((node,), 1e-3) for node in range(8)))
+    predictor = Predictor(CHAIN)
+    predictor.profiles = Profiles(CHAIN, [(part, 8e-3)])
+    wanted = [*single[6:], ("b", IndexSet((6,)))]
+    untried, steady, unsteady = (
+        predictor.estimates(dict(zip(single, costs, strict=False)), wanted)
+        for costs in ([], [1e-3] * 6, [0.6e-3, 1.5e-3, 0.7e-3, 1.4e-3, 0.6e-3, 1.3e-3])
+    )
+    assert list(untried) == single[6:], "nothing is estimated for a target that was not profiled"
+    for found in (untried, steady, unsteady):
+        assert found[single[6]][0] == pytest.approx(1e-3, rel=0.15)
+    assert steady[single[6]][1] < untried[single[6]][1] < unsteady[single[6]][1]
+    assert untried[single[6]][1] == pytest.approx(NORMAL_95 * MISS * untried[single[6]][0])

@@ -243,7 +243,7 @@ def test_file_that_is_no_record_is_a_mistake(path: Path, mistake: str) -> None:
         ({"error": float("inf")}, "error is inf, it must be a finite number"),
         (
             {"source": "guess"},
-            "source is 'guess', it must be one of measured, recorded, mock, estimate, bound, typed, host, invalid, unknown",
+            "source is 'guess', it must be one of measured, recorded, mock, estimate, profile, bound, typed, host, invalid, unknown",
         ),
         ({"samples": "many"}, "samples is 'many', it must be of the kind int"),
         ({"reason": None}, "reason is None, it must be of the kind str"),

@@ -30,6 +30,7 @@ def test_a_profile_of_another_moment_gives_the_same_shares_of_the_time_that_was_
 def test_only_a_large_one_is_explained(measured_s: float, wanted: bool) -> None:
     assert is_large(plan(), measured_s) == wanted
     assert not is_large(plan("unknown"), measured_s)
+    assert not is_large(plan("profile"), measured_s), "its parts were not measured, so nothing is known beyond their sum"
 
 
 @pytest.mark.parametrize(

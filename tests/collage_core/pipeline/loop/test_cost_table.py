@@ -7,11 +7,13 @@ from dataclasses import replace
 import pytest
 
 from collage_core.cost.cost import Cost
+from collage_core.cost.profile import ProfiledPart
 from collage_core.graph.index_set import IndexSet
 from collage_core.pipeline.loop.cost_table import TOO_LATE, CostTable, is_settled
 from collage_core.rules.candidate import CandidatePartition
 from collage_core.rules.spec import HOST_TARGET
 from tests.helpers.graphs import graph
+from tests.helpers.typed_graphs import speech
 
 CHAIN = graph(["a: Relu <- x", "b: MatMul <- a", "c: Relu <- b", "d: Identity <- c"])
 MEASURED = Cost(1e-3, "measured", interval_s=1e-4)
@@ -49,6 +51,63 @@ def test_what_is_not_known_is_bounded_and_says_so(table: CostTable) -> None:
     assert table.spared(["tvm", "openvino"]) == {"tvm": 2, "openvino": 0}
     assert table.drop_bounds() == 2
     assert costs(table)[SECOND] == TOO_LATE
+
+
+def profiled(table: CostTable) -> CostTable:
+    """`table`, where the profiler of TVM told of the whole model that each of its nodes takes 2 ms."""
+    table.learn_profile(ProfiledPart(WHOLE, tuple(((node,), 2e-3) for node in range(4))))
+    return table
+
+
+def test_what_is_not_known_is_estimated_where_it_was_profiled_and_says_so(table: CostTable) -> None:
+    beside = on("openvino", 0)
+    table = profiled(CostTable(CHAIN, [*table.candidates, beside], lambda one: (one.target, one.sub_graph.label)))
+    table.learn({FIRST: MEASURED})
+    assert not table.has_estimates
+    table.set_estimates()
+    found = costs(table)
+    assert (found[SECOND].source, found[SECOND].reason) == ("profile", "not measured: estimated from a profile of its target")
+    assert found[SECOND].is_guess
+    assert found[SECOND].seconds == pytest.approx(2e-3, rel=0.6)
+    assert (found[SECOND].interval_s or 0.0) > 0
+    assert found[WHOLE].seconds == pytest.approx(4 * (found[SECOND].seconds or 0.0), rel=0.1)
+    assert (found[FIRST], found[beside]) == (MEASURED, TOO_LATE), "what was measured stays, and nobody profiled the other target"
+    assert not table.is_known(SECOND)
+    assert table.is_open(SECOND)
+    assert not is_settled(found[SECOND])
+    assert table.share_known == 2 / 5, "an estimate is no known cost"
+
+
+def test_an_estimate_is_not_below_the_bound_and_goes_where_bounds_come(table: CostTable) -> None:
+    profiled(table).learn({FIRST: replace(MEASURED, seconds=1.0)})
+    table.set_bounds(1.0)
+    bound = costs(table)[SECOND].seconds
+    table.set_estimates()
+    assert (costs(table)[SECOND].seconds or 0.0) >= (bound or 0.0) > 0
+    assert table.spared(["tvm"]) == {"tvm": 2}
+    table.set_bounds(0.5)
+    assert costs(table)[SECOND].is_bound
+
+
+def test_estimates_stand_for_what_is_not_known_when_the_time_is_over(table: CostTable) -> None:
+    profiled(table).learn({FIRST: MEASURED})
+    table.set_bounds(0.5)
+    assert table.drop_bounds() == 2
+    assert costs(table)[SECOND].source == "profile"
+    merged = on("tvm", 0, 1)
+    table.add_merged([merged])
+    assert costs(table)[merged].source == "profile", "fusing adjacent partitions needs no trial to be expected"
+
+
+def test_a_profile_counts_from_when_it_is_learnt_on() -> None:
+    """Rates of a profiled target are not measured apart."""
+    on_speech = speech()
+    whole = CandidatePartition(on_speech, "a", IndexSet(range(len(on_speech))), "test")
+    table = CostTable(on_speech, [whole], None)
+    table.learn({whole: MEASURED})
+    assert table.untold()
+    table.learn_profile(ProfiledPart(whole, tuple(((node,), 1e-5) for node in whole.inside)))
+    assert not table.untold()
 
 
 def test_a_described_toolchains_estimate_is_no_bound_and_makes_nothing_faster(table: CostTable) -> None:

@@ -71,6 +71,13 @@ def test_what_was_not_measured_is_no_rival() -> None:
     assert width_s(Cost(1.0, "measured", interval_s=0.2, stopped_early=True)) == 0.0
 
 
+def test_what_is_estimated_from_a_profile_may_be_off_by_its_interval() -> None:
+    whole = measured("p", (0, 1, 2, 3), 1.0, 0.01)
+    estimated = CostedCandidate(measured("q", (0, 1, 2, 3), 0.0, 0.0).held, Cost.from_profile(1.1, 0.4))
+    (rival,) = rivals([whole, estimated])
+    assert rival.could_gain_s == pytest.approx(math.hypot(0.01, 0.4) - 0.1)
+
+
 class Slow:
     """A search, and the clock on which each of its plans takes as long as it may, or `takes_s` where that is less."""
 

@@ -33,6 +33,7 @@ def test_a_cost_that_is_invalid_or_unknown_at_one_shape_is_so_at_all() -> None:
     assert weighted_cost([known, unknown], [0.5, 0.5]).seconds is None
     bound = weighted_cost([known, Cost.bound(2.0)], [0.5, 0.5])
     assert (bound.source, bound.reason) == ("bound", Cost.bound(0.0).reason)
+    assert weighted_cost([known, Cost.from_profile(2.0, 0.5)], [0.5, 0.5]) == Cost.from_profile(1.5, 0.25)
 
 
 def test_the_largest_error_counts() -> None:
