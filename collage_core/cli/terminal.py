@@ -16,6 +16,7 @@ from rich.text import Text
 
 from ..base.counted import counted
 from ..base.durations import duration
+from ..cost.cost import PROFILE
 from ..documents.plan import PlacedPartition, PlanPart
 from ..documents.run import Alternative, BaselineInfo, RunDocument
 from ..documents.verify import Verify
@@ -184,6 +185,9 @@ def show_plan(document: RunDocument) -> None:
     unknown = sum(part.source == "unknown" for part in plan.partitions)
     if unknown:
         proven = f"without {unknown} of unknown cost; {proven}"
+    estimated = sum(part.source == PROFILE for part in plan.partitions)
+    if estimated:
+        proven = f"{estimated} estimated from profiles, not measured; {proven}"
     off = "" if plan.total_interval_s is None else f" ± {duration(plan.total_interval_s)}"
     console.print(f"predicted {duration(plan.total_s)}{off} in {counted(len(plan.partitions), 'partition')} ({proven})")
     if verify.measured_s is not None:

@@ -25,6 +25,8 @@ MOST_EXCLUSIONS = 8
 """Partitions that are excluded, one after another, where the whole plan errs too much."""
 MOST_UNBUILDABLE = 30
 """Computations that are excluded, one after another, since nobody had built them before and their target cannot."""
+MOST_MISJUDGED = 3
+"""So many plans on estimates that cannot be built, or err too much, are followed by another one; then by one of known costs."""
 _FAILED_AT = {"numerics": "wrong", "run": "not run", "device": "not usable"}
 """Stage at which a partition failed → the beginning of what is said of it; at the others it was not built."""
 
@@ -42,6 +44,8 @@ def build_until_right(run: SearchedRun, decision: Decision, record: RunRecord) -
         if other is None and error is not None and not outcome.is_right and excluded < MOST_EXCLUSIONS and not run.is_late():
             other = exclude_worst(run, decision, error)
             excluded += 1
+        if not outcome.is_right and run.options.is_measured and (other is None or excluded > MOST_MISJUDGED):
+            other = on_known_costs(run, other or decision) or other
         if other is None:
             break
         decision, record = other, run.record(other)
@@ -59,11 +63,15 @@ def _build_what_can_be(run: SearchedRun, decision: Decision, record: RunRecord) 
 
     A cost that is no measurement, or that no time was left to measure, says nothing of whether the toolchain takes it.
     """
-    for _ in range(MOST_UNBUILDABLE):
+    for number in range(MOST_UNBUILDABLE):
         try:
             return build(run, decision, record)
         except CollageError as error:
-            other = exclude_failing(run, decision, error) if error.code == "toolchain" and not run.is_late() else None
+            if error.code != "toolchain":
+                raise
+            other = None if run.is_late() else exclude_failing(run, decision, error)
+            if run.options.is_measured and (other is None or number >= MOST_MISJUDGED):
+                other = on_known_costs(run, other or decision) or other
             if other is None:
                 raise
             decision, record = other, run.record(other)
@@ -94,22 +102,25 @@ def exclude_worst(run: SearchedRun, decision: Decision, error: float) -> Decisio
         reason = f"the whole plan erred by {error:.3g}, {run.found.accuracy():g} is allowed"
         return replace(Cost.invalid("numerics", f"{reason}; of its partitions this one erred most: {own:.3g}"), error=own)
 
-    if not run.options.is_measured:
-        # Costs say nothing of errors here: those that are wrong alone go, and else the worst.
-        costs = run.trials_alone.costs(_placed(decision))
-        failed = {candidate: cost for candidate, cost in costs.items() if cost.is_invalid}
-        if not failed:
-            erring = {candidate: cost.error for candidate, cost in costs.items() if cost.error}
-            if erring:
-                most = max(erring, key=lambda candidate: erring[candidate])
-                failed = {most: erring_most(erring[most])}
+    # Costs that are no measurements say nothing of errors: those that are wrong alone go, and else the worst.
+    tried = run.trials_alone.costs(_untried(run, decision))
+    failed = {candidate: cost for candidate, cost in tried.items() if cost.is_invalid}
+    if not run.options.is_measured and not failed:
+        erring = {candidate: cost.error for candidate, cost in tried.items() if cost.error}
+        if erring:
+            most = max(erring, key=lambda candidate: erring[candidate])
+            failed = {most: erring_most(erring[most])}
+    if failed or not run.options.is_measured:
         return _go_without(run, decision, failed)
     costed = decision.planned.costed
-    index = max(decision.planned.indices, key=lambda index: costed[index].cost.error or 0.0)
+    own = {item.held: item.cost.error or 0.0 for item in decision.planned.partitions}
+    own |= {candidate: cost.error or 0.0 for candidate, cost in tried.items()}
+    errors = {index: own[costed[index].held] for index in decision.planned.indices}
+    index = max(errors, key=errors.__getitem__)
     worst = costed[index]
-    if not worst.cost.error:
+    if not errors[index]:
         return None
-    wrong = erring_most(worst.cost.error)
+    wrong = erring_most(errors[index])
     text = f"{wrong.reason} ({_where(run, worst)}): the search goes on without it"
     return _go_on(run, decision, lambda: run.loop.with_costs(decision.planned, {index: wrong}), text)
 
@@ -119,9 +130,7 @@ def exclude_failing(run: SearchedRun, decision: Decision, error: CollageError) -
     if isinstance(error, PartitionBuildError):
         broken = [candidate for candidate in _placed(decision) if candidate.id == error.partition_id]
         return _go_without(run, decision, {candidate: Cost.invalid("build", error.reason) for candidate in broken})
-    if run.options.is_measured:
-        return None
-    costs = run.trials_alone.costs(_placed(decision))
+    costs = run.trials_alone.costs(_untried(run, decision))
     return _go_without(run, decision, {candidate: cost for candidate, cost in costs.items() if cost.is_invalid})
 
 
@@ -145,6 +154,20 @@ def fall_back(run: SearchedRun, decision: Decision, error: float) -> Decision | 
 def _placed(decision: Decision) -> list[CandidatePartition]:
     """Return the candidates of the plan."""
     return [item.held for item in decision.planned.partitions if isinstance(item.held, CandidatePartition)]
+
+
+def _untried(run: SearchedRun, decision: Decision) -> list[CandidatePartition]:
+    """Return the candidates of the plan that no trial of the run has built: all of them where nothing is measured."""
+    guessed = {item.held for item in decision.planned.partitions if item.cost.is_guess}
+    return [candidate for candidate in _placed(decision) if not run.options.is_measured or candidate in guessed]
+
+
+def on_known_costs(run: SearchedRun, decision: Decision) -> Decision | None:
+    """Search again over known costs alone; None where the plan does not rest on estimates."""
+    if not any(item.cost.is_guess for item in decision.planned.partitions):
+        return None
+    run.loop.table.drop_estimates()
+    return _go_on(run, decision, lambda: run.loop.again(decision.planned), "the search goes on without estimates from profiles")
 
 
 def _go_without(run: SearchedRun, decision: Decision, failed: Mapping[CandidatePartition, Cost]) -> Decision | None:

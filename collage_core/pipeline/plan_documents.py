@@ -8,11 +8,13 @@ from dataclasses import replace
 
 from ..base.counted import counted
 from ..base.durations import duration, milliseconds
+from ..cost.cost import PROFILE
 from ..documents.plan import PlacedPartition, PlacedPlan, PlacedTransition
 from ..documents.run import BodyPlan, NodeWithBodies, RunBudget, RunSearch, SearchInfo
 from ..graph.dataflow_graph import DataflowGraph
 from ..graph.sub_graph import SubGraph
 from ..rewrite.plan import Plan
+from ..rules.spec import HOST_TARGET
 from ..search.plan_properties import plan_transitions
 from ..search.problem import FEMTOSECONDS
 from ..search.searcher import SearchResult
@@ -77,6 +79,21 @@ def priority_note(planned: Planned) -> str:
     listed = ", ".join(nodes[:3]) + (f" and {len(nodes) - 3} more" if len(nodes) > 3 else "")
     order = ", ".join(problem.priorities)
     return f"tie broken by priority ({order}): the costs of {len(blind)} of {counted(len(chosen), 'partition')} are not known ({listed})"
+
+
+def estimates_note(planned: Planned, *, is_built: bool) -> str:
+    """Say how many partitions of a plan nobody measured, whose costs are estimated from profiles; empty where there are none.
+
+    Args:
+        is_built: The plan is to be built and measured whole.
+    """
+    partitions = [item for item in planned.partitions if item.target != HOST_TARGET]
+    estimated = sum(item.cost.source == PROFILE for item in partitions)
+    if not estimated:
+        return ""
+    whole = "it is built and measured whole beside plans of measured costs" if is_built else "nothing of it is built or measured whole here"
+    counts = f"{estimated} of {counted(len(partitions), 'partition')} {'was' if estimated == 1 else 'were'} not measured"
+    return f"the plan rests on estimates from profiles: {counts}; {whole}"
 
 
 def within_noise(count: int, above_s: float, noise: float) -> str:

@@ -60,6 +60,7 @@ from .loop.tuning import TuningStep, check_tunes
 from .plan_documents import (
     bodies_document,
     budget_document,
+    estimates_note,
     placed_partitions,
     placed_transitions,
     plan_document,
@@ -247,12 +248,14 @@ class SearchedRun:
         with self.phases("merge"), self.budget.counting():
             planned = self.loop.tune(self.loop.repeat(self.loop.merge(planned)))
             if not self.budget.is_over():
-                planned = self.plans.with_all_transitions(planned)
+                self.plans.learn_all_transitions()
+            costed = self.loop.table.estimated(planned.costed)
+            planned = replace(planned, costed=costed, problem=self.plans.problem(costed))
             decision = self.decide(planned, bodies)
             decision = replace(decision, undecided=self.loop.undecided(decision.planned))
-        note = priority_note(decision.planned)
-        if note:
-            self.emit(Note(note))
+        for note in (priority_note(decision.planned), estimates_note(decision.planned, is_built=self.options.builds)):
+            if note:
+                self.emit(Note(note))
         return decision
 
     def decide(self, planned: Planned, bodies: Mapping[int, PlannedNode]) -> Decision:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from statistics import fmean
 
 from collage_core.cost.cost import Cost
+from collage_core.cost.profile import ProfiledPart
 from collage_core.events import Emit, ignore
 from collage_core.graph.dataflow_graph import DataflowGraph
 from collage_core.graph.work_estimate import BY_BYTES, WorkEstimator, work_kind
+from collage_core.pipeline.loop.budget import Budget
 from collage_core.pipeline.loop.cost_table import CostTable
 from collage_core.pipeline.loop.measure import MeasuringLoop
 from collage_core.pipeline.loop.measuring_policy import MeasuringPolicy
@@ -22,6 +24,7 @@ from collage_core.rules.rule import RuleOptions
 from collage_core.rules.spec import find_candidates, gather_specs, taken_nodes
 from collage_core.rules.trees import arbitrary_fusion
 from collage_core.search.problem import SearchProblem
+from collage_core.search.searcher import never
 from collage_core.search.solve import solve
 
 CALL_S, NODE_S = 5e-6, 0.5e-6
@@ -43,6 +46,7 @@ class RatedCosts:
 
     Attributes:
         asked: What was measured, in order.
+        is_over: Says that the time is over; asked before each measurement.
     """
 
     def __init__(self, graph: DataflowGraph, rates: Mapping[str, Rates], noise: float = 0.0, seed: int = 0):
@@ -60,16 +64,38 @@ class RatedCosts:
             found.update(find_candidates(graph, spec, RejectionLog(), taken))
         self.candidates = [candidate for listed in found.values() for candidate in listed if not candidate.deferred]
         self.asked: list[CandidatePartition] = []
+        self.is_over: Callable[[], bool] = never
         self._work = WorkEstimator(graph)
 
-    def loop(self) -> MeasuringLoop:
-        table = CostTable(self.graph, self.candidates, lambda one: (one.target, one.computation))
-        return MeasuringLoop(table, MeasuringPolicy(), self.measure, self.search, ignore, self.repeat if self._noise else None)
+    def loop(self, budget: Budget | None = None, *, is_profiled: bool = False) -> MeasuringLoop:
+        """The loop over these candidates.
 
-    def measure(self, wanted: Sequence[CandidatePartition], best_s: float | None) -> list[tuple[CandidatePartition, Cost]]:
+        Args:
+            is_profiled: Each target has a profiler (`profile`).
+        """
+        table = CostTable(self.graph, self.candidates, lambda one: (one.target, one.computation))
+        repeat = self.repeat if self._noise else None
+        if budget is not None:
+            self.is_over = budget.is_over
+        return MeasuringLoop(
+            table, MeasuringPolicy(), self.measure, self.search, ignore, repeat,
+            budget=budget, profile=self.profile if is_profiled else None, profiled_targets=list(self._rates) if is_profiled else (),
+        )  # fmt: skip
+
+    def profile(self, candidate: CandidatePartition) -> ProfiledPart | None:
+        """As `measure.Profile`: kernels of three nodes, slowed down by the profiler, and as noisy as measurements are."""
+        nodes = list(candidate.inside)
+        groups = [tuple(nodes[at : at + 3]) for at in range(0, len(nodes), 3)]
+        slowed = [1.2 * self._nodes_s(candidate.target, group) * max(0.5, 1 + self._random.gauss(0.0, self._noise)) for group in groups]
+        return ProfiledPart(candidate, tuple(zip(groups, slowed, strict=True)))
+
+    def measure(self, wanted: Sequence[CandidatePartition], best_s: float | None) -> Iterator[tuple[CandidatePartition, Cost]]:
         """As `measure.Measure`."""
-        self.asked += wanted
-        return [(candidate, self._noisy(candidate)) for candidate in wanted]
+        for candidate in wanted:
+            if self.is_over():
+                return
+            self.asked.append(candidate)
+            yield candidate, self._noisy(candidate)
 
     def repeat(self, wanted: Sequence[CandidatePartition], best_s: float | None) -> list[tuple[CandidatePartition, Cost]]:
         """As `measure.Repeat`."""
@@ -97,9 +123,12 @@ class RatedCosts:
 
     def seconds(self, candidate: CandidatePartition) -> float:
         """The true cost."""
-        rates = self._rates.get(candidate.target, {})
-        total = CALL_S if candidate.target in self._rates else 0.0
-        for index in candidate.inside:
+        return (CALL_S if candidate.target in self._rates else 0.0) + self._nodes_s(candidate.target, candidate.inside)
+
+    def _nodes_s(self, target: str, nodes: Iterable[int]) -> float:
+        """The true cost of some nodes, without a call."""
+        rates, total = self._rates.get(target, {}), 0.0
+        for index in nodes:
             node = self.graph.nodes[index]
             kind = work_kind(self.graph, node)
             if kind in BY_BYTES:

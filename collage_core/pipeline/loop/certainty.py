@@ -10,7 +10,7 @@ import math
 import random
 import time
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import replace
 
 from ...cost.cost import HOST_COST
@@ -80,7 +80,7 @@ def break_ties_by_priority(planned: Planned, constraints: Sequence[Constraint], 
     if not noise or most <= planned.final.total or not planned.final.optimal:
         return planned
     best, held = planned.final, list(constraints)
-    others, ends = _Others(planned, settings), time.monotonic() + LONGEST_S
+    others, ends = MeasuredPlans(planned, settings, planned.final.chosen), time.monotonic() + LONGEST_S
     for index in sorted(best.chosen, key=lambda index: -_rank(planned.problem, index)):
         candidate = planned.problem.candidates[index]
         left_s = ends - time.monotonic()
@@ -132,12 +132,15 @@ def together_s(parts: Iterable[tuple[Hashable, float]]) -> float:
     return math.hypot(*groups.values())
 
 
-class _Others:
-    """Plans of a problem's candidates without those that have a guess in place of a cost, unless the plan itself holds them."""
+class MeasuredPlans:
+    """Plans of a problem's candidates without those that have a guess in place of a cost.
 
-    def __init__(self, planned: Planned, settings: SearchSettings):
-        held = set(planned.final.chosen)
-        self._indices = [index for index, item in enumerate(usable(planned.costed)) if index in held or not item.cost.is_guess]
+    Args:
+        kept: Indices of candidates that they may hold all the same.
+    """
+
+    def __init__(self, planned: Planned, settings: SearchSettings, kept: Collection[int] = ()):
+        self._indices = [index for index, item in enumerate(usable(planned.costed)) if index in kept or not item.cost.is_guess]
         self._problem = planned.problem.with_candidates([planned.problem.candidates[index] for index in self._indices])
         self._settings = settings
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
+from statistics import fmean
 
 from ...cost.cost import HOST_COST, Cost
 from ...cost.estimators.prediction import Predictor
@@ -172,18 +173,39 @@ class CostTable:
         self._bounds = {key: Cost.bound(bounds[part]) for key, part in wanted.items()}
 
     def set_estimates(self) -> None:
-        """Expect of what is not known what profiles tell of it (`Predictor.estimates`), and at least its bound; merged ones included."""
+        """Expect of what is not known what profiles tell of it (`Predictor.estimates`), and at least its bound; merged ones included.
+
+        A profile has a time for each of several equal computations, and they have one cost: the mean of these.
+        """
         self._estimates = {}
         if not self._profiled:
             return
         self._scale_profiles()
-        open_ = {self.key(one): (one.target, one.inside) for one in (*self.candidates, *self.merged) if not self.is_known(one)}
-        estimates = self._predictor.estimates(self._measured(), open_.values())
-        for key, part in open_.items():
-            if part in estimates:
-                seconds, interval_s = estimates[part]
-                least_s = self._bounds[key].seconds if key in self._bounds else None
-                self._estimates[key] = Cost.from_profile(max(seconds, least_s or 0.0), interval_s)
+        open_ = [candidate for candidate in (*self.candidates, *self.merged) if not self.is_known(candidate)]
+        estimates = self._predictor.estimates(self._measured(), ((one.target, one.inside) for one in open_))
+        by_key: dict[Hashable, list[tuple[float, float]]] = defaultdict(list)
+        for candidate in open_:
+            if (candidate.target, candidate.inside) in estimates:
+                by_key[self.key(candidate)].append(estimates[candidate.target, candidate.inside])
+        for key, found in by_key.items():
+            least_s = self._bounds[key].seconds if key in self._bounds else None
+            seconds, interval_s = map(fmean, zip(*found, strict=True))
+            self._estimates[key] = Cost.from_profile(max(seconds, least_s or 0.0), interval_s)
+
+    def drop_estimates(self) -> None:
+        """Let what is not known be unknown; no plan is to rest on estimates any more."""
+        self._estimates = {}
+
+    def estimated(self, costed: Iterable[CostedCandidate]) -> list[CostedCandidate]:
+        """Return candidates with estimates in place of bounds, where there are any: none is below its bound."""
+        self.set_estimates()
+
+        def expected(item: CostedCandidate) -> CostedCandidate:
+            if item.cost.is_bound and isinstance(item.held, CandidatePartition):
+                return CostedCandidate(item.held, self._cost(item.held))
+            return item
+
+        return [expected(item) for item in costed]
 
     @property
     def has_estimates(self) -> bool:

@@ -15,7 +15,8 @@
 * **decide** is the caller's: ties, baselines, certainty.
 
 It takes plain functions that measure and that search; a `CostTable` holds the known costs, a `MeasuringPolicy` says what is
-measured next, and a `Budget` when it must end. It gives a plan whose costs are known, as far as the time allowed.
+measured next, and a `Budget` when it must end. It gives a plan whose costs are known, as far as the time allowed; what is not known by
+then counts with what profiles let expect of it.
 """
 
 from __future__ import annotations
@@ -97,8 +98,8 @@ class MeasuringLoop:
         singles: Targets of which no two partitions are fused: each candidate is one call of a library.
 
     Attributes:
-        is_cut_off: The plan rests on known costs alone, and better ones were looked for no longer: the time was over, or no search
-            could tell in its time which ones might be better.
+        is_cut_off: The plan rests on known costs and on estimates from profiles, and bounds say no longer what might be better: the
+            time for that was over, or no search could tell it in its time.
     """
 
     def __init__(
@@ -336,13 +337,23 @@ class MeasuringLoop:
 
     def _searched(self) -> Planned:
         """Return the best plan over all candidates of the table: search, measure what the plan rests on, and search again."""
+        is_late = False
         while True:
             planned = self._search(self.table.costed(), self._emit)
-            wanted = [] if self.is_cut_off else self.policy.open(self.table, planned.partitions)
+            wanted = [] if is_late or self._must_do(planned) else self.policy.open(self.table, planned.partitions)
             if not wanted:
                 return self._bounded(planned)
-            if not self._ask(wanted):
+            is_late = not self._ask(wanted)
+            if self.is_cut_off:
+                self.table.set_estimates()  # A trial tells of others on its target.
+            elif is_late:
                 self._cut_off()
+
+    def _must_do(self, planned: Planned) -> bool:
+        """Return whether a plan must do as it is: there is no time to measure what it rests on, or nothing in it is an estimate."""
+        if not self.is_cut_off:
+            return False
+        return self.budget.is_over() or not any(item.cost.is_guess for item in planned.partitions)
 
     def _bounded(self, planned: Planned) -> Planned:
         """`planned` as what it is where the time was over: no proof, with the bound that was known then."""
@@ -387,14 +398,18 @@ class MeasuringLoop:
         return None
 
     def _merged(self, wanted: Sequence[tuple[str, int]]) -> list[CostedCandidate]:
-        """Return fused partitions, given as (target, nodes as bits), with their costs; none where the budget is needed for what decides."""
-        if self.budget.share_spent > self.policy.merge:
+        """Return fused partitions, given as (target, nodes as bits), with their costs.
+
+        Where the budget is needed for what decides, they have estimates, and where there are none, nothing is fused.
+        """
+        is_late = self.budget.share_spent > self.policy.merge
+        if is_late and not self.table.has_estimates:
             return []
         graph = self.table.graph
         fused = [(target, IndexSet.from_bits(bits)) for target, bits in wanted if target not in self._singles]
         made = [CandidatePartition(graph, target, inside, merged_rule(target)) for target, inside in fused]
         self.table.add_merged(made)
-        open_ = [candidate for candidate in made if not self.table.is_known(candidate)]
+        open_ = [candidate for candidate in made if not is_late and not self.table.is_known(candidate)]
         if not self._ask(open_):
             self._note_late(sum(not self.table.is_known(candidate) for candidate in open_), len(open_))
         return self.table.costed_of(made)
@@ -409,11 +424,14 @@ class MeasuringLoop:
 
     def _repeat_once(self, planned: Planned, wanted: Sequence[CandidatePartition]) -> None:
         assert self._repeat is not None
-        answered = dict(self._repeat(wanted, self.table.best_s))
+        estimated = [candidate for candidate in wanted if not self.table.is_known(candidate)]
+        self._ask(estimated)
+        answered = dict(self._repeat([candidate for candidate in wanted if candidate not in estimated], self.table.best_s))
         self.table.learn(answered)
         self._repeated.update(self.table.key(candidate) for candidate in answered)
         if not self.budget.is_over():
-            self._exhausted.update(self.table.key(candidate) for candidate in wanted if candidate not in answered)
+            known = [candidate for candidate in estimated if self.table.is_known(candidate)]
+            self._exhausted.update(self.table.key(candidate) for candidate in wanted if candidate not in (*answered, *known))
         targets = dict.fromkeys([*(item.target for item in planned.partitions), *(candidate.target for candidate in wanted)])
         if self._calls is not None and self.policy.calls_matter(planned.final.total):
             self.table.learn(dict(self._calls([name for name in targets if name != HOST_TARGET])))

@@ -201,11 +201,6 @@ class PlanSearch:
                 result = replace(result, total=plan_total(problem, result.chosen))
                 return Planned(result, result, problem, costed)
 
-    def with_all_transitions(self, planned: Planned) -> Planned:
-        """`planned`, in a problem that knows the transitions between all targets, as far as the time allows; those of its plan it had."""
-        self.learn_all_transitions()
-        return replace(planned, problem=self.problem(planned.costed))
-
     def learn_all_transitions(self) -> None:
         """Get the transitions between all targets known, as far as the time allows."""
         self._learn_transitions(set(permutations(self._toolchains, 2)))

@@ -1,5 +1,7 @@
 """Which plans are measured whole: the search's plan, rivals whose sums are nearly as good, and the baselines. Nothing is built here.
 
+Where the plan rests on estimates from profiles, the best plan of measured costs is among them, too: whole times decide between the two.
+
 A `Planned` and the baselines' plans enter; finalists leave. `another_plan` makes the `Planned` of one that was faster, and
 `carried_over` the same finalists over corrected costs.
 """
@@ -9,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from ...cost.cost import PROFILE
 from ...rewrite.plan import Plan
 from ...rules.candidate import CandidatePartition
 from ...rules.spec import HOST_TARGET
@@ -17,7 +20,7 @@ from ...search.constraints.constraints import Constraint, allowed_indices
 from ...search.plan_properties import plan_total
 from ...search.problem import SearchProblem, femtoseconds
 from ...search.searcher import SearchRun, after
-from ..loop.certainty import computation_keys, noise_s, priority_rank
+from ..loop.certainty import MeasuredPlans, computation_keys, noise_s, priority_rank
 from ..loop.search_and_merge import Planned, SearchSettings, guessed_total_s, known_total_s
 from ..record.record import usable
 from .finalists import BASELINE, RIVAL, SEARCHED, Finalist, Kind
@@ -25,6 +28,8 @@ from .finalists import BASELINE, RIVAL, SEARCHED, Finalist, Kind
 MOST_RIVALS = 3
 NEAR = 0.05
 """A rival's total is above the plan's by this share at most, or by what the plan's total may be off."""
+ON_MEASURED = "best of measured parts"
+"""The best plan whose parts were all measured, where the search's plan rests on estimates."""
 BEFORE = "before correction"
 """The plan of the least sum before costs were corrected, where another one has the least sum now."""
 RIVALS_S = 1.0
@@ -96,6 +101,9 @@ def finalists(
     add(SEARCHED, SEARCHED, searched.final.chosen)
     for name, chosen in baselines.items():
         add(name, BASELINE, chosen)
+    on_measured = _on_measured(searched, constraints, settings)
+    if on_measured is not None:
+        add(ON_MEASURED, RIVAL, on_measured)
     new = [chosen for chosen in _rivals(searched, constraints, settings) if key(chosen) not in made]
     for number, chosen in enumerate(new, 1):
         add(f"rival {number}", RIVAL, chosen)
@@ -135,13 +143,25 @@ def _finalist(searched: Planned, one: Planned, plan_of: Callable[[Planned], Plan
     return Finalist({}, plan_of(one), chosen, rank, may_ship, total_s, guessed_s, reason=reason)
 
 
+def _on_measured(searched: Planned, constraints: Sequence[Constraint], settings: SearchSettings) -> tuple[int, ...] | None:
+    """Return the best plan of measured costs; None where the plan itself is one, or there is none."""
+    if not any(item.cost.is_guess for item in searched.partitions):
+        return None
+    found = MeasuredPlans(searched, settings).best(constraints, RIVALS_S)
+    return None if found is None or guessed_total_s(searched.problem, found) is None else found.chosen
+
+
 def _rivals(searched: Planned, constraints: Sequence[Constraint], settings: SearchSettings) -> list[tuple[int, ...]]:
-    """Return the rivals of a plan that is proven, as far as its candidates' costs were measured."""
+    """Return the rivals of a plan that is proven, as far as its candidates' costs were measured.
+
+    Those of a plan that rests on estimates may do so as well, and no proof is wanted: what is to be expected is near it.
+    """
     final, problem = searched.final, searched.problem
-    if not settings.objective.is_time or final.stopped or settings.should_stop():
+    is_estimated = any(item.cost.is_guess for item in searched.partitions)
+    if not settings.objective.is_time or (final.stopped and not is_estimated) or settings.should_stop():
         return []
-    items = usable(searched.costed)
-    is_known = [item.target == HOST_TARGET or (item.cost.seconds is not None and not item.cost.is_bound) for item in items]
+    items, barred = usable(searched.costed), ("bound",) if is_estimated else ("bound", PROFILE)
+    is_known = [item.target == HOST_TARGET or (item.cost.seconds is not None and item.cost.source not in barred) for item in items]
     usable_now = [index for index in allowed_indices(problem, constraints) if is_known[index]]
     if not set(usable_now).issuperset(final.chosen):
         return []

@@ -16,6 +16,7 @@ import pytest
 from brief_runs import shorten
 from onnx import TensorProto, helper
 
+from collage_core.cost.profile import ProfiledPart
 from collage_core.documents.json_form import to_json
 from collage_core.errors import AccuracyError, CollageError, InfeasibleError
 from collage_core.events import CandidateCosted, Event, Note, PlanDecided, ignore
@@ -26,6 +27,7 @@ from collage_core.pipeline.build_and_compare import Outcome, over_other_costs
 from collage_core.pipeline.decision import decide
 from collage_core.pipeline.loop.budget import Budget
 from collage_core.pipeline.loop.deadline import ComparingDeadlines, Deadline
+from collage_core.pipeline.loop.measure import MeasuringLoop
 from collage_core.pipeline.next_plan import MOST_EXCLUSIONS, build_until_right
 from collage_core.pipeline.partition import partition
 from collage_core.pipeline.record.record import CostedCandidate, RunRecord
@@ -46,6 +48,7 @@ from tests.collage_core.pipeline.whole.test_choose_finalists import COSTS, plan_
 from tests.collage_core.pipeline.whole.test_choose_finalists import made as made_finalists
 from tests.helpers.command import brief_collage, document
 from tests.helpers.documents import run_document
+from tests.helpers.long_cases import mostly_long
 
 
 def chain_of_relus(path: Path) -> Path:
@@ -263,10 +266,11 @@ def excluded_until_right(patch: pytest.MonkeyPatch, least: int, falls_back: bool
         last[0] = decision + 1
         return last[0]
 
-    run.is_late = lambda: last[0] >= late_after
+    run.is_late, run.options = lambda: last[0] >= late_after, Options(("a",))
     patch.setattr(next_plan, "build", build)
     patch.setattr(next_plan, "correct_budget", lambda *given: None)
     patch.setattr(next_plan, "exclude_worst", excluded)
+    patch.setattr(next_plan, "on_known_costs", lambda *given: None)
     patch.setattr(next_plan, "fall_back", lambda run, decision, error: decision + 100 if falls_back else None)
     first: Any = 0
     record: Any = build_until_right(run, first, run.record(first)).record
@@ -323,6 +327,50 @@ def test_what_a_target_turns_out_not_to_build_is_left_out_of_the_plan(tmp_path: 
     assert told == ["not built (refuses_relu, 3 nodes from 'sigmoid0'): no converter for Relu; the search goes on without it"]
     whole = [item.cost for item in record.candidates if item.target == "refuses_relu" and len(item.inside) == 3]
     assert [(cost.is_invalid, cost.reason) for cost in whole] == [(True, "no converter for Relu")]
+
+
+def estimated_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, plug_in: str, name: str) -> tuple[RunRecord, list[str]]:
+    """A run whose time is over after the first trials, where a profile promises much of the toolchain `name`, and its notes."""
+
+    def promise(loop: MeasuringLoop) -> None:
+        whole = next(one for one in loop.table.by_target[name] if len(one.inside) == 3)
+        loop.table.learn_profile(ProfiledPart(whole, tuple(((node,), 1e-9) for node in whole.inside)))
+
+    monkeypatch.setenv("COLLAGE_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("COLLAGE_TOOLCHAINS", f"{plug_in},collage_test_toolchains:Numpy")
+    monkeypatch.setattr(MeasuringLoop, "_profile_parts", promise)
+    events: list[Event] = []
+    options = Options((name, "numpy"), threads=1, budget_s=1e-3, out=tmp_path / "out")
+    record = partition(sigmoids_and_a_relu(tmp_path / "model.onnx"), options, events.append)
+    return record, [event.text for event in events if isinstance(event, Note)]
+
+
+@pytest.mark.usefixtures("brief")
+@pytest.mark.parametrize(
+    ("plug_in", "name"),
+    mostly_long([("failing_toolchains:RefusesRelu", "refuses_relu"), ("erring_toolchains:WrongNumbers", "wrong_numbers")]),
+)
+def test_a_partition_that_a_profile_promised_and_that_fails_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plug_in: str, name: str
+) -> None:
+    record, notes = estimated_run(monkeypatch, tmp_path, plug_in, name)
+    assert record.document.verify.max_rel_error < 1e-5
+    assert (tmp_path / "out" / "artifact.json").is_file()
+    assert all("Relu" not in part.ops or part.target == "numpy" for part in record.plan.partitions)
+    assert any(text.startswith("the plan rests on estimates from profiles: ") for text in notes)
+    assert any(text.endswith("; the search goes on without it") for text in notes)
+    assert {row.name for row in record.document.alternatives} >= {"numpy"}
+
+
+@pytest.mark.usefixtures("brief")
+def test_where_no_time_is_left_for_another_plan_on_estimates_the_best_of_known_costs_is_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SearchedRun, "is_late", lambda run: True)
+    record, notes = estimated_run(monkeypatch, tmp_path, "failing_toolchains:RefusesRelu", "refuses_relu")
+    assert [(part.target, part.source) for part in record.plan.partitions] == [("numpy", "measured")]
+    assert "the search goes on without estimates from profiles" in notes
+    assert record.document.verify.max_rel_error < 1e-5
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from recorded_costs import MEASURED_WHOLLY, RecordedCosts, computation_key
 from collage_core.cost.cost import Cost
 from collage_core.cost.profile import ProfiledPart
 from collage_core.events import STEPS, Emit, Event, Note, PlanConsidered, PlanImproved, SearchProgress, StepStarted, ignore
+from collage_core.graph.dataflow_graph import DataflowGraph
 from collage_core.graph.index_set import IndexSet
 from collage_core.pipeline.loop.budget import INFERENCES, Budget
 from collage_core.pipeline.loop.cost_table import TOO_LATE, CostTable
@@ -24,6 +25,9 @@ from collage_core.rules.candidate import CandidatePartition
 from collage_core.rules.spec import HOST_TARGET
 from collage_core.search.problem import FEMTOSECONDS
 from tests.helpers.graphs import graph
+from tests.helpers.long_cases import mostly_long
+from tests.helpers.rated_costs import RatedCosts
+from tests.helpers.typed_graphs import alternating, speech
 
 
 @cache
@@ -462,3 +466,96 @@ def test_no_more_is_profiled_when_a_quarter_of_the_time_is_spent() -> None:
     with budget.counting():
         recorded.loop(is_profiled=True, budget=budget).costs()
     assert len(recorded.profiled) == 1
+
+
+INTEGER, DYNAMIC, GIGA = "quantised_convolution", "dynamic_product", 1e9
+
+
+def mixed(noise: float, tail: tuple[float, float] = (20, 60), on: DataflowGraph | None = None) -> RatedCosts:
+    """A model whose front runs four times as fast on one target, and whose tail several times as fast on the other."""
+    rates = {
+        name: {INTEGER: front * GIGA, DYNAMIC: end * GIGA, "product": end * GIGA, "": 20 * GIGA}
+        for name, front, end in zip("ab", (100, 25), tail, strict=True)
+    }
+    return RatedCosts(on or speech(), rates, noise)
+
+
+def planned_within(costs: RatedCosts, trials: float, *, is_profiled: bool) -> tuple[MeasuringLoop, Planned]:
+    """The plan of a run that has the time for so many trials."""
+    budget = Budget(trials, lambda: float(len(costs.asked)))
+    loop = costs.loop(budget, is_profiled=is_profiled)
+    with budget.counting():
+        loop.costs()
+        return loop, loop.repeat(loop.merge(loop.search()))
+
+
+@pytest.mark.parametrize(
+    ("on", "tail"), mostly_long([(speech(), (20, 60)), (speech(), (8, 24)), (alternating(2), (20, 60)), (alternating(3), (8, 24))])
+)
+@pytest.mark.parametrize("noise", mostly_long([0.1, 0.0]))
+def test_a_mix_is_found_by_profiles_where_the_time_is_over_after_the_first_trials(
+    on: DataflowGraph, tail: tuple[float, float], noise: float
+) -> None:
+    """Without them the plan is one target alone."""
+    alone, costs = mixed(noise, tail, on), mixed(noise, tail, on)
+    _, plain = planned_within(alone, 4.0, is_profiled=False)
+    assert len(plain.partitions) == 1
+    assert alone.true_s(plain) > 1.3 * alone.best_s()
+    loop, planned = planned_within(costs, 4.0, is_profiled=True)
+    assert len(costs.asked) <= 4
+    assert costs.true_s(planned) <= 1.03 * costs.best_s()
+    sources = {item.cost.source for item in planned.partitions}
+    assert "profile" in sources
+    assert sources <= {"profile", "measured"}
+    assert loop.is_cut_off
+    assert not planned.final.optimal
+
+
+def test_estimates_that_a_plan_rests_on_are_measured_as_long_as_there_is_time() -> None:
+    """Looking under bounds has half of the time; by then the plan that profiles promise is tried."""
+    costs = mixed(0.1)
+    _, planned = planned_within(costs, 40.0, is_profiled=True)
+    assert {item.cost.source for item in planned.partitions} == {"measured"}
+    assert costs.true_s(planned) <= 1.03 * costs.best_s()
+
+
+def test_a_rival_with_an_estimate_is_measured_and_not_repeated() -> None:
+    costs = mixed(0.1)
+    budget = Budget(4.0, lambda: float(len(costs.asked)))
+    loop = costs.loop(budget, is_profiled=True)
+    with budget.counting():
+        loop.costs()
+        planned = loop.search()
+    estimated = next(item.held for item in planned.partitions if item.cost.source == "profile")
+    budget.extend(10.0)
+    assert isinstance(estimated, CandidatePartition)
+    loop._repeat_once(planned, [estimated])
+    assert costs.asked[-1] == estimated
+    assert loop.table.is_known(estimated)
+
+
+def test_partitions_are_fused_on_estimates_where_there_is_no_time_to_measure_them() -> None:
+    costs = mixed(0.1)
+    loop, _ = planned_within(costs, 4.0, is_profiled=True)
+    asked = len(costs.asked)
+    fused = IndexSet(range(3, 9))
+    (item,) = loop._merged([("a", fused.bits)])
+    assert (item.inside, item.cost.source) == (fused, "profile")
+    assert len(costs.asked) == asked
+    plain, _ = planned_within(mixed(0.1), 4.0, is_profiled=False)
+    assert plain._merged([("a", fused.bits)]) == []
+
+
+def test_a_proven_plan_stays_the_best_one_over_estimates_in_place_of_bounds() -> None:
+    recorded = RecordedCosts(record_of("squeezenet"))
+    loop = recorded.loop(is_profiled=True)
+    loop.costs()
+    planned = loop.merge(loop.search())
+    assert planned.final.optimal
+    assert any(item.cost.is_bound for item in planned.costed)
+    estimated = loop.table.estimated(planned.costed)
+    assert any(item.cost.source == "profile" for item in estimated)
+    for before, after in zip(planned.costed, estimated, strict=True):
+        assert before.held is after.held
+        assert before.cost == after.cost or (before.cost.is_bound and (after.cost.seconds or 0.0) >= (before.cost.seconds or 0.0))
+    assert recorded.best(estimated).total == planned.final.total

@@ -13,7 +13,7 @@ from collage_core.graph.index_set import IndexSet
 from collage_core.pipeline.loop.search_and_merge import Planned, SearchSettings, make_problem, search_first
 from collage_core.pipeline.record.record import CostedCandidate
 from collage_core.pipeline.whole.baselines import baseline
-from collage_core.pipeline.whole.choose_finalists import BEFORE, another_plan, best_known, carried_over, finalists
+from collage_core.pipeline.whole.choose_finalists import BEFORE, ON_MEASURED, another_plan, best_known, carried_over, finalists
 from collage_core.pipeline.whole.finalists import Finalist
 from collage_core.rewrite.plan import Plan, PlannedModel
 from collage_core.rules.candidate import CandidatePartition
@@ -94,6 +94,25 @@ def test_plans_of_the_same_computations_are_one() -> None:
 
 def test_a_rival_rests_on_measured_costs_alone() -> None:
     assert [list(one.names) for one in made(planned(bound=0.73))] == [["search"], ["a"], ["b"]]
+
+
+def test_the_best_plan_of_measured_costs_is_timed_beside_one_on_estimates() -> None:
+    """Whole times decide between the two, and between plans on estimates that are near."""
+    searched = planned()
+    for item in searched.costed:
+        if item.inside == IndexSet((0, 1)):
+            item.cost = Cost.from_profile(0.60, 0.02)
+    stopped = replace(searched, final=replace(searched.final, optimal=False, stopped=True))
+    listed = made(stopped)
+    assert named(listed) == [(["search"], True), (["a"], True), (["b"], True), ([ON_MEASURED], True)]
+    chosen = [searched.problem.candidates[index] for index in listed[-1].chosen]
+    assert [(one.target, tuple(one.inside)) for one in chosen] == [("b", (0,)), ("a", (1, 2))]
+    assert listed[0].total_s == pytest.approx(1.0), "an estimate is a prediction"
+    unsure = planned()
+    for item in unsure.costed:
+        if item.inside in (IndexSet((0, 1)), IndexSet((1, 2))):
+            item.cost = Cost.from_profile(item.cost.seconds or 0.0, 0.02)
+    assert named(made(unsure))[-1] == (["rival 1"], True), "it rests on an estimate as well"
 
 
 def test_what_does_not_hold_the_constraints_may_not_become_the_plan() -> None:
