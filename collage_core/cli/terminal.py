@@ -38,6 +38,7 @@ from ..events import (
     StepStarted,
     Verified,
 )
+from ..pipeline.whole.choose_finalists import ON_MEASURED
 from ..pipeline.whole.errors_by_set import error_text
 from ..pipeline.whole.finalists import RIVAL, SEARCHED, decision_text
 from ..rules.baseline_names import is_alone
@@ -202,7 +203,8 @@ def show_plan(document: RunDocument) -> None:
         why = f"  ({row.reason})" if row.reason else ""
         label, measured, same = _alone(row.name), duration(row.measured_s), ""
         if isinstance(row, Alternative):
-            label = {SEARCHED: "the plan of the least sum", RIVAL: f"{row.name}, near in its sum"}.get(row.kind, label)
+            near = row.name if row.name == ON_MEASURED else f"{row.name}, near in its sum"
+            label = {SEARCHED: "the plan of the least sum", RIVAL: near}.get(row.kind, label)
             measured = _with_interval(row.measured_s, row.interval_s)
             same = ", the plan itself" if row.is_plan else ""
         line = f"  {label}: predicted {duration(row.total_s)}, measured {measured}{same}{why}"

@@ -102,7 +102,7 @@ def finalists(
     for name, chosen in baselines.items():
         add(name, BASELINE, chosen)
     on_measured = _on_measured(searched, constraints, settings)
-    if on_measured is not None:
+    if on_measured is not None and key(on_measured) not in made:
         add(ON_MEASURED, RIVAL, on_measured)
     new = [chosen for chosen in _rivals(searched, constraints, settings) if key(chosen) not in made]
     for number, chosen in enumerate(new, 1):
