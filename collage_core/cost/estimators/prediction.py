@@ -44,8 +44,6 @@ SLOWEST = 30.0
 """No rate of heavy work is taken to be so many times slower than that of work that was not measured yet."""
 HOLD = 0.05
 """Weight of those rates in the fit, where a measurement has weight 1."""
-A_LOT = 0.1
-"""A kind of work with less than this share of the model's operations is of no interest by itself."""
 FEW = 3
 """With no more measurements than these on a target, an unmeasured one may cost half of its prediction."""
 TORN = 0.3
@@ -122,26 +120,6 @@ class Predictor:
         scale = np.maximum(np.abs(rows).max(axis=0), 1e-30)
         factors = nnls(rows / scale, np.concatenate([np.ones(len(relative)), np.full(len(prior), HOLD)]))[0] / scale
         return factors, 1 / np.maximum(relative @ factors, 1e-9)
-
-    def untold(self, known: Known, targets: Iterable[str]) -> list[tuple[str, str]]:
-        """Return (target, kind) for the kinds of heavy work in the model whose rate on a target no measurement tells apart from others'.
-
-        Kinds with less than `A_LOT` of the model's operations are left out.
-        """
-        whole = self._of(IndexSet(range(len(self._graph)))) * _IS_HEAVY
-        matters = whole >= A_LOT * max(1.0, whole.sum())
-        prior, found = self._prior(known), []
-        for target in targets:
-            measured = [self._of(inside) / max(seconds, 1e-9) for (name, inside), seconds in known.items() if name == target]
-            is_told = _told_apart(np.array(measured), prior) if measured else np.zeros(len(FEATURES), bool)
-            is_told = is_told | (target in self.profiles.targets)
-            found += [(target, FEATURES[index]) for index in np.flatnonzero(matters & ~is_told)]
-        return found
-
-    def operations(self, inside: IndexSet, kind: str) -> tuple[float, float]:
-        """Return how many operations of heavy work of `kind` there are `inside`, and of all kinds."""
-        features = self._of(inside)
-        return float(features[FEATURES.index(kind)]), float(features @ _IS_HEAVY)
 
     def _prior(self, known: Known) -> np.ndarray:
         rates = [self._work(inside).operations / seconds for (_, inside), seconds in known.items()]

@@ -149,15 +149,9 @@ class CostTable:
             if len(one.inside) == len(self.graph):
                 self._whole[one] = cost
 
-    @property
-    def is_profiled(self) -> bool:
-        """Return whether some target's profiler told where its time goes."""
-        return bool(self._profiled)
-
     def learn_profile(self, part: ProfiledPart) -> None:
         """Take where the time of a candidate goes; it counts for what is not known on its target."""
         self._profiled.append(part)
-        self._scale_profiles()
 
     def _scale_profiles(self) -> None:
         """Scale all profiles to the costs of their parts, as these are known now."""
@@ -211,19 +205,6 @@ class CostTable:
     def has_estimates(self) -> bool:
         """Return whether estimates stand for some of what is not known (`set_estimates`)."""
         return bool(self._estimates)
-
-    def untold(self) -> list[tuple[str, str]]:
-        """As `Predictor.untold`, of what is known."""
-        return self._predictor.untold(self._measured(), self.by_target)
-
-    def operations(self, candidate: CandidatePartition, kind: str) -> tuple[float, float]:
-        """As `Predictor.operations`, of the nodes of `candidate`."""
-        return self._predictor.operations(candidate.inside, kind)
-
-    @cached_property
-    def work(self) -> float:
-        """How many operations of heavy work the model has."""
-        return self._predictor.operations(IndexSet(range(len(self.graph))), "convolution")[1]
 
     def _measured(self) -> dict[tuple[str, IndexSet], float]:
         """(target, nodes) → known seconds. A described toolchain's estimate tells nothing of how fast this machine can be."""

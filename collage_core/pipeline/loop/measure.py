@@ -148,8 +148,6 @@ class MeasuringLoop:
             self._tell_first_plan()  # An earlier run may have measured all that is asked for here.
             is_known = self._ask(self.policy.largest(self.table), tell)
         is_known = is_known and self._ask(self.policy.first(self.table)) and self._ask(self.policy.grouped(self.table), tell)
-        if is_known and self.policy.quantiles:
-            is_known = self._ask(self.policy.complete(self.table), tell) and self._ask(self.policy.tell_apart(self.table), tell)
         if not is_known:
             self._cut_off()
         self.budget.begin_shares()

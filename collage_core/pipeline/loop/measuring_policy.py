@@ -10,11 +10,11 @@ import math
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ...graph.work_estimate import WorkEstimator
 from ...rules.candidate import CandidatePartition
 from ...rules.spec import HOST_TARGET
 from ...search.problem import FEMTOSECONDS, femtoseconds
 from ..record.record import CostedCandidate
-from .completions import completions
 from .cost_table import CostTable
 from .rivals import Rival, width_s
 from .search_and_merge import Planned
@@ -26,12 +26,9 @@ class MeasuringPolicy:
 
     Attributes:
         quantiles: Of the prediction's misses, from bold to safe bounds (`Predictor.bounds`); a plan is settled under one after another.
-        part: Share of the model's operations; a candidate that tells how fast a target is at a kind of work has no more.
-        pure: Share of its operations that are of that kind, at least.
         profiled: Most parts of a target that are profiled, the largest.
         profiling: Share of the budget; when so much is spent, nothing more is profiled.
         fewest_profiled: With no more open computations than these, nothing is profiled.
-        completing: Most candidates that are measured beside the large parts of targets that cannot take the whole model.
         fewest_nodes, share_of_nodes: A coarse candidate has so many nodes at least, and that share of the model's.
         share: Of the distinct computations; when so many are known, the boldest bounds must do.
         batch: Candidates of one plan that are measured before the search runs again.
@@ -45,12 +42,9 @@ class MeasuringPolicy:
     """
 
     quantiles: tuple[float, ...] = (0.5, 0.25, 0.1, 0.03)
-    part: float = 0.25
-    pure: float = 0.9
     profiled: int = 4
     profiling: float = 0.25
     fewest_profiled: int = 50
-    completing: int = 12
     fewest_nodes: int = 4
     share_of_nodes: float = 0.02
     share: float = 0.25
@@ -95,45 +89,10 @@ class MeasuringPolicy:
         )
         return max(fitting, key=lambda one: len(one.inside), default=None)
 
-    def complete(self, table: CostTable) -> list[CandidatePartition]:
-        """The candidates that make plans with the large parts of targets that cannot take the whole model (`completions`).
-
-        None for parts that take longer than the best whole model or are no good, none where no target takes the whole model, and
-        none where profiles tell which parts could win.
-        """
-        best_s = table.best_s
-        if best_s is None or table.is_profiled:
-            return []
-        wanted: list[CandidatePartition] = []
-        for group in completions(table.graph, table.by_target):
-            known = [table.seconds(candidate) for candidate in group if table.is_known(candidate)]
-            if all(seconds is not None for seconds in known) and sum(filter(None, known)) < best_s:
-                wanted += group
-        open_ = [candidate for candidate in dict.fromkeys(wanted) if not table.is_known(candidate)]
-        return self.one_of_each(table, open_)[: self.completing]
-
     def grouped(self, table: CostTable) -> list[CandidatePartition]:
         """The candidates of the partitionings' groups, those with the most work first: each partitioning is a plan to beat."""
-        open_ = [candidate for candidate in table.grouped if not table.is_known(candidate)]
-        return self.one_of_each(table, sorted(open_, key=lambda candidate: -table.operations(candidate, "convolution")[1]))
-
-    def tell_apart(self, table: CostTable) -> list[CandidatePartition]:
-        """For each target and each kind of heavy work whose rate no measurement tells: a candidate with hardly any other.
-
-        The whole model says little of either of two kinds, and a bound that says little sends the search anywhere. None where no
-        target takes the whole model.
-        """
-        wanted: list[CandidatePartition] = []
-        for target, kind in table.untold() if table.best_s is not None else ():
-            pure = [
-                candidate for candidate in table.by_target[target] if not table.is_known(candidate) and self._tells(table, candidate, kind)
-            ]
-            wanted += sorted(pure, key=lambda candidate: -table.operations(candidate, kind)[0])[:1]
-        return self.one_of_each(table, wanted)
-
-    def _tells(self, table: CostTable, candidate: CandidatePartition, kind: str) -> bool:
-        own, every = table.operations(candidate, kind)
-        return own >= self.pure * every and 0 < every <= self.part * table.work
+        open_, work = [candidate for candidate in table.grouped if not table.is_known(candidate)], table.graph.derive(WorkEstimator)
+        return self.one_of_each(table, sorted(open_, key=lambda candidate: -work(candidate.inside).operations))
 
     def coarse(self, table: CostTable) -> list[CandidatePartition]:
         """The candidates with many nodes, and those that are known: few cuts win, so plans of large parts are tried first."""

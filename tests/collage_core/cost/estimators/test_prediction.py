@@ -62,7 +62,6 @@ def test_a_profile_bounds_what_was_not_measured() -> None:
     assert 3.5e-3 < bounds[wanted[0]] <= 5.1e-3
     assert 0.2e-3 < bounds[wanted[1]] <= 0.5e-3
     assert bounds[wanted[2]] < 1e-4, "a profile says nothing of another target"
-    assert not [kind for target, kind in predictor.untold({("a", whole): 7.8e-3}, ["a"])], "rates of a profiled target are of no interest"
 
 
 def test_an_estimate_has_an_interval_as_wide_as_measured_costs_miss_theirs() -> None:

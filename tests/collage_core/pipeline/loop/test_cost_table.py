@@ -13,7 +13,6 @@ from collage_core.pipeline.loop.cost_table import TOO_LATE, CostTable, is_settle
 from collage_core.rules.candidate import CandidatePartition
 from collage_core.rules.spec import HOST_TARGET
 from tests.helpers.graphs import graph
-from tests.helpers.typed_graphs import speech
 
 CHAIN = graph(["a: Relu <- x", "b: MatMul <- a", "c: Relu <- b", "d: Identity <- c"])
 MEASURED = Cost(1e-3, "measured", interval_s=1e-4)
@@ -97,17 +96,6 @@ def test_estimates_stand_for_what_is_not_known_when_the_time_is_over(table: Cost
     merged = on("tvm", 0, 1)
     table.add_merged([merged])
     assert costs(table)[merged].source == "profile", "fusing adjacent partitions needs no trial to be expected"
-
-
-def test_a_profile_counts_from_when_it_is_learnt_on() -> None:
-    """Rates of a profiled target are not measured apart."""
-    on_speech = speech()
-    whole = CandidatePartition(on_speech, "a", IndexSet(range(len(on_speech))), "test")
-    table = CostTable(on_speech, [whole], None)
-    table.learn({whole: MEASURED})
-    assert table.untold()
-    table.learn_profile(ProfiledPart(whole, tuple(((node,), 1e-5) for node in whole.inside)))
-    assert not table.untold()
 
 
 def test_a_described_toolchains_estimate_is_no_bound_and_makes_nothing_faster(table: CostTable) -> None:

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
+from statistics import median
 
 import pytest
 from recorded_costs import MEASURED_WHOLLY, RecordedCosts, computation_key
@@ -412,24 +413,25 @@ def test_what_plans_of_other_shapes_hold_gets_known_whole_and_only_once() -> Non
 
 
 def test_profiles_spare_trials_and_lose_no_plan() -> None:
-    """A quarter of the trials over six models, at least; each plan is the best one over all costs all the same."""
-    asked = {False: 0, True: 0}
-    for name, is_profiled in itertools.product(["bert", "gpt2", "inception", "quantised", "resnet50", "squeezenet"], asked):
+    """Half of nine models need no more than 20 trials; each plan is the best one over all costs all the same."""
+    asked: dict[bool, list[int]] = {False: [], True: []}
+    for name, is_profiled in itertools.product(sorted(path.name.partition(".")[0] for path in MEASURED_WHOLLY.glob("*.json.gz")), asked):
         recorded = RecordedCosts(record_of(name))
         events: list[Event] = []
         loop = recorded.loop(emit=events.append, is_profiled=is_profiled)
         loop.costs()
         assert loop.search().final.total <= 1.01 * recorded.best().total
-        asked[is_profiled] += len(recorded.asked)
-        assert ("profile" in steps(events)) == is_profiled == bool(recorded.profiled)
-    assert asked[True] < 3 / 4 * asked[False]
+        asked[is_profiled].append(len(recorded.asked))
+        assert ("profile" in steps(events)) == bool(recorded.profiled)
+    assert sum(asked[True]) < 0.85 * sum(asked[False])
+    assert median(asked[True]) <= 20
 
 
 def test_where_little_is_open_nothing_is_profiled() -> None:
     recorded = RecordedCosts(record_of("lstm"))
     loop = recorded.loop(is_profiled=True)
     loop.costs()
-    assert (recorded.profiled, loop.table.is_profiled) == ([], False)
+    assert recorded.profiled == []
 
 
 def test_parts_that_cannot_be_profiled_are_followed_by_smaller_ones() -> None:

@@ -101,12 +101,12 @@ GIGA = 1e9
 def test_the_parts_at_which_each_target_is_several_times_faster_are_found(
     on: DataflowGraph, noise: float, front: tuple[float, float], tail: tuple[float, float]
 ) -> None:
-    """No small part of them is in a best plan, and the whole model on either target says little of its rate at either kind of work."""
+    """No small part of them is in a best plan, and profiles tell which parts are."""
     rates = {
         name: {INTEGER: front[k] * GIGA, DYNAMIC: tail[k] * GIGA, "product": tail[k] * GIGA, "": 20 * GIGA} for k, name in enumerate("ab")
     }
     costs = RatedCosts(on, rates, noise)
-    loop = costs.loop()
+    loop = costs.loop(is_profiled=True)
     loop.costs()
     assert len(costs.asked) <= 28
     planned = loop.repeat(loop.search())
@@ -115,7 +115,7 @@ def test_the_parts_at_which_each_target_is_several_times_faster_are_found(
     assert {on_target[index] for index, kind in kinds.items() if kind == INTEGER} == {"a"}
     dynamic = [on_target[index] for index, kind in kinds.items() if kind == DYNAMIC]
     assert dynamic.count("b") >= 0.8 * len(dynamic), "with noise a cut may lie a little further"
-    assert costs.true_s(planned) <= 1.03 * costs.best_s()
+    assert costs.true_s(planned) <= (1 + max(0.03, noise)) * costs.best_s()
     assert costs.best_s() < 0.75 * min(costs.alone_s("a"), costs.alone_s("b"))
 
 
@@ -137,20 +137,6 @@ def test_then_come_the_groups_of_partitionings_those_with_the_most_work_first() 
     table.learn({ones[1]: Cost(1.0, "measured")})
     assert MeasuringPolicy().grouped(table) == [ones[0]]
     assert MeasuringPolicy().grouped(CostTable(chain, ones, lambda one: one.id)) == []
-
-
-def test_what_tells_two_kinds_of_work_apart_is_asked_for_on_each_target() -> None:
-    on = speech()
-    costs = RatedCosts(on, {name: {"": 20 * GIGA} for name in "ab"})
-    table, policy = costs.loop().table, MeasuringPolicy()
-    assert policy.tell_apart(table) == [], "no whole model is known"
-    table.learn(dict(costs.measure(policy.largest(table), None)))
-    asked = policy.tell_apart(table)
-    told = {(one.target, kind) for one in asked for kind in (INTEGER, DYNAMIC) if table.operations(one, kind)[0]}
-    assert told == {(target, kind) for target in "ab" for kind in (INTEGER, DYNAMIC)}
-    assert all(table.operations(one, INTEGER)[1] <= policy.part * table.work for one in asked)
-    table.learn(dict(costs.measure(asked, None)))
-    assert policy.tell_apart(table) == []
 
 
 def test_large_parts_are_tried_first_beside_what_is_known() -> None:
