@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from statistics import fmean
 
 from collage_core.cost.cost import Cost
@@ -67,20 +67,19 @@ class RatedCosts:
         self.is_over: Callable[[], bool] = never
         self._work = WorkEstimator(graph)
 
-    def loop(self, budget: Budget | None = None, *, is_profiled: bool = False) -> MeasuringLoop:
+    def loop(self, budget: Budget | None = None, *, is_profiled: bool = False, without_profiler: Collection[str] = ()) -> MeasuringLoop:
         """The loop over these candidates.
 
         Args:
-            is_profiled: Each target has a profiler (`profile`).
+            is_profiled: Each target has a profiler (`profile`), but for those `without_profiler`.
         """
         table = CostTable(self.graph, self.candidates, lambda one: (one.target, one.computation))
         repeat = self.repeat if self._noise else None
         if budget is not None:
             self.is_over = budget.is_over
-        return MeasuringLoop(
-            table, MeasuringPolicy(), self.measure, self.search, ignore, repeat,
-            budget=budget, profile=self.profile if is_profiled else None, profiled_targets=list(self._rates) if is_profiled else (),
-        )  # fmt: skip
+        profiled = [name for name in self._rates if is_profiled and name not in without_profiler]
+        asks = table, MeasuringPolicy(), self.measure, self.search, ignore, repeat
+        return MeasuringLoop(*asks, budget=budget, profile=self.profile if profiled else None, profiled_targets=profiled)
 
     def profile(self, candidate: CandidatePartition) -> ProfiledPart | None:
         """As `measure.Profile`: kernels of three nodes, slowed down by the profiler, and as noisy as measurements are."""

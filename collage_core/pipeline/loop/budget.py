@@ -62,6 +62,7 @@ class Budget:
         self._least_s, self._most_s, self._grows = limit_s, most_s, grows
         self._spent_s = 0.0
         self._shares_from_s = 0.0
+        self._most_share = math.inf
         self._began: float | None = None
 
     def add_inferences(self, whole_s: float | None) -> None:
@@ -94,6 +95,15 @@ class Budget:
         finally:
             self._spent_s, self._began = self.spent_s, None
 
+    @contextmanager
+    def within(self, share: float) -> Iterator[None]:
+        """Let measuring end meanwhile when this share is spent (`share_spent`), as it ends when all is; the rest is for what comes next."""
+        self._most_share = share
+        try:
+            yield
+        finally:
+            self._most_share = math.inf
+
     @property
     def spent_s(self) -> float:
         """Seconds that were counted so far."""
@@ -124,5 +134,5 @@ class Budget:
         return max(0.0, left_s if trials_s is None else min(left_s, trials_s))
 
     def is_over(self) -> bool:
-        """Return whether measuring must end."""
-        return self.should_stop() or (self.has_plan and self.spent_s >= self.limit_s)
+        """Return whether measuring must end, or what may take a share of it (`within`)."""
+        return self.should_stop() or (self.has_plan and (self.spent_s >= self.limit_s or self.share_spent > self._most_share))

@@ -7,6 +7,7 @@
 * **profile** asks each toolchain's own profiler where the time of its largest parts goes, if more is open than can be measured.
 * **largest first** measures the largest candidate of each target, and the groups of partitionings: the plans to beat. With the first
   of them there is a plan.
+  Targets without a profiler have a share of the time there, and the rest of it when better plans were looked for.
 * **settle** searches under lower bounds for what is not measured, and measures what the best plan rests on, until that is everything.
 * **search** finds the best plan over the rules' candidates.
 * **merge** tries to fuse adjacent partitions of one target, and searches again, until nothing changes.
@@ -137,6 +138,7 @@ class MeasuringLoop:
         self._explore = policy.explore if repeat else 1.0
         self._repeated: Counter[Hashable] = Counter()
         self._exhausted: set[Hashable] = set()
+        self._slow: set[str] = set()
 
     def costs(self) -> None:
         """Steps ``profile``, ``largest first`` and ``settle``."""
@@ -146,13 +148,24 @@ class MeasuringLoop:
         is_known = True
         if self._repeat is not None:
             self._tell_first_plan()  # An earlier run may have measured all that is asked for here.
-            is_known = self._ask(self.policy.largest(self.table), tell)
-        is_known = is_known and self._ask(self.policy.first(self.table)) and self._ask(self.policy.grouped(self.table), tell)
+            largest = self.policy.largest(self.table)
+            # A plan on estimates needs the wholes of profiled targets; another target may be slow to build (TVM).
+            others = [candidate for candidate in largest if self._profiled_targets and candidate.target not in self._profiled_targets]
+            is_known = self._ask([candidate for candidate in largest if candidate not in others], tell)
+            with self.budget.within(self.policy.largest_share):
+                is_known = self._ask(others, tell) and is_known
+            if not self.budget.is_over():
+                self._slow.update(candidate.target for candidate in others if not self.table.is_known(candidate))
+                is_known = is_known or bool(self._slow)
+        first = [candidate for candidate in self.policy.first(self.table) if candidate.target not in self._slow]
+        is_known = is_known and self._ask(first) and self._ask(self.policy.grouped(self.table), tell)
         if not is_known:
             self._cut_off()
         self.budget.begin_shares()
         self.budget.has_plan = True
         self._settle()
+        if self._slow and not self.is_cut_off:
+            self._cut_off()
 
     def _profile_parts(self) -> None:
         """Step ``profile``: of each target the whole model, or the largest parts that it can take."""
@@ -321,7 +334,9 @@ class MeasuringLoop:
         while True:
             self.table.set_bounds(quantile)
             costed = self.table.costed_of(among(self.table)) if among else self.table.costed()
-            planned = self._search(costed, self._tell_states, SETTLE_S)
+            most = self.policy.slow_share * len(self.table.graph)
+            quick = [item for item in costed if item.target not in self._slow or len(item.inside) <= most]
+            planned = self._search(quick, self._tell_states, SETTLE_S)
             self._tell_considered(planned)
             if planned.final.stopped and self._best is not None and planned.final.total >= self._best:
                 # It is slower than the known plan even under bounds, so what it rests on need not be measured.

@@ -29,6 +29,9 @@ class MeasuringPolicy:
         profiled: Most parts of a target that are profiled, the largest.
         profiling: Share of the budget; when so much is spent, nothing more is profiled.
         fewest_profiled: With no more open computations than these, nothing is profiled.
+        largest_share: Share of the budget; when so much is spent, no largest candidate of a target without a profiler is built any more
+            beside profiled ones: one that is slow to build is left for when better plans were looked for.
+        slow_share: Of such a target no part with more than this share of the model's nodes is built while better plans are looked for.
         fewest_nodes, share_of_nodes: A coarse candidate has so many nodes at least, and that share of the model's.
         share: Of the distinct computations; when so many are known, the boldest bounds must do.
         batch: Candidates of one plan that are measured before the search runs again.
@@ -45,6 +48,8 @@ class MeasuringPolicy:
     profiled: int = 4
     profiling: float = 0.25
     fewest_profiled: int = 50
+    largest_share: float = 0.5
+    slow_share: float = 0.25
     fewest_nodes: int = 4
     share_of_nodes: float = 0.02
     share: float = 0.25

@@ -118,3 +118,15 @@ def test_what_else_takes_of_the_runs_time_bounds_the_budget() -> None:
     assert budget.limit_s == 5.0
     budget.bound(90.0)
     assert budget.limit_s == 5.0
+
+
+def test_a_share_of_it_may_be_all_for_a_while_once_there_is_a_plan() -> None:
+    clock = Clock()
+    budget = Budget(10.0, clock)
+    with budget.counting():
+        clock.now_s += 6.0
+        with budget.within(0.5):
+            assert not budget.is_over(), "there is no plan"
+            budget.has_plan = True
+            assert budget.is_over()
+        assert not budget.is_over()

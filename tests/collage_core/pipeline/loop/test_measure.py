@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from statistics import median
@@ -561,3 +561,37 @@ def test_a_proven_plan_stays_the_best_one_over_estimates_in_place_of_bounds() ->
         assert before.held is after.held
         assert before.cost == after.cost or (before.cost.is_bound and (after.cost.seconds or 0.0) >= (before.cost.seconds or 0.0))
     assert recorded.best(estimated).total == planned.final.total
+
+
+class SlowBuild(RatedCosts):
+    """Costs on a clock on which a trial takes a second, and one of more than 40 nodes on the target ``slow`` a hundred."""
+
+    now_s = 0.0
+    stopped = 0
+
+    def clock(self) -> float:
+        return self.now_s
+
+    def measure(self, wanted: Sequence[CandidatePartition], best_s: float | None) -> Iterator[tuple[CandidatePartition, Cost]]:
+        for candidate in wanted:
+            for _ in range(100 if candidate.target == "slow" and len(candidate.inside) > 40 else 1):
+                if self.is_over():
+                    self.stopped += 1
+                    return
+                self.now_s += 1.0
+            yield from super().measure([candidate], best_s)
+
+
+def test_what_is_slow_to_build_has_a_share_of_the_time() -> None:
+    """The plan of the others is looked for and measured in the rest, and the slow one is not asked for by then."""
+    rates = {name: {INTEGER: front * GIGA, DYNAMIC: tail * GIGA, "": 20 * GIGA} for name, front, tail in (("a", 100, 20), ("b", 25, 60))}
+    costs = SlowBuild(speech(), {**rates, "slow": {"": 1 * GIGA}}, 0.05)
+    budget = Budget(60.0, costs.clock)
+    loop = costs.loop(budget, is_profiled=True, without_profiler=["slow"])
+    with budget.counting():
+        loop.costs()
+        assert costs.stopped == 1, "in the step largest first"
+        assert len(costs.asked) > 2, "what profiles promise is measured in the rest"
+        planned = loop.merge(loop.search())
+    assert costs.true_s(planned) <= 1.05 * costs.best_s()
+    assert {item.target for item in planned.partitions} == {"a", "b"}
