@@ -58,7 +58,7 @@ def test_a_file_that_is_gone_is_found(text: str, missing: list[str]) -> None:
     assert gone(text, ROOT) == missing
 
 
-WALKS = PAGE.partition("## Two walks")[2].partition("\n## ")[0]
+WALKS = PAGE.partition("## A run and a pin")[2].partition("\n## ")[0]
 MOST_FILES_OF_A_PIN = 15
 """Half as many as a click on "pin" went through before there was this walk."""
 
