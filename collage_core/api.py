@@ -25,7 +25,7 @@ def partition(
     Args:
         costs: ``measure``, ``roofline``, ``mock:FILE`` or ``replay:DB``; or a function that is given a `CandidatePartition` and
             returns seconds, or None where it does not know the cost, and raises where the target cannot take the candidate. It is
-            called once for each distinct computation of a target. Transitions are then free.
+            called once for each different computation of a target. Transitions are then free.
         emit: Called with every event of the run.
         options: The other fields of `Options`, such as ``shapes``, ``constraints`` or ``out``. As on the command line, ``values`` may also
             be the value policy, ``finite`` or ``any``.

@@ -32,7 +32,7 @@ def worker(scheduler: str, keys: Path | None, name: str, host: str | None, port:
     check_installed()
     to = connection(scheduler, "--scheduler", keys)
     if to.scheme == "tcp" and host is not None and not is_loopback(host):
-        said = f"--host is {host!r}: without TLS, whoever reaches it could run anything here"
+        said = f"--host is {host!r}: without TLS, everyone who reaches it could run any code here"
         raise CollageError(said, "make keys with `collage fleet keys`, or listen on loopback", "bad_option")
     if len(name) > 60 or not name.isprintable():
         raise CollageError(f"--name is {name!r}, it must be at most 60 characters that can be shown", "such as rack-7", "bad_option")

@@ -16,7 +16,7 @@ from .say import say
 
 LEAVE_S = 1.5
 """How long a command may take to end by itself: what was measured is kept already, and files are written whole or not at all."""
-STOPPED = "stopped; what was measured is kept"
+STOPPED = "stopped; what was measured is stored"
 
 
 def end_after_interrupt() -> None:

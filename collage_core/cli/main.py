@@ -168,7 +168,7 @@ def main(arguments: list[str] | None = None) -> None:
     except OSError as error:
         if error.errno not in FULL:
             raise
-        _complain(f"the disk is full: {error.filename or 'a file'} cannot be written", "make room; what was measured is known")
+        _complain(f"the disk is full: {error.filename or 'a file'} cannot be written", "make room; what was measured is stored")
         status = 2
     else:
         status = 0

@@ -137,7 +137,7 @@ def _dry_run(model: str, as_json: bool, given: dict[str, Any]) -> None:
 def _show_dry_run(document: dict[str, Any]) -> None:
     for item in document["targets"]:
         say(
-            f"{item['name']:<14} {counted(item['candidates'], 'candidate')} ({item['unique']} distinct), {item['known']} known, "
+            f"{item['name']:<14} {counted(item['candidates'], 'candidate')} ({item['unique']} different), {item['known']} known, "
             f"{item['to_measure']} to measure at most"
         )
     if document["busy"]:

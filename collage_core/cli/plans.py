@@ -213,7 +213,7 @@ def _print_profile(profile: Mapping[str, Any]) -> None:
         many = f" in {counted(part['partitions'], 'partition')}" if part["partitions"] > 1 else ""
         name = f"{part['target']}, {counted(part['nodes'], 'node')}{many} from {part['first']!r}  [{part['id']}]"
         say(_profile_line(part["seconds"], whole_s, has_plan, part["predicted_s"], part["interval_s"], name))
-    rest = "calls, and what no kernel computes"
+    rest = "calls, and the time outside of kernels"
     say(_profile_line(profile["rest_s"], whole_s, has_plan, profile["predicted_between_s"], None, rest))
     say(_profile_line(whole_s, whole_s, has_plan, profile["predicted_s"], None, "the whole"))
     known = [part for part in parts if part["difference_s"] is not None]

@@ -63,7 +63,7 @@ class SearchRequest:
         if self.time_limit_s is not None and not 0 < self.time_limit_s < float("inf"):
             raise CollageError(f"--time-limit is {self.time_limit_s:g}, it must be more than 0", "", "bad_option")
         if self.regret and not parse_objective(self.objective).is_time:
-            raise CollageError("--regret is one of time, it has no meaning beside --objective", "leave one of them out", "bad_option")
+            raise CollageError("--regret is one of time, it cannot be combined with --objective", "leave one of them out", "bad_option")
 
     def run(self) -> SearchRun:
         """Return the settings of the search, whose time limit begins now."""

@@ -145,7 +145,7 @@ class Progress:
         if isinstance(event, Note):
             return f"note: {event.text}"
         if isinstance(event, CandidatesFound):
-            return f"{event.target}: {counted(event.candidates, 'candidate')} ({event.unique} distinct), {event.rejected} rejected"
+            return f"{event.target}: {counted(event.candidates, 'candidate')} ({event.unique} different), {event.rejected} rejected"
         if isinstance(event, PlanImproved) and (self._best is None or event.total_s < self._best):
             self._best = event.total_s
             return f"best plan: predicted {duration(event.total_s)} in {counted(len(event.partitions), 'partition')}"
@@ -239,7 +239,7 @@ def _undecided(document: RunDocument) -> list[str]:
     if not budget or not budget.rivals:
         return []
     placed = {part.id: part for part in plan.partitions}
-    said = [f"undecided after {budget.spent_s:.0f} s of measuring; run it again to go on from there, or with a larger --budget:"]
+    said = [f"undecided after {budget.spent_s:.0f} s of measuring; run it again to continue, or with a larger --budget:"]
     for rival in budget.rivals:
         mine = [placed[id] for id in rival.partitions if id in placed]
         nodes, first = sum(len(part.nodes) for part in mine), mine[0].names[0] if mine else ""

@@ -49,7 +49,7 @@ def check_trust(source: str) -> None:
         return
     words = f"{source!r} {PROGRAM_TEXT}"
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise CollageError(words, "give --trust if you trust who wrote it", "asks_trust")
+        raise CollageError(words, "give --trust if you trust its author", "asks_trust")
     click.echo(printable(f"{words}."), err=True)
     if not click.confirm("Open it?", err=True):
         raise CollageError(f"{source!r} was not opened", "", "asks_trust")

@@ -34,7 +34,7 @@ def show_undecided(document: RunUndecided) -> None:
     for line in stability_lines(document.partitions):
         say(line)
     if not document.is_measured:
-        say("no cost of this run says by how much it may be off, so nothing can be called undecided")
+        say("no cost of this run has an interval, so nothing can be called undecided")
         return
     rivals = document.rivals
     if not rivals:
@@ -54,19 +54,20 @@ def needs_text(needs: DecisionNeeds) -> str:
     many = {1: "this one", 2: "these two"}.get(needs.computations, f"these {needs.computations}")
     said = f"measure {many} for {max(needs.seconds, 1):.0f} s more"
     if not needs.is_enough:
-        said += ", which may still not tell them apart: they are nearly as fast"
+        said += ", which may still not decide: both are nearly equally fast"
     return said + (" (how long a trial takes is assumed)" if needs.is_assumed else "")
 
 
 def stability_lines(partitions: Sequence[StablePart | PlacedPartition]) -> list[str]:
-    """Return the toss-ups of a plan as lines: partitions that stay chosen in less than nine of ten draws of the costs."""
+    """Return the toss-ups of a plan as lines: partitions that stay chosen in fewer than nine of ten searches with varied costs."""
     known = [(part.stability, part) for part in partitions if part.stability is not None]
     if not known:
         return []
     toss_ups = sorted(((share, part) for share, part in known if share < STABLE), key=lambda pair: pair[0])
     if not toss_ups:
-        return [f"every partition stays in the plan in at least {min(share for share, _ in known):.0%} of the draws of its costs"]
-    meaning = "share of the draws of the costs in which they stay in the plan"
+        lowest = min(share for share, _ in known)
+        return [f"every partition stays in the plan in at least {lowest:.0%} of searches with costs varied within their intervals"]
+    meaning = "share of searches, with costs varied within their intervals, in which they stay in the plan"
     lines = [f"toss-ups: {len(toss_ups)} of {counted(len(known), 'partition')} ({meaning}):"]
     for share, part in toss_ups[:SHOWN]:
         ops = "+".join(part.ops[:6]) + ("+…" if len(part.ops) > 6 else "")
@@ -86,4 +87,4 @@ def show_decided(document: Decided) -> None:
     else:
         gain = signed(document.difference_s)
         say(f"another plan is best now: predicted {duration(document.total_s)}, {gain} beside that of the run")
-        say("`collage partition` with the same options makes it: what was measured is known")
+        say("`collage partition` with the same options makes it: what was measured is stored")

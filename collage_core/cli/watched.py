@@ -119,10 +119,10 @@ def _too_large(model: str) -> CollageError:
 def _crash(model: str, number: int) -> CollageError:
     if number == signal.SIGKILL:
         message = f"the command was killed while it worked on {model!r}: by hand, or since the memory was used up"
-        return CollageError(message, "run it again: what was measured is known; or try a smaller model", "model_kills")
+        return CollageError(message, "run it again: what was measured is stored; or try a smaller model", "model_kills")
     try:
         name = signal.Signals(number).name
     except ValueError:
         name = f"signal {number}"
-    hint = "the model is damaged, or meets a fault of the library: check it with `onnx.checker`, or export it again"
+    hint = "the model is damaged, or triggers a bug of the library: check it with `onnx.checker`, or export it again"
     return CollageError(f"a library crashed with {name} while it read or ran {model!r}", hint, "model_kills")

@@ -57,7 +57,7 @@ class UndecidedRival:
 
 @dataclass(frozen=True)
 class StablePart(UndecidedPart):
-    """A partition of the plan, and the share of the draws of the costs in which it stays chosen."""
+    """A partition of the plan, and the share of searches with costs varied within their intervals in which it stays chosen."""
 
     stability: float | None
     decided_by: str

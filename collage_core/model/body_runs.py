@@ -152,7 +152,7 @@ class _Counter:
         self._left -= 1
         if self._left < 0 or self._clock() > self._end_s:
             limit = f"{MOST_RUNS} runs of bodies" if self._left < 0 else f"{LONGEST_S:g} s"
-            raise _Unfit(f"it had not ended after {limit} ({node.runs} of them its own), so how often its bodies run is not known")
+            raise _Unfit(f"it had not ended after {limit} ({node.runs} of them its own), so how often its bodies run is unknown")
 
 
 def _without_results(flow: ControlFlow) -> ControlFlow:
@@ -197,7 +197,7 @@ def _named(model: OnnxModel, flow: ControlFlow, attribute: str, arrays: tuple[np
     given |= {name: values[name] for name in signature.captured if name not in model.graph.constants}
     for name, array in given.items():
         if not isinstance(array, np.ndarray) or array.dtype.kind in "OUS":
-            raise _Unfit(f"{name!r} is no tensor of numbers")
+            raise _Unfit(f"{name!r} is not a tensor of numbers")
     return {name: np.array(array, order="C") for name, array in given.items()}
 
 

@@ -52,7 +52,8 @@ def unknown_operator(model: ModelProto) -> CollageError | None:
             hint = "only ONNX's own domains and com.microsoft are known here: export the model with standard operators"
             return CollageError(f"{where}, an operator of the unknown domain {domain!r}", hint, "unknown_operator")
         if not domain and not onnx.defs.has(node.op_type):
-            return CollageError(f"{where}, which is no operator of ONNX", "export the model with standard operators", "unknown_operator")
+            hint = "export the model with standard operators"
+            return CollageError(f"{where}, which is not an operator of ONNX", hint, "unknown_operator")
     return None
 
 

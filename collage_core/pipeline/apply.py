@@ -136,5 +136,5 @@ def check_own_files(out: Path) -> None:
 def check_has_module(plan: Plan, source: str | Path) -> None:
     """Raise CollageError unless the model `source` of `plan` is a Relax module, which can be written as one again."""
     if not (is_relax_file(source) if plan.options.get("ir") is None else plan.options["ir"] == "relax"):
-        said = f"{str(source)!r} is no Relax module, so there is none to partition"
+        said = f"{str(source)!r} is not a Relax module, so there is none to partition"
         raise CollageError(said, "leave --ir away: the artifact is built of any model", "not_relax")

@@ -185,7 +185,7 @@ def _work(found: CandidateSet, targets: Sequence[_Target], machine: str) -> dict
     said += [BODIES.format(len(found.model.controls))] if found.model.controls else []
     said.append(AFTER)
     if not options.measure_all:
-        said.append(f"about {MeasuringPolicy().share:.0%} of the distinct candidates get measured, and often fewer: a heuristic")
+        said.append(f"about {MeasuringPolicy().share:.0%} of the different computations are measured, often fewer: a heuristic")
     bound = {"budget_s": limit_s if limit_s < math.inf else None}
     said += [_budget_text(options, limit_s)] if limit_s < math.inf else []
     return {

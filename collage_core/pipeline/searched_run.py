@@ -125,7 +125,7 @@ class SearchedRun:
         self.is_stopped = UserStop(should_stop, self.phases)
         self.emit = self._first_plan = FirstPlan(emit, self.phases)
         if body is None and (reason := why_nothing_is_kept()):
-            emit(Note(f"{reason}: nothing of this run is kept there, and no later run knows what it measures"))
+            emit(Note(f"{reason}: nothing of this run is stored there, and later runs cannot use its measurements"))
         self._function, self._body = function, body
         self.found = CandidateSet(source, options, self.phases, emit, body, counts_runs=True)
         self.options = options = self.found.options

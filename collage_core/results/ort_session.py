@@ -56,7 +56,7 @@ def session_document(record: RunRecord) -> dict[str, Any]:
             "config_entries": {},
         },
         "expresses_plan": not others,
-        "reason": f"the plan also runs on {', '.join(others)}, which no provider of this session is" if others else "",
+        "reason": f"the plan also runs on {', '.join(others)}, for which this session has no provider" if others else "",
         "notes": _notes(record),
         "machine": record.machine,
         "plan": {"predicted_s": plan.total_s, "measured_s": measured_s},

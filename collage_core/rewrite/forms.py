@@ -104,4 +104,4 @@ def _why_not_pieces(pieces: Sequence[_Piece], tools: Mapping[str, Toolchain], od
         tool = tools.get(piece.target)
         if isinstance(tool, MakesRelax):
             return f"partition {piece.id} is on {piece.target}, whose kernels are compiled into a module"
-    return f"its output {odd[0]!r} is a constant that is no plain memory" if odd else ""
+    return f"its output {odd[0]!r} is a constant that is not a flat buffer" if odd else ""

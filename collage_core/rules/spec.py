@@ -115,7 +115,7 @@ def _refused_value(candidate: CandidatePartition, opens: bool, opaque: bool) -> 
         if kind.open_axes and not opens:
             return "shapes", f"{name!r} is {kind}: its shape differs from call to call, and {candidate.target} takes fixed shapes only"
         if kind.is_opaque and not opaque:
-            return "types", f"{name!r} is {kind}: it is no plain memory, and {candidate.target} takes plain memory only"
+            return "types", f"{name!r} is {kind}: it is not a flat buffer, and {candidate.target} takes flat buffers only"
     return None
 
 

@@ -112,7 +112,7 @@ def _parse_step(part: str, text: str) -> dict[str, int]:
         name = matched.group(2).lower() if matched else ""
         if matched is None or name not in MEASURES or name in weights:
             raise CollageError(
-                f"the objective {text!r} holds {term.strip()!r}, which is no measure with a weight",
+                f"the objective {text!r} holds {term.strip()!r}, which is not a measure with a weight",
                 f"give measures ({', '.join(MEASURES)}), as bytes,time or time+2e-10*bytes",
                 "bad_objective",
             )

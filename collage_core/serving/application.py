@@ -69,7 +69,7 @@ class Application:
             status, told, binary = refusal.status, {"error": refusal.message}, b""
         except Exception:  # noqa: BLE001 - a fault of ours: the client is told that it is, and the log has it
             traceback.print_exc()
-            status, told, binary = 500, {"error": "the server met a fault of its own; its log has the details"}, b""
+            status, told, binary = 500, {"error": "the server has an internal error; its log has the details"}, b""
         line, headers, body = response(status, told, binary)
         start_response(line, headers)
         return [] if head.method == "HEAD" else body

@@ -38,7 +38,7 @@ def parse_json(text: bytes, bounds: JsonBounds) -> object:
     """Return what the JSON `text` says.
 
     Raises:
-        Refusal: it is no JSON, or holds more than `bounds` admit.
+        Refusal: it is not JSON, or holds more than `bounds` admit.
     """
     _check(text, bounds)
     try:
@@ -46,7 +46,7 @@ def parse_json(text: bytes, bounds: JsonBounds) -> object:
     except RecursionError as error:
         raise Refusal(400, "the JSON is nested too deeply") from error
     except ValueError as error:
-        raise Refusal(400, f"the body is no JSON: {str(error)[:200]}") from error
+        raise Refusal(400, f"the body is not JSON: {str(error)[:200]}") from error
 
 
 def _refuse_constant(word: str) -> object:

@@ -260,7 +260,7 @@ def _check_covers(record: RunRecord, assignment: Assignment, name: str) -> None:
     if not missing:
         return
     listed = ", ".join(map(repr, missing[:3])) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")
-    others = f"; {len(assignment.ignored)} of its names are no nodes of the model" if assignment.ignored else ""
+    others = f"; {len(assignment.ignored)} of its names are not nodes of the model" if assignment.ignored else ""
     hint = "give the rest to a target with a line *=TARGET before the others; a runtime's names are the model's with its optimisations off"
     raise CollageError(f"{name} has no place for {listed}{others}", hint, "bad_plan")
 

@@ -103,7 +103,7 @@ def assign(given: GivenPlan, graph: DataflowGraph, targets: Sequence[str], devic
         found = devices.get(name, name)
         if found not in targets:
             hint = f"say which target it is with --as {name}=TARGET; the run has {', '.join(targets)}"
-            raise CollageError(f"{given.name} gives nodes to {name!r}, which is no target of the run", hint, "unknown_target")
+            raise CollageError(f"{given.name} gives nodes to {name!r}, which is not a target of the run", hint, "unknown_target")
         return found
 
     assigned = [(name, target(where)) for name, where in (*given.assigned, *((name, one) for one, names in given.groups for name in names))]

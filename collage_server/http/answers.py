@@ -24,7 +24,7 @@ def json_body(kind: type[T], most_bytes: int | None = None) -> T:
     """Read the body of this request as a `kind`; `most_bytes` where it may be larger than others.
 
     Raises:
-        Problem: it is no JSON (415, 400), or not what is expected (400).
+        Problem: it is not JSON (415, 400), or not what is expected (400).
     """
     if not request.is_json:
         given = request.mimetype or "none"

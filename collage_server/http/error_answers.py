@@ -32,7 +32,7 @@ _HINTS = {
 }
 
 
-DISK_FULL = ApiError("disk_full", "the disk is full", "make room, or set COLLAGE_HOME to a folder with room; what was measured is known")
+DISK_FULL = ApiError("disk_full", "the disk is full", "make room, or set COLLAGE_HOME to a folder with room; what was measured is stored")
 _HALF = ApiError("half", "the rest of the request did not come", "send it again")
 
 
@@ -79,7 +79,7 @@ def register(app: Flask) -> None:
     """Let `app` answer every error with an `ErrorBody`."""
     app.register_error_handler(CollageError, _mistake)
     app.register_error_handler(
-        Cancelled, lambda error: error_response(503, ApiError("cancelled", "nobody waits for the answer", "ask again"))
+        Cancelled, lambda error: error_response(503, ApiError("cancelled", "the client has disconnected", "ask again"))
     )
     app.register_error_handler(TimeoutError, lambda error: error_response(408, _HALF))
     app.register_error_handler(WorkerTimeout, _too_slow)
@@ -116,4 +116,4 @@ def _http(error: HTTPException) -> Response:
 
 def _fault(app: Flask, error: Exception) -> Response:
     app.logger.error("fault while answering %s %s", request.method, request.path, exc_info=error)
-    return error_response(500, ApiError("internal", "the server met a fault of its own", "its log has the details; please report it"))
+    return error_response(500, ApiError("internal", "the server has an internal error", "its log has the details; please report it"))

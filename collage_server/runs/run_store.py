@@ -41,7 +41,7 @@ RECORDED = "recorded-"
 LOST_EVENTS = 1 << 20
 """More events than a killed server can have sent to pages without writing them into the journal."""
 
-STOPPED = ApiError("server_stopped", "the server was stopped while the run was under way", "run it again: what was measured is known")
+STOPPED = ApiError("server_stopped", "the server was stopped while the run was under way", "run it again: what was measured is stored")
 
 
 def runs_folder() -> Path:

@@ -81,7 +81,7 @@ def _error_of(error: Exception, log: Path) -> ApiError:
     if isinstance(error, WorkerError):
         _keep(log, error.output)
         hint = "the system may have run out of memory" if _is_kill(error) else f"what it printed is in {log}"
-        return ApiError("died", f"the run's process {error}", f"run it again: what was measured is known; {hint}")
+        return ApiError("died", f"the run's process {error}", f"run it again: what was measured is stored; {hint}")
     return ApiError("internal", f"the run failed: {type(error).__name__}: {error}", "the server's log has the details")
 
 

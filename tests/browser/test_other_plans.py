@@ -30,7 +30,7 @@ def test_a_plan_of_the_users_own_is_held_against_that_of_the_run(sample: Watched
     sample.press("Enter")
     expect(form.get_by_role("textbox", name=re.compile("^Your own plan"))).to_have_value("*=NPU")
     form.get_by_role("button", name="Compare").click()
-    expect(form.get_by_role("alert")).to_contain_text("gives nodes to 'NPU', which is no target of the run")
+    expect(form.get_by_role("alert")).to_contain_text("gives nodes to 'NPU', which is not a target of the run")
     form.get_by_role("textbox", name="devices").fill("NPU=onnxruntime")
     sample.press("Enter")
     expect(form).to_have_count(0)

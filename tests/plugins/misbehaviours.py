@@ -48,7 +48,7 @@ _NOTHING = (
     r"its output '\w+' has NaN, infinity, or nothing at all where the reference has numbers, or the reverse: \[[\d, ]*\] is \S+, not \S+$"
 )
 _ERRS = r"^its output '\w+' errs by [\d.]+ of the largest value, at most 0\.001 may be: \[[\d, ]*\] is \S+, not \S+$"
-_NO_MESSAGE = r"^answered with what is no message \(.+\) while building$"
+_NO_MESSAGE = r"^answered with something that is not a message \(.+\) while building$"
 
 REASONS = {
     "segfaults_at_build": ("build", r"^crashed with SIGSEGV while building; its last words: 'optimising node 7 of 9'$"),
@@ -72,7 +72,7 @@ REASONS = {
     "overwrites_input": ("run", r"^it overwrites its input '\w+', which others may still read$"),
     "raises_oddly": ("build", r"^Oddity: InternalError: lowering failed$"),
     "raises_much": ("build", r"^RuntimeError: .*at node 7, at node 7, .*…$"),
-    "raises_mutely": ("build", r"^Mute: its text cannot be had: RuntimeError$"),
+    "raises_mutely": ("build", r"^Mute: its text is not available: RuntimeError$"),
     "refuses_relu": ("import", r"^no converter for Relu$"),
     "refuses_much": ("build", r"^out of (\\x07| +)registers$"),
     "refuses_without_stage": ("build", r"^HalfMade$"),

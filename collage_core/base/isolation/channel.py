@@ -68,7 +68,7 @@ class Channel:
         """
         (length,) = _LENGTH.unpack(self._receive_exactly(_LENGTH.size, tick))
         if length > _LONGEST_BYTES:
-            raise Garbled(f"it says that it is {length} bytes long")
+            raise Garbled(f"it claims to be {length} bytes long")
         data = self._receive_exactly(length, tick)
         try:
             return pickle.loads(data)

@@ -94,7 +94,7 @@ class Worker:
             except Garbled as garbled:
                 output = self._child.output() if self._child else ""
                 self._end()
-                raise WorkerDied(f"answered with what is no message ({last_line(str(garbled))})", None, output) from garbled
+                raise WorkerDied(f"answered with something that is not a message ({last_line(str(garbled))})", None, output) from garbled
             except _Answered as answered:
                 raise answered.error from None
             except BaseException:

@@ -28,7 +28,7 @@ class WorkerError(Exception):
         self.what = what
         self.output = output
         self.last_words = last_line(output)
-        super().__init__(what + (f"; its last words: {self.last_words!r}" if self.last_words else ""))
+        super().__init__(what + (f"; its last output: {self.last_words!r}" if self.last_words else ""))
 
 
 class WorkerFailed(WorkerError):
@@ -141,7 +141,7 @@ def _message(error: BaseException) -> str:
     try:
         return str(error)
     except Exception as mute:  # noqa: BLE001 - a foreign class may fail here in any way
-        return f"its text cannot be had: {type(mute).__name__}"
+        return f"its text is not available: {type(mute).__name__}"
 
 
 def _picklable(value: Any) -> bool:

@@ -134,7 +134,7 @@ class _Reader:
         try:
             data = json.loads(line, parse_int=_parse_int)
         except (ValueError, RecursionError):
-            self._fail(f"it is no JSON: {shown(line[:40].decode('utf-8', 'replace'))}")
+            self._fail(f"it is not JSON: {shown(line[:40].decode('utf-8', 'replace'))}")
         if not isinstance(data, dict):
             self._fail(f"it is {shown(data)}, it must be an object")
         return data
@@ -157,7 +157,7 @@ class _Reader:
     def _row(self, kind: str, data: dict[str, Any]) -> Any:
         make_row, names = _KINDS[kind]
         for name in sorted(names ^ data.keys()):
-            self._fail(f"{name} is missing" if name in names else f"{shown(name)} is no field of a {kind}")
+            self._fail(f"{name} is missing" if name in names else f"{shown(name)} is not a field of a {kind}")
         data["created"] = self._time(data["created"])
         try:
             return make_row(data)

@@ -33,10 +33,10 @@ _HINTS = {
     "pg_hba.conf": "ask the server's administrator to let you in from this machine",
     '" does not exist': "name one that is there, or make it with `createdb` or `createuser`",
     "permission denied": "ask the database's owner for the right to do so",
-    "Connection refused": "see to it that the server runs, and that host and port are right",
-    "No such file": "see to it that the server runs, and that host and port are right",
-    "resolve": "see to it that the host's name is right",
-    "timeout": "see to it that the server runs and can be reached from here, and that no other program holds its tables",
+    "Connection refused": "check that the server runs, and that host and port are right",
+    "No such file": "check that the server runs, and that host and port are right",
+    "resolve": "check the host's name",
+    "timeout": "check that the server runs and can be reached from here, and that no other program locks its tables",
     "read-only": "write to the primary server, or ask for the right to write",
 }
 

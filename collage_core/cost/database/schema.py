@@ -140,7 +140,7 @@ def make_tables(connection: Connection) -> None:
 
 def not_ours(name: str) -> CollageError:
     """Return the error for a database that holds something else."""
-    return CollageError(f"{name!r} holds tables, but is no cost database of ours", "name another file or database", "no_database")
+    return CollageError(f"{name!r} holds tables, but is not a cost database of Collage", "name another file or database", "no_database")
 
 
 def _other_schema(message: str) -> CollageError:

@@ -31,7 +31,7 @@ _WORDS = {
     sqlite3.SQLITE_IOERR: "the disk does not let it be read or written",
     sqlite3.SQLITE_CANTOPEN: "it cannot be opened",
     sqlite3.SQLITE_CORRUPT: "it is damaged",
-    sqlite3.SQLITE_NOTADB: "it is no SQLite file, or damaged",
+    sqlite3.SQLITE_NOTADB: "it is not a SQLite file, or it is damaged",
 }
 _WAY_OUT = "name another file; the next run that measures sets this one aside, and keeps what can be read of it"
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
@@ -90,7 +90,7 @@ class SqliteFile:
         fresh = self._checked(self._engine())
         kept = _take_over(fresh, Path(aside))
         what = f", with the {kept} costs that could be read" if kept else ""
-        self.notes.append(f"the cost database was damaged; it was set aside as {aside!r} and a new one was begun{what}")
+        self.notes.append(f"the cost database was damaged; it was renamed to {aside!r} and a new one was created{what}")
         return fresh
 
     def _engine(self) -> Engine:

@@ -45,7 +45,7 @@ def function_name(function: CostFunction) -> str:
 
 
 class FunctionEstimator:
-    """Calls `function` once for each distinct computation of a target; equal ones share its answer.
+    """Calls `function` once for each different computation of a target; equal ones share its answer.
 
     Args:
         emit: Gets a `Note` that these are estimates, and one about the first candidate for which the function raises.
@@ -116,7 +116,7 @@ class FunctionEstimator:
         seconds = float(answer) if is_number else math.nan
         if not 0 <= seconds <= LARGEST_S:
             raise CollageError(
-                f"{self._words} says {reprlib.repr(answer)} of {_described(candidate)}: that is no cost",
+                f"{self._words} says {reprlib.repr(answer)} of {_described(candidate)}: that is not a cost",
                 f"return seconds from 0 to {LARGEST_S:g}, None for what is not known, or raise for what cannot be taken",
                 "bad_costs",
             )

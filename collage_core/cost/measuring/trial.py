@@ -330,7 +330,7 @@ class TrialRunner:
         except CollageError as error:
             raise _Failed(Record(stage=stage, reason=one_line(error)), error) from error
         except WorkerError as error:
-            words = f"; its last words: {error.last_words!r}" if error.last_words else ""
+            words = f"; its last output: {error.last_words!r}" if error.last_words else ""
             gave_up = timeout_s if isinstance(error, WorkerTimeout) else None
             broke = isinstance(error, WorkerTimeout | WorkerDied)
             reason = f"{error.what} while {doing}{words}" if broke else one_line(error.what)

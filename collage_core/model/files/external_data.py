@@ -104,7 +104,7 @@ def _slice(tensor: TensorProto, folder: Path, folders: Sequence[Path], files: di
     if length != needed:
         raise CollageError(f"the data of {tensor.name!r} is said to be {length} bytes long, its shape needs {needed}", _SAVE_AGAIN, _CODE)
     if offset + length > size:
-        message = f"the data of {tensor.name!r} is said to end at byte {offset + length} of {str(path)!r}, which has {size}"
+        message = f"the data of {tensor.name!r} is declared to end at byte {offset + length} of {str(path)!r}, which has {size}"
         raise CollageError(message, "the file is cut off or belongs to another model: copy it again", _CODE)
     return Slice(path, offset, length)
 
@@ -115,17 +115,17 @@ _SAVE_AGAIN = "the model file is damaged: save or download it again"
 def _inside(folder: Path, folders: Sequence[Path], location: str, tensor: str) -> Path:
     """Return the path of `location` in `folder`; raise CollageError where it, or a link in it, leads out of all `folders`."""
     if not location:
-        raise CollageError(f"the data of {tensor!r} is said to be in another file, which is not named", _SAVE_AGAIN, _CODE)
+        raise CollageError(f"the data of {tensor!r} is declared to be in another file, which is not named", _SAVE_AGAIN, _CODE)
     path = folder / location
     try:
         real = path.resolve()
         outside = Path(location).is_absolute() or not any(real.is_relative_to(one) for one in folders)
     except (OSError, RuntimeError, ValueError) as error:
         raise CollageError(
-            f"the data of {tensor!r} is said to be in {location!r}, which is no usable path: {error}", _SAVE_AGAIN, _CODE
+            f"the data of {tensor!r} is declared to be in {location!r}, which is not a usable path: {error}", _SAVE_AGAIN, _CODE
         ) from error
     if outside:
-        message = f"the data of {tensor!r} is said to be in {location!r}, which lies outside the model's folder"
+        message = f"the data of {tensor!r} is declared to be in {location!r}, which lies outside the model's folder"
         raise CollageError(
             message, "for safety only files of the model's own folder are read: move the data there and save the model anew", _CODE
         )
@@ -140,7 +140,7 @@ def _number(said: dict[str, str], key: str, tensor: str) -> int | None:
     except ValueError:
         value = -1
     if value < 0:
-        raise CollageError(f"the data of {tensor!r} has the {key} {said[key]!r}, which is no number of bytes", _SAVE_AGAIN, _CODE)
+        raise CollageError(f"the data of {tensor!r} has the {key} {said[key]!r}, which is not a number of bytes", _SAVE_AGAIN, _CODE)
     return value
 
 

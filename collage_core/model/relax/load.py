@@ -42,6 +42,6 @@ def load(
         implied = {input_name: array.shape for input_name, array in (inputs or {}).items()}
         return load_relax(source, {**implied, **(shapes or {})}, fold, name, values=values, region=region, asks=asks)
     if region is not None:
-        said = f"{str(source)!r} is no Relax module, so it has no region {region!r}"
+        said = f"{str(source)!r} is not a Relax module, so it has no region {region!r}"
         raise CollageError(said, "leave the region away", "not_relax")
     return load_model(source, shapes, fold, name, values=values, inputs=inputs)

@@ -183,7 +183,7 @@ def _serialised(region: Region, name: str) -> bytes:
     try:
         return region.model(name).SerializeToString()
     except Untranslatable as reason:
-        raise CollageError(f"the function {name!r} {reason}", "say its shapes with --shape", "open_shape") from reason
+        raise CollageError(f"the function {name!r} {reason}", "give its shapes with --shape", "open_shape") from reason
 
 
 def parameter_shapes(module: tvm.IRModule, name: str, shapes: Mapping[str, Sequence[int]]) -> dict[str, tuple[int, ...]]:
@@ -222,7 +222,7 @@ def _load_json(path: Path) -> tvm.IRModule:
         raise
     except Exception as error:  # any exception of TVM says that it is not what it saves
         hint = "write it with `tvm.ir.save_json(module)`"
-        raise CollageError(f"{str(path)!r} is no module that TVM saved: {_first_line(error)}", hint, "not_relax") from error
+        raise CollageError(f"{str(path)!r} is not a module that TVM saved: {_first_line(error)}", hint, "not_relax") from error
     if not isinstance(found, tvm.IRModule):
         raise CollageError(f"{str(path)!r} holds a {type(found).__name__}, not a module", "save an IRModule", "not_relax")
     return found

@@ -13,9 +13,9 @@ def read_region_name(name: str) -> tuple[str, int]:
     """Return the function and the index of a region.
 
     Raises:
-        CollageError: it is no name of a region.
+        CollageError: it is not the name of a region.
     """
     function, _, index = name.rpartition(".")
     if not function or not index.isdecimal():
-        raise CollageError(f"{name!r} is no name of a region", "such as main.0, the first of the function main", "bad_option")
+        raise CollageError(f"{name!r} is not the name of a region", "such as main.0, the first of the function main", "bad_option")
     return function, int(index)

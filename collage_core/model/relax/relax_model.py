@@ -175,7 +175,7 @@ def _called(worker: Worker, function: Callable[..., Any], path: Path, *given: An
         return worker.call(function, str(path.resolve()), *given, timeout_s=timeout_s)
     except WorkerError as error:
         message = f"{str(path)!r} cannot be read as a Relax module: {error}"
-        raise CollageError(message, "mend it, or save it again", "not_relax") from error
+        raise CollageError(message, "repair it, or save it again", "not_relax") from error
 
 
 def _read(path: str, region: str | None, shapes: Mapping[str, Sequence[int]], asks: bool) -> ReadRegion:

@@ -31,7 +31,8 @@ def read_program(path: Path) -> tuple[tvm.IRModule, list[str]]:
         program: Any = torch.export.load(str(path))
     except Exception as error:  # any exception of PyTorch says that it is not what it saves
         reason = f"{type(error).__name__}: {str(error).splitlines()[0][:200] if str(error) else ''}"
-        raise CollageError(f"{str(path)!r} is no program that `torch.export.save` wrote: {reason}", "save it again", "not_relax") from error
+        message = f"{str(path)!r} is not a program that `torch.export.save` wrote: {reason}"
+        raise CollageError(message, "save it again", "not_relax") from error
     try:
         return from_exported_program(program, keep_params_as_input=False, unwrap_unit_return_tuple=True), []
     except Exception as error:  # any exception of TVM is its reason

@@ -63,7 +63,7 @@ def fix_shapes(model: ModelProto, said: Mapping[str, Sequence[int]], brought: Ma
         hint = f"its inputs are {describe_inputs(model)}"
         if name not in inputs:
             known = next((value for value in model.graph.input if value.name == name), None)
-            what = "the model has no input" if known is None else f"no shape can be said for a {type_name(known.type)}, the input"
+            what = "the model has no input" if known is None else f"no shape can be given for a {type_name(known.type)}, the input"
             raise CollageError(f"{what} {name!r}", hint, "shape")
         if any(size < 0 for size in shape) or 0 in shape[:1]:
             text = ",".join(map(str, shape))
@@ -152,7 +152,7 @@ def dynamic_inputs(model: ModelProto) -> list[str]:
 def sizes_hint(sizes: Mapping[str, Sequence[int]], values: Mapping[str, object]) -> str:
     """Return the hint for a model that is refused with these shapes of its dynamic inputs; it has branches for such `values` of others."""
     shown = " ".join(filter(None, [_joined([_option(name, shape) for name, shape in sizes.items()]), value_options(values)]))
-    return f"the sizes of its inputs may not fit each other, say others: {shown}; else check the model with `onnx.checker`"
+    return f"the sizes of its inputs may not fit each other, give others: {shown}; else check the model with `onnx.checker`"
 
 
 def value_options(values: Mapping[str, object]) -> str:

@@ -49,7 +49,7 @@ def additive_error_text(plan: Plan, measured_s: float, profile: Profile) -> str:
             gaps[partition.id] = profile.partitions[partition.id] - (partition.cost_s or 0.0)
     most = max(gaps, key=lambda id: gaps[id] if share > 0 else -gaps[id])
     if not most:
-        took = f"calls, and what no kernel computes, take {milliseconds(profile.rest_s)}, {milliseconds(between_s)} were counted"
+        took = f"calls, and the time outside of kernels, take {milliseconds(profile.rest_s)}, {milliseconds(between_s)} were counted"
         return f"{said}: mostly between its partitions ({took})"
     partition = next(one for one in plan.partitions if one.id == most)
     inside_s = profile.partitions[most]

@@ -61,5 +61,5 @@ def _reason(plan: Plan, around: Surroundings) -> str:
         return f"its costs are from another machine ({plan.machine})"
     busy = busy_text(around.others, around.cores, threads)
     if busy:
-        return f"{busy}, which they may not have done while its costs were measured"
-    return "inside the whole, its partitions find other data in the caches than by themselves"
+        return f"{busy}, which may have been different while its costs were measured"
+    return "inside the whole plan, its partitions find other data in the caches than alone"

@@ -18,7 +18,7 @@ def check_agreement(record: RunRecord) -> None:
     """
     fault = _fault(record)
     if fault:
-        raise CollageError(f"the run contradicts itself: {fault}", "ask for the run again", "bad_run")
+        raise CollageError(f"the run contradicts itself: {fault}", "request the run again", "bad_run")
 
 
 def _fault(record: RunRecord) -> str:

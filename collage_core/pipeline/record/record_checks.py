@@ -105,13 +105,13 @@ def _is(value: Any, kind: Any, where: str) -> Any:
 def _check_nodes(nodes: Any, where: str, count: int) -> None:
     for node in _is(nodes, list, where):
         if not 0 <= _is(node, int, where) < count:
-            raise ValueError(f"{where} names a node that there is not")
+            raise ValueError(f"{where} names a node that does not exist")
 
 
 def _check_number(value: Any, where: str, *, least: float = 0.0) -> None:
     if value is None:
         return
     if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value) or value < least:
-        raise ValueError(f"{where} is no number that it can be")
+        raise ValueError(f"{where} is not a valid number")
     if least == 0.0 and not (math.isfinite(value) and value < 1e300):
-        raise ValueError(f"{where} is no finite number")
+        raise ValueError(f"{where} is not a finite number")

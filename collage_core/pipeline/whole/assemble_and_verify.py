@@ -393,7 +393,7 @@ def _move(folder: Path, out: Path) -> None:
             entry.replace(target)
     except OSError as error:
         said = f"cannot write the artifact {str(out)!r}: {error.strerror or error}"
-        raise CollageError(said, "make room there, or give another folder with --out; what was measured is known", "unwritable") from error
+        raise CollageError(said, "make room there, or give another folder with --out; what was measured is stored", "unwritable") from error
     finally:
         shutil.rmtree(beside, ignore_errors=True)
 

@@ -60,7 +60,7 @@ def parse_evolution(text: str) -> Evolution:
         word, _, number = part.partition("=")
         if word not in _SETTINGS or not number.isdecimal() or int(number) < 1:
             hint = f"the settings are {', '.join(_SETTINGS)}, such as evolutionary:population=100,plans=50000"
-            raise CollageError(f"{part!r} is no setting of the search 'evolutionary'", hint, "unknown_search")
+            raise CollageError(f"{part!r} is not a setting of the search 'evolutionary'", hint, "unknown_search")
         given[_SETTINGS[word]] = int(number)
     return replace(Evolution(), **given)
 

@@ -403,7 +403,7 @@ export interface TargetStep {
   is_known: boolean;
 }
 
-/** A partition of the plan, and the share of the draws of the costs in which it stays chosen. */
+/** A partition of the plan, and the share of searches with costs varied within their intervals in which it stays chosen. */
 export interface StablePart {
   id: string;
   target: string;

@@ -54,7 +54,7 @@ def test_people_see_where_predicted_and_measured_part_ways(capsys: pytest.Captur
     assert capsys.readouterr().out.splitlines() == [
         "      inside  share             predicted  difference",
         "        3 ms  75.0%         2 ms ± 100 µs       +1 ms  tvm, 2 nodes from 'conv'  [p]",
-        "        1 ms  25.0%                500 µs     +500 µs  calls, and what no kernel computes",
+        "        1 ms  25.0%                500 µs     +500 µs  calls, and the time outside of kernels",
         "        4 ms 100.0%                2.5 ms     +1.5 ms  the whole",
         "predicted and measured differ most on tvm from 'conv': +1 ms",
     ]
@@ -66,7 +66,7 @@ def test_without_a_plan_nothing_is_said_of_predictions(capsys: pytest.CaptureFix
     assert capsys.readouterr().out.splitlines() == [
         "      inside  share",
         "        3 ms  75.0%  tvm, 2 nodes from 'conv'  [p]",
-        "        1 ms  25.0%  calls, and what no kernel computes",
+        "        1 ms  25.0%  calls, and the time outside of kernels",
         "        4 ms 100.0%  the whole",
     ]
 

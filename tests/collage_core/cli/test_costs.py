@@ -285,11 +285,11 @@ BAD_LINES = {
     "no zone": (line_of(created="2026-01-01T00:00:00"), "created is '2026-01-01T00:00:00', it must be a time with its zone"),
     "future": (line_of(created="2999-01-01T00:00:00+00:00"), "created is '2999-01-01T00:00:00+00:00', which is in the future"),
     "missing": (line_of(toolchain="absent"), "toolchain is missing"),
-    "unknown": (line_of(colour="red"), "'colour' is no field of a cost"),
+    "unknown": (line_of(colour="red"), "'colour' is not a field of a cost"),
     "other kind": (line_of(kind="price"), "kind is 'price', it must be 'cost', 'transition', 'tuning' or 'end'"),
     "transition": (PAIR_LINE, f"fixed_s is -1, {SECONDS}"),
-    "no JSON": ("{", "it is no JSON: '{\\n'"),
-    "deep": ("[" * 100_000, "it is no JSON: '[[["),
+    "no JSON": ("{", "it is not JSON: '{\\n'"),
+    "deep": ("[" * 100_000, "it is not JSON: '[[["),
     "list": ("[1]", "it is [1], it must be an object"),
     "long": (" " * (9 << 20), "it is longer than 8 MiB"),
 }
@@ -309,12 +309,12 @@ def test_bad_line_is_named_and_nothing_imported(costs: Costs, home: Path, tmp_pa
 BAD_FILES = {
     "empty": (b"", "line 1: the file is cut off: its last line must be the end"),
     "cut off": (f"{HEADER}\n{line_of()}\n".encode(), "line 3: the file is cut off: its last line must be the end"),
-    "cut off within a line": (f"{HEADER}\n{line_of()[:50]}".encode(), "line 2: it is no JSON"),
+    "cut off within a line": (f"{HEADER}\n{line_of()[:50]}".encode(), "line 2: it is not JSON"),
     "a line is gone": (f"{HEADER}\n{END}\n".encode(), "line 2: costs is 1, but 0 were found: the file is not as it was written"),
     "more behind": (f"{HEADER}\n{line_of()}\n{END}\nx".encode(), "line 4: there is more behind the end"),
     "other schema": (b'{"format": "collage-costs", "version": 6}\n', "line 1: version is 6, this collage-explorer reads 1"),
     "other format": (b'{"costs": []}\n', "line 1: format is None, it must be 'collage-costs'"),
-    "no text": (bytes(range(128, 256)), "line 1: it is no JSON"),
+    "no text": (bytes(range(128, 256)), "line 1: it is not JSON"),
 }
 
 

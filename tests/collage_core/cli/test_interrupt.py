@@ -37,4 +37,4 @@ def test_ctrl_c_ends_a_command_that_does_not_hear_it(program: str) -> None:
         assert process.stdout.readline() == "begun\n"
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=30)
-    assert (process.returncode, err) == (130, "stopped; what was measured is kept\n")
+    assert (process.returncode, err) == (130, "stopped; what was measured is stored\n")

@@ -70,7 +70,7 @@ def test_a_run_says_at_its_start_that_it_keeps_nothing(read_only: tuple[Path, Pa
     given = "--targets", "onnxruntime", "--costs", "roofline"
     done = brief_collage(kept, "partition", "mini_mnist", *given)
     assert done.returncode == 0, done.stderr
-    said = f"note: {UNKEPT.format(kept)}: nothing of this run is kept there, and no later run knows what it measures"
+    said = f"note: {UNKEPT.format(kept)}: nothing of this run is stored there, and later runs cannot use its measurements"
     assert done.stderr.splitlines()[0] == said
     assert "is kept there" not in brief_collage(tmp_path, "partition", "mini_mnist", *given).stderr
 

@@ -47,7 +47,7 @@ COMMANDS = [
 def test_each_command_asks(capsys: pytest.CaptureFixture[str], program: Path, command: tuple[str, ...]) -> None:
     status, _, errors = in_this_process(capsys, *(part.format(program) for part in command))
     assert status == 2
-    assert errors.splitlines() == [f"error: '{program}' {WORDS}", "hint: give --trust if you trust who wrote it"]
+    assert errors.splitlines() == [f"error: '{program}' {WORDS}", "hint: give --trust if you trust its author"]
     assert not program.with_name("ran").exists()
 
 

@@ -72,7 +72,7 @@ def test_counting_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runs: in
     model = loaded(tmp_path, ENDLESS)
     node = only(count_body_runs(model, {"x": np.ones(4, np.float32), "turns": np.array(60)}, clock=lambda: float(next(ticks))))
     assert said in node.reason
-    assert "how often its bodies run is not known" in node.reason
+    assert "how often its bodies run is unknown" in node.reason
 
 
 def test_a_state_that_grows_is_not_for_the_host(tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ def test_where_nothing_is_known(chain: Path) -> None:
     assert figures(document) == (14 + 4, 4 + 4, budget, 4 * TRIAL_S + 2 * TRANSITION_S)
     assert document["basis"] == (
         f"numpy: 1 s a trial, assumed; slow: 1 s a trial, assumed; measuring a transition: 1 s, assumed; {AFTER}; "
-        "about 25% of the distinct candidates get measured, and often fewer: a heuristic; "
+        "about 25% of the different computations are measured, often fewer: a heuristic; "
         f"the budget ends it after 15.4 s, and a slow model's by 45 s later at most; {NOT_COUNTED}"
     )
 

@@ -85,7 +85,7 @@ def test_50_inputs_of_several_shapes_are_right(name: str, one_build: bool, tmp_p
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("make", "least", "reason"),
-    [(growing_loop, 0, "'rows' changes its shape from turn to turn"), (collecting_loop, 1, "'rows' is no tensor of numbers")],
+    [(growing_loop, 0, "'rows' changes its shape from turn to turn"), (collecting_loop, 1, "'rows' is not a tensor of numbers")],
 )
 def test_a_loop_whose_body_cannot_be_planned_runs_as_a_whole(
     make: Callable[[], ModelProto], least: int, reason: str, tmp_path: Path

@@ -306,7 +306,7 @@ def test_ctrl_c_stops_cleanly_and_keeps_what_was_measured(tmp_path: Path) -> Non
     os.kill(running.pid, signal.SIGINT)
     _, err = running.communicate(timeout=60)
     assert running.returncode == 130, err
-    assert err.strip().splitlines()[-1] == "stopped; what was measured is kept"
+    assert err.strip().splitlines()[-1] == "stopped; what was measured is stored"
     assert "Traceback" not in err
     kept = _measured(database)
     assert kept >= 3

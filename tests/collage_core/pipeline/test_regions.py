@@ -204,5 +204,5 @@ def test_other_models_are_one_run_and_have_no_regions(tmp_path: Path) -> None:
     assert not record.regions
     assert "region" not in record.plan.options
     assert plans_beside(tmp_path / "plan.json", record.plan) == {}
-    with pytest.raises(CollageError, match=r"is no Relax module, so it has no region 'main\.0'"):
+    with pytest.raises(CollageError, match=r"is not a Relax module, so it has no region 'main\.0'"):
         partition("mini_mnist", Options(("onnxruntime",), costs="roofline", region="main.0"))

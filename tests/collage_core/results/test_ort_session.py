@@ -41,7 +41,7 @@ def test_the_documented_lines_open_a_session_that_computes_the_model(kept: Kept,
 
 def test_a_plan_that_leaves_onnx_runtime_is_not_expressed(kept: Kept) -> None:
     found = session_document(kept.record)
-    assert (found["expresses_plan"], found["reason"]) == (False, "the plan also runs on tvm, which no provider of this session is")
+    assert (found["expresses_plan"], found["reason"]) == (False, "the plan also runs on tvm, for which this session has no provider")
     assert found["plan"]["predicted_s"] < found["session_alone"]["predicted_s"]
     assert found["kept"] is None, "nothing was measured"
     alone = collage.partition(kept.model, targets=["onnxruntime"], costs=f"mock:{kept.folder / 'mock.json'}", threads=1)

@@ -318,7 +318,7 @@ MALFORMED: list[tuple[str, str]] = [
     ),
     (
         json.dumps({**TWO, "expected": [{"searchers": "exact", "objective": "speed", "plan": {}}]}),
-        "case.json: the objective 'speed' holds 'speed', which is no measure with a weight",
+        "case.json: the objective 'speed' holds 'speed', which is not a measure with a weight",
     ),
 ]
 

@@ -117,8 +117,8 @@ WRONG: list[tuple[str, str, str | None, dict[str, str], int, str]] = [
     ("OPTIONS", INFER, None, {}, 405, "'OPTIONS' is not served here"),
     ("BREW", "/v2", None, {}, 405, "'BREW' is not served here"),
     ("GET", "/v2", "body", {}, 400, "GET has no body"),
-    ("POST", INFER, "", {}, 400, "the body is no JSON"),
-    ("POST", INFER, "{", {}, 400, "the body is no JSON"),
+    ("POST", INFER, "", {}, 400, "the body is not JSON"),
+    ("POST", INFER, "{", {}, 400, "the body is not JSON"),
     ("POST", INFER, "[1]", {}, 400, "the body is a JSON list"),
     ("POST", INFER, REQUEST, {"Inference_Header_Content_Length": "99999"}, 400, "Inference-Header-Content-Length is '99999'"),
     ("POST", INFER, REQUEST, {"Inference_Header_Content_Length": "-1"}, 400, "Inference-Header-Content-Length is '-1'"),
@@ -396,7 +396,7 @@ def test_a_fault_of_ours_is_told_without_its_details(
     monkeypatch.setattr(server.model, "infer", fail)
     status, told, _ = ask(server, "POST", INFER, REQUEST)
     monkeypatch.undo()
-    assert (status, told["error"]) == (500, "the server met a fault of its own; its log has the details")
+    assert (status, told["error"]) == (500, "the server has an internal error; its log has the details")
     assert "ZeroDivisionError: a secret" in capfd.readouterr().err
 
 

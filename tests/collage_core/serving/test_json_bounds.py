@@ -18,14 +18,14 @@ WIDE = JsonBounds(1 << 30, 1 << 30)
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (b"", "the body is no JSON"),
-        (b"{", "the body is no JSON"),
-        (b"\xff", "the body is no JSON"),
+        (b"", "the body is not JSON"),
+        (b"{", "the body is not JSON"),
+        (b"\xff", "the body is not JSON"),
         (b'{"a": NaN}', "NaN is no number of JSON"),
         (b"[" * 100_000, "the JSON is nested too deeply: at most 64 lists and objects may lie in each other"),
         (b"[" * 65 + b"]" * 65, "the JSON is nested too deeply"),
         (b'{"a":' * 65 + b"1" + b"}" * 65, "the JSON is nested too deeply"),
-        (b"1" * 10_000, "the body is no JSON"),
+        (b"1" * 10_000, "the body is not JSON"),
     ],
 )
 def test_what_is_no_json_is_refused(text: bytes, message: str):

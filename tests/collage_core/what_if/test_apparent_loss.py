@@ -114,7 +114,7 @@ def test_a_trial_that_was_ended_early_makes_an_estimate(record: RunRecord) -> No
 
 
 def test_a_node_without_a_place_is_named(record: RunRecord) -> None:
-    with pytest.raises(CollageError, match=r"the given plan has no place for '.*' and .* more; 1 of its names are no nodes of the model"):
+    with pytest.raises(CollageError, match=r"the given plan has no place for '.*' and .* more; 1 of its names are not nodes of the model"):
         apparent_loss(record, {record.graph.nodes[0].name: "tvm", "folded": "tvm"})
 
 

@@ -107,6 +107,6 @@ def test_partitions_keep_their_nodes_and_share_none(graph: DataflowGraph) -> Non
 
 
 def test_a_device_that_is_no_target_is_named(graph: DataflowGraph) -> None:
-    with pytest.raises(CollageError, match=r"mine gives nodes to 'GPU\.1', which is no target of the run") as caught:
+    with pytest.raises(CollageError, match=r"mine gives nodes to 'GPU\.1', which is not a target of the run") as caught:
         assign(GivenPlan("mine", (("a", "GPU.1"),)), graph, ("tvm", "openvino"), {})
     assert caught.value.hint == "say which target it is with --as GPU.1=TARGET; the run has tvm, openvino"

@@ -123,12 +123,12 @@ def test_toss_ups_are_told_the_least_stable_first() -> None:
     part = StablePart("id", "tvm", (0, 1), ("Conv", "Relu"), 1e-3, 1e-4, 0.62, "cost", "measured")
     lines = stability_lines([part, replace(part, stability=0.3, target="openvino"), replace(part, stability=1.0)])
     assert lines == [
-        "toss-ups: 2 of 3 partitions (share of the draws of the costs in which they stay in the plan):",
+        "toss-ups: 2 of 3 partitions (share of searches, with costs varied within their intervals, in which they stay in the plan):",
         "   30%  Conv+Relu on openvino, 1 ms ± 100 µs",
         "   62%  Conv+Relu on tvm, 1 ms ± 100 µs",
     ]
     assert stability_lines([replace(part, stability=0.97), replace(part, stability=None)]) == [
-        "every partition stays in the plan in at least 97% of the draws of its costs"
+        "every partition stays in the plan in at least 97% of searches with costs varied within their intervals"
     ]
     assert stability_lines([replace(part, stability=None)]) == []
 
@@ -140,7 +140,7 @@ def test_a_need_is_said_in_words() -> None:
     said = needs_text(replace(need, computations=5, is_enough=False, is_assumed=True))
     assert (
         said
-        == "measure these 5 for 20 s more, which may still not tell them apart: they are nearly as fast (how long a trial takes is assumed)"
+        == "measure these 5 for 20 s more, which may still not decide: both are nearly equally fast (how long a trial takes is assumed)"
     )
 
 

@@ -137,7 +137,7 @@ def test_stale_model(live: Live, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("target", "code", "message", "hint"),
     [
-        ("crash", "died", r"the run's process crashed with SIGSEGV.*", "run it again: what was measured is known"),
+        ("crash", "died", r"the run's process crashed with SIGSEGV.*", "run it again: what was measured is stored"),
         ("exit", "died", r"the run's process ended with exit status 3; its last words: 'cannot allocate a grain of sand'", "error.log"),
         ("fault", "internal", "the run failed: RuntimeError: a wheel came off", "this is a fault of ours"),
         ("mistake", "unknown_target", "no toolchain is called 'mistake'", "these are known: fast"),

@@ -98,7 +98,7 @@ def test_a_plan_of_the_users_own_loses_as_much_here_as_on_the_command_line(
     [
         ("", "bad_plan", "'mine.txt' holds no plan: it names no node"),
         ("{", "bad_plan", "'mine.txt' holds no plan: it is not JSON"),
-        ("*=NPU", "unknown_target", "mine.txt gives nodes to 'NPU', which is no target of the run"),
+        ("*=NPU", "unknown_target", "mine.txt gives nodes to 'NPU', which is not a target of the run"),
         ("conv1=tvm", "bad_plan", "mine.txt has no place for"),
     ],
 )

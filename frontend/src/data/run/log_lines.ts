@@ -50,7 +50,7 @@ function words(event: RunEvent): [Level, string] | undefined {
     case "PhaseEnded":
       return ["info", `${event.phase} took ${elapsed(event.seconds)}`];
     case "CandidatesFound":
-      return ["info", `${event.target}: ${plural(event.candidates, "candidate")}, ${count(event.unique)} distinct; ${count(event.rejected)} rejected`];
+      return ["info", `${event.target}: ${plural(event.candidates, "candidate")}, ${count(event.unique)} different; ${count(event.rejected)} rejected`];
     case "CandidateCosted":
       return costed(event);
     case "PlanImproved":

@@ -29,7 +29,7 @@ test("what would decide a choice is said as the command line says it", () => {
   expect(needsText(NEEDS)).toBe("measure these two for 20 s more");
   expect(needsText({ ...NEEDS, computations: 1, seconds: 0.2 })).toBe("measure this one for 1 s more");
   expect(needsText({ ...NEEDS, computations: 5, is_enough: false, is_assumed: true })).toBe(
-    "measure these 5 for 20 s more, which may still not tell them apart: they are nearly as fast (the time of a trial is assumed)",
+    "measure these 5 for 20 s more, which may still not decide: both are nearly equally fast (the time of a trial is assumed)",
   );
   const part = { id: "a", target: "tvm", nodes: [0], ops: ["Conv"], cost_s: 1e-3, interval_s: 1e-4 };
   const rival: UndecidedRival = { plan: [part], instead: [{ ...part, target: "openvino" }], above_s: 1e-5, width_s: 1e-4, could_gain_s: 1e-4, needs: NEEDS };
@@ -39,7 +39,7 @@ test("what would decide a choice is said as the command line says it", () => {
 test("toss-ups are named, or the least stable share is", () => {
   const part = { id: "a", target: "tvm", nodes: [0], ops: ["Conv", "Relu"], cost_s: 1e-3, interval_s: 1e-4, stability: 0.96, decided_by: "cost", source: "measured" };
   const found: RunUndecided = { run: "r", total_s: 1e-3, total_interval_s: null, is_measured: true, partitions: [part], toss_ups: [], rivals: [], seconds: 0 };
-  expect(tossUpLines(found)).toEqual(["every partition stays in the plan in at least 96 % of the draws of its costs"]);
-  expect(tossUpLines({ ...found, partitions: [{ ...part, stability: 0.6 }], toss_ups: ["a"] })).toEqual(["Conv+Relu on tvm stays in the plan in 60 % of the draws of the costs: 1.00 ms ± 0.10 ms"]);
+  expect(tossUpLines(found)).toEqual(["every partition stays in the plan in at least 96 % of searches with costs varied within their intervals"]);
+  expect(tossUpLines({ ...found, partitions: [{ ...part, stability: 0.6 }], toss_ups: ["a"] })).toEqual(["Conv+Relu on tvm stays in the plan in 60 % of searches with costs varied within their intervals: 1.00 ms ± 0.10 ms"]);
   expect(tossUpLines({ ...found, partitions: [{ ...part, stability: null }] })).toEqual([]);
 });

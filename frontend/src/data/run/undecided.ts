@@ -32,7 +32,7 @@ export function theseText(computations: number): string {
 
 /** The measuring that would decide a choice, as the command line says it. */
 export function needsText({ computations, seconds, is_enough: isEnough, is_assumed: isAssumed }: DecisionNeeds): string {
-  const rest = isEnough ? "" : ", which may still not tell them apart: they are nearly as fast";
+  const rest = isEnough ? "" : ", which may still not decide: both are nearly equally fast";
   return `measure ${theseText(computations)} for ${Math.max(seconds, 1).toFixed(0)} s more${rest}${isAssumed ? " (the time of a trial is assumed)" : ""}`;
 }
 
@@ -41,13 +41,13 @@ export function rivalText(rival: UndecidedRival): string {
   return `${sideText(rival.plan)} or ${sideText(rival.instead)} for ${opsText(rival.plan)}: the second could be ${duration(rival.could_gain_s)} faster, ${needsText(rival.needs)}`;
 }
 
-/** The toss-ups of a plan: partitions that stay chosen in few draws of the costs; a sentence where there are none. */
+/** The toss-ups of a plan: partitions that stay chosen in few searches with varied costs; a sentence where there are none. */
 export function tossUpLines({ partitions, toss_ups: tossUps }: RunUndecided): string[] {
   const known = partitions.filter((one) => one.stability !== null);
   const lowest = Math.min(...known.map((one) => one.stability ?? 1));
   if (known.length === 0) return [];
-  if (tossUps.length === 0) return [`every partition stays in the plan in at least ${share(lowest)} of the draws of its costs`];
-  return known.filter((one) => tossUps.includes(one.id)).map((one) => `${opsText([one])} on ${one.target} stays in the plan in ${share(one.stability ?? 0)} of the draws of the costs${offText(one)}`);
+  if (tossUps.length === 0) return [`every partition stays in the plan in at least ${share(lowest)} of searches with costs varied within their intervals`];
+  return known.filter((one) => tossUps.includes(one.id)).map((one) => `${opsText([one])} on ${one.target} stays in the plan in ${share(one.stability ?? 0)} of searches with costs varied within their intervals${offText(one)}`);
 }
 
 function offText({ cost_s: costS, interval_s: offS }: StablePart): string {

@@ -19,9 +19,9 @@ export function LiveLegend(): JSX.Element {
   }
   return (
     <div class="legend">
-      {partitions.some((one) => one !== tried) && <span>tinted: the best plan by the costs known so far</span>}
+      {partitions.some((one) => one !== tried) && <span>tinted: the best plan by the costs so far</span>}
       {partitions.some((one) => one !== tried && one.source === "bound") && <span class="muted">lines across: not measured yet</span>}
-      {tried && <span>{`strong: ${tried.target} is being built and timed`}</span>}
+      {tried && <span>{`highlighted: ${tried.target} is being built and timed`}</span>}
     </div>
   );
 }

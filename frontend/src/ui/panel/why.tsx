@@ -71,7 +71,7 @@ function Advice(): JSX.Element {
 function Answer(): JSX.Element | null {
   const state = candidates.value;
   if (selection.value.kind === "boxes") return <Several />;
-  if (!run.value) return <p class="muted">No run yet: nobody has measured this node.</p>;
+  if (!run.value) return <p class="muted">No run yet: this node was not measured.</p>;
   if (!hasEnded(run.value)) return <p class="muted">The run goes on; the candidates are listed when it ends.</p>;
   if (state.kind === "loading") return <p class="muted">Looking up the candidates…</p>;
   if (state.kind === "failed") return <ErrorCard error={state.error} />;

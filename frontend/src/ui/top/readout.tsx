@@ -95,7 +95,7 @@ function Typed({ run: { plan } }: { run: RunSnapshot }): JSX.Element | null {
   const count = plan?.partitions.filter((one) => one.source === "typed").length ?? 0;
   if (count === 0) return null;
   return (
-    <span class="tag" title={`The costs of ${plural(count, "partition")} were typed in by hand: nobody measured them`}>
+    <span class="tag" title={`The costs of ${plural(count, "partition")} were typed in by hand, and not measured`}>
       typed
     </span>
   );

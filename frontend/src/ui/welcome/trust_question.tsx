@@ -25,7 +25,7 @@ export function TrustQuestion({ source, shapes, error }: { source: Source; shape
     <dialog ref={dialog} aria-labelledby="trust-title" onClose={closed}>
       <h2 id="trust-title">Open a program?</h2>
       <p>{error.message}: read, change and send your files, and start other programs.</p>
-      <p class="muted">It has not been opened yet. Open it only if you trust whoever wrote it.</p>
+      <p class="muted">It has not been opened yet. Open it only if you trust its author.</p>
       <div class="pattern-row end">
         <button type="button" autofocus onClick={() => dialog.current?.close()}>
           Cancel

@@ -293,7 +293,7 @@ def test_damaged_file_is_set_aside_and_named(path: Path, content: bytes) -> None
         database.put(KEY, RECORD)
         assert database.get([KEY]) == {KEY: RECORD}
     (aside,) = path.parent.glob(f"{FILE_NAME}.damaged-*")
-    assert note == f"the cost database was damaged; it was set aside as {str(aside)!r} and a new one was begun"
+    assert note == f"the cost database was damaged; it was renamed to {str(aside)!r} and a new one was created"
     assert aside.read_bytes() == content
 
 
@@ -325,7 +325,7 @@ def test_database_of_someone_else_is_refused_and_left_as_it_is(path: Path) -> No
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE songs (name TEXT)")
     connection.close()
-    with pytest.raises(CollageError, match="holds tables, but is no cost database of ours"):
+    with pytest.raises(CollageError, match="holds tables, but is not a cost database of Collage"):
         CostDatabase(path)
     assert not list(path.parent.glob("*.damaged-*"))
 

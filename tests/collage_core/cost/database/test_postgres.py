@@ -111,7 +111,7 @@ def test_tables_of_someone_else_are_left_alone(postgres_url: str, table: str) ->
     with psycopg.connect(postgres_url) as connection:
         connection.execute(f"CREATE TABLE {table}".encode())
     for read_only in (False, True):
-        with pytest.raises(CollageError, match="holds tables, but is no cost database of ours"):
+        with pytest.raises(CollageError, match="holds tables, but is not a cost database of Collage"):
             CostDatabase(postgres_url, read_only=read_only)
     assert len(rows_of(postgres_url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'")) == 1
 
@@ -216,7 +216,7 @@ def test_server_that_is_away_at_the_start(away: PostgresServer, postgres_url: st
     with pytest.raises(DatabaseTrouble) as caught:
         CostDatabase(postgres_url)
     assert "\n" not in caught.value.message
-    assert caught.value.hint == "see to it that the server runs, and that host and port are right"
+    assert caught.value.hint == "check that the server runs, and that host and port are right"
     with open_database(postgres_url) as database:
         assert database.notes == [f"{caught.value.message} ({caught.value.hint}): {GOES_ON}"]
         database.put(KEY, RECORD)
@@ -282,10 +282,10 @@ def test_urls_that_say_nothing(url: str, message: str) -> None:
 def test_nobody_answers() -> None:
     words, hint = trouble("postgresql://collage:s3cret@127.0.0.1:1/costs?sslpassword=s3cret")
     assert words == 'connection failed: connection to server at "127.0.0.1", port 1 failed: Connection refused'
-    assert hint == "see to it that the server runs, and that host and port are right"
+    assert hint == "check that the server runs, and that host and port are right"
     words, hint = trouble("postgresql://no.such.host.invalid/costs")
     assert words.startswith("failed to resolve host 'no.such.host.invalid'")
-    assert hint == "see to it that the host's name is right"
+    assert hint == "check the host's name"
 
 
 @pytest.fixture(params=["stalls", "trickles"])
@@ -316,7 +316,7 @@ def test_a_server_that_stalls_after_connecting_is_given_up(stalled: str, monkeyp
     monkeypatch.setattr(postgres, "STATEMENT_S", 0.3)
     words, hint = trouble(stalled)
     assert words == "timeout: the server did not answer within 0.3 s"
-    assert hint == "see to it that the server runs and can be reached from here, and that no other program holds its tables"
+    assert hint == "check that the server runs and can be reached from here, and that no other program locks its tables"
 
 
 def test_ctrl_c_does_not_wait_for_a_server_that_stalls(stalled: str) -> None:

@@ -53,7 +53,7 @@ def test_what_can_be_read_is_kept(path: Path) -> None:
         (note,) = database.notes
         kept = database.count()
         assert 0 < kept < 200
-        assert note.endswith(f"and a new one was begun, with the {kept} costs that could be read")
+        assert note.endswith(f"and a new one was created, with the {kept} costs that could be read")
         assert database.get_transition(PAIR) is not None
         database.put(KEY, RECORD)
     with CostDatabase(path) as database:

@@ -85,7 +85,7 @@ def test_an_answer_that_is_no_cost_names_function_and_candidate(answer: Any) -> 
 
     with pytest.raises(CollageError) as caught:
         ask(odd, "tvm", 1, 2, 3, 4, 5)
-    assert caught.value.message == (f"the function 'odd' says {answer!r} of tvm on 'conv', 'add', 'relu' and 2 more: that is no cost")
+    assert caught.value.message == (f"the function 'odd' says {answer!r} of tvm on 'conv', 'add', 'relu' and 2 more: that is not a cost")
     assert caught.value.hint == "return seconds from 0 to 1e+06, None for what is not known, or raise for what cannot be taken"
 
 

@@ -82,7 +82,7 @@ def test_what_a_server_says_is_invalid_is_in_no_plan(serve: Callable[..., str]) 
         (b"nothing", "does not keep to the contract"),
         ({"schema": 2, "latency_s": 1.0}, "does not keep to the contract: .*schema"),
         ({"schema": 1, "latency_s": "fast"}, "does not keep to the contract: .*latency_s"),
-        ({"schema": 1, "latency_s": -1.0}, "that is no cost"),
+        ({"schema": 1, "latency_s": -1.0}, "that is not a cost"),
         ({"schema": 1, "needs": "model"}, "asks for a model that it has"),
         (b"{" + b" " * (2 << 20) + b"}", "does not keep to the contract: it answers with status 200"),
     ],

@@ -119,7 +119,7 @@ def test_more_than_a_message_holds(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("g (float[1,4] x) => (float[1,4] y) { [a] y = Foo(x) }", "node 'a' is a 'Foo', which is no operator of ONNX"),
+        ("g (float[1,4] x) => (float[1,4] y) { [a] y = Foo(x) }", "node 'a' is a 'Foo', which is not an operator of ONNX"),
         (
             "g (float[1,4] x) => (float[1,4] y) { [a] y = my.dom.Foo(x) }",
             "node 'a' is a 'my.dom.Foo', but the model imports no opset of 'my.dom'",
@@ -200,14 +200,14 @@ def external(folder: Path, **said: str) -> Path:
     ("said", "message"),
     [
         ({"location": "gone.data"}, "the data of 'w' is in '{folder}/gone.data', which is not there"),
-        ({}, "the data of 'w' is said to be in another file, which is not named"),
-        ({"location": "../w.data"}, "the data of 'w' is said to be in '../w.data', which lies outside the model's folder"),
-        ({"location": "/etc/passwd"}, "the data of 'w' is said to be in '/etc/passwd', which lies outside the model's folder"),
-        ({"location": "link.data"}, "the data of 'w' is said to be in 'link.data', which lies outside the model's folder"),
-        ({"location": "a\0b"}, "the data of 'w' is said to be in 'a\\x00b', which is no usable path"),
-        ({"location": "w.data", "offset": "8"}, "the data of 'w' is said to end at byte 1608 of '{folder}/w.data', which has 1600"),
-        ({"location": "w.data", "offset": "-8"}, "the data of 'w' has the offset '-8', which is no number of bytes"),
-        ({"location": "w.data", "offset": "many"}, "the data of 'w' has the offset 'many', which is no number of bytes"),
+        ({}, "the data of 'w' is declared to be in another file, which is not named"),
+        ({"location": "../w.data"}, "the data of 'w' is declared to be in '../w.data', which lies outside the model's folder"),
+        ({"location": "/etc/passwd"}, "the data of 'w' is declared to be in '/etc/passwd', which lies outside the model's folder"),
+        ({"location": "link.data"}, "the data of 'w' is declared to be in 'link.data', which lies outside the model's folder"),
+        ({"location": "a\0b"}, "the data of 'w' is declared to be in 'a\\x00b', which is not a usable path"),
+        ({"location": "w.data", "offset": "8"}, "the data of 'w' is declared to end at byte 1608 of '{folder}/w.data', which has 1600"),
+        ({"location": "w.data", "offset": "-8"}, "the data of 'w' has the offset '-8', which is not a number of bytes"),
+        ({"location": "w.data", "offset": "many"}, "the data of 'w' has the offset 'many', which is not a number of bytes"),
         ({"location": "w.data", "length": "8"}, "the data of 'w' is said to be 8 bytes long, its shape needs 1600"),
         ({"location": "."}, "the data of 'w' is in '{folder}', which is not there"),
     ],
@@ -258,7 +258,7 @@ def test_external_data_of_packed_types_has_its_own_length(tmp_path, kind, size):
     tensor.external_data.add(key="location", value="w.data")
     assert len(load_model(write(tmp_path, proto)).graph) == 1
     (tmp_path / "w.data").write_bytes(bytes(size - 1))
-    assert f"is said to end at byte {size} of" in refusal(tmp_path / "model.onnx").message
+    assert f"is declared to end at byte {size} of" in refusal(tmp_path / "model.onnx").message
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")])

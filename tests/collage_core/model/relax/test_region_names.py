@@ -14,6 +14,6 @@ def test_a_name_is_read_as_it_is_written() -> None:
 
 @pytest.mark.parametrize("name", ["main", "main.", ".1", "main.first", ""])
 def test_what_is_no_name_is_one_line(name: str) -> None:
-    with pytest.raises(CollageError, match=f"'{name}' is no name of a region") as caught:
+    with pytest.raises(CollageError, match=f"'{name}' is not the name of a region") as caught:
         read_region_name(name)
     assert caught.value.hint == "such as main.0, the first of the function main"

@@ -145,8 +145,8 @@ SYMBOLS = (
         ("dies.py", "import os, tvm\nos.abort()", "cannot be read as a Relax module: .*abort|SIGABRT|signal"),
         ("wrong.py", "def f(:\n", "SyntaxError"),
         ("two.py", SCRIPT + SCRIPT.replace("Module", "Other"), "defines 2"),
-        ("garbage.json", "{", "is no module that TVM saved"),
-        ("other.json", json.dumps({"a": 1}), "is no module that TVM saved"),
+        ("garbage.json", "{", "is not a module that TVM saved"),
+        ("other.json", json.dumps({"a": 1}), "is not a module that TVM saved"),
         ("bytes.json", "\udcff", "cannot be read|is no module"),
         ("open.py", SYMBOLS, "has the dynamic dimension 2"),
         ("missing.py", None, "cannot read"),
@@ -205,4 +205,4 @@ def test_a_module_that_takes_the_process_down_is_an_error_in_two_lines(tmp_path:
     path.write_text(json.dumps(saved))
     with pytest.raises(CollageError, match=r"'.*cycle\.json' cannot be read as a Relax module: crashed with SIGSEGV$") as caught:
         load(path)
-    assert caught.value.hint == "mend it, or save it again"
+    assert caught.value.hint == "repair it, or save it again"

@@ -124,7 +124,7 @@ def test_sizes_that_do_not_fit_each_other_are_named(tmp_path):
         load_model(write(tmp_path, model_of(text)), {"x": (3, 4), "z": (5, 4)})
     assert caught.value.message.startswith("ONNX Runtime does not take the model: ")
     said = (
-        "the sizes of its inputs may not fit each other, say others: --shape x=3,4 --shape z=3,4; else check the model with `onnx.checker`"
+        "the sizes of its inputs may not fit each other, give others: --shape x=3,4 --shape z=3,4; else check the model with `onnx.checker`"
     )
     assert caught.value.hint == said
 

@@ -59,8 +59,8 @@ def test_noise_is_not_explained_unless_the_profile_shows_the_same(
         ),
         (
             13e-3, 4.1e-3, 4.2e-3, 4.7e-3,
-            "measured whole, the plan takes 30% longer than its parts: mostly between its partitions (calls, and what no kernel computes, "
-            "take 4.7 ms, 2 ms were counted)",
+            "measured whole, the plan takes 30% longer than its parts: mostly between its partitions (calls, and the time outside of "
+            "kernels, take 4.7 ms, 2 ms were counted)",
         ),
         (
             8e-3, 2.1e-3, 3.9e-3, 2.0e-3,

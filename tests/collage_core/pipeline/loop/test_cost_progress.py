@@ -285,7 +285,7 @@ def test_the_terminal_says_what_is_undecided(capsys: pytest.CaptureFixture[str])
     budget = {"limit_s": 20.0, "spent_s": 20.2, "undecided": ["p1"], "rivals": [rival]}
     show_plan(run_document(plan=plan, budget=budget))
     said = capsys.readouterr().out
-    assert "undecided after 20 s of measuring; run it again to go on from there, or with a larger --budget:" in said
+    assert "undecided after 20 s of measuring; run it again to continue, or with a larger --budget:" in said
     assert "tvm or ncnn + tvm in 2 partitions for 2 nodes from 'conv': the second could be 50 µs faster, 5%" in said
     show_plan(run_document(plan=plan, budget={**budget, "rivals": [{**rival, "could_gain_s": 4e-3}]}))
     assert "the second could be 4 ms faster\n" in capsys.readouterr().out, "more than the plan takes is no share of it"

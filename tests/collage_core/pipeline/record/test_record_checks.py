@@ -45,19 +45,19 @@ def written(folder: Path, data: Any) -> Path:
         (lambda run: run["graph"]["nodes"][0].update(op={}), "graph.nodes[0].op is a dict"),
         (lambda run: run["candidates"][0].update(label=7), "candidates[0].label is a int"),
         (lambda run: run["candidates"][1].pop("rule"), "candidates[1].rule is missing"),
-        (lambda run: run["candidates"][0].update(nodes=[10**30]), "candidates[0].nodes names a node that there is not"),
+        (lambda run: run["candidates"][0].update(nodes=[10**30]), "candidates[0].nodes names a node that does not exist"),
         (lambda run: run["candidates"][0].update(nodes=["0"]), "candidates[0].nodes is a str"),
-        (lambda run: run["candidates"][0]["cost"].update(seconds=-1), "candidates[0].cost.seconds is no number that it can be"),
-        (lambda run: run["candidates"][0]["cost"].update(seconds=float("nan")), "candidates[0].cost.seconds is no number that it can be"),
-        (lambda run: run["candidates"][0]["cost"].update(seconds=1e999), "candidates[0].cost.seconds is no finite number"),
+        (lambda run: run["candidates"][0]["cost"].update(seconds=-1), "candidates[0].cost.seconds is not a valid number"),
+        (lambda run: run["candidates"][0]["cost"].update(seconds=float("nan")), "candidates[0].cost.seconds is not a valid number"),
+        (lambda run: run["candidates"][0]["cost"].update(seconds=1e999), "candidates[0].cost.seconds is not a finite number"),
         (lambda run: run["candidates"][0]["cost"].update(tuned=3), "candidates[0].cost.tuned is a int"),
         (
             lambda run: run["candidates"][0]["cost"].update(tuned={"digest": "a", "trials": 1, "untuned_s": "b", "spent_s": 1.0}),
-            "candidates[0].cost.tuned.untuned_s is no number that it can be",
+            "candidates[0].cost.tuned.untuned_s is not a valid number",
         ),
         (lambda run: run["rejected"][0].update(target=None), "rejected[0].target is a NoneType"),
         (lambda run: run.update(rejected=[0.5]), "rejected[0] is a float"),
-        (lambda run: run["plan"]["partitions"][0].update(nodes=[99]), "plan.partitions[0].nodes names a node that there is not"),
+        (lambda run: run["plan"]["partitions"][0].update(nodes=[99]), "plan.partitions[0].nodes names a node that does not exist"),
         (lambda run: run.update(machine=3), "the run.machine is a int"),
         (
             lambda run: run["document"].update(baselines=[{"name": 1}]),
@@ -96,7 +96,7 @@ def test_a_lie_is_named(tmp_path: Path, change: Callable[[Any], Any], words: str
     [
         (3, "'int' object is not iterable"),
         ([{"partition": "p", "source": "guess"}], "source is 'guess', it must be 'profiler', 'candidates', 'cost' or 'none'"),
-        ([{**TIMES, "groups": [{"nodes": [0, 8], "share": 1.0, "seconds": 1.0}]}], "node_times of 'p' names a node that there is not"),
+        ([{**TIMES, "groups": [{"nodes": [0, 8], "share": 1.0, "seconds": 1.0}]}], "node_times of 'p' names a node that does not exist"),
     ],
 )
 def test_broken_times_inside_partitions_alone_are_left_out(

@@ -108,7 +108,7 @@ def test_a_disk_that_is_full_leaves_the_earlier_artifact_as_it_was(
     with pytest.raises(CollageError) as caught:
         assemble_and_verify._move(built, out)
     assert caught.value.message == f"cannot write the artifact '{out}': No space left on device"
-    assert caught.value.hint == "make room there, or give another folder with --out; what was measured is known"
+    assert caught.value.hint == "make room there, or give another folder with --out; what was measured is stored"
     assert contents(out) == before
 
 

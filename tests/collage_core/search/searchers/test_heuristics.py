@@ -280,7 +280,7 @@ def test_the_effort_of_evolution_is_read(text: str, effort: Evolution) -> None:
 
 @pytest.mark.parametrize("text", ["population", "population=0", "population=-1", "plans=1e3", "mothers=2", "population=3,,", ""])
 def test_what_is_no_effort_of_evolution_is_refused(text: str) -> None:
-    with pytest.raises(CollageError, match="is no setting of the search 'evolutionary'"):
+    with pytest.raises(CollageError, match="is not a setting of the search 'evolutionary'"):
         solve(CROSSED, (), f"evolutionary:{text}")
 
 

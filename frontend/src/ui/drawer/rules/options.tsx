@@ -44,7 +44,7 @@ function TargetOptions(): JSX.Element {
           <th scope="col" title="most nodes on the longest path inside a candidate of its rules">
             max depth
           </th>
-          <th scope="col" title="nodes of a combined candidate that may be read outside">
+          <th scope="col" title="most exits: nodes of a combined candidate that are read outside">
             max exits
           </th>
           <th scope="col" title="how its calls combine">

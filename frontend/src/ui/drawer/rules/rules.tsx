@@ -42,7 +42,7 @@ function Pages(): JSX.Element {
         chosen={rulesPage.value}
         choose={(id) => (rulesPage.value = id)}
       />
-      {isChanged.value && rulesPage.value !== "options" && <span class="muted">The next run has options of its own.</span>}
+      {isChanged.value && rulesPage.value !== "options" && <span class="muted">The options of the next run differ from those of this run.</span>}
     </div>
   );
 }
@@ -117,10 +117,10 @@ function Heading({ spec, tree }: { spec: RunSpec | null; tree: RuleTree | null }
   const others = spec.targets.filter((one) => one !== target);
   return (
     <p>
-      {others.length > 0 ? `One spec with ${others.join(" and ")}: their trees are equal, so its rules ran once for all.` : "A spec of its own."}{" "}
+      {others.length > 0 ? `One spec with ${others.join(" and ")}: their trees are equal, so the rules ran once for all of them.` : "No other target has this rule tree."}{" "}
       <span class="muted">
         {[
-          tree.deferred > 0 ? `${plural(tree.deferred, "candidate")} ${tree.deferred === 1 ? "is" : "are"} deferred: their costs are measured only where fusing adjacent partitions asks for them.` : "",
+          tree.deferred > 0 ? `${plural(tree.deferred, "candidate")} ${tree.deferred === 1 ? "is" : "are"} deferred: they are measured only if fusing adjacent partitions needs them.` : "",
           merged > 0 ? `${plural(merged, "more")} came from fusing adjacent partitions.` : "",
         ].join(" ")}
       </span>{" "}

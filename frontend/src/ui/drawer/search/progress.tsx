@@ -75,7 +75,7 @@ export function Totals({ run }: { run: RunSnapshot }): JSX.Element {
 
 const COLUMNS = [
   ["found", "candidates that the rules found"],
-  ["distinct", "equal computations are measured once"],
+  ["computations", "equal candidates are one computation, which is measured once"],
   ["built", "trials whose candidate was built"],
   ["measured", "trials that gave a cost"],
   ["failed", "computations that the target cannot take, with the reason in the table of costs"],

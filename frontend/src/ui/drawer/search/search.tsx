@@ -35,7 +35,7 @@ function words(current: RunSnapshot): string {
   const proof = proved === "" ? "" : `${proved} · `;
   if (current.state !== "done" && current.state !== "recorded") return current.state;
   if (current.state === "recorded" || current.recorded) return proof + recordedText(current);
-  return current.base === null ? `${proof}${plural(measured, "distinct candidate")} measured` : `${proof}re-planned over known costs`;
+  return current.base === null ? `${proof}${plural(measured, "computation")} measured` : `${proof}re-planned over known costs`;
 }
 
 export function SearchTab(): JSX.Element {
