@@ -340,6 +340,6 @@ def check_boundary(toolchain: object, model: SubModel) -> None:
     """Raise ToolchainError where `model` reads or makes a tensor of open shape or an opaque value, and `toolchain` does not take such."""
     for tensor in (*model.inputs, *model.outputs):
         if tensor.type.is_opaque and not takes_opaque(toolchain):
-            raise ToolchainError("import", f"{tensor.name!r} is {tensor.type}: it is no plain memory, which is not supported")
+            raise ToolchainError("import", f"{tensor.name!r} is {tensor.type}: it is not a flat buffer, which is not supported")
         if tensor.type.open_axes and not takes_open_shapes(toolchain):
             raise ToolchainError("import", f"{tensor.name!r} is {tensor.type}: its shape differs from call to call, which is not supported")

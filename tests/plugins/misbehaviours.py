@@ -51,7 +51,7 @@ _ERRS = r"^its output '\w+' errs by [\d.]+ of the largest value, at most 0\.001 
 _NO_MESSAGE = r"^answered with something that is not a message \(.+\) while building$"
 
 REASONS = {
-    "segfaults_at_build": ("build", r"^crashed with SIGSEGV while building; its last words: 'optimising node 7 of 9'$"),
+    "segfaults_at_build": ("build", r"^crashed with SIGSEGV while building; its last output: 'optimising node 7 of 9'$"),
     "segfaults_at_run": ("run", r"^crashed with SIGSEGV while running$"),
     "is_killed": ("build", r"^was killed by SIGKILL while building$"),
     "hangs_at_build": ("build", r"^gave no answer within [\d.]+ s while building$"),

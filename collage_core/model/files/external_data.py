@@ -102,7 +102,7 @@ def _slice(tensor: TensorProto, folder: Path, folders: Sequence[Path], files: di
     length = needed if length is None else length
     offset = offset or 0
     if length != needed:
-        raise CollageError(f"the data of {tensor.name!r} is said to be {length} bytes long, its shape needs {needed}", _SAVE_AGAIN, _CODE)
+        raise CollageError(f"the data of {tensor.name!r} is declared with {length} bytes, its shape needs {needed}", _SAVE_AGAIN, _CODE)
     if offset + length > size:
         message = f"the data of {tensor.name!r} is declared to end at byte {offset + length} of {str(path)!r}, which has {size}"
         raise CollageError(message, "the file is cut off or belongs to another model: copy it again", _CODE)

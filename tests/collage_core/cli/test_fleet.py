@@ -21,7 +21,7 @@ from collage_core.cli.main import main
         (["partition", "mini_mnist", "--targets", "onnxruntime", "--fleet", "tcp://rack-7:1"], "--fleet is 'tcp://rack-7:1': without TLS"),
         (["partition", "mini_mnist", "--targets", "onnxruntime", "--fleet", "rack-7"], "tls://rack-7:8786 needs keys, and there are none"),
         (["worker", "--scheduler", "localhost:1", "--name", "x" * 61], "it must be at most 60 characters"),
-        (["worker", "--scheduler", "localhost:1", "--host", "0.0.0.0"], "--host is '0.0.0.0': without TLS, whoever reaches it"),
+        (["worker", "--scheduler", "localhost:1", "--host", "0.0.0.0"], "--host is '0.0.0.0': without TLS, everyone who reaches it"),
         (["worker", "--scheduler", "localhost:1", "--port", "70000"], "70000 is not in the range"),
         (["worker", "--scheduler", "rack-7"], "tls://rack-7:8786 needs keys, and there are none"),
         (["fleet", "scheduler", "--host", "0.0.0.0"], "tls://0.0.0.0:8786 needs keys, and there are none"),

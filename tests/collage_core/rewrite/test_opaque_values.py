@@ -156,4 +156,4 @@ def test_a_toolchain_of_plain_memory_refuses_a_partition_that_reads_text(tmp_pat
     part = PartitionModel("openvino", ("c",), model.cut(IndexSet([0])), "p0")
     with pytest.raises(CollageError) as caught:
         assemble([part], model.graph.inputs, model.graph.outputs, tmp_path / "out", 1)
-    assert caught.value.message == "openvino cannot build partition p0: 'a' is string[2]: it is no plain memory, which is not supported"
+    assert caught.value.message == "openvino cannot build partition p0: 'a' is string[2]: it is not a flat buffer, which is not supported"

@@ -93,7 +93,7 @@ def test_a_boundary_that_is_not_taken_is_refused_at_import():
     opaque = sub_model([], [tensor("t", (2,), "string")], [])
     for toolchain, model, reason in (
         (Dummy(), found(), "'y' is int64[1, ?]: its shape differs from call to call, which is not supported"),
-        (Able(), opaque, "'t' is string[2]: it is no plain memory, which is not supported"),
+        (Able(), opaque, "'t' is string[2]: it is not a flat buffer, which is not supported"),
     ):
         with pytest.raises(ToolchainError) as caught:
             check_boundary(toolchain, model)

@@ -138,7 +138,7 @@ def test_stale_model(live: Live, tmp_path: Path) -> None:
     ("target", "code", "message", "hint"),
     [
         ("crash", "died", r"the run's process crashed with SIGSEGV.*", "run it again: what was measured is stored"),
-        ("exit", "died", r"the run's process ended with exit status 3; its last words: 'cannot allocate a grain of sand'", "error.log"),
+        ("exit", "died", r"the run's process ended with exit status 3; its last output: 'cannot allocate a grain of sand'", "error.log"),
         ("fault", "internal", "the run failed: RuntimeError: a wheel came off", "this is a fault of ours"),
         ("mistake", "unknown_target", "no toolchain is called 'mistake'", "these are known: fast"),
         ("infeasible", "infeasible", "no plan covers the model", "add a target"),

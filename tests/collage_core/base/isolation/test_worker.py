@@ -142,7 +142,7 @@ def test_result_that_cannot_travel_is_a_failure(warm: Worker) -> None:
 def test_crash_names_the_signal_and_the_last_words_and_the_worker_comes_back(warm: Worker) -> None:
     with pytest.raises(WorkerDied) as caught:
         warm.call(functions.crash, "kernel 7 reads past its end", timeout_s=LONG_S)
-    assert str(caught.value) == "crashed with SIGSEGV; its last words: 'kernel 7 reads past its end'"
+    assert str(caught.value) == "crashed with SIGSEGV; its last output: 'kernel 7 reads past its end'"
     assert caught.value.exit_status == -signal.SIGSEGV
     assert warm.pid is None
     assert warm.call(functions.add, 1, 1, timeout_s=LONG_S) == 2

@@ -133,7 +133,7 @@ def test_errors_keep_their_class_and_words():
     assert mistake.to_json() == {"code": "odd", "message": "odd", "hint": "use another"}
     died = error_from_json(error_to_json(WorkerDied("crashed with SIGSEGV", -11, "aua\n")))
     assert isinstance(died, WorkerError)
-    assert str(died) == "crashed with SIGSEGV; its last words: 'aua'"
+    assert str(died) == "crashed with SIGSEGV; its last output: 'aua'"
     for broken in (None, {"kind": "lunch"}, {"kind": "collage", "message": 3}):
         with pytest.raises(InvalidAnswer):
             error_from_json(broken)

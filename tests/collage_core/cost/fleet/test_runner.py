@@ -187,7 +187,7 @@ def test_a_toolchain_that_crashes_ends_its_trial_and_no_more(house: Fleet, work:
     with Run(house, targets=["numpy", "segfaults_at_build"]) as runner:
         crashed, well = runner.run(work.task("segfaults_at_build")), runner.run(work.task())
         assert (crashed.stage, crashed.crashed, crashed.worker) == ("build", True, "one")
-        assert crashed.reason == "crashed with SIGSEGV while building; its last words: 'optimising node 7 of 9'"
+        assert crashed.reason == "crashed with SIGSEGV while building; its last output: 'optimising node 7 of 9'"
         assert (well.stage, well.worker) == ("", "one")
         assert runner.machine == machine_id()
         assert runner.availability("numpy").version == "1"
@@ -431,7 +431,7 @@ def test_calls_on_a_worker(house: Fleet):
         with pytest.raises(CollageError) as mistaken:
             caller.call(raise_collage_error, timeout_s=30)
         assert (mistaken.value.message, mistaken.value.hint, mistaken.value.code) == ("'x' is odd", "use 'y'", "odd")
-        with pytest.raises(WorkerError, match="crashed with SIGSEGV; its last words: 'aua'"):
+        with pytest.raises(WorkerError, match="crashed with SIGSEGV; its last output: 'aua'"):
             caller.call(crash, "aua", timeout_s=30)
         assert caller.call(give_text, "well", timeout_s=30) == "well"
 

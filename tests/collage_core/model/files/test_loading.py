@@ -208,7 +208,7 @@ def external(folder: Path, **said: str) -> Path:
         ({"location": "w.data", "offset": "8"}, "the data of 'w' is declared to end at byte 1608 of '{folder}/w.data', which has 1600"),
         ({"location": "w.data", "offset": "-8"}, "the data of 'w' has the offset '-8', which is not a number of bytes"),
         ({"location": "w.data", "offset": "many"}, "the data of 'w' has the offset 'many', which is not a number of bytes"),
-        ({"location": "w.data", "length": "8"}, "the data of 'w' is said to be 8 bytes long, its shape needs 1600"),
+        ({"location": "w.data", "length": "8"}, "the data of 'w' is declared with 8 bytes, its shape needs 1600"),
         ({"location": "."}, "the data of 'w' is in '{folder}', which is not there"),
     ],
 )

@@ -35,8 +35,8 @@ def test_what_both_may_be_off_by_is_no_gap() -> None:
     [
         (Surroundings("a machine", 2, 1.9), {"options": {"threads": 8}}, "the plan has 8 threads, and this process may use 2 cores"),
         (Surroundings("a machine", 2, 1.9), {"machine": "another"}, "its costs are from another machine (another)"),
-        (Surroundings("a machine", 2, 1.9), {}, "other processes keep 1.9 of the 2 cores busy, which they may not have done while"),
-        (QUIET, {}, "inside the whole, its partitions find other data in the caches"),
+        (Surroundings("a machine", 2, 1.9), {}, "other processes keep 1.9 of the 2 cores busy, which may have been different while"),
+        (QUIET, {}, "inside the whole plan, its partitions find other data in the caches"),
     ],
 )
 def test_a_gap_names_its_likely_reason(around: Surroundings, changes: dict[str, Any], reason: str) -> None:
