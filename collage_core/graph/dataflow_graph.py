@@ -2,6 +2,8 @@
 
 RFC 62 (Collage), "Util Datatypes". `OnnxModel` builds it from a file; it is written to and read from JSON. Nothing here knows
 ONNX, TVM or the server.
+
+The kinds of operators (`OpPatternKind`) are TVM's (RFC 62 (Collage), `OpCallByKindPartitionRule`); documents show letters.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import IntEnum
 from functools import cached_property
 from math import prod
 from typing import Any, TypeVar, cast
@@ -16,7 +19,39 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from .index_set import bits_of
-from .op_pattern_kind import OpPatternKind
+
+
+class OpPatternKind(IntEnum):
+    """Kinds in TVM's order; a sub-graph has the greatest kind of its nodes."""
+
+    ELEMWISE = 0
+    BROADCAST = 1
+    INJECTIVE = 2
+    COMM_REDUCE = 3
+    OUT_EWISE_FUSABLE = 4
+    OPAQUE = 8
+
+    @property
+    def letter(self) -> str:
+        """The letter of the kind: E, B, I, R, A or O."""
+        return _LETTERS[self]
+
+    @classmethod
+    def from_letter(cls, letter: str) -> OpPatternKind:
+        """Return the kind of `letter`. Raises KeyError when no kind has it."""
+        return _KINDS[letter]
+
+
+_LETTERS = {
+    OpPatternKind.ELEMWISE: "E",
+    OpPatternKind.BROADCAST: "B",
+    OpPatternKind.INJECTIVE: "I",
+    OpPatternKind.COMM_REDUCE: "R",
+    OpPatternKind.OUT_EWISE_FUSABLE: "A",
+    OpPatternKind.OPAQUE: "O",
+}
+_KINDS = {letter: kind for kind, letter in _LETTERS.items()}
+
 
 T = TypeVar("T")
 

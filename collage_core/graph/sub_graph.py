@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 
-from .dataflow_graph import DataflowGraph
+from .dataflow_graph import DataflowGraph, OpPatternKind
 from .index_set import IndexSet
-from .op_pattern_kind import OpPatternKind
 
 CONSTANT = "Constant"
 """Operator of a node that only holds a value. Such nodes remain when constants are not folded."""

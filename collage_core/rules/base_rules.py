@@ -12,9 +12,8 @@ from typing import ClassVar
 
 from ..errors import CollageError
 from ..graph.control_flow import CONTROL_OPS
-from ..graph.dataflow_graph import DataflowGraph, Node
+from ..graph.dataflow_graph import DataflowGraph, Node, OpPatternKind
 from ..graph.index_set import IndexSet
-from ..graph.op_pattern_kind import OpPatternKind
 from .candidate import Rejection
 from .pattern import MOST_MATCHES, Matcher, operators_of, parse_pattern
 from .rule import PartitionRule, RuleContext, RuleMatch

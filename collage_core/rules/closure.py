@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 
-from ..graph.dataflow_graph import DataflowGraph
+from ..graph.dataflow_graph import DataflowGraph, OpPatternKind
 from ..graph.index_set import IndexSet
-from ..graph.op_pattern_kind import OpPatternKind
 from ..graph.sub_graph import CONSTANT, SubGraph, SubGraphConfig
 from .combiners import ClosureMember, ClosureView, Combiner, GroupCombiner, Horizontal, MemberSort, PairCombiner, operators_of_branch
 from .cones import cone

@@ -14,9 +14,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ..graph.dataflow_graph import DataflowGraph
+from ..graph.dataflow_graph import DataflowGraph, OpPatternKind
 from ..graph.index_set import IndexSet
-from ..graph.op_pattern_kind import OpPatternKind
 from ..graph.sub_graph import CONSTANT, SubGraph, SubGraphConfig, Violation
 from .closure import Closure, ClosurePruner, Grows, joined_provenance
 from .combiners import Combiner, Constants, Kinds, TupleProjection, Vertical, parse_combiner

@@ -16,9 +16,8 @@ from functools import cache
 from typing import NamedTuple
 
 from ..errors import CollageError
-from ..graph.dataflow_graph import DataflowGraph
+from ..graph.dataflow_graph import DataflowGraph, OpPatternKind
 from ..graph.index_set import IndexSet
-from ..graph.op_pattern_kind import OpPatternKind
 from ..graph.sub_graph import CONSTANT, SubGraph
 from .rule import RuleMatch
 

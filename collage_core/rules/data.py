@@ -14,7 +14,7 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from ..errors import CollageError
-from ..graph.op_pattern_kind import OpPatternKind
+from ..graph.dataflow_graph import OpPatternKind
 from .base_rules import DFPattern, Explicit, Host, OpCallByKind, OpPredicate
 from .combinators import Composite, Folds, OnlyValid, Primitive, Union
 from .combine import Combine

@@ -19,9 +19,8 @@ from ..graph.index_set import IndexSet
 from ..graph.work_estimate import WorkEstimator
 from .candidate import Rejection, RejectionLog
 from .frontiers import MOST_PARTS, Label, majors, split
-from .leftovers import leftovers
 from .line import Line
-from .maximal_regions import maximal_regions
+from .maximal_regions import leftovers, maximal_regions
 from .rule import PartitionRule, RuleContext, RuleMatch, Tables
 
 DEFAULT_LIMIT = 5_000

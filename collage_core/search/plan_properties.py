@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..graph.cycles import shortest_cycle
 from ..graph.dataflow_graph import HOST
+from ..graph.topological_order import shortest_cycle
 from .boundaries import boundaries_of
 from .copies import HOST_LOCATION, copy_costs_of
 from .problem import HOST_NAME, FlowTensor, SearchProblem

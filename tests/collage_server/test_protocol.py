@@ -6,8 +6,7 @@ from dataclasses import fields
 from typing import Any
 
 from collage_core import events
-from collage_core.graph.dataflow_graph import Constant, DataflowGraph, Node, Tensor, TensorType
-from collage_core.graph.op_pattern_kind import OpPatternKind
+from collage_core.graph.dataflow_graph import Constant, DataflowGraph, Node, OpPatternKind, Tensor, TensorType
 from collage_core.model.model import FoldedNode
 from collage_server import protocol
 from collage_server.messages import models

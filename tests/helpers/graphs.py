@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from collage_core.graph.dataflow_graph import DataflowGraph, Node, Tensor, TensorType
-from collage_core.graph.op_pattern_kind import OpPatternKind
+from collage_core.graph.dataflow_graph import DataflowGraph, Node, OpPatternKind, Tensor, TensorType
 
 KINDS = {
     "Conv": "A",

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from collage_core.graph.dataflow_graph import Constant, DataflowGraph, Node, Tensor, TensorType
-from collage_core.graph.op_pattern_kind import OpPatternKind
+from collage_core.graph.dataflow_graph import Constant, DataflowGraph, Node, OpPatternKind, Tensor, TensorType
 
 
 class GraphBuilder:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contract_cost import Row, measured, no_contract, table
 
 from collage_core.graph.value_policy import ANY, FINITE
-from collage_core.toolchains.values.openvino_values import OPENVINO_VALUES
+from collage_core.toolchains.values.contracts import OPENVINO_VALUES
 
 
 def test_a_sample_is_counted_with_the_contract_and_without() -> None:

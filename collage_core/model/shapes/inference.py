@@ -14,8 +14,7 @@ import onnx.shape_inference
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TensorShapeProto, ValueInfoProto, checker, helper
 
 from ...errors import CollageError
-from ...graph.dataflow_graph import DataflowGraph, Node, Tensor, TensorType
-from ...graph.op_pattern_kind import OpPatternKind
+from ...graph.dataflow_graph import DataflowGraph, Node, OpPatternKind, Tensor, TensorType
 from ..files.external_data import is_external
 from ..nodes import op_name, read_by
 from ..types.attributes import attributes_of, constant_of

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ...graph.dataflow_graph import TensorType
-from ...graph.op_pattern_kind import OpPatternKind
+from ...graph.dataflow_graph import OpPatternKind, TensorType
 
 _E = OpPatternKind.ELEMWISE
 _B = OpPatternKind.BROADCAST

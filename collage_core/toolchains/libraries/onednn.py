@@ -28,6 +28,9 @@ from .onednn_library import (
     CONVOLUTION_DIRECT,
     DESTINATION,
     INFERENCE,
+    KINDS,
+    MOST_AXES,
+    NO_LAYOUT,
     PACKAGE,
     SOURCE,
     SPIN_COUNT,
@@ -38,11 +41,13 @@ from .onednn_library import (
     PostOperation,
     Step,
     added,
+    chosen,
     eltwise,
+    given,
     library_path,
     onednn,
+    post_numbers,
 )
-from .onednn_native import KINDS, MOST_AXES, NO_LAYOUT, chosen, given, post_numbers
 
 CALLS_VERSION = "+collage.1"
 """Version of the calls here, which the toolchain's version ends with. Count up when kernels change, so that

@@ -2,13 +2,16 @@
 
 Numbers and signatures are those of oneDNN 3.2. Descriptors, memories and primitives are `Handle`s, which are destroyed with the last
 reference to them. Only `library_path` may be called where the library must not be loaded.
+
+The last functions write the text with which ``onednn_calls.c`` makes a primitive again in a kernel of TVM's: numbers in the order in which
+it reads them. A layout is its form, its extents and, where they are given, its strides. Floats stand as the integers of their bits.
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from ctypes import POINTER, Structure, byref, c_float, c_int, c_int32, c_int64, c_size_t, c_uint, c_void_p
 from functools import cache
 from importlib import metadata
@@ -231,3 +234,35 @@ def onednn() -> OneDnn:
         return OneDnn(path)
     except OSError as error:
         raise ToolchainError("build", f"oneDNN cannot be loaded: {error}") from error
+
+
+MOST_AXES = 12
+"""``MOST_AXES`` of ``library_calls.h``."""
+NO_LAYOUT, CHOSEN, GIVEN = 0, 1, 2
+KINDS = {"Conv": 0, "Gemm": 1, "MatMul": 2}
+
+
+def chosen(shape: Sequence[int]) -> list[int]:
+    """Return a layout that the primitive chooses."""
+    return [CHOSEN, len(shape), *shape]
+
+
+def given(shape: Sequence[int], strides: Sequence[int] | None = None) -> list[int]:
+    """Return a layout whose elements are `strides` apart; in C's order unless given."""
+    steps = strides or [int(np.prod(shape[axis + 1 :])) for axis in range(len(shape))]
+    return [GIVEN, len(shape), *shape, *steps]
+
+
+def post_numbers(operations: Sequence[PostOperation]) -> list[int]:
+    """Return how many post-operations there are and, of each, the algorithm and its two numbers; 0 for a sum."""
+    return [len(operations), *(number for name, arguments in operations for number in _post(name, arguments))]
+
+
+def _post(name: str, arguments: Sequence[Any]) -> Iterator[int]:
+    if name == "sum":
+        yield 0
+        return
+    algorithm, alpha, beta = arguments
+    yield algorithm
+    for value in (alpha, beta):
+        yield int(np.float32(value.value).view(np.uint32))

@@ -18,7 +18,7 @@ from ...graph.dataflow_graph import HOST, DataflowGraph, Node, TensorType
 from ...graph.value_policy import ANY, FINITE
 from ...graph.value_ranges import ranges_of
 from ...rules.operators import attribute_of, type_of
-from ..values.ncnn_values import NCNN_VALUES
+from ..values.contracts import NCNN_VALUES
 from .ncnn_mats import Shape, broadcast, broadcast_shape, groups_of, image, merged_permutation, product_shapes
 
 Check = Callable[["Call"], str]

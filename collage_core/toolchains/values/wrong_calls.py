@@ -16,10 +16,8 @@ from ...graph.index_set import IndexSet
 from ...graph.value_policy import ANY, FINITE
 from ...graph.value_ranges import ranges_of
 from ...rules.operators import attribute_of, type_of
+from .contracts import ONNXRUNTIME_VALUES, OPENVINO_VALUES, TVM_VALUES
 from .exact_values import Contract
-from .onnxruntime_values import ONNXRUNTIME_VALUES
-from .openvino_values import OPENVINO_VALUES
-from .tvm_values import TVM_VALUES
 
 Check = Callable[[DataflowGraph, Node], str]
 Refusal = Callable[[DataflowGraph, IndexSet], str]

@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from collage_core.graph.computation import Computations, computation_key, values_at
-from collage_core.graph.dataflow_graph import Constant, DataflowGraph, Node, Tensor, TensorType
+from collage_core.graph.dataflow_graph import Constant, DataflowGraph, Node, OpPatternKind, Tensor, TensorType
 from collage_core.graph.index_set import IndexSet
-from collage_core.graph.op_pattern_kind import OpPatternKind
 
 TYPES = [TensorType((1, 4), "float32"), TensorType((2, 4), "float32"), TensorType((1, 4), "int64")]
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collage_core.graph.dataflow_graph import DataflowGraph, Node
+from collage_core.graph.dataflow_graph import DataflowGraph, Node, OpPatternKind
 from collage_core.graph.index_set import IndexSet
-from collage_core.graph.op_pattern_kind import OpPatternKind
 from collage_core.graph.sub_graph import SubGraph, SubGraphConfig
 from collage_core.rules.base_rules import Explicit, Host, OpCallByKind, OpCheck, OpPredicate
 from collage_core.rules.candidate import RejectionLog

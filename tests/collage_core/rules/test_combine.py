@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collage_core.errors import CollageError
-from collage_core.graph.dataflow_graph import DataflowGraph, Node, Tensor, TensorType
+from collage_core.graph.dataflow_graph import DataflowGraph, Node, OpPatternKind, Tensor, TensorType
 from collage_core.graph.index_set import IndexSet
-from collage_core.graph.op_pattern_kind import OpPatternKind
 from collage_core.graph.sub_graph import SubGraph, SubGraphConfig
 from collage_core.rules.base_rules import Explicit, OpCallByKind, OpPredicate
 from collage_core.rules.candidate import RejectionLog

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collage_core.errors import CollageError
-from collage_core.graph.dataflow_graph import Constant, DataflowGraph, Node, Tensor, TensorType
-from collage_core.graph.op_pattern_kind import OpPatternKind
+from collage_core.graph.dataflow_graph import Constant, DataflowGraph, Node, OpPatternKind, Tensor, TensorType
 from collage_core.rules.base_rules import DFPattern, OpPredicate
 from collage_core.rules.candidate import RejectionLog
 from collage_core.rules.data import rule_from_json

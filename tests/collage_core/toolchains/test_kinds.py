@@ -5,8 +5,7 @@ from __future__ import annotations
 import onnx
 import pytest
 
-from collage_core.graph.dataflow_graph import TensorType
-from collage_core.graph.op_pattern_kind import OpPatternKind
+from collage_core.graph.dataflow_graph import OpPatternKind, TensorType
 from collage_core.model.model import SubModel
 from collage_core.model.types.dtypes import dtype_name
 from collage_core.model.types.kinds import DEPARTURES, kind_of

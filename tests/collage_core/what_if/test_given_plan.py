@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from collage_core.errors import CollageError
-from collage_core.graph.dataflow_graph import DataflowGraph, Node, Tensor
+from collage_core.graph.dataflow_graph import DataflowGraph, Node, OpPatternKind, Tensor
 from collage_core.graph.index_set import IndexSet
-from collage_core.graph.op_pattern_kind import OpPatternKind
 from collage_core.what_if.given_plan import GivenPlan, assign, read_given
 from tests.helpers.graphs import FLOAT
 from tests.helpers.graphs import graph as graph_of

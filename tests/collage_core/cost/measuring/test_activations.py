@@ -15,8 +15,7 @@ import pytest
 from collage_core.cost.measuring import activations
 from collage_core.cost.measuring.activations import ActivationStore
 from collage_core.errors import CollageError
-from collage_core.graph.dataflow_graph import DataflowGraph, Node, Tensor, TensorType
-from collage_core.graph.op_pattern_kind import OpPatternKind
+from collage_core.graph.dataflow_graph import DataflowGraph, Node, OpPatternKind, Tensor, TensorType
 from collage_core.model.row_sets import RowSet
 
 VALUES: dict[str, np.ndarray] = {

@@ -3,8 +3,7 @@
 import onnx.defs
 import pytest
 
-from collage_core.graph.dataflow_graph import TensorType
-from collage_core.graph.op_pattern_kind import OpPatternKind
+from collage_core.graph.dataflow_graph import OpPatternKind, TensorType
 from collage_core.model.types.kinds import _KINDS, kind_of
 
 FULL = TensorType((1, 8, 4, 4), "float32")

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collage_core.graph.dataflow_graph import DataflowGraph, Node, Tensor, TensorType
-from collage_core.graph.op_pattern_kind import OpPatternKind
+from collage_core.graph.dataflow_graph import DataflowGraph, Node, OpPatternKind, Tensor, TensorType
 from collage_core.rewrite.export.dot import Cluster, Drawing, dot_text
 from tests.collage_core.cli.test_main import MOCK
 from tests.helpers.command import in_this_process

@@ -15,6 +15,7 @@ from collage_core.toolchains.conformance.small_models import drawn, matmul, refe
 from collage_core.toolchains.onnxruntime.onnxruntime_halves import in_halves
 from collage_core.toolchains.tensorrt import tensorrt_build
 from collage_core.toolchains.tensorrt.engine_store import EngineStore
+from collage_core.toolchains.tensorrt.tensorrt import OPERATORS
 from collage_core.toolchains.tensorrt.tensorrt_build import (
     EngineSettings,
     RefusedNode,
@@ -23,7 +24,6 @@ from collage_core.toolchains.tensorrt.tensorrt_build import (
     kept_engine,
     supported_nodes,
 )
-from collage_core.toolchains.tensorrt.tensorrt_operators import OPERATORS
 from collage_core.toolchains.toolchain import ToolchainError
 from tests.helpers.models import model_of, write
 

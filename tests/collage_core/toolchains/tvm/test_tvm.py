@@ -257,8 +257,7 @@ def test_the_operators_that_it_takes_are_those_that_the_importer_has():
 
 @needs_tvm
 def test_its_rule_leaves_out_what_the_importer_lacks():
-    from collage_core.graph.dataflow_graph import DataflowGraph, Tensor, TensorType
-    from collage_core.graph.op_pattern_kind import OpPatternKind
+    from collage_core.graph.dataflow_graph import DataflowGraph, OpPatternKind, Tensor, TensorType
     from collage_core.rules.candidate import RejectionLog
     from collage_core.rules.rule import RuleContext, RuleOptions
 

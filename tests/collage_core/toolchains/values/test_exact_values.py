@@ -17,7 +17,7 @@ from collage_core.rules.rule import RuleContext, RuleOptions
 from collage_core.toolchains.conformance.model_runs import run_models
 from collage_core.toolchains.conformance.small_models import reference
 from collage_core.toolchains.registry import get
-from collage_core.toolchains.values.onnxruntime_values import ONNXRUNTIME_VALUES
+from collage_core.toolchains.values.contracts import ONNXRUNTIME_VALUES
 from tests.helpers.models import loaded
 
 Constants = Mapping[str, np.ndarray]

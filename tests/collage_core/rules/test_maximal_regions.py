@@ -11,8 +11,7 @@ from collage_core.graph.sub_graph import SubGraph
 from collage_core.graph.work_estimate import WorkEstimator
 from collage_core.rules.base_rules import OpPredicate
 from collage_core.rules.candidate import RejectionLog
-from collage_core.rules.leftovers import LARGE, MOST_SETS, leftovers
-from collage_core.rules.maximal_regions import maximal_regions
+from collage_core.rules.maximal_regions import LARGE, MOST_SETS, leftovers, maximal_regions
 from collage_core.rules.segments import Segments
 from collage_core.rules.spec import find_candidates, gather_specs, taken_nodes
 from tests.helpers.graphs import graphs

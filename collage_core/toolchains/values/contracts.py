@@ -1,15 +1,21 @@
-"""Which integers and element types OpenVINO computes exactly on the CPU, as a table that its rule reads. OpenVINO is not imported.
+"""The value contract of each library: which calls it computes right, on which integers and floats. No library is imported.
 
-``openvino_values.json`` beside this file is measured (`make value-contract`). The CPU kernels have 32 bits for int64, float32 for float64
-and for much arithmetic on integers, and saturate where ONNX wraps around. `exact_values` says how limits are read.
+Tables beside this file (``openvino_values.json`` …) are measured (`make value-contract`); `exact_values` says how limits are read.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from .exact_values import EXACT, SATURATES, Contract, measured_empty, measured_floats, measured_rows, rows, types
+from .exact_values import ABSENT, EXACT, SATURATES, Contract, measured_empty, measured_floats, measured_rows, rows, types
 
+
+def _table(library: str) -> Path:
+    return Path(__file__).with_name(f"{library}_values.json")
+
+
+# OpenVINO's CPU kernels have 32 bits for int64, float32 for float64 and for much arithmetic on integers, and saturate where ONNX wraps
+# around.
 _WIDE = types("int64 uint64", 31)
 _SIGNED_32_BITS = types("int32", EXACT) | types("uint32", 31) | _WIDE
 _32_BITS = types("int32 uint32", EXACT) | _WIDE
@@ -47,7 +53,7 @@ _STATED = rows(
 
 OPENVINO_VALUES = Contract(
     "OpenVINO",
-    measured_rows(Path(__file__).with_name("openvino_values.json"), _STATED),
+    measured_rows(_table("openvino"), _STATED),
     others=types("int8 uint8 int16 uint16", SATURATES) | _FLOAT32 | types("float64", "in float32"),
     in_bits={
         31: "in 32 bits with a sign",
@@ -55,8 +61,25 @@ OPENVINO_VALUES = Contract(
         20: "through float32, exactly to 2^20",
     },
     reads_inputs=frozenset({"Cast:bool", "Cast:float32"}),
-    floats=measured_floats(Path(__file__).with_name("openvino_values.json")),
-    empty=measured_empty(Path(__file__).with_name("openvino_values.json")),
+    floats=measured_floats(_table("openvino")),
+    empty=measured_empty(_table("openvino")),
     # It rounds halves after it has added the zero point. That is one step of quantised numbers, which their accuracy allows for.
     bears=frozenset((op, name) for op in ("DynamicQuantizeLinear", "QuantizeLinear") for name in ("ties", "halves")),
 )
+
+# TVM's kernels compute in the type of the model, and wrap integers around as ONNX does: what the table lacks is exact.
+TVM_VALUES = Contract(
+    "TVM",
+    measured_rows(_table("tvm")),
+    # Its importer copies weights of less than a byte by the size of their packed bytes, and fails.
+    others=types("int4 uint4 int2 uint2 float4e2m1 float6e2m3 float6e3m2", ABSENT),
+    floats=measured_floats(_table("tvm")),
+    empty=measured_empty(_table("tvm")),
+)
+
+# Measured against ONNX Runtime unoptimised, which is the reference: what its optimisations change of NaN and infinities. On finite values
+# the two agree.
+ONNXRUNTIME_VALUES = Contract("ONNX Runtime", {}, floats=measured_floats(_table("onnxruntime")), is_reference=True)
+
+# ncnn takes float32 alone, and of few operators (`ncnn_operators`).
+NCNN_VALUES = Contract("ncnn", {}, floats=measured_floats(_table("ncnn")), empty=measured_empty(_table("ncnn")))
