@@ -305,6 +305,17 @@ CASES: Mapping[str, ValueCase] = {
         lambda a: (a * np.tanh(np.logaddexp(0, a.astype(np.float64)))).astype(np.float32),
     ),
     "exp_near_overflow": ValueCase("g (float[3] a) => (float[3] y) { y = Exp (a) }", arrays("float32", a=[88.7, -87.0, 1]), np.exp),
+    # Sums of halves, which end at 2048 where ones are added, and at 65504.
+    "float16_mean_of_many": ValueCase(
+        "g (float16[1, 4096] a) => (float16[1, 1] y) <int64[1] axes = {1}> { y = ReduceMean (a, axes) }",
+        {"a": np.full((1, 4096), 100, np.float16)},
+        lambda a: a.astype(np.float64).mean(1, keepdims=True).astype(np.float16),
+    ),
+    "float16_product_of_many": ValueCase(
+        "g (float16[1, 4096] a, float16[4096, 2] b) => (float16[1, 2] y) { y = MatMul (a, b) }",
+        {"a": np.ones((1, 4096), np.float16), "b": np.ones((4096, 2), np.float16)},
+        lambda a, b: (a.astype(np.float64) @ b.astype(np.float64)).astype(np.float16),
+    ),
     "sigmoid_tails": ValueCase(
         "g (float[4] a) => (float[4] y) { y = Sigmoid (a) }",
         arrays("float32", a=[100, -100, -20, 0]),

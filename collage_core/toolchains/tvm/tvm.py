@@ -38,7 +38,7 @@ DEFAULT_DEPTH = 4
 SUPPORTED_VERSIONS = "0.27."
 """Beginning of the versions whose interfaces this file uses."""
 
-PASSES_VERSION = "+collage.4"
+PASSES_VERSION = "+collage.5"
 """Version of the passes here, which the toolchain's version ends with: kernels depend on them too. Count up when kernels change, so that
 their costs are measured again."""
 

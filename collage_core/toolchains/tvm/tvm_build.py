@@ -19,6 +19,7 @@ from ...model.model import SubModel
 from ..reasons import one_line
 from ..toolchain import ToolchainError
 from .tvm_fusion_guards import KeepProjections, KeepSymbolicKernels
+from .tvm_halves import SumHalvesInFloat32
 from .tvm_import import import_onnx, output_types
 from .tvm_packing import PackWeights
 from .tvm_replay import ScheduleTuned
@@ -90,6 +91,7 @@ def before_fusion() -> list[Any]:
     """Return the passes that take an imported module to calls of PrimFuncs whose kinds `FuseOps` can read."""
     transform = relax.transform
     return [
+        SumHalvesInFloat32(),
         transform.DecomposeOpsForInference(),
         PackWeights(),
         transform.CanonicalizeBindings(),

@@ -1,7 +1,7 @@
 """Imports an ONNX sub-model as a Relax module with one function ``main``, or says why TVM does not take it. Nothing is compiled.
 
 TVM's importer ignores the domains of operators, only warns of errors that ONNX's checker finds, and prints when it fails. This file
-checks domains and outputs, and keeps it silent. One operator it imports otherwise than TVM does (`Importer`).
+checks domains and outputs, and keeps it silent. Some operators are imported otherwise than TVM does (`Importer`).
 """
 
 from __future__ import annotations
@@ -30,6 +30,13 @@ from ..reasons import one_line
 from ..toolchain import ToolchainError
 from .tvm_operators import MICROSOFT
 
+_SUMS = frozenset(
+    {"AveragePool", "CumSum", "Einsum", "GlobalAveragePool", "GlobalLpPool", "InstanceNormalization", "LpPool", "ReduceL1", "ReduceL2"}
+    | {"ReduceLogSum", "ReduceLogSumExp", "ReduceMean", "ReduceSum", "ReduceSumSquare"}
+)
+"""Operators that sum elements of one tensor, which TVM does in halves where they are halves: the mean of 700 hundreds is infinite. Products
+keep their operator (`tvm_halves`), and norms of layers and groups are summed in float32 by TVM."""
+
 UNSUPPORTED_DTYPES = frozenset({"string", "bfloat16", "int4", "uint4", "complex64", "complex128"})
 
 
@@ -50,9 +57,10 @@ def import_onnx(model: SubModel) -> tvm.IRModule:
 
 
 class Importer(ONNXGraphImporter):
-    """TVM's importer, which makes weights constants and lets each exponential of float32 be the square of that of half the number.
+    """TVM's importer, which makes weights constants, and computes two kinds of operators otherwise.
 
-    TVM's own is infinite from 88.4 on, and float32 holds those up to 88.7.
+    An exponential of float32 is the square of that of half the number: TVM's own is infinite from 88.4 on, and float32 holds those up to
+    88.7. What sums halves does so in float32 (`_SUMS`).
     """
 
     def __init__(self) -> None:
@@ -64,10 +72,18 @@ class Importer(ONNXGraphImporter):
         return self.from_onnx(proto.graph, version)
 
     def _convert_operator(self, op_name: str, inputs: Any, attrs: dict[str, Any], opset: int) -> Any:
-        if op_name != "Exp" or inputs[0].ty.dtype != "float32":
-            return super()._convert_operator(op_name, inputs, attrs, opset)
-        root = self.bb.emit(relax.op.exp(relax.op.multiply(inputs[0], relax.const(0.5, "float32"))))
-        return self.bb.normalize(relax.op.multiply(root, root))
+        if op_name == "Exp" and inputs[0].ty.dtype == "float32":
+            root = self.bb.emit(relax.op.exp(relax.op.multiply(inputs[0], relax.const(0.5, "float32"))))
+            return self.bb.normalize(relax.op.multiply(root, root))
+        if op_name in _SUMS and inputs[0].ty.dtype == "float16":
+            wide = type(inputs)([self.bb.emit(relax.op.astype(one, "float32")) if _is_half(one) else one for one in inputs])
+            made = self.bb.emit(super()._convert_operator(op_name, wide, attrs, opset))
+            return self.bb.normalize(relax.op.astype(made, "float16"))
+        return super()._convert_operator(op_name, inputs, attrs, opset)
+
+
+def _is_half(value: Any) -> bool:
+    return value is not None and getattr(value.ty, "dtype", "") == "float16"
 
 
 def checked_model(model: SubModel) -> ModelProto:

@@ -84,6 +84,33 @@ def test_an_exponential_is_finite_where_float32_holds_it():
     assert _functions(model).count("@T.prim_func") == 1, "half the number, its exponential and the square are one kernel"
 
 
+SUMS_OF_HALVES = {
+    "MatMul": ([("x", (1, 4096)), ("w", (4096, 2))], (1, 2), {}),
+    "Conv": ([("x", (1, 4096, 1, 1)), ("w", (2, 4096, 1, 1))], (1, 2, 1, 1), {}),
+    "ConvTranspose": ([("x", (1, 4096, 1, 1)), ("w", (4096, 2, 1, 1))], (1, 2, 1, 1), {}),
+    "ReduceMean": ([("x", (1, 4096))], (1, 1), {}),
+    "ReduceL2": ([("x", (4096,))], (1,), {}),
+    "AveragePool": ([("x", (1, 1, 64, 64))], (1, 1, 1, 1), {"kernel_shape": [64, 64]}),
+}
+"""Operator → its inputs, the shape of its output, and its attributes."""
+
+
+@needs_tvm
+@pytest.mark.parametrize("op", SUMS_OF_HALVES)
+def test_halves_are_summed_in_float32(op: str):
+    """Sums of halves end at 2048 where ones are added, and the mean of 4096 hundreds is infinite."""
+    given, shape, attributes = SUMS_OF_HALVES[op]
+    inputs = [tensor(name, size, "float16") for name, size in given]
+    model = sub_model([node(op, " ".join(name for name, _ in given), "y", **attributes)], inputs, [tensor("y", shape, "float16")])
+    value = 1 if len(given) == 2 else 100
+    arrays = [np.full(size, value, np.float16) for _, size in given]
+    outputs, kernel = buffers(model), make(get("tvm"), model)
+    kernel.bind(arrays, outputs)
+    kernel.run()
+    np.testing.assert_allclose(outputs[0].astype("f4"), reference(model, arrays)[0].astype("f4"), rtol=1e-3)
+    assert len(given) == 1 or _functions(model).count("@T.prim_func") == 1, "a product is one kernel with the cast behind it"
+
+
 def _functions(model: SubModel) -> str:
     from collage_core.toolchains.tvm.tvm_build import lowered
 
