@@ -10,6 +10,7 @@ import numpy as np
 
 from ..base.isolation.worker import Worker
 from ..base.isolation.worker_errors import WorkerError
+from ..cost.measuring.turns import Burst, timed_alone
 from ..documents.json_form import to_json
 from ..errors import CollageError
 from ..pipeline.inside.inside_times import profile_document
@@ -32,16 +33,13 @@ def run_folder(
             )
             got = worker.call(run_artifact, folder, arrays, other_versions, timeout_s=RUN_TIMEOUT_S)
             notes = worker.call(notes_of, folder, timeout_s=RUN_TIMEOUT_S)
-            seconds = worker.call(time_artifact, folder, arrays, timeout_s=RUN_TIMEOUT_S) if bench else []
+            timing = _timing(lambda: worker.call(time_artifact, folder, arrays, timeout_s=RUN_TIMEOUT_S)) if bench else None
             if profile:
                 found = worker.call(profile_artifact, folder, arrays, timeout_s=RUN_TIMEOUT_S)
         except WorkerError as error:
             raise CollageError(f"the artifact could not be run: {error}", "build it again with `collage apply`", "artifact") from error
     if outputs is not None:
         write_arrays(outputs, got)
-    timing = (
-        {"median_s": statistics.median(seconds), "min_s": min(seconds), "max_s": max(seconds), "samples": len(seconds)} if seconds else None
-    )
     told = profile_document(folder, found, arrays) if found else None
     manifest = read_manifests(folder)[0]
     return {
@@ -53,6 +51,13 @@ def run_folder(
         "bench": timing,
         "profile": None if told is None else to_json(told),
     }
+
+
+def _timing(burst: Burst) -> dict[str, Any]:
+    """Return how long an inference takes: over rounds of bursts as a plan's `measured_s`, and what the single runs took."""
+    time, seconds = timed_alone(burst)
+    runs = {"median_s": statistics.median(seconds), "min_s": min(seconds), "max_s": max(seconds), "samples": len(seconds)}
+    return {"measured_s": time.value, "interval_s": time.half, "rounds": time.rounds, **runs}
 
 
 def _summary(value: Any) -> dict[str, Any]:

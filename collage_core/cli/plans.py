@@ -195,7 +195,10 @@ def run(artifact: Path, as_json: bool, **given: Any) -> None:
     for name, item in document["outputs"].items():
         say(f"{name}: {item['dtype']} {'x'.join(map(str, item['shape'])) or 'scalar'}{_mean(item)}")
     if document["bench"] is not None:
-        say(f"median {milliseconds(document['bench']['median_s'])} over {document['bench']['samples']} runs")
+        time = document["bench"]
+        off = "" if time["interval_s"] is None else f" ± {milliseconds(time['interval_s'])}"
+        single = f"single runs {milliseconds(time['min_s'])} to {milliseconds(time['max_s'])}"
+        say(f"{milliseconds(time['measured_s'])}{off} over {time['rounds']} rounds; {single}, median {milliseconds(time['median_s'])}")
     if document["profile"] is not None:
         _print_profile(document["profile"])
 

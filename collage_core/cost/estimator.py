@@ -99,10 +99,6 @@ class LazyEstimator(CostEstimator, Protocol):
         """
         ...
 
-    def lowest_core_latency_s(self) -> float:
-        """Seconds of the lowest core-to-core latency of late; infinite where it is not known."""
-        ...
-
     def computation_key(self, candidate: CandidatePartition) -> Hashable:
         """Return what candidates have in common that share a cost."""
         ...

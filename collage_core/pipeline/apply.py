@@ -51,7 +51,7 @@ def apply(
         AccuracyError: the artifact computes something else than the model; nothing is left in `out`. It is a `PartitionAccuracyError`,
             which names the partition, where each is checked.
     """
-    from .whole.assemble_and_verify import build_and_verify
+    from .whole.assemble_and_verify import build_and_verify, time_alone
 
     phases = Phases(emit)
     with phases("load"):
@@ -77,6 +77,7 @@ def apply(
         check_accuracy(built.verify, plan.accuracy)
         remove_artifact(out)
         plan.write(out / "plan.json")
+        built.verify = time_alone(built, "plan", built.folder, built.verify)
         gap = timing_gap(plan, built.verify, Surroundings.since(built.load))
         return replace(built.verify, gap=gap, each=each)
 

@@ -122,7 +122,7 @@ def _measure_whole(
 ) -> tuple[Decision, RunRecord]:
     """Time the plan beside the other finalists, and return the decision for the fastest with its record."""
     others, deadlines = finalists_of(run, decision, why_not), comparing_deadlines(run.budget.limit_s, run.deadline)
-    outcome = compare_whole(built, others, run.emit, decision.lowest_core_latency_s, deadlines)
+    outcome = compare_whole(built, others, run.emit, deadlines)
     if outcome.winner:
         decision = decision.take(others[outcome.winner].chosen, run.plans)
     missing = _missing_costs(run, decision)
@@ -202,7 +202,7 @@ def over_other_costs(
         times.append(WholeTime())
     elif len(carried) > len(others):
         try:
-            again = compare_whole(built, [carried[ahead], carried[-1]], run.emit, decision.lowest_core_latency_s, deadlines)
+            again = compare_whole(built, [carried[ahead], carried[-1]], run.emit, deadlines)
         except Cancelled:
             carried = carried[:-1]
         else:

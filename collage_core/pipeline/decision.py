@@ -5,7 +5,6 @@ The outcome of a search and its baselines enter (`decide`). Nothing is measured,
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -36,7 +35,6 @@ class Decision:
         undecided: What measuring left undecided between the plan and others.
         refused: Plan → why it is out.
         bodies: Index of each node whose bodies were planned → their plans, and its cost on the host.
-        lowest_core_latency_s: As `LazyEstimator.lowest_core_latency_s` when the search was over.
     """
 
     best: Planned
@@ -49,7 +47,6 @@ class Decision:
     undecided: Sequence[Rival] = ()
     refused: Mapping[Chosen, str] = field(default_factory=dict)
     bodies: Mapping[int, PlannedNode] = field(default_factory=dict)
-    lowest_core_latency_s: float = math.inf
 
     @property
     def is_searched(self) -> bool:

@@ -18,6 +18,8 @@ from ..base.cores import usable_cores
 from ..cost.estimator import CostEstimator, LazyEstimator
 from ..cost.estimators.factory import Measuring, make_estimator
 from ..cost.measuring.other_load import OtherLoad, busy_text
+from ..cost.measuring.paired_rounds import FEWEST_ROUNDS
+from ..cost.measuring.turns import MOST_S, turn_s
 from ..documents.json_form import to_json
 from ..events import Emit, ignore
 from ..options import Options
@@ -30,9 +32,8 @@ from .loop.budget import MOST_FOR_INFERENCES_S, budget_s
 from .loop.deadline import MOST_COMPARING_S, run_deadline
 from .loop.measuring_policy import MeasuringPolicy
 from .loop.tuning import check_tunes
-from .whole.assemble_and_verify import ROUND_S
 from .whole.choose_finalists import MOST_RIVALS
-from .whole.compare_whole import AT_ONCE, ROUNDS
+from .whole.compare_whole import AT_ONCE
 
 TRIAL_S = 1.0
 """Seconds that a trial is taken to need where none of its toolchain is known on this machine."""
@@ -40,8 +41,6 @@ TRANSITION_S = 1.0
 """Seconds that measuring the transitions from one target to another is taken to need, with its kernels' builds."""
 BUILDS_FOR_TRANSITIONS = 2
 """Kernels that are built for each target whose transitions are measured: one of each size."""
-TIMING_S = 40.0
-"""Timing whole plans in turns takes no longer, about."""
 AFTER = "building a whole plan: as long as a trial of each of its targets, a heuristic"
 TUNED_AGAIN = "tuning takes the time it was given, and less where nothing could gain much"
 BODIES = "searching the bodies of {} nodes comes before it, and is not counted"
@@ -210,10 +209,10 @@ def _after(trials_s: Sequence[float], run_s: float) -> dict[str, float]:
     plan_s, at_once = sum(trials_s), min(AT_ONCE, usable_cores())
     alone_s, alone = (plan_s, len(trials_s)) if len(trials_s) > 1 else (0.0, 0)  # the plan of one target is that target alone
     others = MOST_RIVALS + 1
-    timing_s = ROUNDS * (1 + alone) * ROUND_S
+    timing_s = FEWEST_ROUNDS * (1 + alone) * turn_s(0.0)
     return {
-        "after_at_most_s": plan_s + min((alone_s + others * plan_s) / at_once + TIMING_S, run_s, MOST_COMPARING_S),
-        "after_expected_s": plan_s + alone_s / at_once + min(timing_s, TIMING_S),
+        "after_at_most_s": plan_s + min((alone_s + others * plan_s) / at_once + MOST_S, run_s, MOST_COMPARING_S),
+        "after_expected_s": plan_s + alone_s / at_once + min(timing_s, MOST_S),
     }
 
 

@@ -5,7 +5,6 @@ A model and `Options` enter; a `Decision` leaves, and its record before anything
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import closing, nullcontext, suppress
 from dataclasses import replace
@@ -261,9 +260,8 @@ class SearchedRun:
     def decide(self, planned: Planned, bodies: Mapping[int, PlannedNode]) -> Decision:
         """Step ``decide``: the plan, where measurements can tell the best one, and how sure it is."""
         self.emit(StepStarted("decide"))
-        latency_s = self.estimator.lowest_core_latency_s() if isinstance(self.estimator, LazyEstimator) else math.inf
         baselines = find_baselines(self.found, planned, self.plans.settings, is_cut_off=self.loop.is_cut_off)
-        decision = replace(decide(planned, baselines, self.plans), bodies=bodies, lowest_core_latency_s=latency_s)
+        decision = replace(decide(planned, baselines, self.plans), bodies=bodies)
         if decision.decided_by:
             above_s = (decision.searched.final.total - decision.best.final.total) / FEMTOSECONDS
             self.emit(Note(within_noise(len(decision.decided_by), above_s, noise_s(decision.best))))

@@ -168,7 +168,8 @@ class MeasureEstimator:
         self._singles = SingleNodes(model.graph)
 
     def _here(self, limits: TrialLimits, workers: Pool | None) -> TrialBackend:
-        known, flushed = Speed(core_latency_s=self.lowest_core_latency_s()), self._flushed_bytes
+        lowest_s = self._database.lowest_core_latency_s(machine_id(), _CORE_LATENCY_HOLDS) or math.inf
+        known, flushed = Speed(core_latency_s=lowest_s), self._flushed_bytes
         runner = TrialRunner(self._get_toolchain, self._threads, self._accuracy, limits, self._should_stop, flushed, known, workers)
         return LocalBackend(runner, self._get_toolchain)
 
@@ -313,10 +314,6 @@ class MeasureEstimator:
         computation = self._computation(candidate.inside)
         options = _options(available.precision, self._flushed_bytes, self._value_policy)
         return CostKey(computation, target, available.version, self._threads, self.machine, options, weights)
-
-    def lowest_core_latency_s(self) -> float:
-        """As `LazyEstimator.lowest_core_latency_s`."""
-        return self._database.lowest_core_latency_s(machine_id(), _CORE_LATENCY_HOLDS) or math.inf
 
     def transitions(self, targets: Sequence[str]) -> TransitionModel:
         """Measured between these targets, or what the database has of them."""

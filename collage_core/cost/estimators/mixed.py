@@ -69,10 +69,6 @@ class MixedEstimator:
         """As `LazyEstimator.calls`."""
         return self._measured.calls([name for name in targets if name not in self._described])
 
-    def lowest_core_latency_s(self) -> float:
-        """As `LazyEstimator.lowest_core_latency_s`."""
-        return self._measured.lowest_core_latency_s()
-
     def computation_key(self, candidate: CandidatePartition) -> Hashable:
         """As `LazyEstimator.computation_key`."""
         if candidate.target in self._described:

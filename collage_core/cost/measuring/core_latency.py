@@ -8,24 +8,18 @@ The process on the other core sleeps between the probes.
 
 from __future__ import annotations
 
-import math
 import mmap
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import repeat
 from pathlib import Path
 from statistics import median
-from typing import TypeVar
 
 from ...base.isolation.environment import worker_environment
 from .core_latency_peer import ANSWER, BYTES, COUNT, QUESTION, READY
-from .noise_filter import HIGH_LATENCY
-
-T = TypeVar("T")
 
 _PEER = Path(__file__).with_name("core_latency_peer.py")
 _MOST_LOOKS = 500_000
@@ -66,41 +60,6 @@ class CoreLatencyProbe:
         peer, self._peer = self._peer, None  # first of all: Ctrl-C may come while the process ends, and this is called again
         if peer is not None:
             peer.close()
-
-
-def rounds_at_low_latency(
-    one_round: Callable[[], T],
-    is_enough: Callable[[Sequence[T]], bool],
-    most: int,
-    latency_s: Callable[[], float],
-    lowest_latency_s: float = math.inf,
-) -> tuple[list[T], float]:
-    """Repeat a round, `most` times at most, and return the rounds during which the core-to-core latency was low.
-
-    Args:
-        is_enough: Whether the rounds at low latency so far are enough.
-        latency_s: Measures the latency now; 0 where it cannot be measured.
-        lowest_latency_s: The lowest latency of this machine, where that is known.
-
-    Returns:
-        The results of the rounds, and 0; if the latency was never low, those of the rounds in which it was least high, and how
-        many times as high as the lowest it was meanwhile.
-    """
-    rounds: list[tuple[float, T]] = []
-    low: list[T] = []
-    after_s = latency_s()
-    while not rounds or (len(rounds) < most and not is_enough(low)):
-        before_s, made = after_s, one_round()
-        after_s = latency_s()
-        rounds.append((max(before_s, after_s), made))
-        lowest_latency_s = min([lowest_latency_s, *(seconds for seconds, _ in rounds if seconds)])
-        low = _within(rounds, lowest_latency_s)
-    least_s = min(seconds for seconds, _ in rounds)
-    return (low, 0.0) if low else (_within(rounds, least_s), least_s / lowest_latency_s)
-
-
-def _within(rounds: Sequence[tuple[float, T]], lowest_latency_s: float) -> list[T]:
-    return [made for seconds, made in rounds if seconds <= (1 + HIGH_LATENCY) * lowest_latency_s]
 
 
 def _two_cores() -> tuple[int, int] | None:

@@ -6,7 +6,6 @@ can. Toolchains run in a worker process.
 
 from __future__ import annotations
 
-import statistics
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -17,6 +16,7 @@ import numpy as np
 
 from ...base.isolation.worker import Worker
 from ...base.isolation.worker_errors import WorkerError
+from ...cost.measuring.paired_rounds import low_s
 from ...documents.shapes import OneBuild
 from ...documents.verify import Verify
 from ...errors import CollageError
@@ -201,8 +201,8 @@ class _Builder:
             return OneBuild(name, reason=one_line(error))
 
     def _seconds(self, folder: Path, inputs: Mapping[str, np.ndarray]) -> float:
-        """Return the median seconds of an inference of the artifact of one shape."""
-        return statistics.median(self._worker.call(time_artifact, folder, inputs, timeout_s=RUN_TIMEOUT_S))
+        """Return the seconds of an inference of the artifact of one shape."""
+        return low_s(self._worker.call(time_artifact, folder, inputs, timeout_s=RUN_TIMEOUT_S))
 
     def _seeded(self, folder: Path) -> dict[str, np.ndarray]:
         """Return the inputs that the artifact of one shape keeps."""

@@ -10,7 +10,6 @@ import errno
 import math
 import secrets
 import shutil
-import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -26,6 +25,8 @@ from ...base.isolation.scratch import scratch_folder
 from ...base.isolation.worker import Pool
 from ...base.isolation.worker_errors import WorkerError
 from ...cost.measuring.other_load import OtherLoad
+from ...cost.measuring.paired_rounds import low_s
+from ...cost.measuring.turns import timed_alone
 from ...documents.plan import PlacedPartition
 from ...documents.verify import Verify
 from ...errors import CollageError
@@ -41,7 +42,7 @@ from ...rewrite.assemble import assemble
 from ...rewrite.partition_models import PartitionModel, run_order
 from ...rewrite.plan import Plan
 from ...rewrite.runtime.artifact import Profile
-from ...rewrite.runtime.artifact_calls import MODULE_IMPORTS, RUNS_ONLY, bind_artifact, profile_artifact, run_artifact, run_loader
+from ...rewrite.runtime.artifact_calls import MODULE_IMPORTS, RUNS_ONLY, profile_artifact, run_artifact, run_loader, time_artifact
 from ...rewrite.runtime.manifest import MODULE, NAME, WEIGHTS
 from ...toolchains.built_packages import BuiltPackages
 from ...toolchains.native_files import LOADER
@@ -151,8 +152,7 @@ def build_and_verify(
                 by_set = errors_with_loader(built, by_set)
             built.precision = model.reference_precision
             built.load = OtherLoad()
-            seconds = time_plan(built.pool, "plan", built.folder, built.inputs)
-            measured_s = statistics.median(seconds)
+            measured_s = low_s(time_plan(built.pool, "plan", built.folder, built.inputs))
             built.verify = verify_document(plan, by_set, measured_s, built.precision, built.moves)
             if built.moves:
                 emit(Note(_moves_text(built.moves)))
@@ -304,33 +304,30 @@ def _fixed_texts(plan: Plan) -> list[str]:
 
 
 def time_plan(pool: Pool, name: str, folder: Path, inputs: Mapping[str, np.ndarray]) -> list[float]:
-    """Return the seconds of some inferences, in the process that already holds the artifact.
+    """Return the seconds of a burst of inferences, in the process that already holds the artifact.
 
     Raises:
         CollageError: one of them failed.
     """
-    seconds: list[float] = run_in_worker(pool, name, time_undisturbed, folder, dict(inputs), what="timing the artifact")
+    seconds: list[float] = run_in_worker(pool, name, time_artifact, folder, dict(inputs), what="timing the artifact")
     return seconds
+
+
+def time_alone(built: Built, name: str, folder: Path, verify: Verify) -> Verify:
+    """Return how an artifact was verified with its time over rounds, for a plan that is compared with no other.
+
+    Raises:
+        CollageError: an inference failed.
+    """
+    time, _ = timed_alone(lambda: time_plan(built.pool, name, folder, built.inputs))
+    error_s = additive_error_s(built.plan, time.value)
+    return replace(verify, measured_s=time.value, interval_s=time.half, rounds=time.rounds, additive_error_s=error_s)
 
 
 def profile_plan(pool: Pool, name: str, folder: Path, inputs: Mapping[str, np.ndarray]) -> Profile:
     """Return where the time of an inference goes, in the process that already holds the artifact. Raises as `time_plan`."""
     profile: Profile = run_in_worker(pool, name, profile_artifact, folder, dict(inputs), what="timing the artifact")
     return profile
-
-
-FEWEST_IN_TURN = 3
-"""Fewest inferences of a plan in one turn."""
-ROUND_S = 0.2
-"""No further inference of a plan after that long, in one turn: many short turns tell plans apart sooner than a few long ones."""
-
-
-def time_undisturbed(folder: Path, arrays: Mapping[str, np.ndarray]) -> list[float]:
-    """Return, in the worker, the seconds of those inferences of the artifact that nothing disturbed."""
-    from ...cost.measuring.timing import TimingLimits, time_runs
-
-    run = bind_artifact(folder, arrays)
-    return list(time_runs(run, TimingLimits(fewest=FEWEST_IN_TURN, interval=0.01, longest_s=ROUND_S)).result().seconds)
 
 
 def run_in_worker(

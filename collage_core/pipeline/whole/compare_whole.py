@@ -9,16 +9,19 @@ from __future__ import annotations
 import math
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from queue import SimpleQueue
 from typing import NamedTuple
 
 from ...base.cores import usable_cores
 from ...base.isolation.memory import available_bytes
 from ...base.isolation.worker_errors import WorkerTimeout
+from ...cost.measuring.paired_rounds import FAR, FEWEST_ROUNDS, Round
+from ...cost.measuring.turns import Turns, turn_s
 from ...errors import Cancelled, CollageError
 from ...events import ComparingPlans, Emit, Note
 from ...rewrite.runtime.artifact import Profile
@@ -27,8 +30,6 @@ from ..inside.additive_error import additive_error_text, is_confirmed, is_large
 from ..loop.deadline import ComparingDeadlines, Deadline
 from .assemble_and_verify import (
     BUILD_TIMEOUT_S,
-    FEWEST_IN_TURN,
-    ROUND_S,
     RUN_TIMEOUT_S,
     Built,
     assemble_plan,
@@ -38,19 +39,11 @@ from .assemble_and_verify import (
     verify_document,
 )
 from .errors_by_set import where_text
-from .finalists import BASELINE, FAR, Finalist, Round, WholeTime, near, undecided, whole_times, winner
+from .finalists import BASELINE, Finalist, WholeTime, near, whole_times, winner
 
-ROUNDS = 5
-"""How often each finalist is timed at least, turn by turn, so that a machine that drifts is fair to all."""
-MOST_ROUNDS = 15
-"""With those that do not count, because the core-to-core latency was high."""
 RENEWED = (2, 4)
 """After so many rounds those that are near each other, and in whose order not all processes agree, go on in new ones: one may be several
 per cent faster than the next."""
-FEWEST_ROUNDS = 2
-"""So many there are, however little time is left."""
-LONGEST_S, MOST_S = 10.0, 40.0
-"""No further round after that long, once there are `ROUNDS`; none at all after the other, or the deadline where that is sooner."""
 BUILD_S = 120.0
 """Longest that building and checking one other finalist may take."""
 LEAST_BUILD_S = 10.0
@@ -62,10 +55,6 @@ NO_MEMORY = "no memory was left to hold it beside the plan"
 HELD = 1.3
 """Memory of a process that holds an artifact of a large model, as a multiple of its weights."""
 _MEMORY_SHARE = 0.9
-_HIGH_LATENCY = (
-    "the core-to-core latency of this machine was high all the while whole plans were timed ({:.1f} times the lowest): what was measured "
-    "end to end may be too high, and another run may measure less"
-)
 
 
 @dataclass(frozen=True)
@@ -87,7 +76,6 @@ def compare_whole(
     built: Built,
     finalists: Sequence[Finalist],
     emit: Emit,
-    lowest_core_latency_s: float = math.inf,
     deadlines: ComparingDeadlines | None = None,
 ) -> Comparison:
     """Build every other finalist, time all of them in turns, and put the winner in the place of the plan in `built`.
@@ -95,7 +83,6 @@ def compare_whole(
     Args:
         finalists: The first is the plan that is built already. Others that were built before are not built again. Those that cannot
             be built, err too much or fail get their reason.
-        lowest_core_latency_s: As `rounds_at_low_latency` takes it.
         deadlines: When it should be over. Those that would be ready too late (`by_promise`) are left out, and those for which a large
             model leaves no room.
 
@@ -107,7 +94,7 @@ def compare_whole(
     deadlines = deadlines or ComparingDeadlines()
     open_ = by_promise([one for one in finalists[1:] if not one.reason and one.folder is None], built.measured_s)
     _build_all(built, [*open_.needed, *open_.wanted], emit, _Schedule(built, finalists, open_.needed, deadlines))
-    rounds = _rounds(built, finalists, emit, lowest_core_latency_s, deadlines.last)
+    rounds = _rounds(built, finalists, emit, deadlines.last)
     best = winner(rounds, finalists)
     if finalists[best].reason:
         raise CollageError(finalists[best].reason, "veto the target that fails, or leave it out of --targets", "toolchain")
@@ -125,17 +112,12 @@ def needed_s(built: Built, finalists: Sequence[Finalist]) -> float:
 
 def _rounds_s(built: Built, finalists: Sequence[Finalist]) -> float:
     """Return about how long the rounds of the plan and of `finalists` take; those far behind sit most of them out."""
-    plan_s, all_s = built.measured_s, ROUNDS * _turn_s(built.measured_s)
+    plan_s, all_s = built.measured_s, FEWEST_ROUNDS * turn_s(built.measured_s)
     for one in finalists:
         seconds = one.guessed_s or plan_s
         far = (count for count, share in sorted(FAR.items()) if seconds > (1 + share) * plan_s)
-        all_s += next(far, ROUNDS) * _turn_s(seconds)
+        all_s += next(far, FEWEST_ROUNDS) * turn_s(seconds)
     return all_s
-
-
-def _turn_s(seconds: float) -> float:
-    """Return about how long one turn takes of a finalist that takes `seconds`; the first inference warms up."""
-    return max(ROUND_S, (FEWEST_IN_TURN + 1) * float(seconds))
 
 
 class Promise(NamedTuple):
@@ -156,7 +138,7 @@ def by_promise(finalists: Sequence[Finalist], plan_s: float) -> Promise:
     listed = sorted(finalists, key=lambda one: math.inf if one.guessed_s is None else one.guessed_s)
     baselines = [one for one in listed if BASELINE in one.names.values()]
     targets = [one for one in baselines if any(kind == BASELINE and name != GREEDY for name, kind in one.names.items())]
-    near = [one for one in baselines if _is_partitioning(one) or one in targets[:1] or _may_take(one) <= (1 + FAR[3]) * plan_s]
+    near = [one for one in baselines if _is_partitioning(one) or one in targets[:1] or _may_take(one) <= (1 + min(FAR.values())) * plan_s]
     rivals = [one for one in listed if one not in baselines]
     return Promise(sorted(near, key=lambda one: not _is_partitioning(one)), [*rivals, *(one for one in baselines if one not in near)])
 
@@ -286,103 +268,26 @@ def _ship(built: Built, one: Finalist, time_: WholeTime) -> None:
     built.verify = replace(verify, interval_s=time_.interval_s, rounds=time_.rounds)
 
 
-def _rounds(built: Built, finalists: Sequence[Finalist], emit: Emit, lowest_core_latency_s: float, deadline: Deadline) -> Sequence[Round]:
-    """Time the finalists turn by turn while the core-to-core latency is low, until they are apart or the time is over."""
-    from ...cost.measuring.core_latency import CoreLatencyProbe, rounds_at_low_latency
+def _rounds(built: Built, finalists: Sequence[Finalist], emit: Emit, deadline: Deadline) -> Sequence[Round]:
+    """Time the finalists turn by turn, until they are apart or the time is over; one that fails gets its reason."""
+    able = {index: one for index, one in enumerate(finalists) if not one.reason}
+    names = [next(iter(one.names)) for one in able.values()]
+    began_anew: dict[int, list[int]] = {}
 
-    turns = Turns(finalists, lambda one: _time(built, one), lambda some: _renew(built, some), limit_s=deadline.left_s)
-    names = [next(iter(one.names)) for one in finalists if not one.reason]
-    name, turn_s = " and ".join(names) if len(names) <= 2 else "", _turn_s(built.measured_s)
-
-    def one_round() -> Round:
-        emit(ComparingPlans("time", name, turns.done, max(ROUNDS, turns.done + 1), turns.left_s(turn_s)))
-        return turns.one_round()
-
-    is_single_threaded = built.plan.options.get("threads") == 1
-    with closing(CoreLatencyProbe()) as probe:
-        latency_s = (lambda: 0.0) if is_single_threaded else probe.round_trip_s
-        counted, latency_ratio = rounds_at_low_latency(one_round, turns.is_enough, MOST_ROUNDS, latency_s, lowest_core_latency_s)
-    if latency_ratio:
-        emit(Note(_HIGH_LATENCY.format(latency_ratio)))
-    return turns.all_in(counted)
-
-
-class Turns:
-    """The rounds of some finalists. One that is clearly behind, or a tie, has no part in the later rounds.
-
-    Args:
-        time_one: Returns the median seconds of a finalist in one turn. Raises CollageError where it fails.
-        renew: Has some finalists go on in new processes.
-        limit_s: Seconds that are left for them.
-    """
-
-    def __init__(
-        self,
-        finalists: Sequence[Finalist],
-        time_one: Callable[[Finalist], float],
-        renew: Callable[[Sequence[Finalist]], None],
-        clock: Callable[[], float] = time.monotonic,
-        limit_s: float = math.inf,
-    ):
-        self._finalists = finalists
-        self._time_one = time_one
-        self._renew = renew
-        self._clock = clock
-        self._began = clock()
-        self._most_s = min(MOST_S, limit_s)
-        self._rounds: list[Round] = []
-        self._began_anew: dict[int, list[int]] = {}
-        self._open = [index for index, one in enumerate(finalists) if not one.reason]
-
-    @property
-    def done(self) -> int:
-        """How many rounds are over."""
-        return len(self._rounds)
-
-    def left_s(self, turn_s: float) -> float:
-        """About how long the rounds to come take; `turn_s` is the guess for one turn as long as no round is over."""
-        took_s = self._clock() - self._began
-        each_s = took_s / self.done if self.done else turn_s * len(self._open)
-        if self.done < ROUNDS:
-            return min(each_s * (ROUNDS - self.done), max(each_s, self._most_s - took_s))
-        return max(each_s, min(LONGEST_S - took_s, self._most_s - took_s, each_s * (MOST_ROUNDS - self.done)))
-
-    def one_round(self) -> Round:
-        if self.done in RENEWED:
-            new = near(self._rounds, self._open, self._began_anew)
-            self._renew([self._finalists[index] for index in new])
+    def renew(rounds: Sequence[Round], open_: Sequence[int]) -> None:
+        if len(rounds) in RENEWED:
+            new = near(rounds, open_, began_anew)
+            _renew(built, [finalists[index] for index in new])
             for index in new:
-                self._began_anew.setdefault(index, []).append(self.done)
-        seconds = {}
-        for index in self._open:
-            try:
-                seconds[index] = self._time_one(self._finalists[index])
-            except CollageError as error:
-                self._finalists[index].reason = error.message
-        self._rounds.append(seconds)
-        return seconds
+                began_anew.setdefault(index, []).append(len(rounds))
 
-    def is_enough(self, counted: Sequence[Round]) -> bool:
-        """Return whether no further round is worth its time; `counted` are those at low latency."""
-        took_s = self._clock() - self._began
-        able = [index for index in self._open if not self._finalists[index].reason]
-        if counted and able and all(index in counted[-1] for index in able):
-            still = undecided([_of(able, one) for one in counted], [one.may_ship for one in self._finalists])
-            self._open = [index for index in able if index in still]
-        else:
-            self._open = able
-        is_apart = len(counted) >= ROUNDS and len(self._open) <= 1
-        is_long = took_s > self._most_s and self.done >= FEWEST_ROUNDS
-        return not self._open or is_apart or is_long or (took_s > LONGEST_S and len(counted) >= ROUNDS)
-
-    def all_in(self, counted: Sequence[Round]) -> Sequence[Round]:
-        """Return the counted rounds; all rounds where some finalist was in none of those."""
-        able = [index for index, one in enumerate(self._finalists) if not one.reason]
-        return counted if all(any(index in one for one in counted) for index in able) else self._rounds
-
-
-def _of(indices: Sequence[int], seconds: Round) -> Round:
-    return {index: seconds[index] for index in indices if index in seconds}
+    bursts = {index: partial(_time, built, one) for index, one in able.items()}
+    turns = Turns(bursts, [one.may_ship for one in finalists], renew, limit_s=deadline.left_s)
+    name, guess_s = " and ".join(names) if len(names) <= 2 else "", turn_s(built.measured_s)
+    rounds = turns.all_rounds(lambda done, total: emit(ComparingPlans("time", name, done, total, turns.left_s(guess_s))))
+    for index, error in turns.failed.items():
+        finalists[index].reason = error.message
+    return rounds
 
 
 def _explained(built: Built, name: str, emit: Emit) -> Profile | None:
@@ -403,9 +308,9 @@ def _explained(built: Built, name: str, emit: Emit) -> Profile | None:
     return None
 
 
-def _time(built: Built, one: Finalist) -> float:
+def _time(built: Built, one: Finalist) -> Sequence[float]:
     assert one.folder is not None
-    return statistics.median(time_plan(built.pool, _worker_of(built, one), one.folder, built.inputs))
+    return time_plan(built.pool, _worker_of(built, one), one.folder, built.inputs)
 
 
 def _renew(built: Built, some: Sequence[Finalist]) -> None:

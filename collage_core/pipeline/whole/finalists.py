@@ -1,7 +1,7 @@
 """The finalists of a run, plans that are timed whole in turns: which of them need another round, and which becomes the plan.
 
-The seconds of each round enter; indices of finalists and their intervals leave. Nothing is built or timed here. Two finalists are
-compared by the ratios of their times in the same round, so a machine that drifts slows both alike.
+The seconds of each round enter; indices of finalists and their intervals leave. Nothing is built or timed here. How two finalists are
+compared is that of all contenders (`cost.measuring.paired_rounds`).
 """
 
 from __future__ import annotations
@@ -11,26 +11,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from statistics import median
 from typing import Final, Literal
 
-from ...cost.measuring.intervals import confidence_interval, half_interval
+from ...cost.measuring.paired_rounds import FEWEST_ROUNDS, TIE, Round, beats, fastest, ratio_of, seconds_of, slower, time_of
 from ...documents.plan import PlanPart
 from ...documents.run import Alternative, RunDocument
 from ...documents.verify import Verify
 from ...rewrite.plan import Plan
 
-TIE = 0.01
-"""A finalist is faster than another only if it is by more than this share of its own time."""
-FAR = {3: 0.25, 2: 0.5}
-"""Rounds → a finalist that is slower than another by this share in each of so many needs no further one."""
 NEAR = 0.15
 """Two that differ by no more than this share may change places from one process to the next: memory lies elsewhere in each."""
-FEWEST_FOR_INTERVAL = 5
-"""With fewer rounds an interval decides nothing."""
-ENOUGH_FOR_TIE = 9
-"""With so many rounds two are a tie where the median of their ratios says so, however wide its interval is."""
-
 Kind = Literal["search", "rival", "baseline"]
 SEARCHED: Final = "search"
 RIVAL: Final = "rival"
@@ -41,9 +31,6 @@ GIVEN: Final = "given"
 """``decided_by`` of a plan that the user gave; of one that was searched for it is ``sum`` or ``whole``."""
 
 NO_TIME = "no time was left to compare it"
-
-Round = Mapping[int, float]
-"""Finalist → the median of its seconds in one round; a finalist that was not timed in it is missing."""
 
 
 @dataclass
@@ -93,40 +80,13 @@ class WholeTime:
     rounds: int = 0
 
 
-def beats(rounds: Sequence[Round], one: int, other: int) -> bool:
-    """Return whether `one` is faster than `other` by more than `TIE`, and by more than noise."""
-    found = _ratios(rounds, one, other)
-    if any(len(found) >= least and max(found) * (1 + share) < 1 for least, share in FAR.items()):
-        return True
-    return len(found) >= FEWEST_FOR_INTERVAL and median(found) * (1 + TIE) < 1 and confidence_interval(found)[1] < 1
-
-
-def fastest(rounds: Sequence[Round], among: Sequence[int]) -> int:
-    """Return the fastest of some finalists. Those that were in fewer rounds than others are out: they were far behind."""
-    counts = {index: sum(index in one for one in rounds) for index in among}
-    most = max(counts.values())
-    return min((index for index in among if counts[index] == most), key=lambda index: median(_seconds(rounds, index)))
-
-
-def undecided(rounds: Sequence[Round], may_ship: Sequence[bool]) -> list[int]:
-    """Return the finalists that another round should time: the fastest that may be the plan, and those not yet apart from it."""
-    present = list(rounds[-1])
-    ahead = fastest(rounds, [index for index in present if may_ship[index]] or present)
-
-    def is_apart(index: int) -> bool:
-        is_faster = not may_ship[index] and beats(rounds, index, ahead)
-        return is_faster or beats(rounds, ahead, index) or _is_tie(rounds, ahead, index)
-
-    return [index for index in present if index == ahead or not is_apart(index)]
-
-
 def near(rounds: Sequence[Round], among: Sequence[int], began: Mapping[int, Sequence[int]]) -> list[int]:
     """Return the fastest of some finalists and those `NEAR` it that new processes may bring ahead; none where there is none such.
 
     Args:
         began: Finalist → the later rounds with which a new process of it began; one that lost in several is left out.
     """
-    timed = [index for index in among if _seconds(rounds, index)]
+    timed = [index for index in among if seconds_of(rounds, index)]
     if not timed:
         return []
     ahead = fastest(rounds, timed)
@@ -134,8 +94,8 @@ def near(rounds: Sequence[Round], among: Sequence[int], began: Mapping[int, Sequ
     def may_win(index: int) -> bool:
         starts = sorted({0, *began.get(ahead, ()), *began.get(index, ())})
         parts = [rounds[first:last] for first, last in pairwise([*starts, len(rounds)])]
-        has_lost = len(parts) > 1 and all(_slower(part, index, ahead) > 1 + TIE for part in parts)
-        return _slower(rounds, index, ahead) <= 1 + NEAR and not has_lost
+        has_lost = len(parts) > 1 and all(slower(part, index, ahead) > 1 + TIE for part in parts)
+        return slower(rounds, index, ahead) <= 1 + NEAR and not has_lost
 
     found = [index for index in timed if index != ahead and may_win(index)]
     return sorted([ahead, *found]) if found else []
@@ -144,43 +104,40 @@ def near(rounds: Sequence[Round], among: Sequence[int], began: Mapping[int, Sequ
 def winner(rounds: Sequence[Round], finalists: Sequence[Finalist]) -> int:
     """Return the finalist that becomes the plan: the first, unless another one is faster; of the fastest then the preferred one.
 
-    Of a baseline the median is enough, also where noise leaves open which one is faster: whoever measures both would see no other.
+    Of a baseline the ratio is enough, also where noise leaves open which one is faster: whoever measures both would see no other.
     A baseline of fewer partitions need not be faster than the first, only as fast.
     """
     able = [index for index, one in enumerate(finalists) if one.may_ship and not one.reason]
     unbeaten = [index for index in able if not any(beats(rounds, other, index) for other in able)]
     if 0 in unbeaten:
         baselines = [index for index in unbeaten if BASELINE in finalists[index].names.values()]
-        unbeaten = [index for index in baselines if _slower(rounds, 0, index) > 1 + TIE]
+        unbeaten = [index for index in baselines if slower(rounds, 0, index) > 1 + TIE]
         if not unbeaten:
             simpler = [index for index in baselines if finalists[index].rank[0] < finalists[0].rank[0]]
-            tied = [index for index in simpler if all(_slower(rounds, index, other) <= 1 + TIE for other in (0, *baselines))]
+            tied = [index for index in simpler if all(slower(rounds, index, other) <= 1 + TIE for other in (0, *baselines))]
             return min([0, *tied], key=lambda index: finalists[index].rank)
     if not unbeaten:
         return 0
     ahead = fastest(rounds, unbeaten)
-    tied = [index for index in unbeaten if median(_ratios(rounds, index, ahead) or [math.inf]) <= 1 + TIE]
+    tied = [index for index in unbeaten if 0 < slower(rounds, index, ahead) <= 1 + TIE]
     return min([ahead, *tied], key=lambda index: finalists[index].rank)
 
 
 def whole_times(rounds: Sequence[Round], plan: int, count: int) -> list[WholeTime]:
     """Return the times of all `count` finalists.
 
-    That of the plan is its median over the rounds. Each other one is the median of its ratios to the plan in the rounds of both,
-    times that.
+    That of the plan is its own over the rounds. Each other one is its ratio to the plan in the rounds of both, times that.
     """
-    own = _seconds(rounds, plan)
-    base_s = median(own)
+    own = time_of(rounds, plan)
+    assert own is not None
     made = []
     for index in range(count):
-        found = [seconds / base_s for seconds in own] if index == plan else _ratios(rounds, index, plan)
-        if not found:
+        found, base_s = (own, 1.0) if index == plan else (ratio_of(rounds, index, plan), own.value)
+        if found is None:
             made.append(WholeTime())
             continue
-        middle = median(found)
-        is_sure = len(found) >= FEWEST_FOR_INTERVAL
-        interval_s = base_s * half_interval(found, 50.0, middle) if is_sure else None
-        made.append(WholeTime(base_s * middle, interval_s, len(found)))
+        off = found.half if found.rounds >= FEWEST_ROUNDS else None
+        made.append(WholeTime(base_s * found.value, None if off is None else base_s * off, found.rounds))
     return made
 
 
@@ -269,23 +226,3 @@ def _percent(value: float | None, base: float | None, more: str, less: str) -> s
         return f"not known to be {more}"
     share = value / base - 1
     return f"{abs(share):.1%} {more if share >= 0 else less}"
-
-
-def _is_tie(rounds: Sequence[Round], one: int, other: int) -> bool:
-    found = _ratios(rounds, one, other)
-    low, high = confidence_interval(found) if len(found) < ENOUGH_FOR_TIE else (median(found), median(found))
-    return len(found) >= FEWEST_FOR_INTERVAL and low * (1 + TIE) >= 1 and high <= 1 + TIE
-
-
-def _slower(rounds: Sequence[Round], one: int, other: int) -> float:
-    """Return how many times as long `one` takes as `other`, the median over the rounds of both; 0 without any."""
-    return median(_ratios(rounds, one, other) or [0.0])
-
-
-def _ratios(rounds: Sequence[Round], one: int, other: int) -> list[float]:
-    """Return the time of `one` over that of `other` in each round that timed both."""
-    return [seconds[one] / seconds[other] for seconds in rounds if one in seconds and other in seconds]
-
-
-def _seconds(rounds: Sequence[Round], index: int) -> list[float]:
-    return [seconds[index] for seconds in rounds if index in seconds]

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from ...base.bursts import burst
 from ...errors import CollageError
 from ...toolchains import registry
 from ...toolchains.abilities import CallsLibraries, OwnFiles
@@ -34,11 +35,8 @@ from .module_calls import ModuleCalls
 from .packed import PackedPartition, make_packed
 from .piece_calls import PieceCalls
 
-WARM_UP = 3
-"""Number of inferences before those that `Artifact.time` times."""
-
 LONGEST_TIMING_S = 1.0
-"""Seconds after which `Artifact.time` ends, once it has its least number of samples."""
+"""About so long `Artifact.profile` takes."""
 
 
 @dataclass(frozen=True)
@@ -175,7 +173,7 @@ class Artifact:
         """Return the seconds of each of `repeat` inferences, with nothing copied in or out.
 
         Args:
-            repeat: None for as many as fit into `LONGEST_TIMING_S`, from 5 to 100.
+            repeat: None for those of a burst of 0.1 s (`base.bursts`).
         """
         return timed(self.bind(arrays), repeat)
 
@@ -225,16 +223,7 @@ def function_groups(partitions: Sequence[PartitionEntry]) -> dict[tuple[str, ...
 
 def timed(call: Callable[[], None], repeat: int | None) -> list[float]:
     """Return the seconds of each of `repeat` calls, as `Artifact.time` does."""
-    for _ in range(WARM_UP):
-        call()
-    samples: list[float] = []
-    while len(samples) < (repeat or 100):
-        begin = time.perf_counter()
-        call()
-        samples.append(time.perf_counter() - begin)
-        if repeat is None and len(samples) >= 5 and sum(samples) > LONGEST_TIMING_S:
-            break
-    return samples
+    return burst(call) if repeat is None else burst(call, 0.0, fewest=repeat)
 
 
 def _check_machine(folder: Path, manifest: Manifest) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from collage_core.cli.artifact_run import _timing
 from collage_core.cli.plans import _print_profile
 from collage_core.documents.plan import PlacedPartition
 from collage_core.model.samples.registry import SAMPLES
@@ -93,3 +94,17 @@ def test_what_was_fixed_or_assumed_when_it_was_built_is_said(monkeypatch: pytest
         "sr = 8000, fixed when the artifact was built",
         "batch is 1, since it was not given when the artifact was built",
     ]
+
+
+def test_a_timed_artifact_tells_its_time_over_rounds_and_that_of_single_runs(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seconds = iter([0.010, 0.011, 0.014] * 20)
+    bench = _timing(lambda: [next(seconds)])
+    assert (bench["measured_s"], bench["rounds"], bench["samples"]) == (pytest.approx(0.0102), 6, 18)
+    assert (bench["min_s"], bench["median_s"], bench["max_s"]) == (0.010, 0.011, 0.014)
+    told = {"notes": [], "fixed": {}, "assumed": {}, "outputs": {}, "bench": bench, "profile": None}
+    monkeypatch.setattr("collage_core.cli.artifact_run.run_folder", lambda *_, **__: told)
+    status, out, _ = in_this_process(capsys, "run", "somewhere")
+    assert status == 0
+    assert out == "10.2 ms ± 0 ms over 6 rounds; single runs 10 ms to 14 ms, median 11 ms\n"

@@ -16,18 +16,18 @@ from collage_core.cost.database.records import CostKey, MeasuredTransition, Reco
 from collage_core.cost.database.trial_history import trial_history
 from collage_core.cost.estimator import LazyEstimator
 from collage_core.cost.estimators.factory import make_estimator
+from collage_core.cost.measuring.paired_rounds import FEWEST_ROUNDS
+from collage_core.cost.measuring.turns import MOST_S, turn_s
 from collage_core.errors import CollageError
 from collage_core.events import CandidatesFound, Event, Note, PhaseStarted
 from collage_core.graph.index_set import IndexSet
 from collage_core.model.reference.bearing import fingerprint
 from collage_core.options import Options
-from collage_core.pipeline.dry_run import AFTER, BODIES, NOT_COUNTED, TIMING_S, TRANSITION_S, TRIAL_S, TUNED_AGAIN, dry_run
+from collage_core.pipeline.dry_run import AFTER, BODIES, NOT_COUNTED, TRANSITION_S, TRIAL_S, TUNED_AGAIN, dry_run
 from collage_core.pipeline.loop.budget import budget_s
 from collage_core.pipeline.loop.deadline import MOST_COMPARING_S, RUN_S
 from collage_core.pipeline.searched_run import SearchedRun
-from collage_core.pipeline.whole.assemble_and_verify import ROUND_S
 from collage_core.pipeline.whole.choose_finalists import MOST_RIVALS
-from collage_core.pipeline.whole.compare_whole import ROUNDS
 from collage_core.rules.candidate import CandidatePartition
 from collage_core.toolchains import registry
 from tests.helpers.control_models import branches
@@ -153,13 +153,13 @@ def test_no_whole_plan_is_begun_after_the_end_of_a_run(tmp_path: Path, chain: Pa
 def test_building_and_timing_whole_plans_comes_after_it(
     tmp_path: Path, chain: Path, database: CostDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The plan takes a trial of both targets, 5 s in all, and so do both alone, two at once; three plans are timed five times each."""
+    """The plan takes a trial of both targets, 5 s in all, and so do both alone, two at once; three plans are timed in six rounds each."""
     monkeypatch.setattr("collage_core.pipeline.dry_run.usable_cores", lambda: 2)
     database.put(key_of(tmp_path, "numpy", *RELU), checked(tmp_path, samples=(1e-6,), seconds_spent=4.0))
-    both_s, timing_s = 4.0 + TRIAL_S, 3 * ROUNDS * ROUND_S
+    both_s, timing_s = 4.0 + TRIAL_S, 3 * FEWEST_ROUNDS * turn_s(0.0)
     rivals_s = (MOST_RIVALS + 1) * both_s / 2
-    assert after(told(chain)) == (both_s + both_s / 2 + timing_s, both_s + both_s / 2 + rivals_s + TIMING_S)
-    assert after(told(chain, "numpy"))[0] == 4.0 + ROUNDS * ROUND_S, "the plan of one target is that target alone"
+    assert after(told(chain)) == (both_s + both_s / 2 + timing_s, both_s + both_s / 2 + rivals_s + MOST_S)
+    assert after(told(chain, "numpy"))[0] == 4.0 + FEWEST_ROUNDS * turn_s(0.0), "the plan of one target is that target alone"
     monkeypatch.setattr("collage_core.pipeline.dry_run.usable_cores", lambda: 1)
     assert after(told(chain))[0] == 2 * both_s + timing_s
 

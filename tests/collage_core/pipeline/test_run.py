@@ -16,6 +16,7 @@ import pytest
 from brief_runs import shorten
 from onnx import TensorProto, helper
 
+from collage_core.cost.measuring import paired_rounds, turns
 from collage_core.cost.profile import ProfiledPart
 from collage_core.documents.json_form import to_json
 from collage_core.errors import AccuracyError, CollageError, InfeasibleError
@@ -85,9 +86,9 @@ def decided_whole(
     """Run in this process: toolchains are real, and the times of whole plans are those that are given."""
     patch.setenv("COLLAGE_HOME", str(tmp_path / "home"))
     shorten(patch.setattr)
-    for rounds in ("ROUNDS", "MOST_ROUNDS"):
-        patch.setattr(compare_whole, rounds, 5)
-    patch.setattr(compare_whole, "_time", lambda built, one: times(one))
+    for rounds in ("FEWEST_ROUNDS", "MOST_ROUNDS"):
+        patch.setattr(turns, rounds, paired_rounds.FEWEST_ROUNDS)
+    patch.setattr(compare_whole, "_time", lambda built, one: [times(one)])
     events: list[Event] = []
     given = Options(("onnxruntime", "openvino", *more), threads=1, out=tmp_path / "out", fold=False, **options)
     return partition(chain_of_relus(tmp_path / "chain.onnx"), given, events.append), events
@@ -100,7 +101,7 @@ def test_the_plan_is_the_fastest_measured_whole(tmp_path: Path, monkeypatch: pyt
     found = to_json(record.document)
     searched = next(row for row in found["alternatives"] if row["name"] == "search")
     assert (found["decided_by"], found["verify"]["measured_s"], searched["measured_s"]) == ("whole", 1e-3, 2e-3)
-    assert (found["verify"]["interval_s"], found["verify"]["rounds"]) == (0.0, 5)
+    assert (found["verify"]["interval_s"], found["verify"]["rounds"]) == (0.0, 6)
     assert found["plan"]["total_s"] >= searched["total_s"]
     ids = {part["id"] for part in found["plan"]["partitions"]}
     assert ids != {part["id"] for part in searched["partitions"]}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import subprocess
 import sys
@@ -11,24 +10,10 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
-from collage_core.cost.measuring.core_latency import CoreLatencyProbe, rounds_at_low_latency
+from collage_core.cost.measuring.core_latency import CoreLatencyProbe
 
 MOST_S = 1e-3
 """Far more than a round trip takes anywhere, and far less than a turn of another process."""
-
-
-def test_rounds_count_while_the_latency_is_as_low_as_ever() -> None:
-    def rounds(*latencies_s: float, lowest_latency_s: float = math.inf) -> tuple[list[int], float]:
-        measured, done = iter(latencies_s), iter(range(100))
-        return rounds_at_low_latency(lambda: next(done), lambda low: len(low) >= 3, 6, lambda: next(measured), lowest_latency_s)
-
-    assert rounds(1.0, 1.1, 1.0, 1.2) == ([0, 1, 2], 0.0)
-    assert rounds(2.2, 1.0, 1.1, 1.0, 2.2, 1.0, 1.0) == ([1, 2, 5], 0.0), "the latency before a round and after it"
-    assert rounds(2.2, 2.2, 2.3, 2.2) == ([0, 1, 2], 0.0), "it was never lower, as far as one knows"
-    assert rounds(2.2, 2.2, 2.3, 2.2, 1.0, 1.1, 1.2, lowest_latency_s=1.0) == ([4, 5], 0.0)
-    assert rounds(2.2, 2.2, 2.3, 2.2, 4.0, 4.1, 2.2, lowest_latency_s=1.0) == ([0, 1, 2], 2.2), "the least high"
-    assert rounds(1.0, 1.0, 2.2, 2.2, 2.2, 2.2, 2.2) == ([0], 0.0)
-    assert rounds(0.0, 0.0, 0.0, 0.0) == rounds(0.0, 0.0, 0.0, 0.0, lowest_latency_s=1.0) == ([0, 1, 2], 0.0), "nothing tells"
 
 
 needs_two = pytest.mark.skipif(

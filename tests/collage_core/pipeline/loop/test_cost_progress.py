@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -155,9 +154,6 @@ class Unlucky:
 
     def calls(self, targets: Sequence[str]) -> Iterator[Known]:
         return iter(())
-
-    def lowest_core_latency_s(self) -> float:
-        return math.inf
 
     def known_transitions(self, targets: Sequence[str]) -> TransitionModel:
         return TransitionModel()

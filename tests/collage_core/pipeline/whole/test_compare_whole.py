@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 import threading
 from collections import Counter
@@ -14,7 +13,7 @@ from typing import Any
 import pytest
 
 from collage_core.base.isolation.worker_errors import WorkerTimeout
-from collage_core.cost.measuring.core_latency import rounds_at_low_latency
+from collage_core.cost.measuring.paired_rounds import FEWEST_ROUNDS
 from collage_core.documents.verify import Verify
 from collage_core.errors import Cancelled, CollageError
 from collage_core.events import ComparingPlans, Event, Note
@@ -22,18 +21,13 @@ from collage_core.pipeline.loop.deadline import ComparingDeadlines, Deadline
 from collage_core.pipeline.whole import compare_whole as module
 from collage_core.pipeline.whole.assemble_and_verify import Built
 from collage_core.pipeline.whole.compare_whole import (
-    FEWEST_ROUNDS,
-    LONGEST_S,
-    MOST_ROUNDS,
-    MOST_S,
     NO_MEMORY,
-    ROUNDS,
-    Turns,
+    Comparison,
     by_promise,
     compare_whole,
     needed_s,
 )
-from collage_core.pipeline.whole.finalists import ENOUGH_FOR_TIE, NO_TIME, RIVAL, SEARCHED, Finalist, alternatives, whole_times, winner
+from collage_core.pipeline.whole.finalists import NO_TIME, RIVAL, SEARCHED, Finalist, alternatives
 from collage_core.rewrite.runtime.artifact import Profile
 from tests.collage_core.pipeline.whole.test_finalists import finalist, three
 
@@ -58,104 +52,51 @@ class Timed:
     def renew(self, some: Sequence[Finalist]) -> None:
         self.renewed.append([next(iter(one.names)) for one in some])
 
-    def rounds(self, finalists: list[Finalist], *latencies_s: float, limit_s: float = math.inf) -> Any:
-        turns, latency = Turns(finalists, self, self.renew, lambda: self.now_s, limit_s), iter(latencies_s)
-        counted, _ = rounds_at_low_latency(turns.one_round, turns.is_enough, MOST_ROUNDS, lambda: next(latency, 1.0))
-        return turns.all_in(counted)
+
+def compared(patch: pytest.MonkeyPatch, folder: Path, timed: Timed, listed: list[Finalist]) -> Comparison:
+    """Compare finalists whose turns take the seconds of `timed`."""
+    Workshop(patch, timed, {})
+    return compare_whole(built_by(folder, listed[0]), listed, lambda event: None)
 
 
-def test_those_far_behind_are_left_out_and_the_leaders_go_on_until_they_are_apart() -> None:
-    timed = Timed(search=10.0, a=9.0, b=20.0)
-    assert winner(timed.rounds(three()), three()) == 1
-    assert timed.counts == {"search": 5, "a": 5, "b": 2}
-    timed = Timed(search=10.0, a=9.0, b=12.0)
-    timed.rounds(three())
-    assert timed.counts == {"search": 5, "a": 5, "b": 3}
-    timed = Timed(spread=0.01, search=10.0, a=10.0, b=20.0)
-    timed.rounds(three())
-    assert timed.counts["b"] == 2
-    assert ROUNDS < timed.counts["a"] <= ENOUGH_FOR_TIE, "equally fast, by the median at last"
-    timed = Timed(spread=0.1, search=10.0, a=10.3)
-    timed.rounds(three()[:2])
-    assert ENOUGH_FOR_TIE < timed.counts["a"] <= MOST_ROUNDS
+def test_those_that_are_near_each_other_go_on_in_new_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for index, (means, renewed) in enumerate(
+        [
+            ({"search": 10.0, "a": 10.05, "b": 11.6}, [["search", "a"], ["search", "a"]]),
+            ({"search": 10.0, "a": 10.5, "b": 11.6}, [["search", "a"], []]),  # `a` lost in both processes
+            ({"search": 10.0, "a": 11.6, "b": 20.5}, [[], []]),  # nothing is near the fastest
+        ]
+    ):
+        timed = Timed(**means)
+        with monkeypatch.context() as patch:
+            compared(patch, tmp_path / f"{index}", timed, three())
+        assert timed.renewed == renewed
 
 
-def test_those_that_are_near_each_other_go_on_in_new_processes() -> None:
-    timed = Timed(search=10.0, a=10.05, b=12.0)
-    timed.rounds(three())
-    assert timed.renewed == [["search", "a"], ["search", "a"]]
-    timed = Timed(search=10.0, a=10.5, b=12.0)
-    timed.rounds(three())
-    assert timed.renewed == [["search", "a"], []], "it lost in both processes"
-    timed = Timed(search=10.0, a=12.0, b=20.0)
-    timed.rounds(three())
-    assert timed.renewed == [[], []], "nothing is near the fastest"
-
-
-def test_one_lucky_process_does_not_decide() -> None:
+def test_one_lucky_process_does_not_decide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first process of `a` is a tenth faster than every later one: the baseline that is faster from then on becomes the plan."""
     timed, listed = Timed(search=10.0, a=9.0, b=9.4), three()
     timed.renew = lambda some: timed._means.update(a=10.0)  # type: ignore[method-assign]
-    rounds = timed.rounds(listed)
-    assert winner(rounds, listed) == 2
-    assert rounds[0][1] < rounds[0][2]
+    assert compared(monkeypatch, tmp_path, timed, listed).winner == 2
 
 
-def test_no_further_round_when_the_time_is_over() -> None:
-    timed = Timed(spread=0.03, turn_s=MOST_S / 8, search=10.0, a=10.0, b=10.0)
-    timed.rounds(three())
-    assert timed.counts == dict.fromkeys(("search", "a", "b"), 3), "not even the fewest, where each round takes very long"
-    timed = Timed(spread=0.03, turn_s=LONGEST_S / 14, search=10.0, a=10.0, b=10.0)
-    timed.rounds(three())
-    assert timed.counts["a"] == ROUNDS
-    timed = Timed(spread=0.03, turn_s=1.0, search=10.0, a=10.0, b=10.0)
-    timed.rounds(three(), limit_s=8.0)
-    assert timed.counts["a"] == 3, "the run has no more time"
-    timed = Timed(spread=0.03, turn_s=1.0, search=10.0, a=10.0, b=10.0)
-    timed.rounds(three(), limit_s=0.0)
-    assert timed.counts["a"] == FEWEST_ROUNDS
-
-
-def test_the_time_left_goes_down_from_the_first_round_on() -> None:
-    timed = Timed(turn_s=1.0, search=10.0, a=10.0, b=20.0)
-    turns = Turns(three(), timed, timed.renew, lambda: timed.now_s)
-    left, counted = [turns.left_s(0.5)], []
-    for _ in range(ROUNDS):
-        counted.append(turns.one_round())
-        turns.is_enough(counted)
-        left.append(turns.left_s(0.5))
-    assert left[0] == 0.5 * 3 * ROUNDS, "a guess before anything was timed"
-    assert left[1:ROUNDS] == sorted(left[1:ROUNDS], reverse=True)
-    assert min(left) > 0
-
-
-def test_one_that_fails_in_its_turn_is_out_with_the_reason() -> None:
+def test_one_that_fails_in_its_turn_is_out_with_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     listed = three()
-    assert winner(Timed(search=-1.0, a=9.0, b=8.0).rounds(listed), listed) == 2
+    assert compared(monkeypatch, tmp_path, Timed(search=-1.0, a=9.0, b=8.0), listed).winner == 2
     assert listed[0].reason == "it crashed"
 
 
-def test_rounds_at_high_latency_do_not_count_unless_somebody_would_be_left_out() -> None:
-    timed = Timed(search=10.0, a=9.0, b=12.0)
-    assert len(timed.rounds(three(), 2.2, 2.2, *[1.0] * 20)) == ROUNDS
-    assert timed.counts == {"search": 7, "a": 7, "b": 5}
-    timed = Timed(search=10.0, a=9.0, b=12.0)
-    turns = Turns(three(), timed, timed.renew)
-    rounds = [turns.one_round() for _ in range(2)]
-    assert turns.all_in([{0: 10.0, 1: 9.0}]) == rounds
-
-
 @pytest.mark.parametrize("seed", range(20))
-def test_never_is_the_plan_slower_than_a_baseline_beyond_a_hundredth_and_what_is_stated(seed: int) -> None:
+def test_never_is_the_plan_slower_than_a_baseline_beyond_a_hundredth_and_what_is_stated(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     draw = random.Random(seed)
     means = {name: draw.choice([9.5, 9.9, 10.0, 10.05, 11.0, 14.0]) for name in ("search", "a", "b")}
     listed = three()
-    rounds = Timed(spread=draw.choice([0.001, 0.02, 0.1]), **means).rounds(listed)
-    best = winner(rounds, listed)
-    times = whole_times(rounds, best, len(listed))
-    for other in times:
+    outcome = compared(monkeypatch, tmp_path, Timed(spread=draw.choice([0.001, 0.02, 0.1]), **means), listed)
+    for other in outcome.times:
         if other.interval_s is not None and other.measured_s is not None:
-            assert (times[best].measured_s or 0) <= max(1.01 * other.measured_s, other.measured_s + other.interval_s)
+            assert (outcome.times[outcome.winner].measured_s or 0) <= max(1.01 * other.measured_s, other.measured_s + other.interval_s)
 
 
 class Workshop:
@@ -168,7 +109,7 @@ class Workshop:
         patch.setattr(module, "AT_ONCE", 1)
         patch.setattr(module, "assemble_plan", self._assemble)
         patch.setattr(module, "errors_of", lambda built, name, folder, timeout_s: {"drawn": {"out": self._errors.get(self.built[-1], 0.0)}})
-        patch.setattr(module, "_time", lambda built, one: timed(one))
+        patch.setattr(module, "_time", lambda built, one: [timed(one)])
         patch.setattr(module, "_renew", lambda built, some: timed.renew(some))
         patch.setattr(module, "profile_plan", self._profile)
 
@@ -202,10 +143,12 @@ def test_the_winner_takes_the_place_of_the_plan(tmp_path: Path, monkeypatch: pyt
     builds = [(event.name, event.done, event.total) for event in told if event.doing == "build"]
     assert builds[0] == ("a", 0, 4)
     assert set(builds) <= {(name, done, 4) for done, name in enumerate(workshop.built)}
-    assert [(event.done, event.total) for event in told if event.doing == "time"] == [(number, ROUNDS) for number in range(ROUNDS)]
+    assert [(event.done, event.total) for event in told if event.doing == "time"] == [
+        (number, FEWEST_ROUNDS) for number in range(FEWEST_ROUNDS)
+    ]
     assert all(event.left_s > 0 for event in told)
     assert (built.plan, built.folder) == (listed[1].plan, tmp_path / "finalist-0")
-    assert (built.verify.measured_s, built.verify.max_rel_error, built.verify.rounds) == (9.0, 1e-5, 5)
+    assert (built.verify.measured_s, built.verify.max_rel_error, built.verify.rounds) == (9.0, 1e-5, 6)
     assert built.verify.additive_error_s == pytest.approx(9.0 - listed[1].plan.total_s)
     assert workshop.profiled == ["finalist-0"], "the winner took nine times as long as its parts"
     assert outcome.profile == Profile(9.0, {}, 9.0)
@@ -314,7 +257,7 @@ def several() -> list[Finalist]:
     ("wanted_s", "last_s", "wanted"),
     [
         (100.0, 100.0, ["b", "c", "rival 1", "rival 2", "a"]),
-        (25.0, 100.0, ["b", "c", "rival 1", "rival 2"]),
+        (30.0, 100.0, ["b", "c", "rival 1", "rival 2"]),
         (12.0, 100.0, ["b", "c"]),
         (0.0, 5.0, ["b"]),
         (0.0, 0.0, ["b"]),
@@ -379,12 +322,14 @@ def test_a_build_that_is_ended_since_the_time_is_over_says_so_and_one_that_fails
 def test_what_a_comparison_takes_follows_from_its_builds_and_its_turns(tmp_path: Path) -> None:
     built = built_by(tmp_path, three()[0])
     built.took_s, built.verify = 7.0, replace(built.verify, measured_s=1.0)
-    turn_s = 4.0
-    assert needed_s(built, [finalist("a", total_s=1.0)]) == 7.0 + 2 * ROUNDS * turn_s
-    assert needed_s(built, [finalist("a", total_s=2.0)]) == 7.0 + ROUNDS * turn_s + 2 * 2 * turn_s, "one far behind leaves rounds out"
+    turn_s = 1.0
+    assert needed_s(built, [finalist("a", total_s=1.0)]) == 7.0 + 2 * FEWEST_ROUNDS * turn_s
+    assert needed_s(built, [finalist("a", total_s=2.0)]) == 7.0 + FEWEST_ROUNDS * turn_s + 3 * 2 * turn_s, (
+        "one far behind leaves rounds out"
+    )
     there = finalist("a", total_s=1.0)
     there.folder = tmp_path
-    assert needed_s(built, [there]) == 2 * ROUNDS * turn_s
+    assert needed_s(built, [there]) == 2 * FEWEST_ROUNDS * turn_s
 
 
 def test_where_none_runs_the_reason_is_the_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

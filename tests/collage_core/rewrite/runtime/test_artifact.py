@@ -24,6 +24,7 @@ from hypothesis import given as given_any
 from hypothesis import settings
 from hypothesis import strategies as st
 
+from collage_core.base.bursts import BURST_S
 from collage_core.errors import CollageError
 from collage_core.graph.dataflow_graph import TensorType
 from collage_core.model.onnx_model import OnnxModel, load_model
@@ -199,7 +200,7 @@ def test_it_is_timed(built: Path):
     samples = artifact.time(given(), repeat=7)
     assert len(samples) == 7
     assert min(samples) > 0
-    assert 5 <= len(time_artifact(built, given())) <= 100
+    assert sum(time_artifact(built, given())) >= BURST_S
 
 
 def test_it_is_described_without_being_opened(built: Path):
