@@ -29,7 +29,7 @@ from collage_core.cost.measuring.repetitions import MOST
 from collage_core.cost.measuring.run_queue_waits import Waits
 from collage_core.cost.measuring.sampling import NoiseSigns
 from collage_core.cost.measuring.timing import TimingLimits
-from collage_core.cost.measuring.trial_backend import flushed_bytes
+from collage_core.cost.measuring.trial_backend import RestOfModel
 from collage_core.cost.measuring.trial_worker import ArrayFile
 from collage_core.graph.index_set import IndexSet
 from collage_core.model.model import SubModel
@@ -156,7 +156,7 @@ def _works(name: str, model: OnnxModel, stores: list[ActivationStore]) -> Iterat
         store.fetch(tensor.name for tensor in (*sub_model.inputs, *sub_model.outputs))
         given, wanted = ([store.file(tensor.name) for tensor in tensors] for tensors in (sub_model.inputs, sub_model.outputs))
         files = [file for file in given if file], [file for file in wanted if file]
-        yield _Work(name, part, target, sub_model, *files, default_accuracy(model), flushed_bytes(model.graph))
+        yield _Work(name, part, target, sub_model, *files, default_accuracy(model), RestOfModel(model.graph).flushed_bytes(inside))
 
 
 def chosen(candidates: Sequence[CostedCandidate]) -> Iterator[tuple[str, str, IndexSet]]:

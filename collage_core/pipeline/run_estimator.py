@@ -75,11 +75,10 @@ def _backend(found: CandidateSet, options: Options, emit: Emit, should_stop: Cal
         return None
     from ..cost.fleet.runner import FleetRunner
     from ..cost.measuring.trial import TrialLimits
-    from ..cost.measuring.trial_backend import flushed_bytes
 
     limits = TrialLimits.from_environment().of_percentile(options.percentile)
     real = [name for name, toolchain in found.toolchains.items() if has_trials(toolchain)]
     return FleetRunner(
         options.fleet, found.accuracy(), limits, options.used_threads, keys=options.fleet_keys,
-        targets=real, should_stop=should_stop, flushed_bytes=flushed_bytes(found.graph), machine=options.machine, emit=emit,
+        targets=real, should_stop=should_stop, machine=options.machine, emit=emit,
     )  # fmt: skip

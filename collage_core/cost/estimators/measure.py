@@ -44,7 +44,7 @@ from ..measuring.repetition_rounds import RepetitionRounds
 from ..measuring.repetitions import cost_of, repetition_values
 from ..measuring.transition_meter import TransitionMeter
 from ..measuring.trial import TrialLimits, TrialRunner, TrialTask
-from ..measuring.trial_backend import LocalBackend, TrialBackend, flushed_bytes
+from ..measuring.trial_backend import LocalBackend, RestOfModel, TrialBackend
 from ..measuring.trial_worker import CheckSet, GetToolchain
 from ..profile import ProfiledPart
 from ..transition import TransitionModel
@@ -102,7 +102,7 @@ class MeasureEstimator:
         should_stop: Asked often; when it says so, the work ends with `Cancelled` within about 50 ms.
         limits: How long a trial may take; from the environment (`TrialLimits.from_environment`) unless given.
         call_rounds: Measures what calls of the assembled module take (`CallMeter`); they count as free unless given.
-        flushed: Bytes that are read between two timed runs; as many as the model moves (`flushed_bytes`) unless given.
+        flushed: Bytes that are read between two timed runs; as many as the rest of the model moves (`RestOfModel`) unless given.
         backend: Runs trials; worker processes of this machine unless given. It is closed with this.
         is_afresh: `estimate` measures what the database knows, too.
         workers: As `TrialRunner` takes them.
@@ -145,7 +145,7 @@ class MeasureEstimator:
         self._should_stop = should_stop
         self._ends: dict[str, None] = {}
         self._told = 0
-        self._flushed_bytes = flushed_bytes(model.graph) if flushed is None else flushed
+        self._flushed, self._rest = flushed, RestOfModel(model.graph)
         self._backend = backend or self._here((limits or TrialLimits.from_environment()).of_percentile(percentile), workers)
         self.machine = self._backend.machine
         self._tuner = Tuner(database, self._backend, get_toolchain, threads, should_stop)
@@ -169,8 +169,8 @@ class MeasureEstimator:
 
     def _here(self, limits: TrialLimits, workers: Pool | None) -> TrialBackend:
         lowest_s = self._database.lowest_core_latency_s(machine_id(), _CORE_LATENCY_HOLDS) or math.inf
-        known, flushed = Speed(core_latency_s=lowest_s), self._flushed_bytes
-        runner = TrialRunner(self._get_toolchain, self._threads, self._accuracy, limits, self._should_stop, flushed, known, workers)
+        known = Speed(core_latency_s=lowest_s)
+        runner = TrialRunner(self._get_toolchain, self._threads, self._accuracy, limits, self._should_stop, known, workers)
         return LocalBackend(runner, self._get_toolchain)
 
     def estimate(self, graph: DataflowGraph, candidates: Sequence[CandidatePartition]) -> Iterator[Known]:
@@ -312,7 +312,7 @@ class MeasureEstimator:
             target, available = toolchain.plain, self._backend.availability(toolchain.plain)
         weights = self._weights(candidate.inside) if isinstance(toolchain, WeightValues) and toolchain.reads_weights else ""
         computation = self._computation(candidate.inside)
-        options = _options(available.precision, self._flushed_bytes, self._value_policy)
+        options = _options(available.precision, self._flushed_bytes(candidate.inside), self._value_policy)
         return CostKey(computation, target, available.version, self._threads, self.machine, options, weights)
 
     def transitions(self, targets: Sequence[str]) -> TransitionModel:
@@ -478,7 +478,12 @@ class MeasureEstimator:
         enough_s = None if best_s is None else best_s * TOO_LITTLE
         what = computation.target, model, first.given, first.wanted
         checked_on = f"{self._checked_on} {self._values_at(computation)}"
-        return TrialTask(*what, budget_s, enough_s, self._value_policy, further=further, checked_on=checked_on, is_timed=is_timed)
+        flushed = self._flushed_bytes(computation.inside)
+        given = *what, budget_s, enough_s, self._value_policy
+        return TrialTask(*given, further=further, checked_on=checked_on, is_timed=is_timed, flushed_bytes=flushed)
+
+    def _flushed_bytes(self, inside: IndexSet) -> int:
+        return self._rest.flushed_bytes(inside) if self._flushed is None else self._flushed
 
     def _values_at(self, computation: _Computation) -> str:
         """Return a digest of what arrives at the ends of a candidate on all sets of inputs, and of how its outputs are compared."""

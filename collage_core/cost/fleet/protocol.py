@@ -47,7 +47,6 @@ class Settings:
     threads: int
     accuracy: float
     limits: TrialLimits
-    flushed_bytes: int
 
 
 def _with_printable_texts(item: Item) -> Item:

@@ -37,8 +37,7 @@ class Session:
     def __init__(self, settings: Settings):
         self._stop = _Stop()
         self._calls = Worker(should_stop=self._stop)
-        limits, flushed = settings.limits, settings.flushed_bytes
-        self._trials = TrialRunner(settings.get_toolchain, settings.threads, settings.accuracy, limits, self._stop, flushed)
+        self._trials = TrialRunner(settings.get_toolchain, settings.threads, settings.accuracy, settings.limits, self._stop)
         self.close = weakref.finalize(self, _close, self._calls, self._trials)
         _sessions.add(self)
 

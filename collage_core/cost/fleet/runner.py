@@ -33,7 +33,7 @@ class FleetRunner:
 
     Args:
         fleet: Address of the scheduler, or ``local:N`` for workers on this machine that are started for this run.
-        accuracy, limits, threads, should_stop, flushed_bytes, get_toolchain: As for `TrialRunner`; `get_toolchain` is found by
+        accuracy, limits, threads, should_stop, get_toolchain: As for `TrialRunner`; `get_toolchain` is found by
             its name on the workers.
         targets: Targets of the run; their versions agree on all workers, and so does that of TVM, which assembles.
         keys: Folder of the fleet's keys, as `connection` takes it.
@@ -60,7 +60,6 @@ class FleetRunner:
         targets: Sequence[str],
         keys: Path | None = None,
         should_stop: Callable[[], bool] | None = None,
-        flushed_bytes: int = 0,
         get_toolchain: GetToolchain = registry.get,
         machine: str | None = None,
         emit: Emit = ignore,
@@ -72,7 +71,7 @@ class FleetRunner:
         count = local_count(fleet)
         self._local = None if count is None else local_fleet(count)
         self._to = connection(fleet, "--fleet", keys) if self._local is None else self._local.connection
-        settings = Settings(get_toolchain, threads, accuracy, limits, flushed_bytes)
+        settings = Settings(get_toolchain, threads, accuracy, limits)
         has_own_cores = self._local is not None and not self._local.shares_cores
         self._pool = WorkerPool(self._to, settings, should_stop or (lambda: False), emit, rejoin_s, has_own_cores=has_own_cores)
         try:

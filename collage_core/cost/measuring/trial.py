@@ -89,6 +89,7 @@ class TrialTask:
         further: The same tensors on other inputs of the whole model: the sub-model must compute these right, too.
         checked_on: As `Record.checked_on`, for the record of this trial.
         is_timed: Whether it is timed; else it is only built and checked, and the one sample is the time of its first run.
+        flushed_bytes: As `trial_worker.sample` takes it.
     """
 
     target: str
@@ -101,6 +102,7 @@ class TrialTask:
     further: Sequence[CheckSet] = ()
     checked_on: str = ""
     is_timed: bool = True
+    flushed_bytes: int = 0
 
     @property
     def files(self) -> list[Path]:
@@ -151,7 +153,6 @@ class TrialRunner:
     """Runs trials, one at a time, each in the warm worker of its target.
 
     Args:
-        flushed_bytes: As `trial_worker.sample` takes it.
         known: The undisturbed machine's speed, where something is known of it before the first trial.
         workers: Workers that others use before and after; they are the caller's to close. Workers of its own unless given.
     """
@@ -163,12 +164,10 @@ class TrialRunner:
         accuracy: float,
         limits: TrialLimits,
         should_stop: Callable[[], bool] | None = None,
-        flushed_bytes: int = 0,
         known: Speed = UNKNOWN_SPEED,
         workers: Pool | None = None,
     ):
         self._get_toolchain = get_toolchain
-        self._flushed_bytes = flushed_bytes
         self._threads = threads
         self._accuracy = accuracy
         self.limits = limits
@@ -265,7 +264,7 @@ class TrialRunner:
         if not task.is_timed:
             return Record(samples=(first.seconds,), error=error)
         timing_s = limits.run_s + limits.timing.longest_s + 4 * first.seconds
-        arguments = limits.timing, task.budget_s, task.enough_s, self._flushed_bytes, self._speeds.fastest()
+        arguments = limits.timing, task.budget_s, task.enough_s, task.flushed_bytes, self._speeds.fastest()
         timed: Timed = self._call(worker, "run", timing_s, trial_worker.sample, *arguments)
         self._speeds.add(timed.samples.speed)
         return self._refusal(timed.check) or Record(

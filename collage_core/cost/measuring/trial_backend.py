@@ -19,13 +19,26 @@ _OWN_CACHE = 1 << 20
 _LARGEST_CACHE = 1 << 26
 
 
-def flushed_bytes(graph: DataflowGraph) -> int:
-    """Return the bytes that a model reads and writes between two runs of one of its parts, rounded up to a power of two.
+class RestOfModel:
+    """How much of a model goes through the caches between two runs of one of its parts: the weights and activations of all other nodes."""
 
-    These are its weights and activations; 0 where all of them stay in a core's own cache, and no more than what flushes the largest cache.
-    """
-    moved = sum(constant.type.bytes for constant in graph.constants.values()) + sum(kind.bytes for kind in graph.types.values())
-    return 0 if moved < _OWN_CACHE else min(1 << (moved - 1).bit_length(), _LARGEST_CACHE)
+    def __init__(self, graph: DataflowGraph):
+        self._of_node = [sum(tensor.type.bytes for tensor in node.outputs) for node in graph.nodes]
+        counted = set[str]()
+        for node in graph.nodes:  # a weight that several nodes read counts once, for the first of them
+            read = {name for name in node.inputs if name in graph.constants} - counted
+            self._of_node[node.index] += sum(graph.constants[name].type.bytes for name in read)
+            counted |= read
+        self._all = sum(self._of_node)
+
+    def flushed_bytes(self, inside: Iterable[int] = ()) -> int:
+        """Return how many bytes are read before each run of the nodes `inside`, so that it meets the caches as the model leaves them.
+
+        It is what the rest of the model moves, rounded up to a power of two; 0 where that stays in a core's own cache, as it does where
+        there is no rest, and no more than what flushes the largest cache.
+        """
+        moved = self._all - sum(self._of_node[index] for index in inside)
+        return 0 if moved < _OWN_CACHE else min(1 << (moved - 1).bit_length(), _LARGEST_CACHE)
 
 
 class Caller(Protocol):

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...base.isolation.worker import Pool
 from ...cost.cost import Cost
-from ...cost.measuring.trial_backend import flushed_bytes
+from ...cost.measuring.trial_backend import RestOfModel
 from ...errors import CollageError
 from ...events import CandidateBuilding, CandidateCosted, Emit, Event, Note, SearchingBody
 from ...model.body_runs import BodyRuns, NodeRuns
@@ -87,7 +87,7 @@ class BodySearch:
         model, options = self._found.model, self._options
         with tempfile.TemporaryDirectory(prefix="collage-bodies-") as folder, Pool(should_stop=self._should_stop) as pool:
             call = partial(in_worker, pool, "bodies", what="running its bodies")
-            accuracy, flushed = self._found.accuracy(), flushed_bytes(model.graph)
+            accuracy, flushed = self._found.accuracy(), RestOfModel(model.graph).flushed_bytes()
             meter = NodeMeter(
                 model, self._inputs, options.used_threads, accuracy, options.percentile, flushed, call, Path(folder), options.value_policy
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from collage_core.cost.database.records import Record
 from collage_core.cost.estimators.factory import make_estimator
 from collage_core.cost.estimators.measure import MeasureEstimator
 from collage_core.cost.measuring.timing import TimingLimits
-from collage_core.cost.measuring.trial import TrialLimits
+from collage_core.cost.measuring.trial import TrialLimits, TrialTask
 from collage_core.errors import Cancelled, CollageError
 from collage_core.events import CandidateBuilding, Event, Note
 from collage_core.graph.computation import Computations
@@ -157,6 +157,27 @@ def test_equal_computations_share_one_trial(bench: Bench) -> None:
     assert bench.tried == [("numpy", "Relu", 0, 2), ("numpy", "Add", 1, 2)]
     assert costs["numpy", (RELU1,)] is costs["numpy", (RELU2,)]
     assert bench.saved() == 2
+
+
+def test_before_a_part_as_much_is_read_as_the_rest_moves_and_nothing_before_the_whole(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("collage_core.cost.measuring.trial_backend._OWN_CACHE", 512)
+    estimator = bench.estimator()
+    part, whole = bench.candidates("numpy", (RELU1,), (RELU1, ADD1, RELU2, ADD2))
+    taken, run_all = list[int](), estimator._backend.run_all
+
+    def spied(tasks: Iterable[TrialTask]) -> Iterator[tuple[TrialTask, Record]]:
+        for task in tasks:
+            taken.append(task.flushed_bytes)
+            yield from run_all([task])
+
+    monkeypatch.setattr(estimator._backend, "run_all", spied)
+    list(estimator.estimate(bench.model.graph, [part, whole]))
+    keys = [estimator.computation_key(one).options for one in (part, whole)]
+    estimator.close()
+    assert ["flushed" in options for options in keys] == [True, False]
+    assert sorted(taken) == [0, 4096], "three activations and both weights, rounded up"
 
 
 def test_a_cost_that_was_checked_on_finite_values_is_none_where_all_values_count(bench: Bench) -> None:

@@ -20,7 +20,7 @@ from tests.helpers.fleets import until
 
 @pytest.fixture
 def settings() -> Settings:
-    return Settings(registry.get, 1, 1e-3, TrialLimits(), 0)
+    return Settings(registry.get, 1, 1e-3, TrialLimits())
 
 
 def test_a_request_of_an_unknown_kind_is_a_fault(settings: Settings) -> None:

@@ -24,7 +24,7 @@ def pool(monkeypatch: pytest.MonkeyPatch) -> Callable[..., WorkerPool]:
 
     def make(step: Callable[[], None], *, is_stopped: bool = False) -> WorkerPool:
         monkeypatch.setattr(WorkerPool, "_step", lambda self: step())
-        settings = Settings(registry.get, 1, 1e-3, TrialLimits(), 0)
+        settings = Settings(registry.get, 1, 1e-3, TrialLimits())
         return WorkerPool(Connection("tcp", "127.0.0.1", 1, None), settings, lambda: is_stopped, ignore, -1.0, has_own_cores=True)
 
     return make
