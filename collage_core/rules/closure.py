@@ -183,7 +183,7 @@ class Closure(ClosureView):
         readers = self._outside(inside, group)
         if readers is None or (self._grows is not None and not self._grows(self.graph, [member.inside for member in group])):
             return
-        found = _joined(inside, [member.found for member in group])
+        found = RuleMatch(inside, *joined_provenance([member.found for member in group]))
         if self._pruner is not None and not self._pruner.keeps(inside):
             self._seen.add(inside)
             self.pruned = self.pruned or found
@@ -241,11 +241,6 @@ def _members_at(
                     if id(member) not in met:
                         met.add(id(member))
                         yield member
-
-
-def _joined(inside: IndexSet, group: Sequence[RuleMatch]) -> RuleMatch:
-    """Return the union of `group`, with the provenance that `joined_provenance` gives."""
-    return RuleMatch(inside, *joined_provenance(group))
 
 
 def joined_provenance(group: Sequence[RuleMatch]) -> tuple[str, tuple[str, ...]]:

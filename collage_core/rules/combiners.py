@@ -181,7 +181,7 @@ class TupleArguments(GroupCombiner):
     def groups(self, member: ClosureMember, closure: ClosureView) -> Iterator[tuple[ClosureMember, ...]]:
         if member.kind > _I:
             return
-        for call in _variadic(member, closure.graph):
+        for call in (index for index in member.inside if closure.graph.nodes[index].op in VARIADIC):
             yield from _choices(member, _makers(call, member, closure), closure, None)
         for reader in member.readers:
             if closure.graph.nodes[reader].op not in VARIADIC:
@@ -195,10 +195,6 @@ class TupleArguments(GroupCombiner):
         for member in group[1:]:
             above |= member.inside
         return group[0].depth + SubGraph(graph, above).depth
-
-
-def _variadic(member: ClosureMember, graph: DataflowGraph) -> list[int]:
-    return [index for index in member.inside if graph.nodes[index].op in VARIADIC]
 
 
 def _makers(call: int, lower: ClosureMember, closure: ClosureView) -> list[int]:
@@ -251,16 +247,11 @@ class Horizontal(GroupCombiner):
                 if other.exits > room or id(other) in met or other.kind is OpPatternKind.OPAQUE:
                     continue
                 met.add(id(other))
-                if other.inside.isdisjoint(member.inside) and _are_independent(graph, member, other):
+                if other.inside.isdisjoint(member.inside) and not _reaches(graph, member, other) and not _reaches(graph, other, member):
                     yield (member, other)
 
     def depth(self, group: Sequence[ClosureMember], graph: DataflowGraph) -> int:
         return max(member.depth for member in group)
-
-
-def _are_independent(graph: DataflowGraph, one: ClosureMember, other: ClosureMember) -> bool:
-    """Return whether neither of two disjoint members reaches the other."""
-    return not _reaches(graph, one, other) and not _reaches(graph, other, one)
 
 
 def _reaches(graph: DataflowGraph, upper: ClosureMember, lower: ClosureMember) -> bool:

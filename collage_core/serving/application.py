@@ -61,7 +61,8 @@ class Application:
         self.model, self.most_bytes, self.is_local, self.token = model, most_bytes, is_local, token
 
     def __call__(self, environ: Mapping[str, Any], start_response: Callable[[str, Headers], object]) -> Iterable[bytes]:
-        head = Head(environ["REQUEST_METHOD"], _decoded(environ["PATH_INFO"]), _headers_of(environ))
+        path = environ["PATH_INFO"].encode("latin-1").decode("utf-8", "replace")  # WSGI hands bytes over as characters
+        head = Head(environ["REQUEST_METHOD"], path, _headers_of(environ))
         try:
             self.check(head)
             status, told, binary = 200, *self._answer(head, environ["wsgi.input"].read)
@@ -97,7 +98,8 @@ class Application:
     def _check_asker(self, head: Head) -> None:
         """Refuse pages of other web sites, which a browser on this machine may have been made to ask for, and who lacks the token."""
         host, origin = head.headers.get("HOST", ""), head.headers.get("ORIGIN")
-        if self.is_local and host and not is_loopback(_host_of(host)):
+        name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]  # an IPv6 address has colons of its own
+        if self.is_local and host and not is_loopback(name):
             raise Refusal(403, f"the server is asked as {host[:200]!r}, which is no name of this machine")
         if origin is not None and _netloc(origin) != host:
             raise Refusal(403, f"a page of {origin[:200]!r} asks, and pages of other sites are not served")
@@ -202,11 +204,6 @@ def _headers_of(environ: Mapping[str, Any]) -> dict[str, str]:
     return own | {name: environ[name] for name in ("CONTENT_LENGTH", "CONTENT_TYPE") if name in environ}
 
 
-def _decoded(path: str) -> str:
-    """Return a path of WSGI, which has its bytes as characters, as text."""
-    return path.encode("latin-1").decode("utf-8", "replace")
-
-
 def _json_size(head: Head, size: int) -> int:
     """Return how many bytes of a body are JSON."""
     said = head.headers.get(HEADER_LENGTH.upper().replace("-", "_"))
@@ -220,11 +217,6 @@ def _whole(text: str) -> int | None:
     """Return a header's whole number; None where it is none."""
     stripped = text.strip()
     return int(stripped) if stripped.isascii() and stripped.isdigit() and len(stripped) < 16 else None
-
-
-def _host_of(header: str) -> str:
-    """Return the name in a ``Host`` header, without its port."""
-    return header[1:].partition("]")[0] if header.startswith("[") else header.partition(":")[0]
 
 
 def _netloc(origin: str) -> str | None:

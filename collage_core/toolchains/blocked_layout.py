@@ -57,11 +57,7 @@ def to_plain(array: np.ndarray) -> np.ndarray:
 
 def blocked_availability(found: Availability) -> Availability:
     """Return `found`, not usable where the processor's kernels have blocks of another size."""
-    if found.usable and not _has_avx512():
+    if found.usable and not has_any("avx512f"):
         reason = "its blocks have 16 channels only on processors with AVX-512"
         return replace(found, usable=False, reason=reason, hint="leave it out of --targets")
     return found
-
-
-def _has_avx512() -> bool:
-    return has_any("avx512f")

@@ -152,7 +152,16 @@ class TraceReporter(SearchReporter):
             self._close_attempt(result.lower_bound or None)
         else:
             self._close_attempt(self._total_of_newest() if result.optimal else None)
-        self._searches[-1]["result"] = _result(result)
+        self._searches[-1]["result"] = {
+            "algorithm": result.algorithm,
+            "optimal": result.optimal,
+            "stopped": result.stopped,
+            "total_s": result.total / FEMTOSECONDS if result.chosen else None,
+            "lower_bound_s": result.lower_bound / FEMTOSECONDS,
+            "states": result.states,
+            "transitions": result.moves,
+            "seconds": result.seconds,
+        }
         self._decide(END, result.chosen, result.total)
 
     def _open(self, title: str, *, is_again: bool) -> None:
@@ -264,17 +273,4 @@ def _row(number: int, item: CostedCandidate) -> dict[str, Any]:
         "spans": item.inside.spans(),
         "cost_s": item.cost.seconds,
         "source": item.cost.source,
-    }
-
-
-def _result(result: SearchResult) -> dict[str, Any]:
-    return {
-        "algorithm": result.algorithm,
-        "optimal": result.optimal,
-        "stopped": result.stopped,
-        "total_s": result.total / FEMTOSECONDS if result.chosen else None,
-        "lower_bound_s": result.lower_bound / FEMTOSECONDS,
-        "states": result.states,
-        "transitions": result.moves,
-        "seconds": result.seconds,
     }

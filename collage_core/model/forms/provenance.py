@@ -136,7 +136,7 @@ class _ProvenanceFinder:
                 same[node.output[0]] = same.get(node.input[0], node.input[0])
                 continue
             reads = tuple(same.get(name, name) for name in node.input)
-            key = (op_name(node), _attributes(node), reads, len(node.output))
+            key = (op_name(node), tuple(sorted(_value(attribute) for attribute in node.attribute)), reads, len(node.output))
             original = first.setdefault(key, index)
             if original == index:
                 continue
@@ -182,10 +182,6 @@ class _ProvenanceFinder:
                 into[index] = name
         gone = tuple(FoldedNode(node.name, op_name(node), into.get(index)) for index, node in enumerate(self.user) if index not in present)
         return absorbed, gone
-
-
-def _attributes(node: NodeProto) -> tuple[bytes, ...]:
-    return tuple(sorted(_value(attribute) for attribute in node.attribute))
 
 
 def _value(attribute: AttributeProto) -> bytes:

@@ -17,7 +17,7 @@ from .replacing import Replaced
 def with_names_of_spans(module: tvm.IRModule, name: str) -> tvm.IRModule:
     """Return `module` with the variables of the function `name` called as their spans say; as it is where none says anything."""
     function = module[name]
-    bindings = [binding for block in function.body.blocks for binding in block.bindings] if _has_bindings(function) else []
+    bindings = [binding for block in function.body.blocks for binding in block.bindings] if isinstance(function.body, relax.SeqExpr) else []
     renamed = {binding.var: _called(binding.var, said) for binding in bindings if (said := _name_of(binding))}
     if not renamed:
         return module
@@ -28,10 +28,6 @@ def with_names_of_spans(module: tvm.IRModule, name: str) -> tvm.IRModule:
     builder = relax.BlockBuilder(module)
     builder.update_func(module.get_global_var(name), made)
     return relax.transform.Normalize()(builder.get())
-
-
-def _has_bindings(function: relax.Function) -> bool:
-    return isinstance(function.body, relax.SeqExpr)
 
 
 def _name_of(binding: Any) -> str:

@@ -42,7 +42,7 @@ def with_proposals(error: OpenShapes, model: ModelProto, said: Mapping[str, Sequ
     except CollageError:
         return proposed  # What is wrong with a value is said once the shapes are known.
     sizes = {one.name: one.sizes for one in asked} | {name: tuple(shape) for name, shape in said.items()}
-    shapes = {value.name: sizes.get(value.name) or _fixed(model, value.name) for value in model.graph.input}
+    shapes = {value.name: sizes.get(value.name) or tuple(map(int, input_dimensions(model)[value.name])) for value in model.graph.input}
     fitting = fitting_sizes(model, shapes, unknown, compared_values(model))
     if fitting is None:
         return proposed
@@ -83,10 +83,6 @@ def unknown_sizes(inputs: Sequence[OpenInput]) -> list[Unknown]:
                 ends.setdefault(key, []).append((one.name, axis))
                 guesses.setdefault(key, one.sizes[axis])
     return [Unknown(key, tuple(found), guesses[key], guesses[key] == LENGTH) for key, found in ends.items()]
-
-
-def _fixed(model: ModelProto, name: str) -> tuple[int, ...]:
-    return tuple(map(int, input_dimensions(model)[name]))
 
 
 def _labels(unknown: Sequence[Unknown], fitting: Fitting) -> dict[Dimension, str]:

@@ -76,10 +76,6 @@ def _short(value: Any) -> float:
     return float(str(np.float32(value)))
 
 
-def _json_float(value: float) -> float | str:
-    return _short(value) if math.isfinite(value) else str(value)
-
-
 def _plain(attribute: AttributeProto) -> Any:
     value = helper.get_attribute_value(attribute)
     return [_value(item) for item in value] if isinstance(value, list | tuple) or _is_repeated(value) else _value(value)
@@ -91,7 +87,7 @@ def _is_repeated(value: Any) -> bool:
 
 def _value(value: Any) -> Any:
     if isinstance(value, float):
-        return _json_float(value)
+        return _short(value) if math.isfinite(value) else str(value)
     if isinstance(value, int | str):
         return value
     if isinstance(value, bytes):

@@ -65,15 +65,11 @@ def _binary(number: int) -> Emitter:
 
 def _of_two(call: ImportCall, number: int, out: Sequence[int], shapes: Sequence[tuple[int, ...]], operand: Callable) -> Value:
     """Add a layer that combines two tensors of `shapes`; ``operand(slot, shape)`` gives one as a Mat."""
-    whole = [operand(slot, None).shape for slot, shape in enumerate(shapes) if shape == tuple(out) and _is_made(call, slot)]
+    whole = [operand(slot, None).shape for slot, shape in enumerate(shapes) if shape == tuple(out) and not call.is_constant(slot)]
     views = broadcast(tuple(out), shapes, whole[0] if whole else None)
     assert views is not None
     pair = [operand(slot, shape) for slot, shape in enumerate(views)]
     return call.network.add("BinaryOp", pair, broadcast_shape(*views), {0: number})
-
-
-def _is_made(call: ImportCall, slot: int) -> bool:
-    return not call.is_constant(slot)
 
 
 def _variadic(number: int) -> Emitter:

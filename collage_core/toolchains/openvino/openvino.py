@@ -165,15 +165,11 @@ class OpenVinoBf16Toolchain(OpenVinoToolchain):
 
     def availability(self) -> Availability:
         found = super().availability()
-        if found.usable and not _has_bfloat16():
+        # OpenVINO would compute in float32 then, and not say so.
+        if found.usable and not has_any("avx512_bf16", "amx_bf16", "bf16"):
             reason, hint = "this processor has no bfloat16 instructions", "use openvino, which computes in float32"
             return replace(found, usable=False, reason=reason, hint=hint)
         return found
-
-
-def _has_bfloat16() -> bool:
-    """Return whether the processor has instructions for bfloat16; without them OpenVINO would compute in float32 and not say so."""
-    return has_any("avx512_bf16", "amx_bf16", "bf16")
 
 
 @dataclass(frozen=True, eq=False)

@@ -88,12 +88,8 @@ def _check_no_library_call(module: tvm.IRModule, calls: Sequence[relax.Call]) ->
     """Raise ToolchainError where one of `calls` is of a kernel that calls TVM's library, as sorting does: it cannot be part of another."""
     for call in calls:
         kernel = module.functions.get(call.args[0]) if getattr(call.op, "name", "") == "relax.call_tir" else None
-        if kernel is not None and _calls_library(kernel):
+        if kernel is not None and "T.call_packed(" in kernel.script():
             raise ToolchainError("build", f"{call.args[0].name_hint} is a call of TVM's library, which is a kernel of its own")
-
-
-def _calls_library(kernel: tvm.tirx.PrimFunc) -> bool:
-    return "T.call_packed(" in kernel.script()
 
 
 @tvm.transform.module_pass(opt_level=0, name="CollageAsOneFunction")

@@ -59,7 +59,7 @@ def test_only_float_images_of_whole_blocks_are_held_blocked(shape: tuple[int, ..
 
 
 def test_other_processors_have_other_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocked_layout, "_has_avx512", lambda: False)
+    monkeypatch.setattr(blocked_layout, "has_any", lambda *_: False)
     found = blocked_availability(Availability(True, "1"))
     assert not found.usable
     assert "AVX-512" in found.reason

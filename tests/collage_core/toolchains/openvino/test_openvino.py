@@ -131,7 +131,7 @@ def test_its_variant_computes_in_bfloat16():
 
 def test_a_processor_without_bfloat16_has_no_such_variant(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(openvino_toolchain.util, "find_spec", lambda _name: object())
-    monkeypatch.setattr(openvino_toolchain, "_has_bfloat16", lambda: False)
+    monkeypatch.setattr(openvino_toolchain, "has_any", lambda *_: False)
     found = get("openvino@bf16").availability()
     assert (found.usable, found.reason) == (False, "this processor has no bfloat16 instructions")
     assert get("openvino").availability().usable
