@@ -100,7 +100,7 @@ def test_a_schema_that_is_no_number(path: Path, value: str) -> None:
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(f"UPDATE meta SET value = {value} WHERE key = 'schema'")
         connection.commit()
-    with pytest.raises(CollageError, match="is no cost database of ours"):
+    with pytest.raises(CollageError, match="is not a cost database of Collage"):
         CostDatabase(path)
 
 
