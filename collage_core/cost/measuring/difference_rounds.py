@@ -5,10 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-import numpy as np
-
-from .intervals import confidence_interval
 from .noise_filter import Sample, SpeedHistory, filter_samples, undisturbed_samples, undisturbed_speed
+from .paired_rounds import median_of
 from .reference_kernel import Clock
 from .run_queue_waits import waited_share
 from .sampling import SINGLE_THREADED, NoiseSigns
@@ -45,4 +43,5 @@ def undisturbed_rounds(
 
 def significant_difference(differences: list[float]) -> float:
     """Return the median of the rounds' differences where its 95 % interval is above zero, else zero."""
-    return float(np.median(differences)) if confidence_interval(differences)[0] > 0 else 0.0
+    difference = median_of(differences)
+    return difference.value if difference.low > 0 else 0.0
