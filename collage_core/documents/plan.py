@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from .cost import Tuned
-from .json_form import Seconds
+from .json_form import IfKnown, Seconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,18 +71,36 @@ class PlacedTransition:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PlacedCopy:
+    """A copy of a tensor between two locations; it serves all that read the tensor there.
+
+    Attributes:
+        source, destination: Locations, such as ``host``; ``from`` and ``to`` in JSON.
+        cost_s: Seconds.
+    """
+
+    source: Annotated[str, Field(alias="from")]
+    destination: Annotated[str, Field(alias="to")]
+    tensor: str
+    bytes: Annotated[int, Field(ge=0)]
+    cost_s: Seconds
+
+
+@dataclass(frozen=True, kw_only=True)
 class PlacedPlan:
     """A plan as the document of a run has it.
 
     Attributes:
         total_s: Predicted seconds of one inference.
         total_interval_s: Half of the 95 % interval of `total_s`; None where a cost in it has no interval.
+        copies: The copies between locations; left out where all targets are at the host.
     """
 
     total_s: Seconds
     total_interval_s: float | None = None
     partitions: tuple[PlacedPartition, ...]
     transitions: tuple[PlacedTransition, ...] = ()
+    copies: IfKnown[tuple[PlacedCopy, ...]] = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,13 +9,13 @@ from dataclasses import replace
 from ..base.counted import counted
 from ..base.durations import duration, milliseconds
 from ..cost.cost import PROFILE
-from ..documents.plan import PlacedPartition, PlacedPlan, PlacedTransition
+from ..documents.plan import PlacedCopy, PlacedPartition, PlacedPlan, PlacedTransition
 from ..documents.run import BodyPlan, NodeWithBodies, RunBudget, RunSearch, SearchInfo
 from ..graph.dataflow_graph import DataflowGraph
 from ..graph.sub_graph import SubGraph
 from ..rewrite.plan import Plan
 from ..rules.spec import HOST_TARGET
-from ..search.plan_properties import plan_transitions
+from ..search.plan_properties import plan_copies, plan_transitions
 from ..search.problem import FEMTOSECONDS
 from ..search.searcher import SearchResult
 from .bodies.plan_bodies import PlannedNode
@@ -115,6 +115,23 @@ def placed_transitions(planned: Planned) -> tuple[PlacedTransition, ...]:
     )
 
 
+def placed_copies(planned: Planned) -> tuple[PlacedCopy, ...] | None:
+    """Return every copy between locations in the plan; None where all targets are at the host."""
+    if not planned.problem.needs_copies:
+        return None
+    tensors = planned.problem.tensors
+    return tuple(
+        PlacedCopy(
+            source=copy.source,
+            destination=copy.destination,
+            tensor=tensors[copy.tensor].name,
+            bytes=tensors[copy.tensor].bytes,
+            cost_s=copy.cost / FEMTOSECONDS,
+        )
+        for copy in plan_copies(planned.problem, planned.final.chosen)
+    )
+
+
 def search_document(planned: Planned) -> RunSearch:
     """Return the searches of a run: the first one, and under ``final`` the last one."""
     return RunSearch(**vars(result_document(planned.first)), final=result_document(planned.final))
@@ -206,5 +223,9 @@ def _ran(count: int) -> str:
 def plan_document(plan: Plan) -> PlacedPlan:
     """Return a plan as the documents say it."""
     return PlacedPlan(
-        total_s=plan.total_s, total_interval_s=plan.total_interval_s, partitions=plan.partitions, transitions=plan.transitions
+        total_s=plan.total_s,
+        total_interval_s=plan.total_interval_s,
+        partitions=plan.partitions,
+        transitions=plan.transitions,
+        copies=plan.copies,
     )

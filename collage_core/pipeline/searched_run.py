@@ -60,6 +60,7 @@ from .plan_documents import (
     bodies_document,
     budget_document,
     estimates_note,
+    placed_copies,
     placed_partitions,
     placed_transitions,
     plan_document,
@@ -408,6 +409,7 @@ class SearchedRun:
             total_interval_s=total_interval_s(planned),
             partitions=placed_partitions(self.found.graph, planned, stability, decided_by),
             transitions=placed_transitions(planned),
+            copies=placed_copies(planned),
             tuning=tunings,
             bodies={self.found.graph.nodes[index].name: node.bodies for index, node in bodies.items() if node.records},
         )

@@ -15,7 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ..base.user_file import read_text
 from ..base.whole_file import write_whole
-from ..documents.plan import PlacedPartition, PlacedTransition
+from ..documents.json_form import IfKnown
+from ..documents.plan import PlacedCopy, PlacedPartition, PlacedTransition
 from ..errors import CollageError
 from ..graph.value_policy import FINITE
 from ..rules.spec import HOST_TARGET
@@ -87,6 +88,7 @@ class Plan(_PlanPart):
     total_interval_s: float | None = None
     partitions: tuple[PlacedPartition, ...]
     transitions: tuple[PlacedTransition, ...] = ()
+    copies: IfKnown[tuple[PlacedCopy, ...]] = None
     tuning: dict[str, str] = {}
     bodies: dict[str, dict[str, PlannedBody]] = {}
     by_shape: tuple[ShapePlan, ...] = ()

@@ -37,9 +37,12 @@ MOST_PARTS = 32
 _NO_KEY = re.compile(r"[^\w\-.\s\"']+")
 """Characters that no dotted key has, not even one whose parts are quoted."""
 _NO_COST_HINT = "use mock costs, or give its file a [cost] for an estimate"
-KEYS = ("name", "style", "fusion", "pattern", "rule", "cost")
+KEYS = ("name", "style", "fusion", "pattern", "rule", "cost", "location")
 COST_BOUNDS = {"launch_s": (0, 1e6), "flops_per_s": (1, 1e30), "bytes_per_s": (1, 1e30)}
 """Key of ``[cost]`` → its least and its greatest value."""
+LINKS = ("from_host", "to_host")
+"""Keys of ``[location]`` for copies between the host and the location."""
+LINK_BOUNDS = {"fixed_s": (0, 1e6), "per_byte_s": (0, 1e6)}
 _NAME = re.compile(r"[^\W_][\w.-]*")
 _AT_LINE = re.compile(r"\(at line (\d+),")
 
@@ -68,6 +71,8 @@ class DescribedToolchain(Toolchain):
 
     Attributes:
         cost: Its ``[cost]``: some of ``launch_s``, ``flops_per_s`` and ``bytes_per_s``; empty where the file has none.
+        location: Its ``[location]``: the ``name`` of the memory where it computes, and ``from_host`` and ``to_host``, the costs of copies;
+            empty where it computes at the host.
 
     Raises:
         RuleError: a rule is not valid.
@@ -81,6 +86,7 @@ class DescribedToolchain(Toolchain):
         self.takes_open_shapes = self.takes_opaque = True  # its rules say what it takes, and nothing is run on it
         self.letter = self.name[0].upper()
         self.cost = dict(data.get("cost", {}))
+        self.location = dict(data.get("location", {}))
         self._fusion = data.get("fusion", "arbitrary" if self.style == "graph" else "none")
         self._tree = rule_from_json(data["rule"], "rule") if "rule" in data else None
         self.takes_merged = self._tree is None and self._fusion == "arbitrary"
@@ -177,6 +183,30 @@ def _check(data: Mapping[str, Any]) -> None:
         raise _mistake("pattern", data["pattern"], "a list of at least one: write [[pattern]]")
     if "cost" in data:
         _check_cost(data["cost"])
+    if "location" in data:
+        _check_location(data["location"])
+
+
+def _check_location(location: Any) -> None:
+    known = ("name", *LINKS)
+    if not isinstance(location, Mapping):
+        raise _mistake("location", location, "a table")
+    for key, value in location.items():
+        if key not in known:
+            raise _mistake(f"location.{key}", value, f"left out: only {', '.join(known)} mean something")
+    name = location.get("name")
+    if not isinstance(name, str) or not name or name == HOST_TARGET or "->" in name or name != name.strip():
+        raise _mistake("location.name", name, "the name of a memory such as cuda:0, and not host")
+    for link in LINKS:
+        costs = location.get(link)
+        if not isinstance(costs, Mapping) or not costs:
+            raise _mistake(f"location.{link}", costs, f"a table with some of {', '.join(LINK_BOUNDS)}: what a copy costs")
+        for key, value in costs.items():
+            if key not in LINK_BOUNDS:
+                raise _mistake(f"location.{link}.{key}", value, f"left out: only {', '.join(LINK_BOUNDS)} mean something")
+            least, most = LINK_BOUNDS[key]
+            if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+                raise _mistake(f"location.{link}.{key}", value, f"a number from {least} to {most:g}")
 
 
 def _check_cost(cost: Any) -> None:

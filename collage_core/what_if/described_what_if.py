@@ -17,7 +17,7 @@ from ..events import CandidatesFound, Emit, Note, ignore
 from ..graph.index_set import IndexSet
 from ..pipeline.described_targets import described_options
 from ..pipeline.discover import Phases
-from ..pipeline.loop.search_and_merge import Planned, SearchSettings, merge_rounds, searched
+from ..pipeline.loop.search_and_merge import Planned, SearchSettings, merge_rounds, searched, with_locations
 from ..pipeline.record.record import DESCRIBED, CostedCandidate, RunRecord, search_candidates
 from ..pipeline.whole.baselines import baseline
 from ..pipeline.whole.why_not_alone import why_not_alone
@@ -129,9 +129,8 @@ class _DescribedWhatIf:
     def problem(self, costed: list[CostedCandidate]) -> SearchProblem:
         """Return the problem that is searched; described targets come last in the order of priority."""
         known = tuple(name for name in self.record.problem.priorities if name not in self.own)
-        return replace(
-            self.record.problem, candidates=search_candidates(costed, self.record.problem.lowered), priorities=(*known, *self.own)
-        )
+        candidates = search_candidates(costed, self.record.problem.lowered)
+        return with_locations(replace(self.record.problem, candidates=candidates, priorities=(*known, *self.own)), self.own)
 
     @property
     def targets(self) -> tuple[PlannedTarget, ...]:

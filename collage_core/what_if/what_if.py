@@ -17,7 +17,7 @@ from ..errors import CollageError, InfeasibleError
 from ..events import Emit, ignore
 from ..pipeline.loop.certainty import recorded_interval_s
 from ..pipeline.loop.search_and_merge import Planned, SearchSettings, plan_event, search_first, searched
-from ..pipeline.plan_documents import bodies_under, placed_partitions, placed_transitions, plan_document
+from ..pipeline.plan_documents import bodies_under, placed_copies, placed_partitions, placed_transitions, plan_document
 from ..pipeline.record.record import CostedCandidate, RunRecord, usable
 from ..pipeline.whole.baselines import baseline
 from ..rewrite.plan import ONE_SHAPE, Plan
@@ -143,6 +143,7 @@ def _planned_as(record: RunRecord, planned: Planned) -> Plan:
         "total_interval_s": recorded_interval_s(record.graph, planned.partitions),
         "partitions": placed_partitions(record.graph, planned),
         "transitions": placed_transitions(planned),
+        "copies": placed_copies(planned),
     }
     return record.plan.model_copy(update=changes)
 

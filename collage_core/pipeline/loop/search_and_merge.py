@@ -15,6 +15,7 @@ from itertools import combinations, permutations
 from typing import Any
 
 from ...cost.cost import Cost
+from ...errors import CollageError
 from ...events import Emit, PlanConsidered, PlanImproved, SearchProgress, ignore
 from ...graph.dataflow_graph import DataflowGraph
 from ...rules.candidate import CandidatePartition
@@ -29,6 +30,7 @@ from ...search.problem import FEMTOSECONDS, FlowTensor, SearchProblem, Transitio
 from ...search.searcher import Newest, SearchReporter, SearchResult, SearchRun, after, never, nothing
 from ...search.solve import DEFAULT
 from ...toolchains.abilities import conflicts_of
+from ...toolchains.described import DescribedToolchain
 from ...toolchains.toolchain import Toolchain
 from ..record.record import CostedCandidate, flow_tensors, indices_of, search_candidates
 from .error_budget import ErrorBudget
@@ -224,7 +226,7 @@ def make_problem(
 ) -> SearchProblem:
     """Make the search problem: the usable candidates over the graph's tensors, with toolchains in the order of their priority."""
     conflicts = {name: conflicts_of(toolchain) for name, toolchain in toolchains.items()}
-    return SearchProblem(
+    problem = SearchProblem(
         nodes=len(graph),
         tensors=flow_tensors(graph),
         candidates=search_candidates(costed),
@@ -235,6 +237,31 @@ def make_problem(
         ops=tuple(node.op for node in graph.nodes),
         inner={node.index: node.inner for node in graph.nodes if node.inner},
     )
+    return with_locations(problem, toolchains)
+
+
+def with_locations(problem: SearchProblem, toolchains: Mapping[str, Toolchain]) -> SearchProblem:
+    """Return `problem` with the locations of those of `toolchains` that have one, and the copies between these and the host.
+
+    Raises:
+        CollageError: a target describes a location otherwise than another one.
+    """
+    target_locations = {target: name for target, name in problem.target_locations.items() if target not in toolchains}
+    copies = {pair: cost for pair, cost in problem.copies.items() if {*pair} <= {HOST_TARGET, *target_locations.values()}}
+    for target, toolchain in toolchains.items():
+        location = toolchain.location if isinstance(toolchain, DescribedToolchain) else {}
+        if not location:
+            continue
+        target_locations[target] = name = location["name"]
+        for pair, link in (((HOST_TARGET, name), location["from_host"]), ((name, HOST_TARGET), location["to_host"])):
+            cost = Transition(link.get("fixed_s", 0) * FEMTOSECONDS, link.get("per_byte_s", 0) * FEMTOSECONDS)
+            if copies.setdefault(pair, cost) != cost:
+                raise CollageError(
+                    f"the target {target!r} describes the location {name!r} otherwise than another target does",
+                    "give both the same from_host and to_host, or another name to one of the locations",
+                    "bad_rule",
+                )
+    return replace(problem, locations=dict.fromkeys(target_locations.values()), target_locations=target_locations, copies=copies)
 
 
 def check_constraints(

@@ -21,6 +21,7 @@ from collage_core.graph.computation import computation_key
 from collage_core.graph.index_set import IndexSet
 from collage_core.model.onnx_model import load_model
 from collage_core.model.samples.registry import resolve
+from collage_core.toolchains.conformance.small_models import node, normal, sub_model, tensor
 from tests.helpers.command import document_of, in_this_process
 
 MOCK = {
@@ -244,6 +245,32 @@ def test_a_described_toolchain_is_a_target(capsys: pytest.CaptureFixture[str], t
     made = document_of(capsys, "partition", "mini_mnist", "--targets", "tvm,hook", "--toolchain", hook, "--costs", f"mock:{costs}")
     assert next((p["target"], p["ops"]) for p in made["plan"]["partitions"]) == ("hook", ["Conv", "Relu"])
     assert made["plan"]["total_s"] == 2 + 4 * 3
+
+
+def test_a_tensor_is_copied_to_a_described_device_once_for_two_readers(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Both convolutions read what the host's memory has, in partitions of their own: one copy serves them."""
+    nodes = [node("Relu", "x", "r"), node("Conv", "r v", "a"), node("Conv", "r w", "b", pads=[1, 1, 1, 1]), node("Add", "a b", "y")]
+    weights = {"v": normal(4, 4, 1, 1), "w": normal(4, 4, 3, 3)}
+    model = sub_model(nodes, [tensor("x", (1, 4, 8, 8))], [tensor("y", (1, 4, 8, 8))], weights)
+    (tmp_path / "model.onnx").write_bytes(model.onnx)
+    device = tmp_path / "gpu.toml"
+    device.write_text(
+        'name = "gpu"\nstyle = "library"\n[[pattern]]\nmatch = "Conv(*, *)"\nlabel = "conv"\n[location]\nname = "cuda:0"\n'
+        "from_host = {fixed_s = 1.0}\nto_host = {per_byte_s = 0.0009765625}\n"
+    )
+    costs = tmp_path / "costs.json"
+    costs.write_text(json.dumps({"targets": {"onnxruntime": {"op_s": 5}, "gpu": {"op_s": 1}}}))
+    options = ("--targets", "onnxruntime,gpu", "--toolchain", device, "--costs", f"mock:{costs}")
+    made = document_of(capsys, "partition", tmp_path / "model.onnx", *options, "--save-problem", tmp_path / "problem.json")["plan"]
+    assert [partition["target"] for partition in made["partitions"]] == ["onnxruntime", "gpu", "gpu", "onnxruntime"]
+    assert made["copies"] == [
+        {"from": "host", "to": "cuda:0", "tensor": "r", "bytes": 1024, "cost_s": 1.0},
+        {"from": "cuda:0", "to": "host", "tensor": "a", "bytes": 1024, "cost_s": 1.0},
+        {"from": "cuda:0", "to": "host", "tensor": "b", "bytes": 1024, "cost_s": 1.0},
+    ]
+    assert made["total_s"] == 5 + 1 + 1 + 5 + 3
+    again = document_of(capsys, "search", tmp_path / "problem.json")["plan"]
+    assert (again["total_s"], again["copies"][0]["tensor"]) == (15.0, "r")
 
 
 def test_models_and_toolchains_are_listed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,8 +11,11 @@ import pytest
 from collage_core.documents.run import BaselineInfo
 from collage_core.errors import CollageError, InfeasibleError
 from collage_core.events import Event, Note
+from collage_core.model.onnx_model import load_model
+from collage_core.model.samples.registry import resolve
 from collage_core.options import Options
 from collage_core.pipeline.apply import apply
+from collage_core.pipeline.loop.search_and_merge import make_problem
 from collage_core.pipeline.partition import partition
 from collage_core.pipeline.record.record import RunRecord
 from collage_core.pipeline.run_specs import run_rules
@@ -163,3 +166,61 @@ def test_a_description_that_is_too_large_is_refused_unread() -> None:
     with pytest.raises(DescriptionError) as caught:
         parse_description("#" * 300_000, "hook.toml")
     assert caught.value.message == "'hook.toml' is too large: it has 300000 characters, at most 262144 are read"
+
+
+LINKS = "from_host = {fixed_s = 1e-5}\nto_host = {per_byte_s = 1e-9}\n"
+
+
+@pytest.mark.parametrize(
+    ("location", "key", "message"),
+    [
+        (f'name = "host"\n{LINKS}', "location.name", "is 'host', it must be the name of a memory such as cuda:0, and not host"),
+        (LINKS, "location.name", "is None, it must be the name of a memory"),
+        (
+            'name = "cuda:0"\nfrom_host = {fixed_s = 1}\n',
+            "location.to_host",
+            "is None, it must be a table with some of fixed_s, per_byte_s",
+        ),
+        (
+            f'name = "cuda:0"\nspeed = 3\n{LINKS}',
+            "location.speed",
+            "is 3, it must be left out: only name, from_host, to_host mean something",
+        ),
+        (
+            'name = "g"\nfrom_host = {fixed_s = -1}\nto_host = {fixed_s = 1}\n',
+            "location.from_host.fixed_s",
+            "is -1, it must be a number from 0",
+        ),
+        ('name = "g"\nfrom_host = {s = 1}\nto_host = {fixed_s = 1}\n', "location.from_host.s", "is 1, it must be left out: only fixed_s"),
+    ],
+)
+def test_a_mistake_in_a_location_is_reported_with_its_key(location: str, key: str, message: str) -> None:
+    text = 'name = "gpu"\n[[pattern]]\nmatch = "Relu(*)"\n[location]\n'
+    assert parse_description(f'{text}name = "cuda:0"\n{LINKS}', "gpu.toml").location["name"] == "cuda:0"
+    with pytest.raises(CollageError) as caught:
+        parse_description(text + location, "gpu.toml")
+    assert f"{key} {message}" in caught.value.message
+
+
+def at_device(name: str, fixed_s: float) -> str:
+    links = f"from_host = {{fixed_s = {fixed_s}}}\nto_host = {{fixed_s = {fixed_s}}}\n"
+    return f'{HOOK.replace("hook", name)}[location]\nname = "cuda:0"\n{links}'
+
+
+def test_targets_of_one_location_agree_on_its_links() -> None:
+    chains = {name: parse_description(at_device(name, fixed_s), f"{name}.toml") for name, fixed_s in (("one", 1), ("two", 2))}
+    with pytest.raises(CollageError, match="the target 'two' describes the location 'cuda:0' otherwise than another target does"):
+        make_problem(load_model(resolve("mini_mnist")).graph, (), {}, chains)
+
+
+def test_a_device_that_is_tried_costs_its_copies(record: RunRecord) -> None:
+    near, far = tried(record, at_device("hook", 0.25)), tried(record, at_device("hook", 4))
+    assert near.plan.copies is not None
+    assert [(copy.source, copy.destination, copy.cost_s) for copy in near.plan.copies] == [
+        ("host", "cuda:0", 0.25),
+        ("cuda:0", "host", 0.25),
+    ]
+    assert near.plan.total_s == pytest.approx(tried(record).plan.total_s + 0.5)
+    assert (far.plan.copies, far.plan.total_s) == ((), record.plan.total_s)
+    again = search_again(with_described(near, {"it": HOOK}, Terms()), Terms())
+    assert (again.plan.copies, again.plan.total_s) == (None, tried(record).plan.total_s)
