@@ -9,7 +9,7 @@ from ..base.counted import counted
 from ..base.durations import duration
 from ..documents.explain import ExplainedNode, Explanation, PartitioningDifference
 from ..documents.node_times import PartitionNodeTimes
-from ..documents.worth import TargetSet, TargetStep, Worth
+from ..documents.worth import Worth
 from ..pipeline.record.known_regret import KnownRegret
 from ..pipeline.record.node_times import CANDIDATES, COST, PROFILER
 from ..pipeline.whole.differences import region_text
@@ -22,26 +22,18 @@ _SHOWN_SETS = 16
 
 def show_targets(document: Worth) -> None:
     """Print an answer as text: what each further target brings, then the sets."""
-    if len(document.as_good) == 1:
-        say(f"one target alone is as good here: {document.as_good[0]}")
+    say(document.text)
     for step in document.steps:
-        brings = "" if step.gain_s is None else f", {duration(step.gain_s)} less than with one target fewer"
-        say(f"{len(step.targets)}: {' + '.join(step.targets)}, predicted {_predicted(step)}{brings}")
+        say(f"{len(step.targets)}: {step.text}")
     say("the best plan over each set of targets:")
     for one in document.sets[:_SHOWN_SETS]:
         idle = [name for name in one.targets if name not in one.used]
-        unused = f", {' and '.join(idle)} without a node" if idle and one.total_s is not None else ""
-        say(f"  {_predicted(one):>12}  {' + '.join(one.targets)}{unused}")
+        unused = f", {' and '.join(idle)} without a node" if idle and one.against is not None else ""
+        say(f"  {one.text:>22}  {' + '.join(one.targets)}{unused}")
     if len(document.sets) > _SHOWN_SETS:
         say(f"  and {len(document.sets) - _SHOWN_SETS} more (--json has all)")
     if not document.is_whole:
         say("there was no time for further sets")
-
-
-def _predicted(one: TargetSet | TargetStep) -> str:
-    if one.total_s is None:
-        return "no plan"
-    return duration(one.total_s) + ("" if one.is_known else " (an estimate)")
 
 
 _SHOWN_GROUPS = 6

@@ -48,7 +48,7 @@ def show_terms(document: ExplainedTerms) -> None:
         say(f"nothing changes, the plan of the run holds this: {measured}predicted {duration(total_s)}, {partitions}")
     else:
         basis = ", with costs typed in" if document.typed else ""
-        say(f"predicted {duration(total_s)}, {signed(document.difference_s)}, {partitions}{basis}")
+        say(f"{document.change_text} against the plan of the run: predicted {duration(total_s)}, {partitions}{basis}")
     for row in document.typed:
         before = row.before
         was = duration(before.seconds) if before.seconds is not None else before.reason
@@ -80,13 +80,4 @@ def _show_other_targets(document: ExplainedTerms) -> None:
 def _show_effects(document: ExplainedTerms) -> None:
     """Print what each constraint costs alone, and what taking it back saves."""
     for constraint, effect in zip(document.constraints, document.effects, strict=False):
-        alone_s, saves_s = effect.alone_s, effect.saves_s
-        if alone_s is None:
-            text = "cannot hold, even alone"
-        elif not alone_s and not saves_s:
-            text = "has no effect"
-        else:
-            own = f"costs {duration(alone_s)} alone" if alone_s >= 0 else f"{signed(alone_s)} alone"
-            beside = f"saves {duration(saves_s)}" if saves_s is None or saves_s >= 0 else f"costs {duration(-saves_s)}"
-            text = f"{own}, taking it back {beside}"
-        say(f"  {json.dumps(constraint)}: {text}")
+        say(f"  {json.dumps(constraint)}: {effect.text}")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..base.counted import counted
-from ..base.durations import duration, signed
+from ..base.durations import duration
 from ..documents.plan import PlacedPartition
 from ..documents.undecided import Decided, DecisionNeeds, RunUndecided, StablePart
 from ..events import Emit
@@ -85,6 +85,6 @@ def show_decided(document: Decided) -> None:
     if document.is_same_plan:
         say(f"the plan stays: predicted {duration(document.total_s)}")
     else:
-        gain = signed(document.difference_s)
+        gain = document.change_text or "not known"
         say(f"another plan is best now: predicted {duration(document.total_s)}, {gain} beside that of the run")
         say("`collage partition` with the same options makes it: what was measured is stored")

@@ -41,9 +41,11 @@ class NodeCandidate:
         estimate_basis: The basis of the cost, for a target that is only described.
         chosen: It is in the plan.
         over_budget: Why the plan's errors leave no room for its own; empty where they do, or it computes in the model's precision.
-        regret_s: Least total of a plan that holds it, less the least total, never below 0; None where not known or in no plan.
+        regret_s: Time of the best plan that holds it, less that of the run's plan, never below 0; None where not known or in no plan.
         regret_at_least_s: A proven lower bound of it, where it is not known exactly; else the same.
-        rests_on_unknown: It is not known exactly since a cost in one of the two plans is unknown; else since it takes too long.
+        rests_on_unknown: It is not known exactly since a cost in one of the two plans is unknown, or since the run found that sums do
+            not decide and that plan was not measured whole; else since it takes too long.
+        regret_basis: ``measured`` where both plans were measured whole, else ``predicted``.
     """
 
     id: str
@@ -59,6 +61,7 @@ class NodeCandidate:
     regret_s: float | None
     regret_at_least_s: float | None
     rests_on_unknown: bool
+    regret_basis: str
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,7 @@ class CandidateRegret:
     regret_at_least_s: float | None
     rests_on_unknown: bool
     in_no_plan: bool
+    regret_basis: str
 
 
 @dataclass(frozen=True)

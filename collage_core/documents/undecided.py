@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from .cost import CostInfo
 from .plan import PlacedPartition
+from .statements import Statement
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,8 @@ class Decided:
     Attributes:
         plan: The partitions of the best plan now, as in the plan file.
         total_s: Its predicted seconds.
-        difference_s: Its total less that of the run's plan on the costs of now; None where that plan cannot be costed now.
+        change: How it compares with the run's plan on the costs of now; None where that plan cannot be costed now.
+        change_text: The same in words; empty where there is none.
         is_same_plan: It is the plan of the run.
     """
 
@@ -111,5 +113,6 @@ class Decided:
     repeated: tuple[RepeatedCost, ...]
     plan: tuple[PlacedPartition, ...]
     total_s: float
-    difference_s: float | None
+    change: Statement | None
+    change_text: str
     is_same_plan: bool

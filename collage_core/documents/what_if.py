@@ -9,6 +9,7 @@ from typing import Any
 from .compare import ComparedRegion
 from .cost import CostInfo
 from .plan import PlacedPlan
+from .statements import Statement
 
 
 @dataclass(frozen=True)
@@ -38,12 +39,16 @@ class PlanUnderTerms:
         optimal: It is proven that no better plan holds the terms.
         untimed: How many candidates are accurate enough now, and were not when the run measured: their costs are not known.
         keeps_plan: It is the plan of the run, whose measured times hold for it.
+        change: How its time compares with that of the run's plan.
+        change_text: The same in words.
     """
 
     plan: PlacedPlan
     optimal: bool
     untimed: int
     keeps_plan: bool
+    change: Statement
+    change_text: str
 
 
 @dataclass(frozen=True)
@@ -51,14 +56,16 @@ class Effect:
     """The effect of one of the terms.
 
     Attributes:
-        alone_s: The best total under it alone, less the best total under none; None where no plan holds it.
-        saves_s: The best total under all terms, less the best under all others; None where no plan holds them.
+        alone: The best plan under it alone, compared with the best one under none; None where no plan holds it.
+        saves: The best plan under all terms, compared with the best one under all others; None where no plan holds them.
         refuses: How many candidates it forbids.
+        text: The same in words.
     """
 
-    alone_s: float | None
-    saves_s: float | None
+    alone: Statement | None
+    saves: Statement | None
     refuses: int
+    text: str
 
 
 @dataclass(frozen=True)
@@ -116,12 +123,13 @@ class OtherTerms:
 
     Attributes:
         total_s: Of the run that measured.
-        difference_s: The least total under the terms, less that.
+        change, change_text: As in `PlanUnderTerms`.
         kept_s: The total of the run's plan under these terms; None where it does not hold them.
     """
 
     total_s: float
-    difference_s: float
+    change: Statement
+    change_text: str
     kept_s: float | None
     typed: tuple[TypedCost, ...]
     targets: tuple[TargetUnderTerms, ...]

@@ -13,8 +13,8 @@ from typing import Any
 from ..base.durations import milliseconds
 from ..documents.node_times import PartitionNodeTimes
 from ..documents.plan import PlacedPartition
+from ..documents.statements import measured_beside
 from ..pipeline.record.record import RunRecord
-from ..pipeline.whole.finalists import measured_beside
 from ..rewrite.export.dot import PLAIN
 from ..rewrite.export.target_colours import plan_colours
 from .optional import needed

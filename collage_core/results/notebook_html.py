@@ -14,11 +14,12 @@ from ..base.counted import counted
 from ..base.durations import milliseconds
 from ..documents.explain import ExplainedCandidate, Explanation
 from ..documents.plan import PlacedPartition
+from ..documents.statements import measured_beside
 from ..drawings.layers import nodes_svg, partitions_svg
 from ..errors import printable, shortened
 from ..pipeline.record.known_regret import KnownRegret
 from ..pipeline.record.record import RunRecord
-from ..pipeline.whole.finalists import decision_text, measured_beside
+from ..pipeline.whole.finalists import decision_text
 from ..rewrite.export.target_colours import plan_colours
 from .node_rows import Regrets, regrets_by_node
 

@@ -13,10 +13,10 @@ from typing import Any
 
 from ..base.counted import counted
 from ..documents.run import BaselineInfo
+from ..documents.statements import measured_beside
 from ..errors import CollageError
 from ..model.reference.exact_integers import inexact_nodes
 from ..pipeline.record.record import RunRecord
-from ..pipeline.whole.finalists import measured_beside
 from ..rules.baseline_names import is_alone
 from ..rules.spec import HOST_TARGET
 

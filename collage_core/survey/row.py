@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..documents.run import Alternative, RunDocument
+from ..documents.statements import measured_beside
 from ..documents.survey import Alone, Gain, PlanTimes, SurveyRow
-from ..pipeline.whole.finalists import BASELINE, measured_beside
+from ..pipeline.whole.finalists import BASELINE
 from ..rules.baseline_names import is_alone
 
 PLANNED, REFUSED, FAILED = "planned", "refused", "failed"

@@ -26,13 +26,13 @@ from ..documents.compare import (
 )
 from ..documents.plan import PlacedPartition
 from ..documents.run import Alternative, BaselineInfo
+from ..documents.statements import measured_beside
 from ..documents.verify import Verify
 from ..errors import CollageError
 from ..graph.computation import Computations
 from ..graph.index_set import IndexSet
 from ..pipeline.record.record import FILE_NAME, CostedCandidate, RunRecord, record_path
 from ..pipeline.whole.differences import swapped_saves_s
-from ..pipeline.whole.finalists import measured_beside
 from ..rewrite.plan import Plan, read_plan
 from ..rules.spec import HOST_TARGET
 from .compare_costs import compare_costs, is_database

@@ -28,9 +28,8 @@ def keeps_plan(record: RunRecord, constraints: Sequence[Constraint], listed: Seq
         in_use: The record is that of the model, or of a body that the host runs by its plan.
     """
     refused = violations(record.problem, constraints).keys()
-    of_run = parse_constraints([dict(item) for item in record.plan.constraints], record.problem)
     chosen = chosen_of(record.problem, record.plan)
-    if chosen is None or not violations(record.problem, of_run).keys() <= refused or (in_use and not refused.isdisjoint(chosen)):
+    if chosen is None or not restricts(record, constraints) or (in_use and not refused.isdisjoint(chosen)):
         return False
     on_host = {name for part in record.plan.partitions if part.target == HOST_TARGET for name in part.names}
     for name, bodies in record.bodies.items():
@@ -39,6 +38,12 @@ def keeps_plan(record: RunRecord, constraints: Sequence[Constraint], listed: Seq
             if not keeps_plan(body, parse_constraints(list(inner), body.problem), inner, in_use and name in on_host):
                 return False
     return True
+
+
+def restricts(record: RunRecord, constraints: Sequence[Constraint]) -> bool:
+    """Return whether constraints forbid all that those of the run forbid: then no plan that holds them is better than the run's."""
+    of_run = parse_constraints([dict(item) for item in record.plan.constraints], record.problem)
+    return violations(record.problem, of_run).keys() <= violations(record.problem, constraints).keys()
 
 
 def chosen_of(problem: SearchProblem, plan: Plan) -> tuple[int, ...] | None:

@@ -12,6 +12,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 from ..documents.plan import PlacedPartition
+from ..documents.statement_text import change_text
 from ..documents.what_if import ExplainedTerms, OtherTerms, TargetUnderTerms
 from ..errors import InfeasibleError
 from ..events import Emit, ignore
@@ -29,7 +30,7 @@ from .plan_difference import SAME
 from .terms import Terms
 from .trial_setup import check_measurable, measuring, model_of
 from .typed_costs import typed_costs
-from .what_if import WhatIfResult, effects, replanned, under_accuracy, under_terms, untimed, untimed_candidates
+from .what_if import WhatIfResult, change_of, effects, replanned, under_accuracy, under_terms, untimed, untimed_candidates
 
 LONGEST_S = 5.0
 """Longest that each search for what a target brings may take."""
@@ -73,7 +74,8 @@ def _brought(record: RunRecord, known: RunRecord, terms: Terms, found: WhatIfRes
     """Return what `terms` bring in the plan `found`; `known` is the run `record` with what was measured for them."""
     return OtherTerms(
         total_s=record.plan.total_s,
-        difference_s=found.plan.total_s - record.plan.total_s,
+        change=(change := change_of(record, terms, found)),
+        change_text=change_text(change),
         kept_s=_kept_s(found.record, record.plan),
         typed=typed_costs(record, terms.costs),
         targets=_targets(known, terms, found.plan, record.plan),

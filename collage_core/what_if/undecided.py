@@ -17,6 +17,8 @@ from ..cost.database.database import CostDatabase
 from ..cost.database.records import CostRow
 from ..cost.measuring.repetition_rounds import ROUND_EVERY_S
 from ..cost.measuring.repetitions import MOST, repetition_count
+from ..documents.statement_text import change_text
+from ..documents.statements import PlanTime, compared, time_of_plan
 from ..documents.undecided import Decided, DecisionNeeds, RepeatedCost, RunUndecided, StablePart, UndecidedPart, UndecidedRival
 from ..errors import CollageError
 from ..events import Emit, ignore
@@ -26,16 +28,17 @@ from ..pipeline.discover import Phases
 from ..pipeline.loop.measuring_policy import MeasuringPolicy
 from ..pipeline.loop.rivals import Rival, rivals_of, width_s
 from ..pipeline.loop.search_and_merge import Planned, SearchSettings, searched
+from ..pipeline.plan_documents import plan_document
 from ..pipeline.record.record import CostedCandidate, RunRecord, search_candidates
+from ..rewrite.plan import Plan
 from ..rules.candidate import CandidatePartition
 from ..rules.spec import HOST_TARGET
 from ..search.constraints.constraints import parse_constraints
-from ..search.problem import FEMTOSECONDS
 from .remeasure import baseline_rows
 from .search_again import search_again
 from .terms import Terms
 from .trial_setup import check_measurable, measuring, model_of
-from .what_if import given_result, replanned
+from .what_if import given_result, plan_of_result, replanned
 
 STABLE = 0.9
 """A partition that is chosen in a smaller share of the draws is a toss-up."""
@@ -109,15 +112,21 @@ def decide(
     found = replanned(renewed, Terms(record.plan.constraints))
     kept = given_result(renewed, [part.id for part in record.plan.partitions])
     by_id = {item.id: item.cost for item in record.candidates}
+    change = None if kept is None else compared(_time_of(found.plan), _time_of(plan_of_result(renewed, kept)))
     return Decided(
         before=before,
         after=undecided_here(replace(renewed, plan=found.plan), clock),
         repeated=tuple(RepeatedCost(id, by_id[id], cost) for id, cost in costs.items()),
         plan=found.plan.partitions,
         total_s=found.plan.total_s,
-        difference_s=None if kept is None else (found.planned.final.total - kept.total) / FEMTOSECONDS,
+        change=change,
+        change_text="" if change is None else change_text(change),
         is_same_plan={part.id for part in found.plan.partitions} == {part.id for part in record.plan.partitions},
     )
+
+
+def _time_of(plan: Plan) -> PlanTime:
+    return time_of_plan(plan_document(plan))
 
 
 def decided(

@@ -12,6 +12,17 @@ from typing import Any
 
 from ..documents.plan import PlacedPlan
 from ..documents.run import Alternative, BaselineInfo
+from ..documents.statement_text import change_text, effect_text, typed_effect_text
+from ..documents.statements import (
+    NO_CHANGE,
+    PlanTime,
+    Statement,
+    compared,
+    of_plan,
+    time_of_plan,
+    time_of_run,
+    under_restriction,
+)
 from ..documents.what_if import Effect, Effects, PlanUnderTerms
 from ..errors import CollageError, InfeasibleError
 from ..events import Emit, ignore
@@ -25,7 +36,8 @@ from ..search.constraints.constraints import Constraint, allowed_indices
 from ..search.plan_properties import plan_total
 from ..search.problem import FEMTOSECONDS, SearchProblem
 from ..search.searcher import SearchResult
-from .kept_plan import chosen_of, is_accurate, keeps_plan
+from .kept_plan import chosen_of, is_accurate, keeps_plan, restricts
+from .plan_times import chosen_candidates, time_of_result
 from .replan_bodies import refused_in_bodies, with_bodies_replanned
 from .terms import Terms
 from .typed_costs import TYPED, with_typed
@@ -71,6 +83,7 @@ class WhatIfResult:
 
     Attributes:
         kept: The run whose plan it is, as that run decided and measured it; None where a search found it.
+        is_restricted: The terms only forbid: no plan that holds them is better than that of the run.
     """
 
     record: RunRecord
@@ -78,6 +91,7 @@ class WhatIfResult:
     constraints: list[Constraint]
     plan: Plan
     kept: RunRecord | None = None
+    is_restricted: bool = False
 
 
 def replanned(record: RunRecord, terms: Terms, emit: Emit = ignore, times: int = 1, own: RunRecord | None = None) -> WhatIfResult:
@@ -103,7 +117,13 @@ def replanned(record: RunRecord, terms: Terms, emit: Emit = ignore, times: int =
     result = search_first(judged.problem, parsed, SearchSettings.given(record.plan.options), emit)
     planned = Planned(result, result, judged.problem, judged.candidates)
     plan = _planned_as(judged, planned).model_copy(update={"constraints": terms.listed})
-    return WhatIfResult(judged, planned, parsed, plan)
+    return WhatIfResult(judged, planned, parsed, plan, is_restricted=_only_forbids(record, terms))
+
+
+def _only_forbids(record: RunRecord, terms: Terms) -> bool:
+    """Return whether `terms` only forbid, on the costs on which the run decided."""
+    is_as_accurate = terms.accuracy is None or terms.accuracy <= record.plan.accuracy
+    return is_as_accurate and not terms.costs and not record.has_newer_costs and restricts(record, terms.parse(record.problem))
 
 
 def _kept(record: RunRecord, terms: Terms, costs: RunRecord) -> WhatIfResult | None:
@@ -159,7 +179,19 @@ def what_if(record: RunRecord, terms: Terms, own: RunRecord | None = None) -> Pl
     """
     found = replanned(record, terms, own=own)
     keeps_plan = found.kept is (own or record)
-    return PlanUnderTerms(plan_document(found.plan), found.planned.final.optimal, untimed(record, terms.accuracy), keeps_plan)
+    change = change_of(own or record, terms, found)
+    return PlanUnderTerms(
+        plan_document(found.plan), found.planned.final.optimal, untimed(record, terms.accuracy), keeps_plan, change, change_text(change)
+    )
+
+
+def change_of(record: RunRecord, terms: Terms, found: WhatIfResult) -> Statement:
+    """Return how the plan `found` under `terms` compares with that of `record`; with costs typed in, nothing measured whole holds."""
+    plan = plan_document(found.plan)
+    if terms.costs:
+        own = replace(time_of_run(record.document), measured_s=None, unexplained_s=None)
+        return compared(time_of_plan(plan), own)
+    return of_plan(record.document, plan, is_restricted=found.is_restricted)
 
 
 def effects(record: RunRecord, terms: Terms, groups: Sequence[Sequence[int]]) -> Effects:
@@ -183,15 +215,23 @@ def effects(record: RunRecord, terms: Terms, groups: Sequence[Sequence[int]]) ->
     )
 
 
+@dataclass(frozen=True)
+class _Best:
+    """The best plan under some terms: the ids of its partitions, and what is known of its time."""
+
+    ids: frozenset[str]
+    time: PlanTime
+
+
 class _Effects:
-    """Computes effects of terms one after another until the time is over; each total is computed once."""
+    """Computes effects of terms one after another until the time is over; each plan is searched once."""
 
     def __init__(self, record: RunRecord, terms: Terms):
         self._record = record
         self._terms = terms
         self._settings = SearchSettings.given(record.plan.options)
         self._deadline = time.monotonic() + LONGEST_S
-        self._totals: dict[str, int | None] = {}
+        self._known: dict[str, _Best | None] = {}
 
     def of_group(self, group: Sequence[int]) -> Effect | None:
         """Return the effect of the constraints at these indices; None, here and below, where the time is over."""
@@ -218,36 +258,48 @@ class _Effects:
     def _effect(self, alone: Terms, others: Terms) -> Effect | None:
         if time.monotonic() > self._deadline:
             return None
-        alone_s = _difference(self._total(alone), self._total(Terms()))
-        saves_s = _difference(self._total(self._terms), self._total(others))
-        return Effect(alone_s, saves_s, self._refused_by(alone))
+        first, second = self._change(alone, Terms()), self._change(self._terms, others)
+        refuses = self._refused_by(alone)
+        text = typed_effect_text(first, second) if alone.costs else effect_text(first, second, refuses)
+        return Effect(first, second, refuses, text)
 
-    def _total(self, terms: Terms) -> int | None:
-        """Return the total of `replanned` under `terms` in femtoseconds; None where no plan holds them."""
-        if terms.key not in self._totals:
-            self._totals[terms.key] = self._search(terms)
-        return self._totals[terms.key]
+    def _change(self, terms: Terms, others: Terms) -> Statement | None:
+        """Return how the best plan under `terms` compares with that under fewer, the `others`; None where one of them has none."""
+        own, other = self._best(terms), self._best(others)
+        if own is None or other is None:
+            return None
+        if own == other:
+            return NO_CHANGE
+        statement = compared(own.time, other.time)
+        only_forbids = terms.costs == others.costs and (terms.accuracy or 0.0) <= (others.accuracy or self._record.plan.accuracy)
+        return under_restriction(statement) if only_forbids else statement
 
-    def _search(self, terms: Terms) -> int | None:
+    def _best(self, terms: Terms) -> _Best | None:
+        """Return the plan of `replanned` under `terms`; None where no plan holds them."""
+        if terms.key not in self._known:
+            self._known[terms.key] = self._search(terms)
+        return self._known[terms.key]
+
+    def _search(self, terms: Terms) -> _Best | None:
+        document = self._record.document
         kept = _kept(self._record, terms, self._record)
         if kept is not None:
-            return kept.planned.final.total
+            return _Best(frozenset(part.id for part in document.plan.partitions), time_of_run(document))
         typed = with_typed(_with_bodies(self._record, terms), terms.costs)
         parsed = terms.parse(typed.problem)
+        judged = under_accuracy(typed, terms.accuracy)
         try:
-            return searched(under_accuracy(typed, terms.accuracy).problem, parsed, self._settings, ignore).total
+            result = searched(judged.problem, parsed, self._settings, ignore)
         except InfeasibleError:
             return None
+        ids = frozenset(item.id for item in chosen_candidates(judged, result))
+        return _Best(ids, time_of_result(judged, result, has_own_costs=not terms.costs and not self._record.bodies))
 
     def _refused_by(self, terms: Terms) -> int:
         """Return how many candidates `terms` forbid, in bodies too."""
         judged = under_accuracy(self._record, terms.accuracy).problem
         own = len(self._record.problem.candidates) - len(allowed_indices(judged, terms.parse(self._record.problem)))
         return own + refused_in_bodies(self._record, terms.constraints)
-
-
-def _difference(a: int | None, b: int | None) -> float | None:
-    return None if a is None or b is None else (a - b) / FEMTOSECONDS
 
 
 def baseline_plan(record: RunRecord, name: str) -> PlacedPlan:

@@ -1,23 +1,27 @@
 """`worth`: which targets are worth having: the best plan over each set of a run's targets, on the costs that the run knows.
 
-The record of a run enters; plain data leaves. Nothing is measured. A plan may rest on a candidate that the run did not measure, since a
-better one was there: its total is then no more than an estimate, and says so.
+The record of a run enters; plain data leaves. Nothing is measured. A plan that the run measured whole counts with that time. Another may
+rest on a candidate that the run did not measure, since a better one was there: its total is then no more than an estimate, and says so.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import combinations
+from dataclasses import dataclass
+from itertools import combinations, pairwise
 
+from ..base.durations import duration
+from ..documents.statement_text import time_text
+from ..documents.statements import PlanTime, compared, time_of_run
 from ..documents.worth import TargetSet, TargetStep, Worth
 from ..errors import InfeasibleError
 from ..events import ignore
 from ..pipeline.loop.cost_table import is_settled
 from ..pipeline.loop.search_and_merge import SearchSettings, searched
-from ..pipeline.record.record import RunRecord, usable
+from ..pipeline.record.record import CostedCandidate, RunRecord, usable
 from ..rules.spec import HOST_TARGET
-from ..search.problem import FEMTOSECONDS
+from .plan_times import chosen_candidates, time_of_result
 from .terms import Terms
 
 EVERY_SET_UP_TO = 6
@@ -33,7 +37,7 @@ def worth(record: RunRecord, clock: Callable[[], float] = time.monotonic) -> Wor
     ends = clock() + LONGEST_S
     names = [name for name in dict.fromkeys(item.target for item in usable(record.candidates)) if name != HOST_TARGET]
     order = [name for name in record.plan.options.get("targets", names) if name in names] or names
-    found: dict[tuple[str, ...], TargetSet] = {}
+    found: dict[tuple[str, ...], _Best] = {}
     is_whole = True
     for chosen in _sets(order, found):
         if chosen in found:
@@ -42,51 +46,112 @@ def worth(record: RunRecord, clock: Callable[[], float] = time.monotonic) -> Wor
             is_whole = False
             break
         found[chosen] = _best(record, chosen, ends - clock())
-    sets = sorted(found.values(), key=lambda one: (one.total_s is None, one.total_s or 0.0, len(one.targets)))
-    steps = _steps(sets)
-    best_s = min((step.total_s for step in steps), default=0.0)
-    as_good = next((step.targets for step in steps if step.total_s <= best_s * (1 + AS_GOOD)), ())
-    return Worth(tuple(sets), tuple(steps), as_good, is_whole)
+    bests = sorted(found.values(), key=lambda one: (one.ratio is None, one.ratio or 0.0, len(one.row.targets)))
+    steps = _steps(bests)
+    best = min((one.ratio for one in steps if one.ratio is not None), default=1.0)
+    as_good = next((one for one in steps if one.ratio is not None and one.ratio <= best * (1 + AS_GOOD)), None)
+    rows = [_step_row(one, before) for before, one in pairwise([None, *steps]) if one is not None]
+    targets = () if as_good is None else as_good.row.targets
+    return Worth(tuple(one.row for one in bests), tuple(rows), targets, _text(targets, rows), is_whole)
 
 
-def _sets(names: Sequence[str], found: dict[tuple[str, ...], TargetSet]) -> Iterator[tuple[str, ...]]:
+@dataclass(frozen=True)
+class _Best:
+    """The best plan over a set of targets.
+
+    Attributes:
+        time: What is known of its time; None where the targets make up no plan.
+        ratio: Times that of the run's plan, measured both or predicted both; None where that is not known.
+    """
+
+    row: TargetSet
+    time: PlanTime | None = None
+    ratio: float | None = None
+
+
+def _text(as_good: Sequence[str], steps: Sequence[TargetStep]) -> str:
+    if not as_good:
+        return "no set of targets is known to run the whole model in a known time"
+    if len(as_good) > 1:
+        return f"{len(as_good)} targets are worth having here: {' + '.join(as_good)}"
+    is_best = steps[-1].targets == tuple(as_good)
+    return f"one target alone is {'best' if is_best else 'as good'} here: {as_good[0]}"
+
+
+def _step_row(one: _Best, before: _Best | None) -> TargetStep:
+    row, gain = one.row, None
+    if before is not None and before.time is not None and one.time is not None:
+        gain = compared(before.time, one.time)
+    brings = ""
+    if gain is not None:
+        less_s = gain.change_s
+        brings = ", less than with one target fewer" if less_s is None else f", {duration(less_s)} less than with one target fewer"
+    return TargetStep(row.targets, row.total_s, row.measured_s, gain, row.is_known, f"{' + '.join(row.targets)}: {row.text}{brings}")
+
+
+def _sets(names: Sequence[str], found: dict[tuple[str, ...], _Best]) -> Iterator[tuple[str, ...]]:
     """Yield the sets to try, small ones first; `found` has the plans of those before."""
     if len(names) <= EVERY_SET_UP_TO:
         yield from (chosen for count in range(1, len(names) + 1) for chosen in combinations(names, count))
         return
     yield from (chosen for count in (1, 2) for chosen in combinations(names, count))
     for count in range(2, len(names)):
-        planned = [one for one in found.values() if len(one.targets) == count and one.total_s is not None]
-        base = min(planned, key=lambda one: one.total_s or 0.0).targets if planned else tuple(names[:count])
+        planned = [one for one in found.values() if len(one.row.targets) == count and one.ratio is not None]
+        base = min(planned, key=lambda one: one.ratio or 0.0).row.targets if planned else tuple(names[:count])
         yield from (tuple(name for name in names if name in base or name == more) for more in names if more not in base)
 
 
-def _best(record: RunRecord, targets: Sequence[str], limit_s: float) -> TargetSet:
-    """Return the best plan over `targets` under the constraints of the run."""
-    problem = record.problem
+def _best(record: RunRecord, targets: Sequence[str], limit_s: float) -> _Best:
+    """Return the best plan over `targets` under the constraints of the run: that of the run where it needs no other target.
+
+    One target alone counts with the time of its baseline where that was measured whole, whatever its parts add up to.
+    """
+    problem, document = record.problem, record.document
     others = sorted({one.target for one in problem.candidates} - {*targets, HOST_TARGET})
     terms = Terms(record.plan.constraints, switched_off=others)
+    if set(record.plan.used_targets) <= {*targets, HOST_TARGET}:
+        by_id = {item.id: item for item in record.candidates}
+        return _row(record, targets, [by_id[part.id] for part in record.plan.partitions], time_of_run(document))
     settings = SearchSettings.given(record.plan.options).within(limit_s)
     try:
         result = searched(problem, terms.parse(problem), settings, ignore)
     except InfeasibleError:
-        return TargetSet(tuple(targets), (), None, 0, True)
-    costed = usable(record.candidates)
-    plan = [costed[index] for index in result.chosen]
-    mine = [item for item in plan if item.target != HOST_TARGET]
-    used = {item.target for item in mine}
-    known = all(is_settled(item.cost) for item in mine)
-    return TargetSet(tuple(targets), tuple(name for name in targets if name in used), result.total / FEMTOSECONDS, len(mine), known)
+        return _Best(TargetSet(tuple(targets), (), None, None, 0, True, None, "no plan"))
+    alone = next((row for row in document.alternatives if [row.name] == list(targets) and row.measured_s is not None), None)
+    own = time_of_result(record, result)
+    if alone is not None:
+        own = PlanTime(predicted_s=alone.total_s, measured_s=alone.measured_s, interval_s=alone.interval_s)
+    return _row(record, targets, chosen_candidates(record, result), own)
 
 
-def _steps(sets: Iterable[TargetSet]) -> list[TargetStep]:
+def _row(record: RunRecord, targets: Sequence[str], plan: Sequence[CostedCandidate], own: PlanTime) -> _Best:
+    parts = [item for item in plan if item.target != HOST_TARGET]
+    used = {item.target for item in parts}
+    is_known = all(is_settled(item.cost) for item in parts)
+    against = compared(own, time_of_run(record.document))
+    text = time_text(own) if own.measured_s is not None or is_known else f"{time_text(own)} (an estimate)"
+    return _Best(
+        TargetSet(
+            targets=tuple(targets),
+            used=tuple(name for name in targets if name in used),
+            total_s=own.predicted_s,
+            measured_s=own.measured_s,
+            partitions=len(parts),
+            is_known=is_known,
+            against=against,
+            text=text,
+        ),
+        own,
+        against.ratio,
+    )
+
+
+def _steps(bests: Iterable[_Best]) -> list[_Best]:
     """Return the best set of each number of targets that all get nodes, while one more makes the plan faster."""
-    steps: list[TargetStep] = []
-    planned = [(one.total_s, one) for one in sets if one.total_s is not None and one.used == one.targets]
-    for count in sorted({len(one.targets) for _, one in planned}):
-        total_s, best = min(((seconds, one) for seconds, one in planned if len(one.targets) == count), key=lambda pair: pair[0])
-        if steps and total_s >= steps[-1].total_s:
-            continue
-        gain_s = steps[-1].total_s - total_s if steps else None
-        steps.append(TargetStep(best.targets, total_s, gain_s, best.is_known))
+    steps: list[_Best] = []
+    planned = [(one.ratio, one) for one in bests if one.ratio is not None and one.row.used == one.row.targets]
+    for count in sorted({len(one.row.targets) for _, one in planned}):
+        ratio, best = min(((ratio, one) for ratio, one in planned if len(one.row.targets) == count), key=lambda pair: pair[0])
+        if not steps or ratio < (steps[-1].ratio or 0.0):
+            steps.append(best)
     return steps

@@ -63,7 +63,7 @@ def _what_if(run: str) -> Response:
         found = _answered(WHAT_IF, run)
     except InfeasibleError as error:
         return answer(WhatIf(run, None, error=api_error(error), conflict=error.conflict, off=error.switched_off, uncovered=error.uncovered))
-    return answer(WhatIf(run, plan_info(found.plan), found.optimal, found.untimed, found.keeps_plan))
+    return answer(WhatIf(run, plan_info(found.plan), found.optimal, found.untimed, found.keeps_plan, found.change, found.change_text))
 
 
 def _against(run: str) -> Response:

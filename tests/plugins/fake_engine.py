@@ -37,6 +37,7 @@ from collage_core.documents.plan import PlacedPlan
 from collage_core.documents.rules import RunRules
 from collage_core.documents.run import RunDocument
 from collage_core.documents.shapes import RunShapes
+from collage_core.documents.statements import NO_CHANGE, Statement
 from collage_core.documents.undecided import DecisionNeeds, RunUndecided, StablePart, UndecidedPart, UndecidedRival
 from collage_core.documents.what_if import Effect, Effects, OtherTerms, PlanUnderTerms, TargetUnderTerms, TypedCost, WhatIfRequest
 from collage_core.documents.worth import TargetSet, TargetStep, Worth
@@ -51,6 +52,10 @@ from collage_server.worker.engine import A, CollageEngine, Engine, Json, Outcome
 BUSY = "other processes keep 1.8 of the 2 cores busy"
 COST: dict[str, Any] = {"source": "measured", "samples": 9, "spread_s": 1e-4, "interval_s": 1e-4, "stage": "", "reason": ""}
 DAWDLING_S = 1.5
+
+
+def changed(seconds: float) -> Statement:
+    return Statement(basis="predicted", change_s=float(seconds))
 
 
 class FakeEngine(Engine[FakeRecord]):
@@ -179,7 +184,7 @@ class FakeEngine(Engine[FakeRecord]):
 
     def _candidates(self, record: FakeRecord, asked: NodeRequest) -> NodeCandidates:
         cost = CostInfo(float("nan"), "measured")
-        row = NodeCandidate("c0", "fast", "Conv+Relu", (0, 1), "fast.host", 2, cost, None, True, "", 0.0, 0.0, False)
+        row = NodeCandidate("c0", "fast", "Conv+Relu", (0, 1), "fast.host", 2, cost, None, True, "", 0.0, 0.0, False, "predicted")
         bounded: dict[str, Any] = {"id": "c9", "target": "other", "label": "Relu", "nodes": (1,), "cost": CostInfo(0.02, **COST)}
         least = replace(row, **bounded, times=1, chosen=False, regret_s=None)
         return NodeCandidates(asked.node, (row, least), ())
@@ -190,7 +195,7 @@ class FakeEngine(Engine[FakeRecord]):
     def _regrets(self, record: FakeRecord, asked: RegretRequest) -> RunRegrets:
         known = {"c0": (None, 0.25), "c9": (0.003, 0.003)}
         shown = [(name, *known[name]) for name in asked.candidates if name in known]
-        return RunRegrets(tuple(CandidateRegret(name, exact, least, False, False) for name, exact, least in shown))
+        return RunRegrets(tuple(CandidateRegret(name, exact, least, False, False, "predicted") for name, exact, least in shown))
 
     def _estimates(self, record: FakeRecord, asked: PlainRequest) -> RunEstimates:
         return RunEstimates("the fake machine", "none", {})
@@ -220,20 +225,22 @@ class FakeEngine(Engine[FakeRecord]):
         meant = own or record
         keeps = list(terms.listed) == meant.constraints
         plan = meant.document["plan"] if keeps else found.document["plan"]
-        return PlanUnderTerms(from_json(PlacedPlan, plan), True, 0 if terms.accuracy is None else 3, keeps)
+        return PlanUnderTerms(from_json(PlacedPlan, plan), True, 0 if terms.accuracy is None else 3, keeps, NO_CHANGE, "no change")
 
     def _other_terms(self, record: FakeRecord, asked: WhatIfRequest, terms: Terms) -> OtherTerms:
         self.search_again(record, terms, lambda event: None)
         before = CostInfo(0.01, **COST)
         typed = (TypedCost(id, "fast", "Conv+Relu", (0, 1), seconds, before, 2) for id, seconds in terms.costs.items())
-        return OtherTerms(0.01, -0.003, None, tuple(typed), (TargetUnderTerms("fast", 2, 0, 0, 0.003),))
+        return OtherTerms(0.01, changed(-0.003), "-3 ms predicted", None, tuple(typed), (TargetUnderTerms("fast", 2, 0, 0, 0.003),))
 
     def _against(self, record: FakeRecord, asked: AgainstRequest) -> CostedPlan:
         unknown = (UnknownPart("c7", "other", (1,), ("b",), asked.text),)
         return CostedPlan(asked.name, from_json(PlacedPlan, document_plan(0.012)), -0.002, unknown, tuple(asked.devices))
 
     def _worth(self, record: FakeRecord, asked: PlainRequest) -> Worth:
-        return Worth((TargetSet(("fast",), ("fast",), 0.01, 1, True),), (TargetStep(("fast",), 0.01, None, True),), ("fast",), True)
+        one = TargetSet(("fast",), ("fast",), 0.01, None, 1, True, NO_CHANGE, "predicted 10 ms")
+        step = TargetStep(("fast",), 0.01, None, None, True, "fast: predicted 10 ms")
+        return Worth((one,), (step,), ("fast",), "one target alone is best here: fast", True)
 
     def _undecided(self, record: FakeRecord, asked: PlainRequest) -> RunUndecided:
         if record.targets[0] != "undecided":
@@ -252,7 +259,7 @@ class FakeEngine(Engine[FakeRecord]):
         count = len(terms.constraints) + len(terms.switched_off) + len(terms.costs)
 
         def effect(taken_back: int) -> Effect:
-            return Effect(float(taken_back), float(count - taken_back), count)
+            return Effect(changed(taken_back), changed(count - taken_back), count, f"costs {taken_back} s alone")
 
         late = [any(terms.constraints[index].get("target") == "late" for index in group) for group in asked.groups]
         if any(late):

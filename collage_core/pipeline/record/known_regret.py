@@ -20,12 +20,15 @@ class KnownRegret:
     Attributes:
         at_least_s: The regret in seconds, or a proven lower bound of it, never below 0; None where no plan holds the candidate.
         is_exact: False where it is a bound.
-        rests_on_unknown: Whether it is a bound since a cost in one of the two plans is unknown.
+        rests_on_unknown: Whether it is a bound since a cost in one of the two plans is unknown, or the time of the whole where the
+            run found that sums do not decide.
+        basis: ``predicted``, or ``measured`` where both plans were measured whole.
     """
 
     at_least_s: float | None
     is_exact: bool = True
     rests_on_unknown: bool = False
+    basis: str = "predicted"
 
     @classmethod
     def of(cls, regret: Regret | None) -> KnownRegret:
@@ -36,7 +39,7 @@ class KnownRegret:
     def of_row(cls, row: NodeCandidate) -> KnownRegret:
         """Return the regret that a row of a document states."""
         is_exact = row.regret_s is not None or row.regret_at_least_s is None
-        return cls(row.regret_at_least_s, is_exact, row.rests_on_unknown)
+        return cls(row.regret_at_least_s, is_exact, row.rests_on_unknown, row.regret_basis)
 
     @property
     def exact_s(self) -> float | None:
@@ -48,7 +51,7 @@ class KnownRegret:
             return "in no plan"
         if self.rests_on_unknown and not self.at_least_s:
             return "unknown"
-        return f"{'' if self.is_exact else '≥ '}{write(self.at_least_s)}"
+        return f"{'' if self.is_exact else '≥ '}{write(self.at_least_s)}{' measured' if self.basis == 'measured' else ''}"
 
 
 IN_NO_PLAN = KnownRegret(None)

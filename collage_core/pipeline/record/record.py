@@ -27,6 +27,7 @@ from ...documents.candidates import CandidateRegret, EstimateBasisJson, NodeCand
 from ...documents.json_form import from_json, to_json
 from ...documents.node_times import PartitionNodeTimes
 from ...documents.run import RunDocument
+from ...documents.statements import PlanTime, compared, time_of_run, under_restriction
 from ...errors import CollageError
 from ...graph.dataflow_graph import DataflowGraph
 from ...graph.index_set import IndexSet
@@ -37,7 +38,7 @@ from ...rules.candidate import CandidatePartition
 from ...search.alternatives.regret import Regret, Regrets, regrets_within
 from ...search.constraints.constraints import Constraint, parse_constraints
 from ...search.plan_properties import plan_total
-from ...search.problem import BILLION, FlowTensor, SearchCandidate, SearchProblem, billionths, femtoseconds
+from ...search.problem import BILLION, FEMTOSECONDS, FlowTensor, SearchCandidate, SearchProblem, billionths, femtoseconds
 from ...search.problem_json import problem_from_json
 from ...search.searcher import SearchResult, SearchRun
 from ...search.solve import solve
@@ -57,6 +58,8 @@ REGRET_STATES = 16_384
 
 A limit in seconds would give other answers to the same question at another time.
 """
+SAME_TOTAL = 1e-9
+"""Two sums that differ by no more than this share are one: seconds of a document are rounded."""
 REGRET_EDGES = 50_000
 """Edges of a sweep for the regrets of all candidates at once, in about half a second."""
 
@@ -112,6 +115,24 @@ class CostedCandidate:
     def is_merged(self) -> bool:
         """Return whether merging made it, and no rule."""
         return bool(self.candidate["rule"] == merged_rule(self.target))
+
+
+@dataclass(frozen=True)
+class _Rated:
+    """A plan that was measured whole: its candidates, its sum in femtoseconds, and by how many seconds it is slower than the run's."""
+
+    chosen: frozenset[int]
+    total: int
+    regret_s: float
+
+
+@dataclass(frozen=True)
+class _Decided:
+    """The plan that a run decided on though its sum is not the least: its candidates, its sum, and the others that were measured whole."""
+
+    chosen: frozenset[int]
+    total: int
+    measured: tuple[_Rated, ...]
 
 
 def merged_rule(target: str) -> str:
@@ -232,7 +253,49 @@ class RunRecord:
         name = self.problem.candidates[index].id
         if name in self.regret_s:
             return KnownRegret(self.regret_s[name])
-        return KnownRegret.of(self._regrets.alone([index])[0] if self._all_regrets is None else self._all_regrets[index])
+        found = self._regrets.alone([index])[0] if self._all_regrets is None else self._all_regrets[index]
+        return self._against_plan(index, KnownRegret.of(found))
+
+    @cached_property
+    def _decided(self) -> _Decided | None:
+        """The plan that the run decided on, where another one has the least sum; None where regrets against the least sum are its own.
+
+        Where errors count or another objective than time does, a plan of a lower sum is no better one.
+        """
+        is_by_time = self.plan.options.get("objective", "time") == "time" and not self.problem.counts_errors
+        index_of = {candidate.id: index for index, candidate in enumerate(self.problem.candidates)}
+        chosen = [index_of.get(part.id, -1) for part in self.plan.partitions]
+        if not is_by_time or -1 in chosen or set(chosen) == set(self._best.chosen):
+            return None
+        own = time_of_run(self.document)
+        measured = []
+        for row in self.document.alternatives:
+            indices = frozenset(index_of.get(part.id, -1) for part in row.partitions)
+            if row.measured_s is not None and own.measured_s is not None and indices and -1 not in indices:
+                known = PlanTime(predicted_s=row.total_s, measured_s=row.measured_s, interval_s=row.interval_s)
+                statement = under_restriction(compared(known, own))
+                measured.append(_Rated(indices, plan_total(self.problem, tuple(indices)), statement.change_s or 0.0))
+        return _Decided(frozenset(chosen), plan_total(self.problem, tuple(chosen)), tuple(measured))
+
+    def _against_plan(self, index: int, regret: KnownRegret) -> KnownRegret:
+        """Return a regret that was found against the plan of the least sum, against the plan that the run decided on.
+
+        Where the best plan with the candidate was measured whole, the measured times are compared. A lower sum than that of the plan
+        says nothing: the run found that sums do not decide.
+        """
+        decided = self._decided
+        if decided is None or regret.at_least_s is None:
+            return regret
+        if index in decided.chosen:
+            return KnownRegret(0.0)
+        total = self._best.total + femtoseconds(regret.at_least_s)
+        whole = [one.regret_s for one in decided.measured if index in one.chosen and one.total <= total * (1 + SAME_TOTAL)]
+        if regret.is_exact and whole:
+            return KnownRegret(min(whole), basis="measured")
+        above_s = (total - decided.total) / FEMTOSECONDS
+        if above_s < 0:
+            return KnownRegret(0.0, is_exact=False, rests_on_unknown=True)
+        return replace(regret, at_least_s=above_s)
 
     def regrets_of(self, wanted: Collection[str]) -> list[CandidateRegret]:
         """The regrets of the usable ones among some candidates, by id."""
@@ -241,7 +304,7 @@ class RunRecord:
             if item.id in wanted:
                 regret = self._regret_of(index)
                 in_no_plan = regret.at_least_s is None
-                rows.append(CandidateRegret(item.id, regret.exact_s, regret.at_least_s, regret.rests_on_unknown, in_no_plan))
+                rows.append(CandidateRegret(item.id, regret.exact_s, regret.at_least_s, regret.rests_on_unknown, in_no_plan, regret.basis))
         return rows
 
     def known_regrets(self, *, bounds: bool) -> dict[str, KnownRegret]:
@@ -254,8 +317,8 @@ class RunRecord:
             return {item.id: self._regret_of(index) for index, item in enumerate(self.problem.candidates)}
         known = {name: KnownRegret(seconds) for name, seconds in self.regret_s.items()}
         if bounds and len(known) < len(self.problem.candidates):
-            bound_of = self._regrets.bounds()
-            known = {self.problem.candidates[index].id: KnownRegret.of(bound) for index, bound in bound_of.items()} | known
+            bound_of = {index: self._against_plan(index, KnownRegret.of(bound)) for index, bound in self._regrets.bounds().items()}
+            known = {self.problem.candidates[index].id: bound for index, bound in bound_of.items()} | known
         return known
 
     def node_candidates(self, node: int) -> NodeCandidates:
@@ -287,6 +350,7 @@ class RunRecord:
                     regret_s=regret.exact_s,
                     regret_at_least_s=regret.at_least_s,
                     rests_on_unknown=regret.rests_on_unknown,
+                    regret_basis=regret.basis,
                 )
             )
         rows.sort(key=_why_order)

@@ -16,6 +16,7 @@ from typing import Final, Literal
 from ...cost.measuring.paired_rounds import FEWEST_ROUNDS, TIE, Round, beats, fastest, ratio_of, seconds_of, slower, time_of
 from ...documents.plan import PlanPart
 from ...documents.run import Alternative, RunDocument
+from ...documents.statements import measured_beside
 from ...documents.verify import Verify
 from ...rewrite.plan import Plan
 
@@ -173,13 +174,6 @@ def barred(finalists: Sequence[Finalist], times: Sequence[WholeTime], plan: int)
 
 def _upper_s(time: WholeTime) -> float:
     return math.inf if time.measured_s is None or time.interval_s is None else time.measured_s + time.interval_s
-
-
-def measured_beside(document: RunDocument) -> float | None:
-    """Return what the plan of a run took measured whole beside the others; None where it was not, or by itself alone, at another time."""
-    if document.verify.measured_s is not None and not document.verify.apart:
-        return document.verify.measured_s
-    return next((row.measured_s for row in document.alternatives if row.is_plan), None)
 
 
 def decision_text(document: RunDocument) -> str:

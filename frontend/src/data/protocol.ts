@@ -181,9 +181,11 @@ export interface EstimateBasisJson {
  *     estimate_basis: The basis of the cost, for a target that is only described.
  *     chosen: It is in the plan.
  *     over_budget: Why the plan's errors leave no room for its own; empty where they do, or it computes in the model's precision.
- *     regret_s: Least total of a plan that holds it, less the least total, never below 0; None where not known or in no plan.
+ *     regret_s: Time of the best plan that holds it, less that of the run's plan, never below 0; None where not known or in no plan.
  *     regret_at_least_s: A proven lower bound of it, where it is not known exactly; else the same.
- *     rests_on_unknown: It is not known exactly since a cost in one of the two plans is unknown; else since it takes too long.
+ *     rests_on_unknown: It is not known exactly since a cost in one of the two plans is unknown, or since the run found that sums do
+ *         not decide and that plan was not measured whole; else since it takes too long.
+ *     regret_basis: `measured` where both plans were measured whole, else `predicted`.
  */
 export interface NodeCandidate {
   id: string;
@@ -199,6 +201,7 @@ export interface NodeCandidate {
   regret_s: number | null;
   regret_at_least_s: number | null;
   rests_on_unknown: boolean;
+  regret_basis: string;
 }
 
 /** A target that has no usable candidate for the node, or a sub-graph that was rejected, with the stage and the reason. */
@@ -207,6 +210,30 @@ export interface NodeRejection {
   nodes: number[];
   stage: string;
   reason: string;
+}
+
+/**
+ * How the time of a plan compares with that of the reference.
+ *
+ * Attributes:
+ *     basis: Both times are `measured` or both `predicted`; `unknown` where neither pair is known.
+ *     seconds, reference_s: The two times; None where `basis` is unknown.
+ *     change_s: `seconds` less `reference_s`; None where that is not known.
+ *     at_least_s: A proven lower bound of the change where it is not known; None where nothing is proven.
+ *     interval_s: By how much the change may be off (95 %); None where that is not known.
+ *     unexplained_s: Of a predicted change, by how much the reference takes longer as a whole than its parts; None where it was not
+ *         measured. A change that is smaller says nothing of which plan is faster.
+ *     unknown: How many costs of the two plans are not known.
+ */
+export interface Statement {
+  basis: "measured" | "predicted" | "unknown";
+  seconds: number | null;
+  reference_s: number | null;
+  change_s: number | null;
+  at_least_s: number | null;
+  interval_s: number | null;
+  unexplained_s: number | null;
+  unknown: number;
 }
 
 /** A part of a given plan whose cost is not known to its end, with the reason. */
@@ -383,24 +410,39 @@ export interface ControlNode {
  * Attributes:
  *     targets: In the order of the run's.
  *     used: Those to which the plan gives nodes.
- *     total_s: Predicted seconds; None where these targets make up no plan.
+ *     total_s: Predicted seconds; None where these targets make up no plan, or a cost of it is not known.
+ *     measured_s: Seconds of the plan measured whole beside that of the run; None where it was not.
  *     partitions: Of the plan, those of the host not counted.
  *     is_known: Whether every cost in the plan was measured to its end, or came from where all costs of the run come from.
+ *     against: How the plan compares with that of the run; None where there is no plan.
+ *     text: The time and what it rests on, in words.
  */
 export interface TargetSet {
   targets: string[];
   used: string[];
   total_s: number | null;
+  measured_s: number | null;
   partitions: number;
   is_known: boolean;
+  against: Statement | null;
+  text: string;
 }
 
-/** The best set of so many targets, which all get nodes; `gain_s` seconds over the best of fewer, None for the first. */
+/**
+ * The best set of so many targets, which all get nodes.
+ *
+ * Attributes:
+ *     total_s, measured_s, is_known: As in `TargetSet`.
+ *     gain: The best set of fewer targets, compared with this one; None for the first.
+ *     text: The targets, their time and what the last of them brings, in words.
+ */
 export interface TargetStep {
   targets: string[];
-  total_s: number;
-  gain_s: number | null;
+  total_s: number | null;
+  measured_s: number | null;
+  gain: Statement | null;
   is_known: boolean;
+  text: string;
 }
 
 /** A partition of the plan, and the share of searches with costs varied within their intervals in which it stays chosen. */
@@ -466,20 +508,23 @@ export interface CandidateRegret {
   regret_at_least_s: number | null;
   rests_on_unknown: boolean;
   in_no_plan: boolean;
+  regret_basis: string;
 }
 
 /**
  * The effect of one of the terms.
  *
  * Attributes:
- *     alone_s: The best total under it alone, less the best total under none; None where no plan holds it.
- *     saves_s: The best total under all terms, less the best under all others; None where no plan holds them.
+ *     alone: The best plan under it alone, compared with the best one under none; None where no plan holds it.
+ *     saves: The best plan under all terms, compared with the best one under all others; None where no plan holds them.
  *     refuses: How many candidates it forbids.
+ *     text: The same in words.
  */
 export interface Effect {
-  alone_s: number | null;
-  saves_s: number | null;
+  alone: Statement | null;
+  saves: Statement | null;
   refuses: number;
+  text: string;
 }
 
 /**
@@ -1636,6 +1681,7 @@ export interface BaselinePlan {
  *     optimal: It is proven that no better plan holds them.
  *     untimed: How many candidates are accurate enough now, and were not when the run measured: their costs are not known.
  *     keeps_plan: It is the plan of the run, since the terms ask for nothing that it does not have: what was measured of it holds.
+ *     change, change_text: As in `PlanUnderTerms`; None and empty where there is no plan.
  *     error: Why there is no plan.
  *     conflict: Indices in the request's constraints of a minimal set that cannot hold together.
  *     off: Targets that are switched off and belong to that set.
@@ -1647,6 +1693,8 @@ export interface WhatIf {
   optimal: boolean;
   untimed: number;
   keeps_plan: boolean;
+  change: Statement | null;
+  change_text: string;
   error: ApiError | null;
   conflict: number[];
   off: string[];
@@ -1909,9 +1957,10 @@ export interface RunBodies {
  * `GET /api/v1/runs/<id>/worth`: which targets are worth having, as `collage explain --by-targets` tells.
  *
  * Attributes:
- *     sets: The fastest first, those without a plan last.
+ *     sets: The fastest first, those without a plan or of unknown time last.
  *     steps: The best set of each number of targets, as long as one more makes the plan faster.
  *     as_good: The fewest targets whose plan is within a hundredth of the best.
+ *     text: The answer in one sentence.
  *     is_whole: False where there was no time for all sets.
  */
 export interface Worth {
@@ -1919,6 +1968,7 @@ export interface Worth {
   sets: TargetSet[];
   steps: TargetStep[];
   as_good: string[];
+  text: string;
   is_whole: boolean;
 }
 
@@ -1968,13 +2018,14 @@ export interface Effects {
  *
  * Attributes:
  *     total_s: Of the run that measured.
- *     difference_s: The least total under the terms, less that.
+ *     change, change_text: As in `PlanUnderTerms`.
  *     kept_s: The total of the run's plan under these terms; None where it does not hold them.
  */
 export interface OtherTerms {
   run: string;
   total_s: number;
-  difference_s: number;
+  change: Statement;
+  change_text: string;
   kept_s: number | null;
   typed: TypedCost[];
   targets: TargetUnderTerms[];

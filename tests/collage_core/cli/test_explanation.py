@@ -16,6 +16,8 @@ from collage_core.documents.explain import ExplainedNode, Explanation, NodeTime
 from collage_core.documents.json_form import from_json
 from collage_core.documents.node_times import NodeGroupTime, PartitionNodeTimes
 from collage_core.documents.plan import PlacedPlan
+from collage_core.documents.statement_text import effect_text
+from collage_core.documents.statements import Statement
 from collage_core.documents.what_if import Effect, ExplainedTerms
 from collage_core.options import Options
 from collage_core.pipeline.partition import partition
@@ -131,15 +133,23 @@ def test_the_time_of_a_node_inside_its_partition_is_told(saved: tuple[RunRecord,
 
 
 def test_the_total_of_other_terms_is_called_predicted(capsys: pytest.CaptureFixture[str]) -> None:
-    effects = (Effect(1e-3, 5e-4, 1), Effect(-1e-3, -5e-4, 1))
+    changes = [Statement(basis="predicted", change_s=seconds) for seconds in (1e-3, 5e-4)]
+    effects = (Effect(*changes, 1, effect_text(*changes, 1)),)
     plan = from_json(PlacedPlan, {"total_s": 1.5e-3, "partitions": [PART]})
-    brought = {"total_s": 1.7e-3, "difference_s": -2e-4, "kept_s": None, "typed": (), "targets": (), "regions": ()}
+    brought = {
+        "total_s": 1.7e-3,
+        "change": None,
+        "change_text": "-200 µs predicted",
+        "kept_s": None,
+        "typed": (),
+        "targets": (),
+        "regions": (),
+    }
     found = {"measured_s": None, "plan": plan, "optimal": True, "untimed": 0, "keeps_plan": False, "accuracy": 1e-3}
-    show_terms(ExplainedTerms(**brought, **found, constraints=({"kind": "veto"}, {"kind": "pin"}), effects=effects))
+    show_terms(ExplainedTerms(**brought, **found, constraints=({"kind": "veto"},), effects=effects))
     assert capsys.readouterr().out.splitlines() == [
-        "predicted 1.5 ms, -200 µs, 1 partition",
-        '  {"kind": "veto"}: costs 1 ms alone, taking it back saves 500 µs',
-        '  {"kind": "pin"}: -1 ms alone, taking it back costs 500 µs',
+        "-200 µs predicted against the plan of the run: predicted 1.5 ms, 1 partition",
+        '  {"kind": "veto"}: costs 1 ms predicted alone; taking it back saves 500 µs predicted',
     ]
 
 

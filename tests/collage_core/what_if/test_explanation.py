@@ -106,8 +106,8 @@ def test_each_constraint_costs_alone_and_saves_taken_back_what_searches_say(reco
     for index, effect in enumerate(found):
         alone_s, rest_s = total_s(record, terms[index]), total_s(record, terms[1 - index])
         assert None not in (together_s, alone_s, rest_s)
-        assert effect.alone_s == pytest.approx(alone_s - record.plan.total_s)
-        assert effect.saves_s == pytest.approx(together_s - rest_s)
+        assert effect.alone.change_s == pytest.approx(alone_s - record.plan.total_s)
+        assert effect.saves.change_s == pytest.approx(together_s - rest_s)
 
 
 def test_a_target_brings_what_the_plan_loses_without_it(record: RunRecord) -> None:
@@ -128,7 +128,7 @@ def test_each_set_of_targets_has_the_total_of_a_search_over_it(record: RunRecord
         others = [name for name in ("tvm", "onnxruntime") if name not in one.targets]
         assert (one.total_s is None) == (total_s(record, without=others) is None)
         assert one.total_s is None or one.total_s == pytest.approx(total_s(record, without=others))
-    gains = [step.gain_s for step in found.steps[1:]]
+    gains = [step.gain.change_s for step in found.steps[1:]]
     assert sum(gains) == pytest.approx(found.steps[0].total_s - found.steps[-1].total_s)
 
 
@@ -140,7 +140,7 @@ def test_a_typed_cost_gives_the_plan_of_a_search_on_it_on_either_side_of_the_thr
         for share, comes_in in ((1 - 1e-6, True), (1 + 1e-6, False)):
             found = other_terms(record, Terms(costs={row.id: row.enters_below_s * share}))
             assert (row.id in {part.id for part in found.plan.partitions}) is comes_in
-            assert found.difference_s == pytest.approx(0.0, abs=1e-4)
+            assert found.change.change_s == pytest.approx(0.0, abs=1e-4)
 
 
 def test_a_region_of_a_comparison_saves_what_the_plan_loses_with_the_others_choice(record: RunRecord, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 from collage_core.documents.json_form import from_json, to_json
 from collage_core.documents.plan import PlacedPlan
 from collage_core.documents.run import RunBudget
+from collage_core.documents.statements import NO_CHANGE
 from collage_core.errors import CollageError
 from collage_core.pipeline.record.record import RunRecord, read_record
 from collage_core.rules.spec import HOST_TARGET
@@ -86,7 +87,7 @@ def test_its_measured_times_stay_when_it_is_kept(crnn: RunRecord) -> None:
 def test_its_terms_have_no_effect(crnn: RunRecord) -> None:
     listed = list(held_by(crnn))[:6]
     found = effects(crnn, Terms(listed), [[index] for index in range(len(listed))])
-    assert {(effect.alone_s, effect.saves_s) for effect in found.groups} == {(0.0, 0.0)}
+    assert {(effect.alone, effect.saves) for effect in found.groups} == {(NO_CHANGE, NO_CHANGE)}
 
 
 def test_the_command_line_says_that_nothing_changes(crnn: RunRecord, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -95,10 +96,35 @@ def test_the_command_line_says_that_nothing_changes(crnn: RunRecord, tmp_path: P
     asked = ("explain", tmp_path, "--what-if", tmp_path / "pins.json")
     _, told, _ = in_this_process(capsys, *asked)
     assert "nothing changes, the plan of the run holds this: measured 23.84 ms, predicted 24.8 ms, 3 partitions" in told
-    assert "has no effect" in told
+    assert "no effect: the best plan holds it anyway" in told
     document = document_of(capsys, *asked)
-    assert (document["keeps_plan"], document["difference_s"], document["regions"]) == (True, 0.0, [])
+    assert (document["keeps_plan"], document["change"]["change_s"], document["regions"]) == (True, 0.0, [])
     assert document["measured_s"] == crnn.document.verify.measured_s
+
+
+def test_no_constraint_is_said_to_make_the_plan_of_a_run_faster(crnn: RunRecord) -> None:
+    """The plan has not the least sum, so a search under a veto may find one of a lower sum: nobody knows that it is faster."""
+    least_s = min(row.total_s for row in crnn.document.alternatives if row.total_s is not None)
+    assert least_s < crnn.plan.total_s
+    for part in crnn.plan.partitions:
+        veto = Terms([{"kind": "veto", "candidate": part.id}])
+        found = what_if(crnn, veto)
+        assert not found.keeps_plan
+        (effect,) = effects(crnn, veto, [[0]]).groups
+        for statement in (found.change, effect.alone, effect.saves):
+            assert (statement.change_s if statement.change_s is not None else statement.at_least_s) >= 0, part
+        assert not effect.text.startswith("no effect")
+        assert "-" not in found.change_text
+
+
+def test_a_plan_that_was_measured_whole_counts_with_that_in_a_what_if(crnn: RunRecord) -> None:
+    """Only the partitions of the plan of the least sum are left, which the run has measured to be slower."""
+    searched = next(row for row in crnn.document.alternatives if row.kind == "search")
+    pins = [{"kind": "pin", "candidate": part.id} for part in searched.partitions if part.target != HOST_TARGET]
+    found = what_if(crnn, Terms(pins))
+    assert {part.id for part in found.plan.partitions} == {part.id for part in searched.partitions}
+    assert (found.change.basis, found.change.seconds) == ("measured", searched.measured_s)
+    assert found.change.change_s == searched.measured_s - crnn.document.verify.measured_s
 
 
 def test_a_pin_elsewhere_is_searched(crnn: RunRecord) -> None:
@@ -108,7 +134,7 @@ def test_a_pin_elsewhere_is_searched(crnn: RunRecord) -> None:
     assert ids(found.plan) != [part.id for part in crnn.plan.partitions]
     document = other_terms(crnn, Terms([other]))
     assert document.measured_s is None
-    assert document.difference_s != 0
+    assert document.change.change_s != 0
     assert search_again(crnn, Terms([other])).document.verify.measured_s is None
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from brief_runs import shorten
 
+from collage_core.documents.statements import measured_beside
 from collage_core.errors import CollageError
 from collage_core.events import Event, Note
 from collage_core.options import Options
 from collage_core.pipeline.record.record import RunRecord
-from collage_core.pipeline.whole.finalists import measured_beside
 from collage_core.what_if.apparent_loss import apparent_loss
 from collage_core.what_if.given_plan import given_from_text
 from collage_core.what_if.own_run import own_run

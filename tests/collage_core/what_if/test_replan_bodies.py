@@ -55,7 +55,7 @@ def test_a_pin_in_a_body_plans_the_body_anew_and_costs_what_that_does(loop_recor
     assert host_s(found.record) == pytest.approx(host_s(loop_record) + more_s)
     assert found.plan.total_s == pytest.approx(loop_record.plan.total_s + more_s)
     (effect,) = effects(loop_record, Terms((PIN,)), [[0]]).groups
-    assert effect.alone_s == pytest.approx(more_s)
+    assert effect.alone.change_s == pytest.approx(more_s)
     whole = len(loop_record.problem.candidates) - len(allowed_indices(loop_record.problem, Terms((PIN,)).parse(loop_record.problem)))
     assert effect.refuses > whole, "candidates of the body are counted"
 

@@ -54,8 +54,8 @@ def test_the_plan_is_that_of_a_search_with_the_cost(record: RunRecord) -> None:
 def test_each_typed_cost_has_its_effect_alone_and_beside_the_others(record: RunRecord) -> None:
     conv, relu = single(record, "Conv", "tvm"), single(record, "Relu", "onnxruntime")
     found = effects(record, Terms(costs={conv: 0.25, relu: 0.5}), []).costs
-    assert {id: effect.alone_s for id, effect in found.items()} == pytest.approx({conv: -0.75, relu: -0.5})
-    assert {id: effect.saves_s for id, effect in found.items()} == pytest.approx({conv: -0.75, relu: -0.5})
+    assert {id: effect.alone.change_s for id, effect in found.items()} == pytest.approx({conv: -0.75, relu: -0.5})
+    assert {id: effect.saves.change_s for id, effect in found.items()} == pytest.approx({conv: -0.75, relu: -0.5})
 
 
 def test_what_comes_in_is_told_with_what_it_brings(record: RunRecord) -> None:
@@ -64,7 +64,7 @@ def test_what_comes_in_is_told_with_what_it_brings(record: RunRecord) -> None:
     rows = {row.target: row for row in found.targets}
     assert (rows["tvm"].nodes, rows["tvm"].nodes_before) == (1, 0)
     assert rows["tvm"].brings_s == pytest.approx(0.75)
-    assert found.difference_s == pytest.approx(-0.75)
+    assert found.change.change_s == pytest.approx(-0.75)
     assert found.kept_s == pytest.approx(record.plan.total_s), "the plan of the run does not hold it"
     (typed,) = found.typed
     assert (typed.id, typed.seconds, typed.before.seconds, typed.equal) == (conv, 0.25, 3, 1)

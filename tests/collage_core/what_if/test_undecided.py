@@ -157,15 +157,15 @@ def test_what_was_measured_and_came_of_it_is_printed(capsys: pytest.CaptureFixtu
     row = RepeatedCost("cafe", Cost(1e-3, "measured", interval_s=3e-4), Cost(1.1e-3, "measured", interval_s=1e-5))
     after = RunUndecided(2e-3, None, True, (), (), (), 0.0)
     one = UndecidedRival((), (), 0.0, 1e-4, 1e-4, DecisionNeeds(1.0, 1, 1, is_enough=True, is_assumed=False))
-    document = Decided(replace(after, rivals=(one,)), after, (row,), (), 2e-3, None, is_same_plan=True)
+    document = Decided(replace(after, rivals=(one,)), after, (row,), (), 2e-3, None, "", is_same_plan=True)
     show_decided(document)
     assert capsys.readouterr().out.splitlines() == [
         "  cafe: 1 ms ± 300 µs before, 1.1 ms ± 10 µs now",
         "1 undecided before, 0 now",
         "the plan stays: predicted 2 ms",
     ]
-    show_decided(replace(document, is_same_plan=False, difference_s=-1e-4))
-    assert "another plan is best now: predicted 2 ms, -100 µs beside that of the run" in capsys.readouterr().out
+    show_decided(replace(document, is_same_plan=False, change_text="-100 µs predicted"))
+    assert "another plan is best now: predicted 2 ms, -100 µs predicted beside that of the run" in capsys.readouterr().out
 
 
 def repetitions_known() -> int:

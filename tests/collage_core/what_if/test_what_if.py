@@ -44,16 +44,16 @@ def test_effects_say_what_each_costs_alone_and_what_taking_it_back_saves(record:
     found = effects(record, Terms([PIN, VETO, IDLE]), [[0], [1], [2]])
     pin, veto, idle = found.groups
     assert (found.off, found.accuracy) == ({}, None)
-    assert (pin.alone_s, pin.saves_s) == (2, 0), "the veto holds what the pin wants"
-    assert (veto.alone_s, veto.saves_s) == (2, 0)
-    assert (idle.alone_s, idle.saves_s) == (0, 0), "TVM runs no MaxPool in any case"
+    assert (pin.alone.change_s, pin.saves.change_s) == (2, 0), "the veto holds what the pin wants"
+    assert (veto.alone.change_s, veto.saves.change_s) == (2, 0)
+    assert (idle.alone.change_s, idle.saves.change_s) == (0, 0), "TVM runs no MaxPool in any case"
     assert pin.refuses == veto.refuses > 0
 
 
 def test_what_cannot_hold_has_no_cost(record: RunRecord) -> None:
     both = [{"kind": "veto", "target": "onnxruntime"}, {"kind": "veto", "target": "tvm"}]
     (first,) = effects(record, Terms(both), [[0]]).groups
-    assert (first.alone_s, first.saves_s) == (2 * len(record.graph), None)
+    assert (first.alone.change_s, first.saves) == (2 * len(record.graph), None)
 
 
 def test_a_target_that_is_switched_off_takes_no_node(record: RunRecord) -> None:
@@ -82,11 +82,11 @@ def test_switched_off_targets_and_the_accuracy_have_effects_too(record: RunRecor
     found = effects(record, terms, [[0]])
     switched = found.off["onnxruntime"]
     assert (len(found.groups), set(found.off)) == (1, {"onnxruntime"})
-    assert switched.alone_s == 2 * len(record.graph)
-    assert switched.saves_s == what_if(record, terms).plan.total_s - what_if(record, Terms([PIN])).plan.total_s
+    assert switched.alone.change_s == 2 * len(record.graph)
+    assert switched.saves.change_s == what_if(record, terms).plan.total_s - what_if(record, Terms([PIN])).plan.total_s
     assert switched.refuses == sum(candidate.target == "onnxruntime" for candidate in record.problem.candidates)
     assert found.accuracy is not None
-    assert (found.accuracy.alone_s, found.accuracy.refuses) == (0, 0)
+    assert (found.accuracy.alone.change_s, found.accuracy.refuses) == (0, 0)
 
 
 def test_effects_are_left_out_from_when_the_time_is_over(record: RunRecord, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,12 +124,13 @@ def test_the_command_says_the_same(record: RunRecord, tmp_path: Path, capsys: py
     record.save(tmp_path)
     (tmp_path / "terms.json").write_text(json.dumps({"constraints": [PIN, VETO, IDLE]}))
     told = document_of(capsys, "explain", tmp_path, "--what-if", tmp_path / "terms.json")
-    assert (told["difference_s"], told["plan"]["total_s"]) == (2, record.plan.total_s + 2)
-    assert [effect["alone_s"] for effect in told["effects"]] == [2, 2, 0]
+    assert (told["change"]["change_s"], told["plan"]["total_s"]) == (2, record.plan.total_s + 2)
+    assert [effect["alone"]["change_s"] for effect in told["effects"]] == [2, 2, 0]
     _, out, _ = in_this_process(capsys, "explain", tmp_path, "--what-if", tmp_path / "terms.json", "--accuracy", "0.5")
-    assert out.splitlines()[0].startswith(f"predicted {record.plan.total_s + 2:g} s, +2 s, ")
-    assert out.splitlines()[1] == f"  {json.dumps(PIN)}: costs 2 s alone, taking it back saves 0 µs"
-    assert out.splitlines()[3] == f"  {json.dumps(IDLE)}: has no effect"
+    assert out.splitlines()[0].startswith(f"+2 s predicted against the plan of the run: predicted {record.plan.total_s + 2:g} s, ")
+    beside = "taking it back saves nothing, for the others ask for the same"
+    assert out.splitlines()[1] == f"  {json.dumps(PIN)}: costs 2 s predicted alone; {beside}"
+    assert out.splitlines()[3] == f"  {json.dumps(IDLE)}: no effect: the best plan holds it anyway"
 
 
 def test_terms_that_cannot_hold_end_the_command(record: RunRecord, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,13 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from collage_core.base.durations import duration
 from collage_core.cost.cost import Cost
 from collage_core.options import Options
 from collage_core.pipeline.partition import partition
-from collage_core.pipeline.record.record import CostedCandidate, RunRecord
+from collage_core.pipeline.record.record import CostedCandidate, RunRecord, read_record
 from collage_core.what_if import worth as sweeping
 from collage_core.what_if.worth import worth
 from tests.helpers.command import document_of, in_this_process
+from tests.helpers.paths import RECORDED
 
 TARGETS = ("onnxruntime", "tvm", "openvino")
 RATES = {
@@ -52,8 +54,8 @@ def test_steps_name_what_each_further_target_brings_and_end_where_none_brings_mo
     found = worth(run(costs, TARGETS))
     first, second = found.steps
     assert second.targets == ("onnxruntime", "tvm"), "the third gets no node in the best plan"
-    assert second.gain_s == pytest.approx(first.total_s - second.total_s)
-    assert first.gain_s is None
+    assert second.gain.change_s == pytest.approx(first.total_s - second.total_s)
+    assert first.gain is None
     assert found.as_good == second.targets
     assert found.is_whole
 
@@ -63,7 +65,7 @@ def test_one_that_is_as_good_alone_is_said_to_be(costs: Path, capsys: pytest.Cap
     run(costs, TARGETS, tmp_path / "out")
     status, out, _ = in_this_process(capsys, "explain", tmp_path / "out", "--by-targets")
     assert status == 0
-    assert out.startswith("one target alone is as good here: onnxruntime\n1: onnxruntime, predicted ")
+    assert out.startswith("one target alone is best here: onnxruntime\n1: onnxruntime: predicted ")
     assert "onnxruntime + tvm, tvm without a node" in out
     assert document_of(capsys, "explain", tmp_path / "out", "--by-targets")["as_good"] == ["onnxruntime"]
 
@@ -98,3 +100,20 @@ def test_searches_end_when_their_time_is_over(costs: Path) -> None:
     found = worth(run(costs, TARGETS), lambda: next(times, 1e3))
     assert not found.is_whole
     assert len(found.sets) < 7
+
+
+def test_a_target_that_was_measured_whole_counts_with_that_whatever_its_parts_add_up_to() -> None:
+    record = read_record(RECORDED / "crnn.json.gz")
+    document = record.document
+    alone = {row.name: row for row in document.alternatives if row.kind == "baseline" and row.measured_s is not None}
+    assert "ncnn" in alone
+    cheap = tuple(replace(row, total_s=0.0) for row in document.alternatives)
+    found = worth(record.with_document(alternatives=cheap))
+    rows = {one.targets: one for one in found.sets}
+    assert (rows["ncnn",].measured_s, rows["ncnn",].against.basis) == (alone["ncnn"].measured_s, "measured")
+    assert rows["ncnn",].against.ratio > 1.1
+    used = tuple(name for name in record.plan.options["targets"] if name in record.plan.used_targets)
+    assert found.as_good == used, "the plan of the run was measured to be faster than each of them alone"
+    best = rows[used]
+    assert (best.against.change_s, best.measured_s) == (0.0, document.verify.measured_s)
+    assert best.text == f"measured {duration(best.measured_s)}"

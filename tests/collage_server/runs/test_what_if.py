@@ -50,17 +50,21 @@ def test_a_run_of_one_shape_tells_of_no_others(live: Live, done: dict[str, Any])
     assert (found["run"], found["shapes"], found["chosen"]) == (done["id"], [], "")
 
 
+def said(effect: dict[str, Any]) -> tuple[float, float, int]:
+    return effect["alone"]["change_s"], effect["saves"]["change_s"], effect["refuses"]
+
+
 def test_each_of_the_terms_has_its_effect(live: Live, done: dict[str, Any]) -> None:
     _, answer = ask(live, done["id"], "effects", targets=["fast"], constraints=[PIN, PIN, PIN], groups=[[0, 2], [1]], accuracy=0.5)
-    assert [effect["alone_s"] for effect in answer["groups"]] == [2, 1]
-    assert [effect["saves_s"] for effect in answer["groups"]] == [2, 3], "the others are those that are not in the group"
-    assert answer["off"]["other"] == {"alone_s": 1, "saves_s": 3, "refuses": 4}
-    assert answer["accuracy"]["saves_s"] == 4
+    assert [effect["alone"]["change_s"] for effect in answer["groups"]] == [2, 1]
+    assert [effect["saves"]["change_s"] for effect in answer["groups"]] == [2, 3], "the others are those that are not in the group"
+    assert said(answer["off"]["other"]) == (1, 3, 4)
+    assert answer["accuracy"]["saves"]["change_s"] == 4
 
 
 def test_a_typed_cost_has_an_effect_and_a_kept_plan_remembers_it(live: Live, model: str, done: dict[str, Any]) -> None:
     _, answer = ask(live, done["id"], "effects", costs={"c0": 0.002}, constraints=[PIN], groups=[[0]])
-    assert answer["costs"] == {"c0": {"alone_s": 1, "saves_s": 1, "refuses": 2}}
+    assert {id: said(effect) for id, effect in answer["costs"].items()} == {"c0": (1, 1, 2)}
     _, told = ask(live, done["id"], "other-terms", costs={"c0": 0.002})
     assert [(row["id"], row["seconds"], row["equal"]) for row in told["typed"]] == [("c0", 0.002, 2)]
     assert told["targets"] == [{"target": "fast", "nodes": 2, "nodes_before": 0, "untimed": 0, "brings_s": 0.003}]

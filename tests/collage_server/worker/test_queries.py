@@ -60,7 +60,7 @@ def test_a_typed_cost_and_an_accuracy_bring_the_same_here_and_on_the_command_lin
     told = client.post(f"/api/v1/runs/{RUN}/other-terms", json=body).json
     shown = document_of(capsys, "explain", home / "runs" / RUN, "--what-if", f"cost:{other['id']}=1ns", "--what-if", "accuracy=1e-2")
     assert {name: value for name, value in told.items() if name != "run"} == {name: shown[name] for name in told if name != "run"}
-    assert told["difference_s"] < 0
+    assert told["change"]["change_s"] < 0
     plan = client.post(f"/api/v1/runs/{RUN}/what-if", json=body).json["plan"]
     assert plan["total_s"] == shown["plan"]["total_s"]
     assert [one["source"] for one in plan["partitions"] if one["id"] == other["id"]] == ["typed"], "it is marked where it is shown"

@@ -6,7 +6,7 @@ import { estimateTexts } from "./estimate_text";
 const WORK: EstimateBasisJson = { operations: 200e6, bytes: 1_000_000, launch_s: 2e-6, operations_per_s: 4e12, bytes_per_s: 200e9 };
 
 function candidate(target: string, seconds: number, regret: number | null, changes: Partial<NodeCandidate> = {}): NodeCandidate {
-  return { id: `${target}${seconds}`, target, label: "Conv+Relu", nodes: [3], rule: "", cost: cost({ seconds }), estimate_basis: null, times: 1, chosen: false, regret_s: regret, regret_at_least_s: regret, rests_on_unknown: false, over_budget: "", ...changes };
+  return { id: `${target}${seconds}`, target, label: "Conv+Relu", nodes: [3], rule: "", cost: cost({ seconds }), estimate_basis: null, times: 1, chosen: false, regret_s: regret, regret_at_least_s: regret, rests_on_unknown: false, regret_basis: "predicted", over_budget: "", ...changes };
 }
 
 const hook = (regret: number | null, changes: Partial<NodeCandidate> = {}): NodeCandidate => candidate("hook", 52e-6, regret, { estimate_basis: WORK, ...changes });
@@ -34,7 +34,7 @@ test("of one that loses by a bound alone, no more is said than the bound proves"
   expect(bounded(30e-6)).toEqual(["It loses by at least 30.0 µs; the exact difference is not known: finding out takes too long.", "It would win from 10 TFLOP/s at the earliest, with the rest of hook and of the plan unchanged."]);
   expect(bounded(0)).toEqual(["The time that it loses is not known: finding out takes too long."]);
   const unknown = said(hook(null, { regret_at_least_s: 0, rests_on_unknown: true }));
-  expect(unknown[1]).toBe("The time that it loses is not known: the answer rests on an unknown cost.");
+  expect(unknown[1]).toBe("The time that it loses is not known: the answer rests on a cost, or on the time of a whole plan, that is not known.");
   expect(said(hook(null)).slice(1)).toEqual(["No plan can hold it."]);
   expect(said(hook(0)).slice(1)).toEqual(["A plan with it takes as long as the best one."]);
 });

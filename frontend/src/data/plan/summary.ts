@@ -4,12 +4,10 @@ import type { Baseline, PlanInfo, RunSnapshot } from "../protocol";
 import { isAlone } from "./baselines";
 
 export interface PlanChange {
-  /** The new total less the old one. */
-  differenceS: number;
   /** The ids of those partitions of the new plan that the old one does not have. */
   changed: ReadonlySet<string>;
-  /** The costs of both plans that nobody knows; with any, the difference says nothing. */
-  unknown: number;
+  /** How the times compare, as the server says it of a what-if; empty where it was not asked. */
+  text: string;
 }
 
 /** The number of partitions of a plan whose cost is not known: its total is the sum of the others, and no prediction. */
@@ -18,11 +16,10 @@ export function unknownCosts({ partitions }: Pick<PlanInfo, "partitions">): numb
 }
 
 /** The change from one plan to another. */
-export function planChange(before: PlanInfo, after: PlanInfo): PlanChange {
+export function planChange(before: PlanInfo, after: PlanInfo, text = ""): PlanChange {
   const key = (partition: { target: string; nodes: number[] }): string => `${partition.target}:${partition.nodes.join()}`;
   const old = new Set(before.partitions.map(key));
-  const changed = after.partitions.filter((partition) => !old.has(key(partition))).map((partition) => partition.id);
-  return { differenceS: after.total_s - before.total_s, changed: new Set(changed), unknown: unknownCosts(before) + unknownCosts(after) };
+  return { changed: new Set(after.partitions.filter((partition) => !old.has(key(partition))).map((partition) => partition.id)), text };
 }
 
 export interface Headline {

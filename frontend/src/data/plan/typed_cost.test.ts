@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Cost, TypedCost } from "../protocol";
-import { parseCost, typedBeforeText, typedEffectText } from "./typed_cost";
+import { parseCost, typedBeforeText } from "./typed_cost";
 
 test.each([
   ["1.2ms", 1.2e-3],
@@ -23,13 +23,6 @@ test.each([
   ["1e99 s", "must be from 0 to"],
   ["Infinity ms", "is no time"],
 ])("the time %j is refused", (text, words) => expect(parseCost(text)).toEqual({ mistake: expect.stringContaining(words) as string }));
-
-test("a typed cost says what it does to the best total", () => {
-  expect(typedEffectText({ alone_s: -1e-3, saves_s: -1e-3, refuses: 0 })).toBe("best total \u22121.00 ms");
-  expect(typedEffectText({ alone_s: 0, saves_s: 0, refuses: 0 })).toBe("the best total stays");
-  expect(typedEffectText({ alone_s: 0, saves_s: -2e-3, refuses: 0 })).toBe("the best total stays by it alone, \u22122.00 ms beside the other terms");
-  expect(typedEffectText({ alone_s: null, saves_s: null, refuses: 0 })).toBe("no plan is left with it");
-});
 
 test("what was known before is said, and what else costs as much", () => {
   const before = { seconds: 3e-3, source: "measured", reason: "" } as Cost;

@@ -1,11 +1,10 @@
-// Costs that the user types in: their text as seconds, and their effect in words. Pure.
+// Costs that the user types in: their text as seconds, and what they replace. Pure.
 
-import { count, duration, plural, signedDuration } from "../../base/format";
-import type { Effect, TypedCost } from "../protocol";
+import { count, duration, plural } from "../../base/format";
+import type { TypedCost } from "../protocol";
 
 const UNITS: Record<string, number> = { ns: 1e-9, us: 1e-6, "\u00b5s": 1e-6, "\u03bcs": 1e-6, ms: 1e-3, s: 1 };
 const LONGEST_S = 1e6;
-const NOTHING_S = 0.5e-9;
 
 /** The seconds in a text such as "1.2 ms", or the mistake in it. */
 export function parseCost(text: string): { seconds: number } | { mistake: string } {
@@ -16,14 +15,6 @@ export function parseCost(text: string): { seconds: number } | { mistake: string
   if (unit === undefined) return { mistake: `${JSON.stringify(text.trim())} has no unit: write it like 800 us, 1.2 ms or 0.5 s` };
   const seconds = value * (UNITS[unit] ?? 1);
   return seconds >= 0 && seconds <= LONGEST_S ? { seconds } : { mistake: `${text.trim()} is no time that a partition can take: it must be from 0 to ${count(LONGEST_S)} s` };
-}
-
-/** The effect of a typed cost on the best total, alone and beside the other terms. */
-export function typedEffectText({ alone_s: alone, saves_s: saves }: Effect): string {
-  if (alone === null) return "no plan is left with it";
-  const isSame = saves === null || Math.abs(saves - alone) < NOTHING_S;
-  const own = Math.abs(alone) < NOTHING_S ? "the best total stays" : `best total ${signedDuration(alone)}`;
-  return isSame ? own : `${own} by it alone, ${signedDuration(saves)} beside the other terms`;
 }
 
 /** The cost that the run knows, and how many candidates cost as much. */

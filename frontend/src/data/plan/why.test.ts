@@ -4,7 +4,7 @@ import { byTarget, regretText, threshold, whyText } from "./why";
 
 function candidate(target: string, seconds: number | null, regret: number | null, changes: Partial<NodeCandidate> = {}): NodeCandidate {
   const cost = { seconds, source: seconds === null ? "invalid" : "measured", spread_s: 1e-6, samples: 20, stage: "", reason: "", stopped_early: false, error: null, interval_s: 1e-6, tuned: null, alone_s: null };
-  return { id: `${target}${seconds}`, target, label: "Conv", nodes: [3], rule: "", cost, estimate_basis: null, times: 1, chosen: false, regret_s: regret, regret_at_least_s: regret, rests_on_unknown: false, over_budget: "", ...changes };
+  return { id: `${target}${seconds}`, target, label: "Conv", nodes: [3], rule: "", cost, estimate_basis: null, times: 1, chosen: false, regret_s: regret, regret_at_least_s: regret, rests_on_unknown: false, regret_basis: "predicted", over_budget: "", ...changes };
 }
 
 describe("why", () => {
@@ -43,7 +43,7 @@ describe("why", () => {
     const of = (least: number): string | undefined => whyText({ ...data, candidates: [chosen, bounded(least)] })[1];
     expect(of(0)).toBe("it is not known how far tvm is from winning here: finding out takes too long");
     expect(whyText({ ...data, candidates: [chosen, { ...bounded(0), rests_on_unknown: true }] })[1]).toBe(
-      "it is not known how far tvm is from winning here: the answer rests on an unknown cost",
+      "it is not known how far tvm is from winning here: the answer rests on a cost, or on the time of a whole plan, that is not known",
     );
     expect(of(47e-6)).toBe("tvm would win here below 84.0 µs at most; it takes 0.13 ms");
     expect(of(140e-6)).toBe("tvm would not win here even if it took no time");

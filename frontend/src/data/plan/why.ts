@@ -35,16 +35,18 @@ export function byTarget(data: NodeCandidates, holding?: readonly number[]): Tar
   return [...groups.values()].sort((a, b) => rank(a) - rank(b) || (a.candidates[0] && b.candidates[0] ? better(a.candidates[0], b.candidates[0]) : 0));
 }
 
+type Regret = Pick<NodeCandidate, "regret_s" | "regret_at_least_s" | "rests_on_unknown" | "regret_basis">;
+
 /** A regret in few words; "" where no plan holds the candidate. */
-export function regretText({ regret_s: exact, regret_at_least_s: least, rests_on_unknown: isUnknown }: Pick<NodeCandidate, "regret_s" | "regret_at_least_s" | "rests_on_unknown">): string {
+export function regretText({ regret_s: exact, regret_at_least_s: least, rests_on_unknown: isUnknown, regret_basis: basis }: Regret): string {
   if (least === null) return "";
-  if (exact !== null) return signedDuration(exact);
+  if (exact !== null) return basis === "measured" ? `${signedDuration(exact)} measured` : signedDuration(exact);
   return isUnknown && least <= 0 ? "unknown" : atLeast(least);
 }
 
 /** The reason why a regret is not known exactly, as a clause. */
 export function inexactReason({ rests_on_unknown: isUnknown }: Pick<NodeCandidate, "rests_on_unknown">): string {
-  return isUnknown ? "the answer rests on an unknown cost" : "finding out takes too long";
+  return isUnknown ? "the answer rests on a cost, or on the time of a whole plan, that is not known" : "finding out takes too long";
 }
 
 /** True if only a bound of a candidate's regret is known. */
@@ -108,6 +110,7 @@ export function tunedText({ untuned_s: untuned, spent_s: spent, trials }: Tuned,
 /** How far a candidate is from winning. If only a bound of its regret is known, no more is said than the bound proves. */
 function distance(rival: NodeCandidate, chosen: NodeCandidate): string {
   if (rival.over_budget) return `${rival.target} cannot be used here: ${rival.over_budget}`;
+  if (rival.regret_basis === "measured") return `the best plan with ${rival.target} here was measured whole: ${signedDuration(rival.regret_s ?? 0)}`;
   const isExact = rival.regret_s !== null;
   const needed = threshold(rival) ?? 0;
   const close = sourceLabel(rival.cost.source) === "" ? closeText(rival, chosen) : "";
@@ -145,6 +148,6 @@ function closeText({ target, regret_s: regret, cost }: NodeCandidate, chosen: No
 }
 
 /** The cost at which a candidate would enter the best plan, all else as it is; an upper bound where its regret is a lower bound. */
-export function threshold({ regret_at_least_s: regret, cost }: NodeCandidate): number | undefined {
-  return regret === null || cost.seconds === null ? undefined : cost.seconds - regret;
+export function threshold({ regret_at_least_s: regret, regret_basis: basis, cost }: NodeCandidate): number | undefined {
+  return regret === null || cost.seconds === null || basis === "measured" ? undefined : cost.seconds - regret;
 }

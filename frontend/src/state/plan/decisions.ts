@@ -223,7 +223,7 @@ function goToEntry(next: number): void {
     mirror();
     const before = entry.answer ? entry.run?.plan : shown;
     const after = run.peek()?.plan;
-    lastChange.value = before && after && before !== after ? planChange(before, after) : null;
+    lastChange.value = before && after && before !== after ? planChange(before, after, entry.answer?.change_text) : null;
   });
 }
 

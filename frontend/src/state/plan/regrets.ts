@@ -37,7 +37,7 @@ async function ask(): Promise<void> {
     const found = await api.regrets(current, { candidates: some }).catch(() => null);
     if (run.peek()?.id === current) {
       const told = new Map((found?.regrets ?? []).map((one) => [one.id, one]));
-      const nothing = (id: string): CandidateRegret => ({ id, regret_s: null, regret_at_least_s: null, rests_on_unknown: false, in_no_plan: false });
+      const nothing = (id: string): CandidateRegret => ({ id, regret_s: null, regret_at_least_s: null, rests_on_unknown: false, in_no_plan: false, regret_basis: "predicted" });
       regrets.value = new Map([...regrets.peek(), ...some.map((id): [string, CandidateRegret] => [id, told.get(id) ?? nothing(id)])]);
     }
   }

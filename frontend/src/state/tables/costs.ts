@@ -48,7 +48,7 @@ export function pickRow(row: CostedRow): void {
 
 function candidateOf(row: CostedRow, nodes: number[]): NodeCandidate {
   const { id, target, label, rule, times, cost, chosen, regret_s } = row;
-  return { id, target, label, rule, times, cost, estimate_basis: null, chosen, regret_s, regret_at_least_s: regret_s, rests_on_unknown: false, over_budget: "", nodes };
+  return { id, target, label, rule, times, cost, estimate_basis: null, chosen, regret_s, regret_at_least_s: regret_s, rests_on_unknown: false, regret_basis: "predicted", over_budget: "", nodes };
 }
 
 /** Save the shown rows as CSV. */

@@ -4,9 +4,7 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
-import { duration } from "../../base/format";
 import { api } from "../../data/api";
-import { stepText, worthText } from "../../data/plan/worth";
 import type { RunSnapshot, TargetSet, Worth } from "../../data/protocol";
 import { Asking } from "../../state/asking";
 import { styleOf } from "../../state/model/catalogue";
@@ -40,16 +38,16 @@ function Section({ id }: { id: string }): JSX.Element {
 }
 
 function Answer({ found }: { found: Worth }): JSX.Element {
-  const widest = Math.max(0, ...found.sets.map((one) => one.total_s ?? 0));
+  const widest = Math.max(0, ...found.sets.map((one) => one.measured_s ?? one.total_s ?? 0));
   return (
     <div role="status">
       <p>
-        <b>{worthText(found)}</b>
+        <b>{found.text}</b>
       </p>
       {found.steps.length > 1 && (
         <ol>
           {found.steps.map((step) => (
-            <li key={step.targets.join()}>{stepText(step)}</li>
+            <li key={step.targets.join()}>{step.text}</li>
           ))}
         </ol>
       )}
@@ -57,7 +55,7 @@ function Answer({ found }: { found: Worth }): JSX.Element {
         <thead>
           <tr>
             <th scope="col">targets</th>
-            <th scope="col">predicted</th>
+            <th scope="col">time</th>
             <td class="wide" />
             <th scope="col">without a node</th>
             <th scope="col">partitions</th>
@@ -77,7 +75,8 @@ function Answer({ found }: { found: Worth }): JSX.Element {
 
 function SetRow({ one, widest }: { one: TargetSet; widest: number }): JSX.Element {
   const colour = one.used.length === 1 ? styleOf(one.used[0] ?? "").base : "var(--accent)";
-  const idle = one.total_s === null ? [] : one.targets.filter((name) => !one.used.includes(name));
+  const seconds = one.measured_s ?? one.total_s;
+  const idle = one.against === null ? [] : one.targets.filter((name) => !one.used.includes(name));
   return (
     <tr>
       <th scope="row">
@@ -86,10 +85,10 @@ function SetRow({ one, widest }: { one: TargetSet; widest: number }): JSX.Elemen
         ))}{" "}
         {one.targets.join(" + ")}
       </th>
-      <td>{one.total_s === null ? <span class="muted">no plan</span> : duration(one.total_s)} {!one.is_known && <i>estimate</i>}</td>
-      <td class="wide">{one.total_s !== null && <Bar share={widest > 0 ? one.total_s / widest : 0} colour={colour} />}</td>
+      <td>{one.text}</td>
+      <td class="wide">{seconds !== null && <Bar share={widest > 0 ? seconds / widest : 0} colour={colour} />}</td>
       <td class="muted">{idle.join(", ")}</td>
-      <td>{one.total_s === null ? "" : one.partitions}</td>
+      <td>{one.against === null ? "" : one.partitions}</td>
     </tr>
   );
 }

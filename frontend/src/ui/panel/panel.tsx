@@ -1,7 +1,7 @@
 // The panel on the right, with the tabs Why, Node and Pins, and below them the effect of the last decision.
 
 import type { JSX } from "preact";
-import { signedDuration, plural } from "../../base/format";
+import { plural } from "../../base/format";
 import { isReport } from "../../data/config";
 import { overlay, panelTab } from "../../state/display";
 import { compare } from "../../state/plan/compare";
@@ -43,17 +43,6 @@ export function Panel(): JSX.Element {
   );
 }
 
-/** The difference that a change makes; costs that are not known make none. */
-function Gain({ change: { differenceS, unknown } }: { change: PlanChange }): JSX.Element {
-  const against = whatIf.value ? "the kept plan" : "the plan before";
-  if (unknown === 0) return <span><b>{signedDuration(differenceS)}</b> predicted, against {against}</span>;
-  return (
-    <span title="A run measures them: keep the plan, then Run">
-      against {against} <b>not known</b>, since {plural(unknown, "cost")} {unknown === 1 ? "is" : "are"} not
-    </span>
-  );
-}
-
 /** The changes that the last decision made, in words. */
 function Change({ change }: { change: PlanChange | null }): JSX.Element | null {
   if (whatIf.value?.keeps_plan) return <span class="change">What if: nothing changes, since the plan has this already</span>;
@@ -61,7 +50,8 @@ function Change({ change }: { change: PlanChange | null }): JSX.Element | null {
   return (
     <span class="change">
       {whatIf.value && "What if: "}
-      <Gain change={change} />; {changeText(change.changed.size)}
+      {change.text !== "" && <span><b>{change.text}</b>, against the kept plan; </span>}
+      {changeText(change.changed.size)}
       {change.changed.size > 0 && <DifferenceLink />}
     </span>
   );

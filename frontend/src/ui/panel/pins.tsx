@@ -5,8 +5,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { duration, plural } from "../../base/format";
 import { describeGroup, namesIn, type Constraint } from "../../data/plan/constraints";
-import { effectText } from "../../data/plan/effect_text";
-import { typedBeforeText, typedEffectText } from "../../data/plan/typed_cost";
+import { typedBeforeText } from "../../data/plan/typed_cost";
 import { unknownCosts } from "../../data/plan/summary";
 import type { Effect } from "../../data/protocol";
 import { model } from "../../state/model/model";
@@ -86,7 +85,7 @@ function TypedItem({ id, seconds, effect }: { id: string; seconds: number; effec
   const words = `${label} takes ${duration(seconds)}, typed in`;
   const nodes = told?.nodes ?? [];
   return (
-    <Item words={words} says={effect && typedEffectText(effect)} remove={() => void setCost(id, null)}>
+    <Item words={words} says={effect?.text} remove={() => void setCost(id, null)}>
       <button type="button" class="link" disabled={nodes.length === 0} onClick={() => selectNodes(nodes)} onPointerEnter={() => point(nodes)} onPointerLeave={() => point([])}>
         {words}
       </button>
@@ -105,7 +104,7 @@ interface ItemProps {
   children: ComponentChildren;
 }
 
-function Item({ words, effect, says = effect && effectText(effect), isHeld = true, remove, children }: ItemProps): JSX.Element {
+function Item({ words, effect, says = effect?.text, isHeld = true, remove, children }: ItemProps): JSX.Element {
   return (
     <li>
       <span class="pin">

@@ -8,7 +8,7 @@ import { isReport } from "../../data/config";
 import { timeText } from "../../data/plan/basis";
 import { approximately, sourceLabel } from "../../data/plan/cost_source";
 import { estimateTexts, type EstimateText as Said } from "../../data/plan/estimate_text";
-import { byTarget, regretText, whyText, type TargetGroup } from "../../data/plan/why";
+import { byTarget, inexactReason, regretText, whyText, type TargetGroup } from "../../data/plan/why";
 import type { NodeCandidate, NodeCandidates } from "../../data/protocol";
 import { hasEnded } from "../../data/run/ended";
 import { overlay } from "../../state/display";
@@ -262,7 +262,8 @@ function totalText(candidate: NodeCandidate): string {
   const { regret_s: regret, regret_at_least_s: least } = candidate;
   const total = run.value?.plan?.total_s;
   if (least === null || total === undefined) return "";
-  if (regret === null && candidate.rests_on_unknown && least <= 0) return "the cheapest plan that holds it is not known: a cost in it is unknown";
+  if (regret === null && candidate.rests_on_unknown && least <= 0) return `the best plan that holds it is not known: ${inexactReason(candidate)}`;
+  if (candidate.regret_basis === "measured") return `the best plan that holds it: ${regretText(candidate)} whole, against the plan of the run`;
   return regret === null ? `no plan that holds it is predicted below ${duration(total + least)}` : `cheapest plan that holds it: ${timeText("predicted", total + regret)}`;
 }
 

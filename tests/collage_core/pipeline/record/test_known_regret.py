@@ -28,7 +28,7 @@ MS = femtoseconds(1e-3)
 )
 def test_fields_and_words(regret: Regret | None, fields: tuple[float | None, float | None, bool], text: str) -> None:
     known = KnownRegret.of(regret)
-    row = NodeCandidate("id", "tvm", "Relu", (0,), "tvm.primitive", 1, Cost.unknown(""), None, False, "", *fields)
+    row = NodeCandidate("id", "tvm", "Relu", (0,), "tvm.primitive", 1, Cost.unknown(""), None, False, "", *fields, "predicted")
     assert (known.exact_s, known.at_least_s, known.rests_on_unknown) == fields
     assert known.text(milliseconds) == text
     assert KnownRegret.of_row(row) == known

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from collage_core.base.durations import duration
 from collage_core.errors import CollageError
 from collage_core.pipeline.record import record
 from collage_core.pipeline.record.record import RunRecord, read_record, record_path, write_record
@@ -84,3 +85,19 @@ def test_no_regret_is_below_zero_where_costs_are_unknown(tmp_path: Path) -> None
         assert regrets[part.id].exact_s == 0
     rows = kept.node_candidates(len(kept.graph) // 2).candidates
     assert [row.rests_on_unknown for row in rows] == sorted(row.rests_on_unknown for row in rows), "they come last"
+
+
+def test_regrets_are_told_against_the_plan_that_the_run_decided_on() -> None:
+    """Its sum is not the least: a candidate of the plan of the least sum, which was measured to be slower, is slower by that."""
+    kept = read_record(RECORDED / "crnn.json.gz")
+    searched = next(row for row in kept.document.alternatives if row.kind == "search")
+    assert searched.total_s < kept.plan.total_s
+    slower_s = searched.measured_s - kept.document.verify.measured_s
+    regrets = kept.known_regrets(bounds=True)
+    own = {part.id for part in kept.plan.partitions}
+    assert all(regrets[id].exact_s == 0 for id in own)
+    for part in searched.partitions:
+        if part.id not in own:
+            assert (regrets[part.id].exact_s, regrets[part.id].basis) == (pytest.approx(slower_s), "measured")
+            assert regrets[part.id].text(duration) == f"{duration(slower_s)} measured"
+    assert all(one.at_least_s is None or one.at_least_s >= 0 for one in regrets.values())

@@ -1,0 +1,91 @@
+"""Two plans are compared by one rule: measured with measured, else predicted with predicted; what is not known is no number."""
+
+from __future__ import annotations
+
+import pytest
+
+from collage_core.documents.json_form import from_json
+from collage_core.documents.plan import PlacedPlan
+from collage_core.documents.statement_text import change_text, time_text
+from collage_core.documents.statements import (
+    NO_CHANGE,
+    PlanTime,
+    Statement,
+    compared,
+    measured_beside,
+    of_plan,
+    time_of_plan,
+    time_of_run,
+    under_restriction,
+)
+from tests.helpers.documents import PART, alternative, run_document
+
+OTHER = {**PART, "id": "d", "target": "b", "cost_s": 0.6}
+UNEXPLAINED = "less than what its sum leaves unexplained of the run's plan"
+NOWHERE = {**PART, "id": "e", "cost_s": None, "source": "unknown"}
+
+
+def plan(*parts: dict[str, object], total_s: float = 0.6) -> PlacedPlan:
+    return from_json(PlacedPlan, {"total_s": total_s, "partitions": list(parts)})
+
+
+def test_measured_times_are_compared_where_both_plans_have_one() -> None:
+    found = compared(PlanTime(predicted_s=1.0, measured_s=3.0, interval_s=0.1), PlanTime(predicted_s=2.0, measured_s=2.5, interval_s=0.4))
+    assert (found.basis, found.change_s, found.interval_s, found.is_decided) == ("measured", 0.5, 0.1, True)
+    assert (found.ratio, found.ratios) == (1.2, pytest.approx((1.16, 1.24)))
+    reference = PlanTime(predicted_s=2.0, measured_s=2.5, interval_s=0.4)
+    apart = compared(PlanTime(predicted_s=1.0, measured_s=3.0, interval_s=0.3), reference, in_turns=False)
+    assert (apart.interval_s, apart.is_decided) == (0.5, False)
+
+
+def test_a_measured_time_is_never_compared_with_a_predicted_one() -> None:
+    found = compared(PlanTime(predicted_s=1.0), PlanTime(predicted_s=2.0, measured_s=5.0, unexplained_s=3.0))
+    assert (found.basis, found.change_s, found.unexplained_s) == ("predicted", -1.0, 3.0)
+    assert compared(PlanTime(predicted_s=None, unknown=1), PlanTime(predicted_s=None, measured_s=5.0)).basis == "unknown"
+
+
+def test_an_unknown_cost_is_no_number_and_bounds_the_change_from_below() -> None:
+    found = compared(time_of_plan(plan(PART, NOWHERE, total_s=0.7)), PlanTime(predicted_s=0.5))
+    assert (found.change_s, found.at_least_s, found.unknown) == (None, pytest.approx(0.2), 1)
+    assert change_text(found) == "at least +200 ms: 1 cost is not known"
+    assert change_text(compared(PlanTime(predicted_s=0.5), time_of_plan(plan(NOWHERE)))) == "not known: 1 cost is not known"
+    assert time_text(time_of_plan(plan(PART, NOWHERE, total_s=0.7))) == "predicted at least 700 ms: 1 cost is not known"
+    bound = {**PART, "source": "bound"}
+    assert time_text(time_of_plan(plan(bound, total_s=0.7))) == "not known: 1 cost is not known"
+
+
+def test_a_plan_that_was_measured_whole_counts_with_that() -> None:
+    row = alternative("rival 1", kind="rival", measured_s=2.2, interval_s=0.1, partitions=[{"id": "d", "target": "b", "nodes": [0]}])
+    document = run_document(alternatives=[row], decided_by="whole", verify={"accuracy": 1e-3, "measured_s": 2.0, "interval_s": 0.2})
+    found = of_plan(document, plan(OTHER))
+    assert (found.basis, found.change_s, found.interval_s) == ("measured", pytest.approx(0.2), 0.1)
+    assert change_text(found) == "+200 ms measured"
+    own = of_plan(document, document.plan)
+    assert (own.basis, own.seconds, own.change_s) == ("measured", 2.0, 0.0)
+
+
+def test_what_holds_more_is_never_faster_and_sums_that_say_so_decide_nothing() -> None:
+    document = run_document(decided_by="whole", verify={"accuracy": 1e-3, "measured_s": 2.0, "additive_error_s": 1.3})
+    found = of_plan(document, plan(OTHER), is_restricted=True)
+    assert (found.basis, found.change_s, found.at_least_s) == ("unknown", None, 0.0)
+    assert change_text(found) == "not known to be slower: by the sums it is none, and it was not measured whole"
+    assert of_plan(document, plan(OTHER)).change_s == pytest.approx(-0.1)
+    measured = under_restriction(Statement(basis="measured", seconds=1.9, reference_s=2.0, change_s=-0.1, interval_s=0.2))
+    assert measured.change_s == 0.0
+    assert under_restriction(NO_CHANGE) == NO_CHANGE
+
+
+def test_less_than_is_unexplained_of_the_reference_decides_nothing() -> None:
+    found = compared(PlanTime(predicted_s=2.5), PlanTime(predicted_s=2.0, measured_s=3.0, unexplained_s=1.0), interval_s=0.1)
+    assert (found.change_s, found.is_decided) == (0.5, False)
+    assert (
+        change_text(found) == "+500 ms predicted, less than what its sum leaves unexplained of the run's plan (1 s), so it is not decided"
+    )
+
+
+def test_the_time_of_a_plan_that_was_timed_alone_is_not_compared() -> None:
+    apart = run_document(verify={"accuracy": 1e-3, "measured_s": 2.0, "apart": True})
+    assert measured_beside(apart) is time_of_run(apart).measured_s is None
+    row = alternative("a", measured_s=1.5, interval_s=0.1, is_plan=True)
+    beside = run_document(verify={"accuracy": 1e-3, "measured_s": 2.0, "apart": True}, alternatives=[row])
+    assert (time_of_run(beside).measured_s, time_of_run(beside).interval_s) == (1.5, 0.1)
