@@ -13,6 +13,7 @@ from ..base.counted import counted
 from ..base.durations import duration
 from ..documents.candidate_set import CandidateSetInfo
 from ..documents.json_form import to_json
+from ..documents.verdict import verdict
 from ..documents.verify import Verify
 from ..errors import CollageError
 from ..events import Emit, Event, Note
@@ -93,7 +94,8 @@ def partition(model: str, as_json: bool, save_problem: Path | None, dry_run: boo
     if save_problem is not None:
         write_json(save_problem, record.problem_json())
     if as_json:
-        print_json(to_json(replace(region_document(record), artifacts=verified or None)))
+        document = replace(region_document(record), artifacts=verified or None)
+        print_json({**to_json(document), "verdict": to_json(verdict(document))})
         return
     for one in (record, *record.regions.values()):
         if record.regions:

@@ -19,6 +19,7 @@ from ..base.durations import duration
 from ..cost.cost import PROFILE
 from ..documents.plan import PlacedPartition, PlanPart
 from ..documents.run import Alternative, BaselineInfo, RunDocument
+from ..documents.verdict import verdict
 from ..documents.verify import Verify
 from ..errors import printable
 from ..events import (
@@ -168,8 +169,9 @@ def _alone(name: str) -> str:
 
 
 def show_plan(document: RunDocument) -> None:
-    """Print the document of `collage partition` as a table."""
+    """Print the document of `collage partition`: the verdict, then the plan as a table."""
     console = Console(highlight=False, file=sys.stdout)
+    console.print(printable(verdict(document).text), markup=False, soft_wrap=True)
     for name, value in document.model.fixed.items():
         shown_value = list(value) if isinstance(value, tuple) else value
         console.print(printable(f"{name} = {shown_value}, a constant: no input any more"), markup=False, soft_wrap=True)

@@ -213,6 +213,19 @@ class CancelledInfo:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Disturbance:
+    """Other load on the machine while whole plans were timed.
+
+    Attributes:
+        share: The share of the cores of this process that others kept busy, from 0 to 1.
+        text: The same in words.
+    """
+
+    share: float
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunDocument:
     """All that a run says.
 
@@ -221,6 +234,7 @@ class RunDocument:
         decided_by: What decided that the plan is the plan: the ``sum`` of its costs, or the ``whole`` measured; or it was ``given``.
         alternatives: Empty where nothing was measured whole.
         cancelled: Of a run that its user stopped; None for others, and where nothing is missing.
+        disturbance: What disturbed the timing of whole plans; None where nothing did.
         decided_for: Shapes that the plan was decided for, where it is not the fastest of this one.
         shapes: Of a run for several shapes (docs/shapes.md).
         node_times: Times that a profiler gave, of partitions of several nodes.
@@ -241,6 +255,7 @@ class RunDocument:
     baselines: tuple[BaselineInfo, ...]
     verify: Verify
     cancelled: CancelledInfo | None
+    disturbance: IfKnown[Disturbance] = None
     decided_for: IfKnown[str] = None
     shapes: IfKnown[ShapesInfo] = None
     node_times: IfKnown[tuple[PartitionNodeTimes, ...]] = None

@@ -74,6 +74,7 @@ class SurveyRow:
         reason, hint: Why there is no plan, and what to do; empty where there is one.
         seconds: Wall time of its run.
         best_alone: The fastest target alone; empty where none is known.
+        verdict: The sentence that leads all that is said of the run; empty where there is no plan.
         why_not: Why the plan gains no more, one sentence each.
     """
 
@@ -89,6 +90,7 @@ class SurveyRow:
     best_alone: str = ""
     gain: Gain | None = None
     why_not: tuple[str, ...] = ()
+    verdict: str = ""
 
 
 @dataclass(frozen=True)

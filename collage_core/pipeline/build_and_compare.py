@@ -21,7 +21,7 @@ from .cancelled import NOT_BUILT, NOT_TIMED
 from .decision import Decision
 from .inside.additive_error import additive_error_s, costs_inside
 from .inside.profile_nodes import profiled_times
-from .inside.timing_gap import Surroundings, timing_gap
+from .inside.timing_gap import Surroundings, disturbance_of, timing_gap
 from .loop.cost_table import is_settled
 from .loop.deadline import ComparingDeadlines, comparing_deadlines
 from .record.record import RunRecord
@@ -111,10 +111,13 @@ def _build(run: SearchedRun, decision: Decision, record: RunRecord, why_not: Map
                 rows = tuple(replace(row, reason=row.reason or NOT_TIMED) for row in record.document.baselines)
                 record = replace(record, document=replace(record.document, baselines=rows))
         verify = record.document.verify
-        gap = timing_gap(record.plan, verify, Surroundings.since(built.load)) if run.options.is_measured else ""
+        around = Surroundings.since(built.load)
+        gap = timing_gap(record.plan, verify, around) if run.options.is_measured else ""
         if gap:
             run.emit(Note(gap))
-        return Outcome(decision, replace(record, document=replace(record.document, verify=replace(verify, gap=gap))), built.is_right)
+        disturbance = disturbance_of(around, run.options.used_threads) if run.options.is_measured else None
+        document = replace(record.document, verify=replace(verify, gap=gap), disturbance=disturbance)
+        return Outcome(decision, replace(record, document=document), built.is_right)
 
 
 def _measure_whole(

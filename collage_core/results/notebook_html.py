@@ -15,6 +15,7 @@ from ..base.durations import milliseconds
 from ..documents.explain import ExplainedCandidate, Explanation
 from ..documents.plan import PlacedPartition
 from ..documents.statements import measured_beside
+from ..documents.verdict import verdict
 from ..drawings.layers import nodes_svg, partitions_svg
 from ..errors import printable, shortened
 from ..pipeline.record.known_regret import KnownRegret
@@ -48,7 +49,7 @@ def result_html(record: RunRecord, page: Page) -> str:
     plan, measured_s = record.plan, measured_beside(record.document)
     measured = "" if measured_s is None else f", measured {_ms(measured_s)}"
     totals = f"predicted {_ms(plan.total_s)}{measured}; {counted(len(plan.partitions), 'partition')} on {', '.join(plan.used_targets)}"
-    lines = [_OPEN, f"<p><b>{_text(plan.model.name)}</b>: {_text(totals)}</p>"]
+    lines = [_OPEN, f"<p><b>{_text(verdict(record.document).text)}</b></p>", f"<p>{_text(plan.model.name)}: {_text(totals)}</p>"]
     if said := decision_text(record.document):
         lines.append(f"<p>{_text(said)}</p>")
     lines += _page(page)

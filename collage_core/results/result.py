@@ -18,6 +18,7 @@ from ..base.isolation.worker_errors import WorkerError
 from ..documents.compare import PlansCompared
 from ..documents.explain import Explanation
 from ..documents.undecided import RunUndecided
+from ..documents.verdict import Verdict, verdict
 from ..documents.worth import Worth
 from ..errors import CollageError
 from ..pipeline.record.record import RunRecord
@@ -96,6 +97,11 @@ class Result(RunRecord):
     def partitions_frame(self) -> Any:
         """Return one with a row for each partition, then each transition. Raises CollageError where pandas is not installed."""
         return frame(*partition_table(self))
+
+    @property
+    def verdict(self) -> Verdict:
+        """The sentence that leads all that is said of the run, and what it rests on."""
+        return verdict(self.document)
 
     @property
     def assumed(self) -> dict[str, int]:

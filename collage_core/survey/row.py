@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..documents.run import Alternative, RunDocument
-from ..documents.statements import measured_beside
+from ..documents.statements import PlanTime, compared, measured_beside
 from ..documents.survey import Alone, Gain, PlanTimes, SurveyRow
+from ..documents.verdict import verdict
 from ..pipeline.whole.finalists import BASELINE
 from ..rules.baseline_names import is_alone
 
@@ -32,6 +33,7 @@ def planned_row(model: str, source: str, document: RunDocument, seconds: float) 
         plan=plan,
         best_alone=best.target if best else "",
         gain=_gain(best, plan) if best else None,
+        verdict=verdict(document).text,
         why_not=tuple(_why_not(document, alone, plan)),
     )
 
@@ -71,13 +73,13 @@ def _best_alone(alone: Sequence[Alone], plan: PlanTimes) -> Alone | None:
 def _gain(best: Alone, plan: PlanTimes) -> Gain | None:
     if best.is_plan:
         return Gain(1.0, 1.0, 1.0, MEASURED if plan.measured_s is not None else PREDICTED)
-    if best.measured_s is not None and plan.measured_s:
-        ratio = best.measured_s / plan.measured_s
-        half = None if best.interval_s is None else best.interval_s / plan.measured_s
-        return Gain(ratio, None if half is None else ratio - half, None if half is None else ratio + half, MEASURED)
-    if best.predicted_s is not None and plan.predicted_s:
-        return Gain(best.predicted_s / plan.predicted_s, None, None, PREDICTED)
-    return None
+    alone = PlanTime(predicted_s=best.predicted_s, measured_s=best.measured_s, interval_s=best.interval_s)
+    statement = compared(alone, PlanTime(predicted_s=plan.predicted_s, measured_s=plan.measured_s, interval_s=plan.interval_s))
+    ratio, ratios = statement.ratio, statement.ratios
+    if ratio is None:
+        return None
+    low, high = ratios if ratios is not None else (None, None)
+    return Gain(ratio, low, high, MEASURED if statement.basis == "measured" else PREDICTED)
 
 
 def _why_not(document: RunDocument, alone: Sequence[Alone], plan: PlanTimes) -> Iterator[str]:

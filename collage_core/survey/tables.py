@@ -75,13 +75,7 @@ def sentence(row: SurveyRow) -> str:
     if row.status != PLANNED or row.plan is None:
         return f"{row.model}: {row.status}: {row.reason}"
     took = _time(row.plan.measured_s, row.plan.predicted_s)
-    where = f"{row.model}: {took} on {' + '.join(row.plan.targets)}"
-    gain = row.gain
-    if gain is None:
-        return f"{where}; how long a target alone takes is not known"
-    if is_best_alone(row):
-        return f"{where}, which is best alone"
-    return f"{where}, {gain_text(row)} the speed of {row.best_alone} alone{'' if gain.is_decided else ': not decided'}"
+    return f"{row.model}: {took} on {' + '.join(row.plan.targets)}: {row.verdict}"
 
 
 def reasons(row: SurveyRow) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from collage_core.documents.plan import Baseline, MeasuredPlan, PlanPartition
 from collage_core.documents.run import CancelledInfo, RivalInfo
+from collage_core.documents.verdict import Verdict
 from collage_core.documents.verify import VerifyInfo
 
 from .live import ApiError, Numbered, RunState
@@ -183,6 +184,7 @@ class RunSnapshot:
         considered: While costs are measured, the plan that decides what is measured next.
         convergence: The course of best total and bound; thinned, so that it is never long.
         plan: The best plan so far (costs and transitions may be missing), or the final one.
+        verdict: The sentence that leads all that is said of the plan; None while it may still change.
         decided_by: What decided that it is the plan, as in `PlanDecided`, or ``given``, of a plan of the user's own; None where nothing
             was measured whole.
         alternatives: Baselines and other plans that were measured whole, as in `PlanDecided`.
@@ -220,6 +222,7 @@ class RunSnapshot:
     optimal: bool | None = None
     plan: PlanInfo | None = None
     baselines: list[Baseline] = field(default_factory=list)
+    verdict: Verdict | None = None
     decided_by: Literal["sum", "whole", "given"] | None = None
     alternatives: list[MeasuredPlan] = field(default_factory=list)
     verify: VerifyInfo | None = None
@@ -265,19 +268,17 @@ class RunMarks:
 
 @dataclass(frozen=True)
 class PlanResult:
-    """The gain of a plan, against the fastest target that runs the whole model alone.
+    """The time of a plan, and the verdict on it.
 
     Attributes:
-        total_s: Of the plan.
-        alone: Name of that target, if there is one.
-        alone_s: Its total.
-        is_measured: Both were measured end to end; else both are sums of costs.
+        is_measured: `total_s` was measured whole, beside other plans; else it is the predicted time.
+        text, is_good: As in `Verdict`; empty where nothing is compared.
     """
 
     total_s: float
-    alone: str | None
-    alone_s: float | None
     is_measured: bool
+    text: str
+    is_good: bool
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,8 @@ from typing import Any
 
 from collage_core.documents.json_form import from_json
 from collage_core.documents.run import RunDocument
+from collage_core.documents.statements import measured_beside
+from collage_core.documents.verdict import verdict
 from collage_core.model.samples import registry as samples
 from collage_core.trace.trace_file import FILE_NAME
 
@@ -96,7 +98,7 @@ class Recorded:
 
 
 def _result(document: RunDocument) -> PlanResult:
-    return run_store.result_of(document.plan.total_s, document.verify.measured_s, document.baselines)
+    return run_store.result_of(document.plan.total_s, measured_beside(document), verdict(document))
 
 
 def snapshot_of(run: str, outcome: Outcome, record: Mapping[str, Any], state: RunState) -> RunSnapshot:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing, suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -18,8 +18,7 @@ from typing import Any
 import psutil
 
 from collage_core.base.home import home
-from collage_core.documents.plan import Baseline
-from collage_core.rules.baseline_names import is_alone
+from collage_core.documents.verdict import Verdict
 
 from ..http.error_answers import Problem, not_found, refused
 from ..messages.live import ApiError, RunState
@@ -181,7 +180,7 @@ def summary(snapshot: RunSnapshot) -> RunSummary:
         remeasured=snapshot.remeasured,
         options=snapshot.options,
         measured_s=measured_s,
-        result=result_of(snapshot.plan.total_s, measured_s, snapshot.baselines) if snapshot.plan else None,
+        result=result_of(snapshot.plan.total_s, measured_s, snapshot.verdict) if snapshot.plan else None,
     )
 
 
@@ -193,15 +192,10 @@ def _measured_beside(snapshot: RunSnapshot) -> float | None:
     return next((one.measured_s for one in snapshot.alternatives if one.is_plan), None)
 
 
-def result_of(total_s: float, measured_s: float | None, baselines: Sequence[Baseline]) -> PlanResult:
-    """Return what a plan brings: both totals as measured end to end where they are known, else both as sums of costs."""
-    single = [one for one in baselines if is_alone(one.name)]
-    measured = [(one.measured_s, one.name) for one in single if one.measured_s is not None]
-    if measured_s is not None and measured:
-        alone_s, alone = min(measured)
-        return PlanResult(measured_s, alone, alone_s, True)
-    best = min(((one.total_s, one.name) for one in single if one.total_s is not None), default=None)
-    return PlanResult(total_s, best[1] if best else None, best[0] if best else None, False)
+def result_of(total_s: float, measured_s: float | None, found: Verdict | None) -> PlanResult:
+    """Return the time of a plan, measured whole where it was, with the verdict on it."""
+    text, is_good = ("", False) if found is None else (found.text, found.is_good)
+    return PlanResult(total_s if measured_s is None else measured_s, measured_s is not None, text, is_good)
 
 
 def _by_target(plan: PlanInfo | None) -> dict[str, float]:

@@ -13,6 +13,7 @@ from typing import Any
 from collage_core.documents.json_form import from_json, to_json
 from collage_core.documents.plan import Baseline, MeasuredPlan, PlacedPlan, PlanPartition
 from collage_core.documents.run import PhaseSeconds, RunDocument, TargetInfo
+from collage_core.documents.verdict import verdict
 from collage_core.documents.verify import Verify, VerifyInfo
 from collage_core.events import PHASES
 from collage_core.rules.candidate import candidate_id
@@ -85,6 +86,7 @@ def finish(snapshot: RunSnapshot, document: RunDocument) -> RunSnapshot:
         baselines=[
             Baseline(name=row.name, total_s=row.total_s, measured_s=row.measured_s, reason=row.reason) for row in document.baselines
         ],
+        verdict=verdict(document),
         decided_by=document.decided_by if document.alternatives else None,
         alternatives=[row.summary for row in document.alternatives],
         verify=_document_verify(document.verify),

@@ -31,6 +31,7 @@ export function runSnapshot(changes: Partial<RunSnapshot> = {}): RunSnapshot {
     optimal: null,
     plan: { total_s: 2e-3, partitions: [partition("tvm", [0]), partition("onnxruntime", [1, 2])], transitions: [], total_interval_s: null },
     baselines: [],
+    verdict: null,
     decided_by: null,
     alternatives: [],
     verify: null,

@@ -12,6 +12,7 @@ from ...base.cores import usable_cores
 from ...base.durations import milliseconds
 from ...cost.database.records import machine_id
 from ...cost.measuring.other_load import OtherLoad, busy_text
+from ...documents.run import Disturbance
 from ...documents.verify import Verify
 from ...rewrite.plan import Plan
 from .additive_error import additive_error_s
@@ -38,6 +39,12 @@ class Surroundings:
     def since(cls, load: OtherLoad) -> Surroundings:
         """Those of this process since `load` was made."""
         return cls(machine_id(), usable_cores(), load.cores())
+
+
+def disturbance_of(around: Surroundings, threads: int) -> Disturbance | None:
+    """Return what disturbed the timing of plans with so many threads; None where others left them their cores."""
+    text = busy_text(around.others, around.cores, threads)
+    return Disturbance(share=min(1.0, around.others / around.cores), text=f"{text} meanwhile") if text else None
 
 
 def timing_gap(plan: Plan, verify: Verify, around: Surroundings) -> str:

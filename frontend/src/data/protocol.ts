@@ -112,6 +112,50 @@ export interface Baseline {
   reason: string;
 }
 
+/**
+ * How the time of a plan compares with that of the reference.
+ *
+ * Attributes:
+ *     basis: Both times are `measured` or both `predicted`; `unknown` where neither pair is known.
+ *     seconds, reference_s: The two times; None where `basis` is unknown.
+ *     change_s: `seconds` less `reference_s`; None where that is not known.
+ *     at_least_s: A proven lower bound of the change where it is not known; None where nothing is proven.
+ *     interval_s: By how much the change may be off (95 %); None where that is not known.
+ *     unexplained_s: Of a predicted change, by how much the reference takes longer as a whole than its parts; None where it was not
+ *         measured. A change that is smaller says nothing of which plan is faster.
+ *     unknown: How many costs of the two plans are not known.
+ */
+export interface Statement {
+  basis: "measured" | "predicted" | "unknown";
+  seconds: number | null;
+  reference_s: number | null;
+  change_s: number | null;
+  at_least_s: number | null;
+  interval_s: number | null;
+  unexplained_s: number | null;
+  unknown: number;
+}
+
+/**
+ * What a person wants to know first of a run.
+ *
+ * Attributes:
+ *     kind: `faster` or `slower` than the best target alone, for a plan of several targets; `alone` where one target for the whole
+ *         model is the plan; `undecided` where measuring could not tell; `unknown` where nothing can be compared; `wrong` where the
+ *         plan errs too much.
+ *     text: The sentence.
+ *     is_good: The measured interval lies on one side of 1, and the plan is right: only then is it shown in green.
+ *     against: The target alone that the plan is compared with, or the other plan that is nearest; empty where there is none.
+ *     statement: The time of `against`, compared with that of the plan; None where nothing is compared.
+ */
+export interface Verdict {
+  kind: "faster" | "slower" | "alone" | "undecided" | "unknown" | "wrong";
+  text: string;
+  is_good: boolean;
+  against: string;
+  statement: Statement | null;
+}
+
 /** A `TimedPlan` as events and the page have it: with the number of its partitions. */
 export interface MeasuredPlan {
   name: string;
@@ -210,30 +254,6 @@ export interface NodeRejection {
   nodes: number[];
   stage: string;
   reason: string;
-}
-
-/**
- * How the time of a plan compares with that of the reference.
- *
- * Attributes:
- *     basis: Both times are `measured` or both `predicted`; `unknown` where neither pair is known.
- *     seconds, reference_s: The two times; None where `basis` is unknown.
- *     change_s: `seconds` less `reference_s`; None where that is not known.
- *     at_least_s: A proven lower bound of the change where it is not known; None where nothing is proven.
- *     interval_s: By how much the change may be off (95 %); None where that is not known.
- *     unexplained_s: Of a predicted change, by how much the reference takes longer as a whole than its parts; None where it was not
- *         measured. A change that is smaller says nothing of which plan is faster.
- *     unknown: How many costs of the two plans are not known.
- */
-export interface Statement {
-  basis: "measured" | "predicted" | "unknown";
-  seconds: number | null;
-  reference_s: number | null;
-  change_s: number | null;
-  at_least_s: number | null;
-  interval_s: number | null;
-  unexplained_s: number | null;
-  unknown: number;
 }
 
 /** A part of a given plan whose cost is not known to its end, with the reason. */
@@ -1385,6 +1405,7 @@ export interface BodyProgress {
  *     considered: While costs are measured, the plan that decides what is measured next.
  *     convergence: The course of best total and bound; thinned, so that it is never long.
  *     plan: The best plan so far (costs and transitions may be missing), or the final one.
+ *     verdict: The sentence that leads all that is said of the plan; None while it may still change.
  *     decided_by: What decided that it is the plan, as in `PlanDecided`, or `given`, of a plan of the user's own; None where nothing
  *         was measured whole.
  *     alternatives: Baselines and other plans that were measured whole, as in `PlanDecided`.
@@ -1422,6 +1443,7 @@ export interface RunSnapshot {
   optimal: boolean | null;
   plan: PlanInfo | null;
   baselines: Baseline[];
+  verdict: Verdict | null;
   decided_by: "sum" | "whole" | "given" | null;
   alternatives: MeasuredPlan[];
   verify: VerifyInfo | null;
@@ -1465,19 +1487,17 @@ export interface RunMarks {
 }
 
 /**
- * The gain of a plan, against the fastest target that runs the whole model alone.
+ * The time of a plan, and the verdict on it.
  *
  * Attributes:
- *     total_s: Of the plan.
- *     alone: Name of that target, if there is one.
- *     alone_s: Its total.
- *     is_measured: Both were measured end to end; else both are sums of costs.
+ *     is_measured: `total_s` was measured whole, beside other plans; else it is the predicted time.
+ *     text, is_good: As in `Verdict`; empty where nothing is compared.
  */
 export interface PlanResult {
   total_s: number;
-  alone: string | null;
-  alone_s: number | null;
   is_measured: boolean;
+  text: string;
+  is_good: boolean;
 }
 
 /**

@@ -47,6 +47,7 @@ def document(**changes: Any) -> RunDocument:
 def test_what_decided_and_the_measured_alternatives_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     show_plan(document())
     assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == [
+        "tvm alone is best (others at least 4.0 % slower), checked",
         "target  nodes  operators  cost  ±  source",
         "tvm     1      Relu       1 ms     measured",
         "predicted 1.03 ms in 1 partition (chosen by measuring the whole)",
@@ -62,7 +63,7 @@ def test_what_decided_and_the_measured_alternatives_are_printed(capsys: pytest.C
 def test_what_tuning_brought_is_printed_beside_the_source(capsys: pytest.CaptureFixture[str]) -> None:
     tuned = {"digest": "d1ce", "untuned_s": 1.5 * PART["cost_s"], "spent_s": 42.4, "trials": 64}
     show_plan(document(plan={"total_s": 1e-3, "total_interval_s": None, "partitions": [{**PART, "tuned": tuned}]}))
-    assert capsys.readouterr().out.splitlines()[1].endswith(f"{PART['source']}, tuned 42 s: ×1.50")
+    assert capsys.readouterr().out.splitlines()[2].endswith(f"{PART['source']}, tuned 42 s: ×1.50")
 
 
 def test_an_interrupt_that_a_library_dropped_counts_at_the_next_event() -> None:

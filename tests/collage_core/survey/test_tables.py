@@ -7,7 +7,7 @@ import io
 from dataclasses import replace
 
 from collage_core.documents.survey import Alone, Gain, PlanTimes, SurveyRow
-from collage_core.survey.row import MEASURED, PREDICTED, REFUSED
+from collage_core.survey.row import MEASURED, REFUSED
 from collage_core.survey.tables import cells, gain_text, header, reasons, sentence, survey_csv, survey_page, targets_of
 
 A, B = Alone("a", 3e-3, 4e-3, 2e-4, ""), Alone("b", None, None, None, "b cannot take TopK")
@@ -25,14 +25,10 @@ def test_people_read_times_gain_and_interval() -> None:
 
 
 def test_a_sentence_claims_no_more_than_is_known() -> None:
-    def of(gain: Gain | None, plan: PlanTimes = PLAN) -> str:
-        return sentence(SurveyRow("m", "m.onnx", "planned", plan=plan, best_alone="a", gain=gain))
-
-    assert of(MIXED.gain) == "m: 2 ms on a + b, 1.50× (1.40 to 1.60) the speed of a alone"
-    assert of(Gain(1.02, 0.9, 1.1, MEASURED)) == "m: 2 ms on a + b, 1.02× (0.90 to 1.10) the speed of a alone: not decided"
-    assert of(Gain(2.0, None, None, PREDICTED)) == "m: 2 ms on a + b, 2.00× predicted the speed of a alone: not decided"
-    assert of(None) == "m: 2 ms on a + b; how long a target alone takes is not known"
-    assert of(MIXED.gain, PlanTimes(("a",), 1, None, None, 2e-3, None)) == "m: 2 ms predicted on a, which is best alone"
+    told = sentence(replace(MIXED, verdict="1.50 times faster than a alone (1.40 to 1.60), checked"))
+    assert told == "m: 2 ms on a + b: 1.50 times faster than a alone (1.40 to 1.60), checked"
+    unmeasured = replace(MIXED, plan=PlanTimes(("a",), 1, None, None, 2e-3, None), verdict="a alone, predicted 2 ms")
+    assert sentence(unmeasured) == "m: 2 ms predicted on a: a alone, predicted 2 ms"
     assert gain_text(replace(MIXED, plan=replace(PLAN, targets=("a",), partitions=1))) == "best alone"
     assert sentence(HOSTILE) == f"{HOSTILE.model}: refused: no target can take <Foo>"
     assert gain_text(HOSTILE) == "–"

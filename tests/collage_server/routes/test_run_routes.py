@@ -16,9 +16,10 @@ import psutil
 import pytest
 from flask import Flask
 
+from collage_core.documents.verdict import Verdict
 from collage_server.config import ServerConfig
 from collage_server.messages.requests import RunRequest
-from collage_server.messages.runs import Baseline, PlanInfo, VerifyInfo
+from collage_server.messages.runs import PlanInfo, VerifyInfo
 from collage_server.runs import live_run, run_store
 from collage_server.shared.run_files import ARTIFACT, STOP
 from tests.helpers.live import DEADLINE_S, Live, put_model, until
@@ -423,13 +424,13 @@ def test_ended_runs_in_memory_are_bounded(live: Live, model: str, done: dict[str
 def test_the_result_of_a_model_is_its_fastest_measured_run_and_only_without_one_a_prediction(app: Flask) -> None:
     def results(measured_s: float | None, total_s: float) -> Any:
         plan, verify = PlanInfo(total_s, [], []), VerifyInfo(measured_s, None, 0.0, None, None)
-        baselines = [Baseline("a", 2.0, 2.5)]
-        snapshot = replace(START, id=run_store.new_run_id(), state="done", model="7" * 64, plan=plan, verify=verify, baselines=baselines)
+        told = Verdict(kind="faster", text=f"of {total_s}", is_good=measured_s is not None)
+        snapshot = replace(START, id=run_store.new_run_id(), state="done", model="7" * 64, plan=plan, verify=verify, verdict=told)
         run_store.save(run_store.runs_folder() / snapshot.id, snapshot)
         return app.test_client().get("/api/v1/models").json["results"][snapshot.model]
 
-    assert results(None, 1.0) == {"total_s": 1.0, "alone": "a", "alone_s": 2.0, "is_measured": False}
-    measured = {"total_s": 1.5, "alone": "a", "alone_s": 2.5, "is_measured": True}
+    assert results(None, 1.0) == {"total_s": 1.0, "is_measured": False, "text": "of 1.0", "is_good": False}
+    measured = {"total_s": 1.5, "is_measured": True, "text": "of 1.25", "is_good": True}
     assert results(1.5, 1.25) == measured, "what was predicted is less, and was not measured"
     assert results(None, 0.5) == measured
     assert results(1.25, 1.75)["total_s"] == 1.25

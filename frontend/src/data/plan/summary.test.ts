@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { partition, runSnapshot } from "../../../test/runs";
-import { headline, isRecorded, planChange, shares } from "./summary";
+import { isRecorded, planChange, shares } from "./summary";
 import { totalLines } from "./totals";
 
 describe("a change of the plan", () => {
@@ -13,21 +13,7 @@ describe("a change of the plan", () => {
   test("costs that nobody knows make no plan faster", () => {
     const after = { ...before, total_s: 1e-6, partitions: [{ ...partition("tvm", [0, 1]), cost_s: null }, partition("openvino", [2])] };
     const baselines = [{ name: "tvm", total_s: 5e-3, measured_s: null, reason: "" }];
-    expect(headline(runSnapshot({ plan: after, baselines }))).toEqual({ totalS: 1e-6, alone: null, isMeasured: false, unknown: 1 });
     expect(totalLines(runSnapshot({ plan: after, baselines }))[0]).toMatchObject({ sumS: null, sumIntervalS: null, reason: "some of its costs are not known" });
-  });
-  test("the headline compares measured times with measured times, and sums with sums", () => {
-    const run = runSnapshot({ plan: before, baselines: [{ name: "tvm", total_s: 5e-3, measured_s: null, reason: "" }, { name: "greedy", total_s: 1e-3, measured_s: 1e-3, reason: "" }] });
-    expect(headline(run)).toEqual({ totalS: 3e-3, alone: { name: "tvm", totalS: 5e-3 }, isMeasured: false, unknown: 0 });
-    const verify = { measured_s: 4e-3, additive_error_s: 0, max_rel_error: 0, accuracy: 1e-3, reference: "", errors: {}, interval_s: null, apart: false, gap: "" };
-    expect(headline({ ...run, verify })).toMatchObject({ totalS: 3e-3, isMeasured: false });
-    const measured = { ...run, verify, baselines: [{ name: "tvm", total_s: 5e-3, measured_s: 6e-3, reason: "" }] };
-    expect(headline(measured)).toEqual({ totalS: 4e-3, alone: { name: "tvm", totalS: 6e-3 }, isMeasured: true, unknown: 0 });
-    expect(headline({ ...run, plan: null })).toBeNull();
-    const apart = { ...measured, verify: { ...verify, measured_s: 9e-3, apart: true } };
-    expect(headline(apart), "no ratio of times of two occasions").toEqual({ totalS: 3e-3, alone: { name: "tvm", totalS: 5e-3 }, isMeasured: false, unknown: 0 });
-    const beside = { name: "search", kind: "search", total_s: 3e-3, measured_s: 4.5e-3, interval_s: 1e-5, rounds: 5, reason: "", is_plan: true, partitions: 2 } as const;
-    expect(headline({ ...apart, alternatives: [beside] })).toMatchObject({ totalS: 4.5e-3, alone: { totalS: 6e-3 }, isMeasured: true });
   });
   test("shares add up by target, with the transitions at the end", () => {
     const transition = { source: "tvm", target: "host", tensor: "t", bytes: 4, cost_s: 1e-4 };

@@ -1,7 +1,6 @@
-// Summaries of plans: what a decision changed, the headline of a run, and the total by target. Pure.
+// Summaries of plans: what a decision changed, the measured time, and the total by target. Pure.
 
-import type { Baseline, PlanInfo, RunSnapshot } from "../protocol";
-import { isAlone } from "./baselines";
+import type { PlanInfo, RunSnapshot } from "../protocol";
 
 export interface PlanChange {
   /** The ids of those partitions of the new plan that the old one does not have. */
@@ -22,41 +21,11 @@ export function planChange(before: PlanInfo, after: PlanInfo, text = ""): PlanCh
   return { changed: new Set(after.partitions.filter((partition) => !old.has(key(partition))).map((partition) => partition.id)), text };
 }
 
-export interface Headline {
-  totalS: number;
-  /** The fastest target that runs the whole model alone; null where none can, or the total is not to be compared. */
-  alone: { name: string; totalS: number } | null;
-  /** True if both totals are measured, the whole end to end; else both are predicted, as sums of costs. */
-  isMeasured: boolean;
-  /** The costs of the plan that are not known, where the total is predicted: it leaves them out. */
-  unknown: number;
-}
-
 /** The time of the plan, measured end to end beside the baselines, with its interval; null where it was not, or by itself alone. */
 export function measuredBeside({ verify, alternatives }: Pick<RunSnapshot, "verify" | "alternatives">): { seconds: number; intervalS: number | null } | null {
   if (verify && verify.measured_s !== null && !verify.apart) return { seconds: verify.measured_s, intervalS: verify.interval_s };
   const beside = verify && alternatives.find((one) => one.is_plan);
   return beside && beside.measured_s !== null ? { seconds: beside.measured_s, intervalS: beside.interval_s } : null;
-}
-
-/** The plan's total and that of the fastest single target: both measured end to end, or both as sums of costs. */
-export function headline(run: RunSnapshot): Headline | null {
-  if (!run.plan) return null;
-  const single = run.baselines.filter((baseline) => isAlone(baseline.name));
-  const measured = measuredBeside(run);
-  const byMeasure = best(single, (baseline) => baseline.measured_s);
-  if (measured !== null && byMeasure) return { totalS: measured.seconds, alone: byMeasure, isMeasured: true, unknown: 0 };
-  const unknown = unknownCosts(run.plan);
-  return { totalS: run.plan.total_s, alone: unknown > 0 ? null : best(single, (baseline) => baseline.total_s), isMeasured: false, unknown };
-}
-
-function best(baselines: readonly Baseline[], of: (baseline: Baseline) => number | null): Headline["alone"] {
-  let found: Headline["alone"] = null;
-  for (const baseline of baselines) {
-    const totalS = of(baseline);
-    if (totalS !== null && (found === null || totalS < found.totalS)) found = { name: baseline.name, totalS };
-  }
-  return found;
 }
 
 export interface Share {

@@ -15,7 +15,7 @@ export const whatIf = signal<WhatIf | null>(null);
 /** True if a what-if shows another plan than the kept one: its terms may ask for nothing that the kept plan does not have. */
 export const isOtherPlan = computed(() => whatIf.value !== null && !whatIf.value.keeps_plan);
 /** Fields in which a run speaks of its own plan, and of no other one. */
-const NOT_KNOWN = { verify: null, decided_by: null, alternatives: [], artifact: false, budget: null } satisfies Partial<RunSnapshot>;
+const NOT_KNOWN = { verify: null, verdict: null, decided_by: null, alternatives: [], artifact: false, budget: null } satisfies Partial<RunSnapshot>;
 
 /** The run that is shown: the kept run, or the kept run with another plan of the what-if: nothing of that is built, verified or undecided. */
 export const run = computed((): RunSnapshot | null => {

@@ -1,12 +1,12 @@
-// The result of the run in one line (best alone → total, speed-up, verified, recorded), or its progress.
+// The result of the run in one line (its time, the verdict, verified, recorded), or its progress.
 
 import type { JSX } from "preact";
-import { changeInDuration, duration, plural, plusMinus, relativeError, speedUp } from "../../base/format";
+import { duration, plural, plusMinus, relativeError } from "../../base/format";
 import { isReport } from "../../data/config";
-import { bothText, MEANING, timeText, type Basis as BasisName } from "../../data/plan/basis";
-import { headline, isRecorded, measuredBeside, type Headline } from "../../data/plan/summary";
+import { MEANING, timeText, type Basis as BasisName } from "../../data/plan/basis";
+import { isRecorded, measuredBeside, unknownCosts } from "../../data/plan/summary";
 import { isRight, largestError } from "../../data/plan/verification";
-import type { RunSnapshot } from "../../data/protocol";
+import type { PlanInfo, RunSnapshot } from "../../data/protocol";
 import { hasEnded } from "../../data/run/ended";
 import { undecidedOf } from "../../data/run/undecided";
 import { isDeciding } from "../../state/plan/decisions";
@@ -31,20 +31,16 @@ function RunResult({ run: current }: { run: RunSnapshot }): JSX.Element | null {
     return <span class="muted">{`${current.phase ?? current.state}${best}`}</span>;
   }
   if (current.state === "failed") return <span class="bad">failed</span>;
-  const figures = headline(current);
-  if (!figures) return current.state === "cancelled" ? <span class="muted">cancelled</span> : null;
-  const basis = figures.isMeasured ? "measured" : "predicted";
+  if (!current.plan) return current.state === "cancelled" ? <span class="muted">cancelled</span> : null;
+  const unknown = unknownCosts(current.plan);
   return (
     <>
-      {figures.alone ? (
-        <span title={`${figures.alone.name} alone against this plan; ${bothText(basis)}`}>
-          <span class="muted word">best alone </span>
-          <b>{changeInDuration(figures.alone.totalS, figures.totalS)}</b> <SpeedUp before={figures.alone.totalS} after={figures.totalS} />
+      <Time run={current} plan={current.plan} unknown={unknown} />
+      {current.verdict && (
+        <span class={current.verdict.is_good ? "good verdict" : "muted verdict"} title={current.verdict.text}>
+          {current.verdict.text}
         </span>
-      ) : (
-        <b title={`${basis}: ${MEANING[basis]}`}>{figures.unknown > 0 ? `${plural(figures.unknown, "cost")} not known` : duration(figures.totalS)}</b>
       )}
-      {figures.unknown === 0 && <Basis run={current} figures={figures} />}
       <Verified run={current} />
       {current.state === "cancelled" && (
         <span class="muted" title={current.cancelled ? `The best plan so far; ${current.cancelled.missing.join("; ")}` : undefined}>
@@ -67,14 +63,19 @@ function RunResult({ run: current }: { run: RunSnapshot }): JSX.Element | null {
   );
 }
 
-/** Which of the two totals the header shows, and how sure it is. */
-function Basis({ run: current, figures }: { run: RunSnapshot; figures: Headline }): JSX.Element {
-  const offS = figures.isMeasured ? measuredBeside(current)?.intervalS : current.plan?.total_interval_s;
-  const what: BasisName = figures.isMeasured ? "measured" : "predicted";
-  const off = plusMinus(figures.totalS, offS ?? null);
+/** The time of the plan, measured whole where it was, and how sure it is. */
+function Time({ run: current, plan, unknown }: { run: RunSnapshot; plan: PlanInfo; unknown: number }): JSX.Element {
+  const measured = measuredBeside(current);
+  if (measured === null && unknown > 0) return <b title={MEANING.predicted}>{`${plural(unknown, "cost")} not known`}</b>;
+  const basis: BasisName = measured ? "measured" : "predicted";
+  const [seconds, offS] = measured ? [measured.seconds, measured.intervalS] : [plan.total_s, plan.total_interval_s];
   return (
-    <span class="muted basis" title={`${timeText(what, figures.totalS, offS ?? null)}: ${MEANING[what]}`}>
-      {what} <span class="interval">{off}</span>
+    <span title={`${timeText(basis, seconds, offS)}: ${MEANING[basis]}`}>
+      <span class="muted word">the plan takes </span>
+      <b>{duration(seconds)}</b>{" "}
+      <span class="muted basis">
+        {basis} <span class="interval">{plusMinus(seconds, offS)}</span>
+      </span>
     </span>
   );
 }
@@ -99,11 +100,6 @@ function Typed({ run: { plan } }: { run: RunSnapshot }): JSX.Element | null {
       typed
     </span>
   );
-}
-
-function SpeedUp({ before, after }: { before: number; after: number }): JSX.Element {
-  const isFaster = before / after >= 1.005;
-  return <span class={isFaster ? "good" : "muted"}>{speedUp(before, after)}</span>;
 }
 
 /** The plan is right, but takes another time than was predicted. */

@@ -1,0 +1,157 @@
+"""`verdict`: the sentence that leads all that is said of a run, printed as it is by page, terminal, report and `collage survey`.
+
+The document of a run enters; a `Verdict` leaves. It rests on `compared` alone.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from .plan import Baseline
+from .run import Alternative, RunDocument
+from .statement_text import time_text
+from .statements import PlanTime, Statement, compared, fastest, time_of_run
+
+HOST = "host"
+AGAIN_S = 40.0
+"""Building and timing a plan and its rivals once more takes about as long (`MOST_S` of ``pipeline/whole/compare_whole.py``)."""
+
+Kind = Literal["faster", "slower", "alone", "undecided", "unknown", "wrong"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """What a person wants to know first of a run.
+
+    Attributes:
+        kind: ``faster`` or ``slower`` than the best target alone, for a plan of several targets; ``alone`` where one target for the whole
+            model is the plan; ``undecided`` where measuring could not tell; ``unknown`` where nothing can be compared; ``wrong`` where the
+            plan errs too much.
+        text: The sentence.
+        is_good: The measured interval lies on one side of 1, and the plan is right: only then is it shown in green.
+        against: The target alone that the plan is compared with, or the other plan that is nearest; empty where there is none.
+        statement: The time of `against`, compared with that of the plan; None where nothing is compared.
+    """
+
+    kind: Kind
+    text: str
+    is_good: bool = False
+    against: str = ""
+    statement: Statement | None = None
+
+
+def verdict(document: RunDocument) -> Verdict:
+    """Return the verdict on the plan of a run."""
+    found = _of_times(document)
+    said = "" if document.disturbance is None else f"; {document.disturbance.text}"
+    return replace(found, text=found.text + said)
+
+
+def _of_times(document: RunDocument) -> Verdict:
+    verify, own = document.verify, time_of_run(document)
+    error, accuracy = verify.max_rel_error, verify.accuracy
+    if error is not None and accuracy is not None and not error <= accuracy:
+        return Verdict(kind="wrong", text=f"wrong by {error:.2g}, {accuracy:g} is allowed")
+    is_checked = error is not None
+    targets = {target.name for target in document.targets}
+    alone = {name: time for name, time in _times_alone(document).items() if name in targets}
+    name = _target_alone(document, targets)
+    if name:
+        return _alone(document, name, own, is_checked)
+    index = fastest(list(alone.values()), own)
+    if index is None:
+        text = f"{time_text(own)}; no target alone runs the whole model in a known time" if targets else time_text(own)
+        return Verdict(kind="unknown", text=text)
+    against, time = list(alone.items())[index]
+    statement = widened(compared(time, own), document)
+    return _mix(against, statement, own, is_checked)
+
+
+def widened(statement: Statement, document: RunDocument) -> Statement:
+    """Return a statement whose interval counts what disturbed the run: kernels that lack a core are not all slowed down alike."""
+    if document.disturbance is None or statement.interval_s is None or statement.seconds is None:
+        return statement
+    return replace(statement, interval_s=math.hypot(statement.interval_s, document.disturbance.share / 2 * statement.seconds))
+
+
+def _times_alone(document: RunDocument) -> dict[str, PlanTime]:
+    rows: list[Baseline | Alternative] = [*document.alternatives, *document.baselines]
+    times: dict[str, PlanTime] = {}
+    for row in rows:
+        interval_s = row.interval_s if isinstance(row, Alternative) else None
+        known = PlanTime(predicted_s=row.total_s, measured_s=row.measured_s, interval_s=interval_s)
+        if row.name not in times or (times[row.name].measured_s is None and row.measured_s is not None):
+            times[row.name] = known
+    return times
+
+
+def _target_alone(document: RunDocument, targets: set[str]) -> str:
+    """Return the target that has the whole model undivided in the plan; empty where none has."""
+    own = next((row.name for row in document.alternatives if row.is_plan and row.name in targets), "")
+    parts = document.plan.partitions
+    return own or (parts[0].target if len(parts) == 1 and parts[0].target != HOST else "")
+
+
+def _alone(document: RunDocument, name: str, own: PlanTime, is_checked: bool) -> Verdict:
+    """Return the verdict on one target for the whole model: how far the nearest of the other plans is that were measured whole."""
+    others = [row for row in document.alternatives if not row.is_plan and row.measured_s is not None and row.name != name]
+    nearest: tuple[float, str, Statement] | None = None
+    for row in others:
+        known = PlanTime(predicted_s=row.total_s, measured_s=row.measured_s, interval_s=row.interval_s)
+        statement = widened(compared(known, own), document)
+        low = statement.ratios[0] if statement.ratios is not None else 0.0
+        if statement.basis == "measured" and (nearest is None or low < nearest[0]):
+            nearest = low, row.name, statement
+    if nearest is None:
+        return Verdict(kind="alone", text=f"{name} alone, {time_text(own)}: no other plan was measured whole")
+    low, other, statement = nearest
+    if low > 1:
+        return Verdict(
+            kind="alone",
+            text=f"{name} alone is best (others at least {_percent(low - 1)} slower){', checked' if is_checked else ''}",
+            is_good=is_checked,
+            against=other,
+            statement=statement,
+        )
+    between = f"{other} takes {_between(statement)} as long" if statement.ratios else f"{other} was timed too seldom"
+    text = f"{name} alone; whether another plan is faster is not decided ({between}): measure again for about {AGAIN_S:.0f} s"
+    return Verdict(kind="undecided", text=text, against=other, statement=statement)
+
+
+def _mix(against: str, statement: Statement, own: PlanTime, is_checked: bool) -> Verdict:
+    """Return the verdict on a plan that is no single target: how many times as fast as the best of these."""
+    ratio = statement.ratio
+    if ratio is None:
+        return Verdict(kind="unknown", text=f"{time_text(own)}; {against} alone was not measured", against=against, statement=statement)
+    if statement.basis == "predicted":
+        faster = ratio >= 1
+        how = f"{_times(ratio)} times faster than" if faster else f"{_percent(1 / max(ratio, 1e-9) - 1)} slower than"
+        kind: Kind = "faster" if faster else "slower"
+        text = f"{how} {against} alone, predicted and not measured whole"
+        return Verdict(kind=kind, text=text, against=against, statement=statement)
+    ratios = statement.ratios
+    if ratios is None or ratios[0] <= 1 <= ratios[1]:
+        between = "it was timed too seldom" if ratios is None else f"it takes {_between(statement)} as long"
+        text = f"not decided against {against} alone ({between}): measure again for about {AGAIN_S:.0f} s"
+        return Verdict(kind="undecided", text=text, against=against, statement=statement)
+    checked = ", checked" if is_checked else ""
+    if ratios[0] > 1:
+        text = f"{_times(ratio)} times faster than {against} alone ({_times(ratios[0])} to {_times(ratios[1])}){checked}"
+        return Verdict(kind="faster", text=text, is_good=is_checked, against=against, statement=statement)
+    slower = f"{_percent(1 / max(ratios[1], 1e-9) - 1)} to {_percent(1 / max(ratios[0], 1e-9) - 1)}"
+    return Verdict(kind="slower", text=f"{slower} slower than {against} alone, measured{checked}", against=against, statement=statement)
+
+
+def _between(statement: Statement) -> str:
+    low, high = statement.ratios or (0.0, 0.0)
+    return f"{low:.2f} to {high:.2f} times"
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.1f}" if ratio >= 2 else f"{ratio:.2f}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.1f} %"

@@ -1,0 +1,81 @@
+"""The sentence that leads: a plan is called faster only where the measured interval lies on one side of 1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from collage_core.documents.run import Disturbance, RunDocument
+from collage_core.documents.verdict import verdict
+from tests.helpers.documents import PART, alternative, run_document
+
+TARGET = {"candidates": 1, "unique": 1, "invalid": 0, "measured": 1, "cache_hits": 0}
+MIX = {"total_s": 1.0, "partitions": [PART, {**PART, "id": "d", "target": "b"}]}
+RIGHT = {"accuracy": 1e-3, "max_rel_error": 1e-6, "measured_s": 1.0, "interval_s": 0.01}
+
+
+def document(**changes: Any) -> RunDocument:
+    return run_document(**{"targets": [{"name": name, **TARGET} for name in ("a", "b")], "plan": MIX, "verify": RIGHT, **changes})
+
+
+def against(measured_s: float, interval_s: float | None = 0.1, **changes: Any) -> RunDocument:
+    return document(alternatives=[alternative("a", measured_s=measured_s, interval_s=interval_s)], **changes)
+
+
+@pytest.mark.parametrize(
+    ("found", "kind", "text"),
+    [
+        (against(2.1, 0.2), "faster", "2.1 times faster than a alone (1.90 to 2.3), checked"),
+        (against(1.05), "undecided", "not decided against a alone (it takes 0.95 to 1.15 times as long): measure again for about 40 s"),
+        (against(1.5, None), "undecided", "not decided against a alone (it was timed too seldom): measure again for about 40 s"),
+        (against(0.8), "slower", "11 % to 43 % slower than a alone, measured, checked"),
+        (document(verify={**RIGHT, "max_rel_error": 0.5}), "wrong", "wrong by 0.5, 0.001 is allowed"),
+        (document(verify={"accuracy": 1e-3}), "unknown", "predicted 1 s; no target alone runs the whole model in a known time"),
+        (
+            document(verify={"accuracy": 1e-3}, baselines=[{"name": "b", "total_s": 1.5, "measured_s": None}]),
+            "faster",
+            "1.50 times faster than b alone, predicted and not measured whole",
+        ),
+        (
+            document(verify={"accuracy": 1e-3}, plan={**MIX, "partitions": [{**PART, "source": "unknown", "cost_s": None}, PART]}),
+            "unknown",
+            "predicted at least 1 s: 1 cost is not known; no target alone runs the whole model in a known time",
+        ),
+    ],
+)
+def test_a_mix_is_compared_with_the_best_target_alone(found: RunDocument, kind: str, text: str) -> None:
+    told = verdict(found)
+    assert (told.kind, told.text) == (kind, text)
+    assert told.is_good == (kind == "faster" and told.statement.basis == "measured")
+
+
+def test_the_fastest_target_alone_counts_and_no_other_baseline() -> None:
+    rows = [alternative("greedy", measured_s=1.1, interval_s=0.0), alternative("b", measured_s=2.0, interval_s=0.1)]
+    told = verdict(document(alternatives=[*rows, alternative("a", measured_s=3.0, interval_s=0.1)]))
+    assert (told.against, told.kind) == ("b", "faster")
+
+
+def test_one_target_alone_is_best_only_where_all_others_are_slower_beyond_doubt() -> None:
+    own = alternative("a", measured_s=1.0, interval_s=0.01, is_plan=True)
+    rival = alternative("rival 1", kind="rival", measured_s=1.2, interval_s=0.05)
+    told = verdict(document(alternatives=[own, rival, alternative("b", measured_s=1.5, interval_s=0.1)]))
+    assert (told.kind, told.text, told.is_good) == ("alone", "a alone is best (others at least 15 % slower), checked", True)
+    near = alternative("rival 1", kind="rival", measured_s=1.02, interval_s=0.05)
+    told = verdict(document(alternatives=[own, near]))
+    between = "rival 1 takes 0.97 to 1.07 times as long"
+    assert told.text == f"a alone; whether another plan is faster is not decided ({between}): measure again for about 40 s"
+    assert (told.kind, told.is_good) == ("undecided", False)
+    told = verdict(document(alternatives=[own]))
+    assert (told.text, told.is_good) == ("a alone, measured 1 s: no other plan was measured whole", False)
+
+
+def test_a_disturbed_run_says_so_and_is_less_sure() -> None:
+    busy = {"share": 0.5, "text": "other processes keep 1.0 of the 2 cores busy meanwhile"}
+    quiet, disturbed = against(1.25), against(1.25, disturbance=busy)
+    assert verdict(quiet).kind == "faster"
+    told = verdict(disturbed)
+    assert (told.kind, told.is_good) == ("undecided", False)
+    assert told.text.endswith(f"measure again for about 40 s; {busy['text']}")
+    assert verdict(against(3.0, disturbance=busy)).kind == "faster", "no such load makes thrice the time"
+    assert disturbed.disturbance == Disturbance(**busy)
