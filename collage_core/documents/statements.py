@@ -198,7 +198,7 @@ def of_plan(document: RunDocument, plan: PlacedPlan, *, interval_s: float | None
     own = time_of_run(document)
     if {part.id for part in plan.partitions} == {part.id for part in document.plan.partitions}:
         if math.isclose(plan.total_s, document.plan.total_s, rel_tol=1e-9, abs_tol=1e-15):
-            return _unchanged(own)
+            return unchanged(own)
         # The same partitions, with other plans of bodies: what was measured is another plan.
         statement = compared(time_of_plan(plan), own, interval_s=interval_s)
         return under_restriction(statement) if is_restricted else statement
@@ -206,7 +206,8 @@ def of_plan(document: RunDocument, plan: PlacedPlan, *, interval_s: float | None
     return under_restriction(statement) if is_restricted else statement
 
 
-def _unchanged(own: PlanTime) -> Statement:
+def unchanged(own: PlanTime) -> Statement:
+    """Return how a plan compares with itself."""
     known_s = own.measured_s if own.measured_s is not None else own.predicted_s
     basis: Basis = "unknown" if known_s is None else "measured" if own.measured_s is not None else "predicted"
     return Statement(basis=basis, seconds=known_s, reference_s=known_s, change_s=0.0, interval_s=0.0, unknown=own.unknown)

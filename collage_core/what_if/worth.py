@@ -13,7 +13,7 @@ from itertools import combinations, pairwise
 
 from ..base.durations import duration
 from ..documents.statement_text import time_text
-from ..documents.statements import PlanTime, compared, time_of_run
+from ..documents.statements import PlanTime, compared, time_of_run, unchanged, under_restriction
 from ..documents.worth import TargetSet, TargetStep, Worth
 from ..errors import InfeasibleError
 from ..events import ignore
@@ -128,7 +128,9 @@ def _row(record: RunRecord, targets: Sequence[str], plan: Sequence[CostedCandida
     parts = [item for item in plan if item.target != HOST_TARGET]
     used = {item.target for item in parts}
     is_known = all(is_settled(item.cost) for item in parts)
-    against = compared(own, time_of_run(record.document))
+    # A set of targets holds as much as switching the others off.
+    reference = time_of_run(record.document)
+    against = unchanged(own) if own == reference else under_restriction(compared(own, reference))
     text = time_text(own) if own.measured_s is not None or is_known else f"{time_text(own)} (an estimate)"
     return _Best(
         TargetSet(
