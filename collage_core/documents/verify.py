@@ -15,7 +15,8 @@ class VerifyInfo:
 
     Attributes:
         measured_s: Seconds of one inference, measured end to end.
-        additive_error_s: `measured_s` less the sum of the costs of the parts.
+        additive_error_s: `measured_s` less the predicted time with each part as it was measured alone, before costs were corrected.
+        explained_s: The part of `additive_error_s` by which costs were corrected to those inside the whole; None where none was.
         max_rel_error: The largest of all outputs, which may be infinite. The page gets None in place of what is no number.
         accuracy: The largest relative error that was allowed.
         reference: The reference, and what was compared with it, in words.
@@ -34,6 +35,7 @@ class VerifyInfo:
     interval_s: float | None = None
     apart: bool = False
     gap: str = ""
+    explained_s: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

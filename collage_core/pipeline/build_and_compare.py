@@ -19,7 +19,7 @@ from ..rules.candidate import CandidatePartition
 from ..rules.spec import HOST_TARGET
 from .cancelled import NOT_BUILT, NOT_TIMED
 from .decision import Decision
-from .inside.additive_error import additive_error_s, costs_inside
+from .inside.additive_error import additive_error_s, correction_s, costs_inside
 from .inside.profile_nodes import profiled_times
 from .inside.timing_gap import Surroundings, disturbance_of, timing_gap
 from .loop.cost_table import is_settled
@@ -157,7 +157,9 @@ def _measured_record(run: SearchedRun, decision: Decision, before: RunRecord, bu
     """Return the record `before` with the plan that is decided on now, and the times of all that were measured whole, the `rows`."""
     record = run.record(decision)
     built.plan = record.plan
-    built.verify = replace(built.verify, additive_error_s=additive_error_s(record.plan, built.measured_s))
+    corrected_s = correction_s(decision.planned.partitions)
+    error_s = additive_error_s(record.plan, built.measured_s, corrected_s)
+    built.verify = replace(built.verify, additive_error_s=error_s, explained_s=corrected_s or None)
     measured = {row.name: row for row in rows}
     timed = ((row, measured.get(row.name, row)) for row in before.document.baselines)
     document = replace(

@@ -12,7 +12,7 @@ from ..documents.run import Alternative
 from ..documents.verify import Verify
 from ..events import Emit, ignore
 from ..pipeline.discover import Phases
-from ..pipeline.inside.additive_error import additive_error_s
+from ..pipeline.inside.additive_error import additive_error_s, correction_s
 from ..pipeline.inside.timing_gap import Surroundings, timing_gap
 from ..pipeline.record.record import RunRecord
 from ..pipeline.whole.compare_whole import compare_whole
@@ -63,7 +63,9 @@ def timed_beside(record: RunRecord, other: Plan, name: str, source: str | Path, 
     with build_and_verify(model, record.plan, model.seeded_inputs(), phases, emit, None) as built:
         found = compare_whole(built, both, emit)
         surroundings = Surroundings.since(built.load)
-    verify = _verify(other, both[1].verify, found.times[1], surroundings)
+    ids = {part.id for part in other.partitions}
+    corrected_s = correction_s(item for item in record.candidates if item.id in ids)
+    verify = _verify(other, both[1].verify, found.times[1], surroundings, corrected_s)
     return Beside(found.times[0], found.times[1], verify, both[1].reason, alternatives(both, found.times, 1))
 
 
@@ -73,10 +75,11 @@ def _finalist(name: str, kind: Kind, plan: Plan) -> Finalist:
     return Finalist({name: kind}, plan, (), (len(plan.partitions), 0), kind == SEARCHED, total_s, total_s)
 
 
-def _verify(plan: Plan, checked: Verify | None, time: WholeTime, around: Surroundings) -> Verify | None:
+def _verify(plan: Plan, checked: Verify | None, time: WholeTime, around: Surroundings, corrected_s: float) -> Verify | None:
     """Return what was `checked` of a plan, with its time."""
     if checked is None or time.measured_s is None:
         return checked
-    error_s = additive_error_s(plan, time.measured_s)
-    verify = replace(checked, measured_s=time.measured_s, interval_s=time.interval_s, rounds=time.rounds, additive_error_s=error_s)
+    error_s = additive_error_s(plan, time.measured_s, corrected_s)
+    verify = replace(checked, measured_s=time.measured_s, interval_s=time.interval_s, rounds=time.rounds)
+    verify = replace(verify, additive_error_s=error_s, explained_s=corrected_s or None)
     return replace(verify, gap=timing_gap(plan, verify, around))

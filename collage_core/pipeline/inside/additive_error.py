@@ -5,6 +5,7 @@ A plan, its measured seconds and a `Profile` enter; a sentence, or corrected cos
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from ...base.durations import milliseconds
@@ -12,15 +13,26 @@ from ...cost.cost import PROFILE, Cost
 from ...rewrite.plan import Plan
 from ...rewrite.runtime.artifact import Profile
 from ..loop.search_and_merge import Planned
+from ..record.record import CostedCandidate
 
 EXPLAINED = 0.1
 """An additive error of a larger share of the predicted total is explained, and corrected."""
 
 
-def additive_error_s(plan: Plan, measured_s: float) -> float | None:
-    """Return the time of the whole less that of its parts; None if the cost of a part is unknown, or estimated from a profile."""
+def additive_error_s(plan: Plan, measured_s: float, corrected_s: float = 0.0) -> float | None:
+    """Return the time of the whole less that of its parts as they were measured alone; None if one of a part is unknown or estimated.
+
+    Args:
+        corrected_s: By how much costs of the plan were corrected (`correction_s`).
+    """
     is_known = not any(partition.source in ("unknown", PROFILE) for partition in plan.partitions)
-    return measured_s - plan.total_s if is_known else None
+    return None if not is_known else measured_s - plan.total_s + corrected_s
+
+
+def correction_s(partitions: Iterable[CostedCandidate]) -> float:
+    """Return by how many seconds the costs of partitions were corrected to what they take inside the whole (`costs_inside`)."""
+    costs = [item.cost for item in partitions]
+    return sum(cost.seconds - cost.alone_s for cost in costs if cost.seconds is not None and cost.alone_s is not None)
 
 
 def is_large(plan: Plan, measured_s: float) -> bool:

@@ -28,7 +28,7 @@ from ...search.problem import FEMTOSECONDS, SearchProblem
 from ...search.searcher import SearchResult
 from ..apply import check_accuracy, make_folder
 from ..decision import Decision
-from ..inside.additive_error import additive_error_s
+from ..inside.additive_error import additive_error_s, correction_s
 from ..loop.cost_table import is_settled
 from ..loop.search_and_merge import Planned, known_total_s
 from ..record.record import RunRecord, merged_rule
@@ -209,8 +209,10 @@ class ShapeRun:
         with build_and_verify(run.found.model, record.plan, run.inputs, run.phases, run.emit, run.options.out, run.is_stopped) as built:
             verify = replace(built.verify, estimated_error=record.document.verify.estimated_error)
         if own is not None and own.measured_s is not None:  # It was timed in turns with the others, and not just now, by itself.
-            error_s = additive_error_s(record.plan, own.measured_s)
-            verify = replace(verify, measured_s=own.measured_s, interval_s=own.interval_s, additive_error_s=error_s)
+            corrected_s = correction_s(decision.planned.partitions)
+            error_s = additive_error_s(record.plan, own.measured_s, corrected_s)
+            verify = replace(verify, measured_s=own.measured_s, interval_s=own.interval_s)
+            verify = replace(verify, additive_error_s=error_s, explained_s=corrected_s or None)
         record = replace(
             record,
             document=replace(

@@ -174,7 +174,8 @@ export interface MeasuredPlan {
  *
  * Attributes:
  *     measured_s: Seconds of one inference, measured end to end.
- *     additive_error_s: `measured_s` less the sum of the costs of the parts.
+ *     additive_error_s: `measured_s` less the predicted time with each part as it was measured alone, before costs were corrected.
+ *     explained_s: The part of `additive_error_s` by which costs were corrected to those inside the whole; None where none was.
  *     max_rel_error: The largest of all outputs, which may be infinite. The page gets None in place of what is no number.
  *     accuracy: The largest relative error that was allowed.
  *     reference: The reference, and what was compared with it, in words.
@@ -193,6 +194,7 @@ export interface VerifyInfo {
   interval_s: number | null;
   apart: boolean;
   gap: string;
+  explained_s: number | null;
 }
 
 /** The phase in which a run was stopped that kept its best plan, and what is missing, one sentence each. */

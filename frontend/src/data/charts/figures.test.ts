@@ -6,7 +6,7 @@ import { plainText, type Figure, type NoFigure } from "./figure";
 import { convergence, predicted, spreads, totals } from "./figures";
 
 const paint = (name: string): string => `colour of ${name}`;
-const measured = (seconds: number): VerifyInfo => ({ measured_s: seconds, additive_error_s: null, max_rel_error: 1e-7, accuracy: 1e-3, reference: "onnxruntime", errors: {}, interval_s: null, apart: false, gap: "" });
+const measured = (seconds: number): VerifyInfo => ({ measured_s: seconds, additive_error_s: null, max_rel_error: 1e-7, accuracy: 1e-3, reference: "onnxruntime", errors: {}, interval_s: null, explained_s: null, apart: false, gap: "" });
 
 function drawn(found: Figure | NoFigure): Figure {
   if ("why" in found) throw new Error(found.why);

@@ -3,7 +3,7 @@ import { runSnapshot } from "../../../test/runs";
 import type { MeasuredPlan, VerifyInfo } from "../protocol";
 import { decisionText, totalLines } from "./totals";
 
-const VERIFY: VerifyInfo = { measured_s: 2e-3, additive_error_s: 0, max_rel_error: 0, accuracy: 1e-3, reference: "", errors: {}, interval_s: 1e-5, apart: false, gap: "" };
+const VERIFY: VerifyInfo = { measured_s: 2e-3, additive_error_s: 0, max_rel_error: 0, accuracy: 1e-3, reference: "", errors: {}, interval_s: 1e-5, explained_s: null, apart: false, gap: "" };
 
 function measured(name: string, kind: MeasuredPlan["kind"], totalS: number, measuredS: number | null, changes: Partial<MeasuredPlan> = {}): MeasuredPlan {
   return { name, kind, total_s: totalS, measured_s: measuredS, interval_s: 1e-5, rounds: 5, reason: "", is_plan: false, partitions: 1, ...changes };

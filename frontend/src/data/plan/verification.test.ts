@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { errorsOf, isRight, largestError } from "./verification";
 
-const VERIFY = { measured_s: 2e-3, additive_error_s: 1e-4, max_rel_error: 1e-6, accuracy: 1e-3, reference: "onnxruntime", errors: {}, interval_s: null, apart: false, gap: "" };
+const VERIFY = { measured_s: 2e-3, additive_error_s: 1e-4, max_rel_error: 1e-6, accuracy: 1e-3, reference: "onnxruntime", errors: {}, interval_s: null, explained_s: null, apart: false, gap: "" };
 
 test("a plan is right within its accuracy", () => {
   expect(isRight(VERIFY)).toBe(true);

@@ -26,7 +26,7 @@ test("runs have a column for every target that occurs, and no formula", () => {
   const [header] = lines(text);
   expect(header).toContain("base,options,predicted_s,onnxruntime_s,openvino_s,tvm_s,transitions_s");
   expect(text).toContain("a,'=HYPERLINK(1),false,\"say \"\"hi\"\",\nthen go\",chain");
-  const apart = { measured_s: 7e-3, additive_error_s: null, max_rel_error: 0, accuracy: 1, reference: "", errors: {}, interval_s: null, apart: true, gap: "" };
+  const apart = { measured_s: 7e-3, additive_error_s: null, max_rel_error: 0, accuracy: 1, reference: "", errors: {}, interval_s: null, explained_s: null, apart: true, gap: "" };
   expect(lines(runsCsv([runSummary("c", { measured_s: null, verify: apart })]))[1]).toMatch(/,true,,0,true$/);
   expect(lines(runsCsv([runSummary("c", { measured_s: 2e-3, verify: apart })]))[1]).toMatch(/,true,0.002,0,true$/);
   expect(text).toContain(",time limit (s) 5; search greedy,");

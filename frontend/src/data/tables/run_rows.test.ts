@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { runSummary } from "../../../test/runs";
 import { filteredRuns, kindOf, optionsOf, orderedRuns, reorderedRuns, type RunColumn, type RunFilter } from "./run_rows";
 
-const VERIFY = { measured_s: 2e-3, additive_error_s: 1e-4, max_rel_error: 1e-6, accuracy: 1e-3, reference: "onnxruntime", errors: {}, interval_s: null, apart: false, gap: "" };
+const VERIFY = { measured_s: 2e-3, additive_error_s: 1e-4, max_rel_error: 1e-6, accuracy: 1e-3, reference: "onnxruntime", errors: {}, interval_s: null, explained_s: null, apart: false, gap: "" };
 const ROWS = [
   runSummary("a", { created: "2026-01-03T00:00:00Z", total_s: 3e-3, is_starred: true, name: "Before the holidays" }),
   runSummary("b", { created: "2026-01-02T00:00:00Z", total_s: null, state: "failed", model: "m2", model_name: "bert" }),

@@ -77,7 +77,7 @@ test("a decision is a what-if at first, and kept only when the user says so", as
 test("what a run says of its own plan is not said of the plan that is tried", async () => {
   const undecided = [{ partitions: ["tvm:n0"], instead: [{ id: "onnxruntime:n0", target: "onnxruntime", nodes: [0] }], above_s: 0, could_gain_s: 1e-4 }];
   const row: MeasuredPlan = { name: "tvm", kind: "baseline", total_s: 2e-3, measured_s: 2e-3, interval_s: null, rounds: 5, reason: "", is_plan: true, partitions: 1 };
-  const verify = { measured_s: 2e-3, additive_error_s: null, max_rel_error: 0, accuracy: 1e-3, reference: "", errors: {}, interval_s: null, apart: false, gap: "thrice the time" };
+  const verify = { measured_s: 2e-3, additive_error_s: null, max_rel_error: 0, accuracy: 1e-3, reference: "", errors: {}, interval_s: null, explained_s: null, apart: false, gap: "thrice the time" };
   showRun({ ...opened, budget: { limit_s: 20, spent_s: 20, undecided }, alternatives: [row], decided_by: "whole", verify, artifact: true });
   expect(run.value && undecidedOf(run.value)).toEqual(undecided);
   await decide(PIN);
@@ -88,7 +88,7 @@ test("what a run says of its own plan is not said of the plan that is tried", as
 });
 
 test("terms that the plan holds already leave all that is known of it as it was, and are terms all the same", async () => {
-  const verify = { measured_s: 1.9e-3, additive_error_s: null, max_rel_error: 0, accuracy: 1e-3, reference: "", errors: {}, interval_s: null, apart: false, gap: "" };
+  const verify = { measured_s: 1.9e-3, additive_error_s: null, max_rel_error: 0, accuracy: 1e-3, reference: "", errors: {}, interval_s: null, explained_s: null, apart: false, gap: "" };
   showRun({ ...opened, plan: planOf({ targets: ["tvm", "onnxruntime"] }), verify, decided_by: "whole", artifact: true });
   const before = run.value;
   askWhatIf.mockResolvedValueOnce({ run: "opened", plan: before?.plan ?? null, optimal: false, untimed: 0, keeps_plan: true, change: null, change_text: "said", error: null, conflict: [], off: [], uncovered: [] });

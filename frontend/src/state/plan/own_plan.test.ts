@@ -50,7 +50,7 @@ async function measured(result: Partial<RunSnapshot>): Promise<OwnPlan | undefin
 
 test("a plan that was measured whole has both times, and its costs are known", async () => {
   const beside: MeasuredPlan = { name: "the plan of the run", kind: "search", total_s: 2e-3, measured_s: 4e-3, interval_s: null, rounds: 5, reason: "", is_plan: false, partitions: 1 };
-  const verify = { measured_s: 5e-3, additive_error_s: null, max_rel_error: 0, accuracy: 1e-3, reference: null, errors: {}, interval_s: null, apart: false, gap: "" };
+  const verify = { measured_s: 5e-3, additive_error_s: null, max_rel_error: 0, accuracy: 1e-3, reference: null, errors: {}, interval_s: null, explained_s: null, apart: false, gap: "" };
   const given = await measured({ plan: { ...answer.plan, total_s: 3.5e-3 }, verify, alternatives: [beside] });
   expect(given?.measured).toEqual({ ownS: 5e-3, besideS: 4e-3 });
   expect([given?.answer.plan.total_s, given?.answer.apparent_loss_s, given?.answer.unknown]).toEqual([3.5e-3, 2e-3 - 3.5e-3, []]);

@@ -3,10 +3,15 @@
 import type { JSX } from "preact";
 import { duration, signedDuration, relativeError } from "../../base/format";
 import { errorsOf, largestError } from "../../data/plan/verification";
-import type { RunSnapshot } from "../../data/protocol";
+import type { RunSnapshot, VerifyInfo } from "../../data/protocol";
 
 /** The most outputs on the page. */
 const MOST_OUTPUTS = 50;
+
+/** The part of the additive error that is explained, since costs were corrected to those inside the whole. */
+function explainedText({ explained_s: explainedS }: VerifyInfo): string {
+  return explainedS === null ? "" : `, of which ${signedDuration(explainedS)} is explained by what they take inside the whole`;
+}
 
 export function Verification({ run: current }: { run: RunSnapshot }): JSX.Element {
   const { verify } = current;
@@ -15,7 +20,7 @@ export function Verification({ run: current }: { run: RunSnapshot }): JSX.Elemen
   const facts = [`Largest relative error ${relativeError(error)} against ${verify.reference ?? "the reference"}`];
   if (verify.accuracy !== null) facts.push(`${relativeError(verify.accuracy)} is accepted`);
   if (verify.apart && verify.measured_s !== null) facts.push(`measured by itself, apart from the other plans: ${duration(verify.measured_s)}`);
-  if (verify.additive_error_s !== null) facts.push(`measured less predicted: ${signedDuration(verify.additive_error_s)}`);
+  if (verify.additive_error_s !== null) facts.push(`measured less its parts alone: ${signedDuration(verify.additive_error_s)}${explainedText(verify)}`);
   return (
     <>
       <p class="muted">{facts.join("; ")}.</p>

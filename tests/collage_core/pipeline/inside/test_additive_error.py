@@ -7,7 +7,14 @@ from dataclasses import replace
 import pytest
 
 from collage_core.documents.plan import PlacedPartition, PlacedTransition
-from collage_core.pipeline.inside.additive_error import additive_error_text, costs_inside, is_confirmed, is_large
+from collage_core.pipeline.inside.additive_error import (
+    additive_error_s,
+    additive_error_text,
+    correction_s,
+    costs_inside,
+    is_confirmed,
+    is_large,
+)
 from collage_core.rewrite.plan import Plan, PlannedModel
 from collage_core.rewrite.runtime.artifact import Profile
 from tests.collage_core.pipeline.whole.test_choose_finalists import COSTS, planned
@@ -82,3 +89,14 @@ def test_costs_are_corrected_to_those_inside_the_whole() -> None:
         first.cost, seconds=0.7, reason="inside the whole plan; alone it takes 600 ms", alone_s=0.6
     )
     assert not costs_inside(found, Profile(1.2, {}, 1.2))
+
+
+def test_the_additive_error_is_that_of_the_parts_as_they_were_measured_alone() -> None:
+    """Costs that were corrected to what they are inside the whole add up to it, whatever they were alone."""
+    found = planned({**COSTS, ("b", (2,)): 0.4})
+    first = found.partitions[0]
+    corrected = [replace(first, cost=replace(first.cost, seconds=0.7, alone_s=0.6)), *found.partitions[1:]]
+    assert correction_s(corrected) == pytest.approx(0.1)
+    assert correction_s(found.partitions) == 0
+    assert additive_error_s(plan(), 13e-3, 3e-3) == pytest.approx(6e-3), "13 ms, and 10 ms of which 3 were added after the measurement"
+    assert additive_error_s(plan("unknown"), 13e-3, 3e-3) is None
