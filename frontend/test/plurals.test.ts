@@ -14,7 +14,6 @@ const NEVER_ONE: Readonly<Record<string, string>> = {
   "drawer/compared_rows.ts: nodes": "one is not counted",
   "panel/why.ts: nodes": "up to three are named",
   "plan/constraints.ts: nodes": "up to three are named",
-  "plan/worth.ts: toolchains": "one has a sentence of its own",
   "search/replay.ts: steps": "the choices are 2 and more",
   "welcome/region_choice.ts: regions": "one is opened unasked",
 };
