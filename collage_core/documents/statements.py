@@ -27,7 +27,7 @@ class PlanTime:
     Attributes:
         predicted_s: Its total; None where a cost in it is not known.
         predicted_interval_s: Half of the 95 % interval of `predicted_s`; None where that is not known.
-        at_least_s: The total of the costs that are known.
+        at_least_s: The total of the costs that are known, estimates from profiles left out.
         measured_s: Seconds measured whole beside the plan of the run; None where it was not.
         interval_s: Half of the 95 % interval of `measured_s`; None where that is not known.
         unknown: How many of its costs are not known.
@@ -158,12 +158,12 @@ def time_of_plan(
     plan: PlacedPlan, measured_s: float | None = None, interval_s: float | None = None, unexplained_s: float | None = None
 ) -> PlanTime:
     """Return what is known of the time of a plan by its costs, and by the whole where that was measured."""
-    guessed = [part.cost_s or 0.0 for part in plan.partitions if part.source in NOT_KNOWN]
-    unknown = len(guessed)
+    unknown = sum(part.source in NOT_KNOWN for part in plan.partitions)
+    guessed_s = sum(part.cost_s or 0.0 for part in plan.partitions if part.source in (*NOT_KNOWN, "profile"))
     return PlanTime(
         predicted_s=None if unknown else plan.total_s,
         predicted_interval_s=None if unknown else plan.total_interval_s,
-        at_least_s=max(0.0, plan.total_s - sum(guessed)),
+        at_least_s=max(0.0, plan.total_s - guessed_s),
         measured_s=measured_s,
         interval_s=interval_s,
         unknown=unknown,

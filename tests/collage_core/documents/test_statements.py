@@ -52,6 +52,8 @@ def test_an_unknown_cost_is_no_number_and_bounds_the_change_from_below() -> None
     assert time_text(time_of_plan(plan(PART, NOWHERE, total_s=0.7))) == "predicted at least 700 ms: 1 cost is not known"
     bound = {**PART, "source": "bound"}
     assert time_text(time_of_plan(plan(bound, total_s=0.7))) == "not known: 1 cost is not known"
+    estimated = time_of_plan(plan({**PART, "source": "profile"}, NOWHERE, total_s=0.7))
+    assert estimated.at_least_s == 0, "an estimate proves nothing"
 
 
 def test_a_plan_that_was_measured_whole_counts_with_that() -> None:
