@@ -22,6 +22,7 @@ import { Marks } from "./marks";
 import { NodeTip } from "./node_tip";
 import { Notices } from "./notices";
 import { OverlayMenu } from "./overlay_menu";
+import { Verdict } from "./verdict";
 
 /**
  * @param takesFocus whether the graph gets the focus if nothing has it when the graph appears: what a person chose the model with is gone
@@ -45,6 +46,7 @@ export function GraphView({ takesFocus }: { takesFocus: boolean }): JSX.Element 
         <NodeTip />
       </div>
       <div class="graph-head">
+        <Verdict />
         <OverlayMenu />
         <FindBox />
         <Notices />

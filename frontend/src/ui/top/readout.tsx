@@ -1,4 +1,4 @@
-// The result of the run in one line (its time, the verdict, verified, recorded), or its progress.
+// The result of the run in one line (its time, verified, recorded), or its progress. The verdict stands over the graph.
 
 import type { JSX } from "preact";
 import { duration, plural, plusMinus, relativeError } from "../../base/format";
@@ -36,11 +36,6 @@ function RunResult({ run: current }: { run: RunSnapshot }): JSX.Element | null {
   return (
     <>
       <Time run={current} plan={current.plan} unknown={unknown} />
-      {current.verdict && (
-        <span class={current.verdict.is_good ? "good verdict" : "muted verdict"} title={current.verdict.text}>
-          {current.verdict.text}
-        </span>
-      )}
       <Verified run={current} />
       {current.state === "cancelled" && (
         <span class="muted" title={current.cancelled ? `The best plan so far; ${current.cancelled.missing.join("; ")}` : undefined}>
