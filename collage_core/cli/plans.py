@@ -198,7 +198,8 @@ def run(artifact: Path, as_json: bool, **given: Any) -> None:
         time = document["bench"]
         off = "" if time["interval_s"] is None else f" ± {milliseconds(time['interval_s'])}"
         single = f"single runs {milliseconds(time['min_s'])} to {milliseconds(time['max_s'])}"
-        say(f"{milliseconds(time['measured_s'])}{off} over {time['rounds']} rounds; {single}, median {milliseconds(time['median_s'])}")
+        rounds = counted(time["rounds"], "round")
+        say(f"{milliseconds(time['measured_s'])}{off} over {rounds}; {single}, median {milliseconds(time['median_s'])}")
     if document["profile"] is not None:
         _print_profile(document["profile"])
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from .plan import PlacedPlan
-from .run import RunDocument
+from .run import Alternative, RunDocument
 
 Basis = Literal["measured", "predicted", "unknown"]
 NOT_KNOWN = ("unknown", "bound")
@@ -31,6 +31,8 @@ class PlanTime:
         measured_s: Seconds measured whole beside the plan of the run; None where it was not.
         interval_s: Half of the 95 % interval of `measured_s`; None where that is not known.
         unknown: How many of its costs are not known.
+        least_ratio: How many times as long as the plan of the run it takes at least, where it was so far behind in each of a few rounds
+            that it was timed no further; None where it was not.
         unexplained_s: What it takes measured whole, less what its parts take alone; None where one of the two is not known.
     """
 
@@ -40,6 +42,7 @@ class PlanTime:
     measured_s: float | None = None
     interval_s: float | None = None
     unknown: int = 0
+    least_ratio: float | None = None
     unexplained_s: float | None = None
 
 
@@ -55,6 +58,7 @@ class Statement:
         interval_s: By how much the change may be off (95 %); None where that is not known.
         unexplained_s: Of a predicted change, by how much the reference takes longer as a whole than its parts; None where it was not
             measured. A change that is smaller says nothing of which plan is faster.
+        least_ratio: Of a measured change, as in `PlanTime`: the change is decided, whatever its interval.
         unknown: How many costs of the two plans are not known.
     """
 
@@ -65,11 +69,14 @@ class Statement:
     at_least_s: float | None = None
     interval_s: float | None = None
     unexplained_s: float | None = None
+    least_ratio: float | None = None
     unknown: int = 0
 
     @property
     def is_decided(self) -> bool | None:
         """Return whether one of the two is faster beyond doubt; None where nobody knows how sure the times are."""
+        if self.least_ratio is not None:
+            return True
         if self.change_s is None or self.interval_s is None:
             return None
         return abs(self.change_s) > math.hypot(self.interval_s, self.unexplained_s or 0.0)
@@ -109,6 +116,7 @@ def compared(plan: PlanTime, reference: PlanTime, *, interval_s: float | None = 
             reference_s=reference.measured_s,
             change_s=plan.measured_s - reference.measured_s,
             interval_s=None if None in halves else math.hypot(*(half for half in halves if half is not None)),
+            least_ratio=plan.least_ratio,
             unknown=unknown,
         )
     if plan.predicted_s is not None and reference.predicted_s is not None:
@@ -145,6 +153,20 @@ def measured_beside(document: RunDocument) -> float | None:
     if document.verify.measured_s is not None and not document.verify.apart:
         return document.verify.measured_s
     return next((row.measured_s for row in document.alternatives if row.is_plan), None)
+
+
+FAR_BEHIND = {2: 1.5, 3: 1.25, 4: 1.25}
+"""Rounds → what was timed no further after so many took at least so many times as long as the fastest in each, by the rules of all runs."""
+
+
+def time_of_row(document: RunDocument, row: Alternative) -> PlanTime:
+    """Return what is known of the time of a plan that was compared with that of the run."""
+    own_s, rounds = measured_beside(document), document.verify.rounds or 0
+    least = None
+    if row.interval_s is None and row.rounds < rounds and row.measured_s is not None and own_s:
+        least = FAR_BEHIND.get(row.rounds)
+        least = None if least is None or row.measured_s < least * own_s else least
+    return PlanTime(predicted_s=row.total_s, measured_s=row.measured_s, interval_s=row.interval_s, least_ratio=least)
 
 
 def time_of_run(document: RunDocument) -> PlanTime:

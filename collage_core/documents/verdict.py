@@ -12,7 +12,7 @@ from typing import Literal
 from .plan import Baseline
 from .run import Alternative, RunDocument
 from .statement_text import time_text
-from .statements import PlanTime, Statement, compared, fastest, time_of_run
+from .statements import PlanTime, Statement, compared, fastest, time_of_row, time_of_run
 
 HOST = "host"
 AGAIN_S = 40.0
@@ -23,7 +23,7 @@ Kind = Literal["faster", "slower", "alone", "undecided", "unknown", "wrong"]
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """What a person wants to know first of a run.
+    """The first thing to know about a run.
 
     Attributes:
         kind: ``faster`` or ``slower`` than the best target alone, for a plan of several targets; ``alone`` where one target for the whole
@@ -80,8 +80,8 @@ def _times_alone(document: RunDocument) -> dict[str, PlanTime]:
     rows: list[Baseline | Alternative] = [*document.alternatives, *document.baselines]
     times: dict[str, PlanTime] = {}
     for row in rows:
-        interval_s = row.interval_s if isinstance(row, Alternative) else None
-        known = PlanTime(predicted_s=row.total_s, measured_s=row.measured_s, interval_s=interval_s)
+        plain = PlanTime(predicted_s=row.total_s, measured_s=row.measured_s)
+        known = time_of_row(document, row) if isinstance(row, Alternative) else plain
         if row.name not in times or (times[row.name].measured_s is None and row.measured_s is not None):
             times[row.name] = known
     return times
@@ -99,9 +99,8 @@ def _alone(document: RunDocument, name: str, own: PlanTime, is_checked: bool) ->
     others = [row for row in document.alternatives if not row.is_plan and row.measured_s is not None and row.name != name]
     nearest: tuple[float, str, Statement] | None = None
     for row in others:
-        known = PlanTime(predicted_s=row.total_s, measured_s=row.measured_s, interval_s=row.interval_s)
-        statement = widened(compared(known, own), document)
-        low = statement.ratios[0] if statement.ratios is not None else 0.0
+        statement = widened(compared(time_of_row(document, row), own), document)
+        low = statement.ratios[0] if statement.ratios is not None else statement.least_ratio or 0.0
         if statement.basis == "measured" and (nearest is None or low < nearest[0]):
             nearest = low, row.name, statement
     if nearest is None:
@@ -127,16 +126,18 @@ def _mix(against: str, statement: Statement, own: PlanTime, is_checked: bool) ->
         return Verdict(kind="unknown", text=f"{time_text(own)}; {against} alone was not measured", against=against, statement=statement)
     if statement.basis == "predicted":
         faster = ratio >= 1
-        how = f"{_times(ratio)} times faster than" if faster else f"{_percent(1 / max(ratio, 1e-9) - 1)} slower than"
+        comparison = f"{_times(ratio)} times faster than" if faster else f"{_percent(1 / max(ratio, 1e-9) - 1)} slower than"
         kind: Kind = "faster" if faster else "slower"
-        text = f"{how} {against} alone, predicted and not measured whole"
+        text = f"{comparison} {against} alone, predicted and not measured whole"
         return Verdict(kind=kind, text=text, against=against, statement=statement)
-    ratios = statement.ratios
+    ratios, checked = statement.ratios, ", checked" if is_checked else ""
+    if ratios is None and statement.least_ratio is not None:
+        text = f"{_times(ratio)} times faster than {against} alone (at least {_times(statement.least_ratio)}){checked}"
+        return Verdict(kind="faster", text=text, is_good=is_checked, against=against, statement=statement)
     if ratios is None or ratios[0] <= 1 <= ratios[1]:
         between = "it was timed too seldom" if ratios is None else f"it takes {_between(statement)} as long"
         text = f"not decided against {against} alone ({between}): measure again for about {AGAIN_S:.0f} s"
         return Verdict(kind="undecided", text=text, against=against, statement=statement)
-    checked = ", checked" if is_checked else ""
     if ratios[0] > 1:
         text = f"{_times(ratio)} times faster than {against} alone ({_times(ratios[0])} to {_times(ratios[1])}){checked}"
         return Verdict(kind="faster", text=text, is_good=is_checked, against=against, statement=statement)

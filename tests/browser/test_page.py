@@ -326,9 +326,9 @@ def test_one_plan_has_one_predicted_and_one_measured_time_in_every_view(explorer
     cells = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name="this plan", exact=True)).get_by_role("cell")
     predicted, measured = (re.sub(r" ±.*", "", cells.nth(column).inner_text()) for column in (0, 1))
     assert predicted != measured, "else a view that mixes them up would pass"
-    expect(page.locator(".top .basis")).to_have_attribute("title", re.compile(f"^measured {re.escape(measured)}( |:)"))
+    expect(page.locator(".top .readout > [title]").first).to_have_attribute("title", re.compile(f"^measured {re.escape(measured)}( |:)"))
     expect(page.locator(".top .total-bar")).to_have_attribute("aria-label", re.compile("^Predicted total by target"))
-    expect(page.locator(".top")).to_contain_text(re.compile(rf"→ {re.escape(measured)}"))
+    expect(page.locator(".top")).to_contain_text(re.compile(rf"{re.escape(measured)} measured"))
     show_tab(page, "Compare")
     rows = page.get_by_role("table", name="Totals").get_by_role("row")
     for name, figure in (("predicted", predicted), ("measured", measured)):

@@ -33,6 +33,7 @@ from collage_core.cost.fleet.connection import AUTHORITY, connection
 from collage_core.cost.fleet.jobs import WorkerLost, described
 from collage_core.cost.fleet.keys import make_keys
 from collage_core.documents.json_form import to_json
+from collage_core.documents.what_if import WhatIfRequest
 from collage_core.errors import CollageError
 from collage_core.model.forms.normalising import normalise
 from collage_core.model.onnx_model import load_model
@@ -148,7 +149,7 @@ def messages(data: bytes, folder: Path) -> None:
         body = json.loads(data)
     except (ValueError, RecursionError):
         return
-    for kind in (requests.RunRequest, requests.CheckOptions, requests.WhatIfRequest, models.OpenModel, runs.RunMarks):
+    for kind in (requests.RunRequest, requests.CheckOptions, WhatIfRequest, models.OpenModel, runs.RunMarks):
         with contextlib.suppress(CollageError):  # each kind has its say
             read(kind, body)
 

@@ -89,7 +89,7 @@ def test_text_is_shown_as_it_is() -> None:
 
 def test_the_command_line_has_every_option_with_its_help() -> None:
     page = docs_commands.command_page()
-    assert "| `--slower-than 5%` | Fail if it takes so much longer than when it was made, on this machine. |" in page
+    assert "| `--slower-than 5%` | Fail if the plan takes so much longer than in its run on this machine. |" in page
     assert "(collage-costs-export)=\n### collage costs export\n" in page
     assert "collage check [OPTIONS] MODEL" in page
     assert "--help" not in page

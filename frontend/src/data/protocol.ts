@@ -123,6 +123,7 @@ export interface Baseline {
  *     interval_s: By how much the change may be off (95 %); None where that is not known.
  *     unexplained_s: Of a predicted change, by how much the reference takes longer as a whole than its parts; None where it was not
  *         measured. A change that is smaller says nothing of which plan is faster.
+ *     least_ratio: Of a measured change, as in `PlanTime`: the change is decided, whatever its interval.
  *     unknown: How many costs of the two plans are not known.
  */
 export interface Statement {
@@ -133,11 +134,12 @@ export interface Statement {
   at_least_s: number | null;
   interval_s: number | null;
   unexplained_s: number | null;
+  least_ratio: number | null;
   unknown: number;
 }
 
 /**
- * What a person wants to know first of a run.
+ * The first thing to know about a run.
  *
  * Attributes:
  *     kind: `faster` or `slower` than the best target alone, for a plan of several targets; `alone` where one target for the whole

@@ -50,6 +50,21 @@ def test_a_mix_is_compared_with_the_best_target_alone(found: RunDocument, kind: 
     assert told.is_good == (kind == "faster" and told.statement.basis == "measured")
 
 
+@pytest.mark.parametrize(
+    ("measured_s", "rounds", "kind"), [(1.6, 3, "faster"), (1.2, 3, "undecided"), (1.6, 5, "undecided"), (1.4, 2, "undecided")]
+)
+def test_what_was_so_far_behind_that_it_was_timed_no_further_is_decided(measured_s: float, rounds: int, kind: str) -> None:
+    row = alternative("a", measured_s=measured_s, interval_s=None, rounds=rounds)
+    told = verdict(document(alternatives=[row], verify={**RIGHT, "rounds": 5}))
+    assert told.kind == kind
+    assert told.is_good == (kind == "faster")
+    if kind == "faster":
+        assert told.text == "1.60 times faster than a alone (at least 1.25), checked"
+        own = alternative("b", measured_s=1.0, interval_s=0.01, is_plan=True)
+        alone = verdict(document(alternatives=[own, row], verify={**RIGHT, "rounds": 5}))
+        assert alone.text == "b alone is best (others at least 25 % slower), checked"
+
+
 def test_the_fastest_target_alone_counts_and_no_other_baseline() -> None:
     rows = [alternative("greedy", measured_s=1.1, interval_s=0.0), alternative("b", measured_s=2.0, interval_s=0.1)]
     told = verdict(document(alternatives=[*rows, alternative("a", measured_s=3.0, interval_s=0.1)]))

@@ -84,7 +84,16 @@ def test_regrets_are_told_when_asked_for(live: Live, base: dict[str, Any]) -> No
     got = live.post(f"runs/{base['id']}/regrets", {"candidates": ["c0", "unknown"]})
     assert got == {
         "run": base["id"],
-        "regrets": [{"id": "c0", "regret_s": None, "regret_at_least_s": 0.25, "rests_on_unknown": False, "in_no_plan": False}],
+        "regrets": [
+            {
+                "id": "c0",
+                "regret_s": None,
+                "regret_at_least_s": 0.25,
+                "rests_on_unknown": False,
+                "in_no_plan": False,
+                "regret_basis": "predicted",
+            }
+        ],
     }
     answer = live.http.post(f"{live.address}api/v1/runs/{base['id']}/regrets", json={"candidates": ["c"] * 201}, timeout=30)
     assert (answer.status_code, answer.json()["error"]["message"]) == (400, "201 candidates were named, 200 are accepted")

@@ -17,6 +17,7 @@ import pytest
 from fake_engine import FakeEngine
 
 from collage_core.documents.plan import MeasuredPlan
+from collage_core.documents.verdict import Verdict
 from collage_core.events import CandidateCosted, PhaseStarted
 from collage_server.app import create_app
 from collage_server.config import ServerConfig
@@ -53,28 +54,33 @@ def stored(home: Path, run: str, state: RunState, start: RunSnapshot = START) ->
     return snapshot
 
 
-def test_a_result_compares_both_as_measured_or_both_as_sums() -> None:
-    single = [Baseline("a", 3.0, 3.5), Baseline("b", 2.0, 4.0), Baseline("greedy", 0.1, 0.1), Baseline("c", None, None, "cannot")]
-    assert run_store.result_of(1.0, 1.5, single) == PlanResult(1.5, "a", 3.5, True)
-    assert run_store.result_of(1.0, None, single) == PlanResult(1.0, "b", 2.0, False)
-    assert run_store.result_of(1.0, 1.5, single[2:]) == PlanResult(1.0, None, None, False)
+VERDICT = Verdict(kind="faster", text="1.67 times faster than a alone", is_good=True)
+
+
+def test_a_result_is_the_measured_time_where_there_is_one_with_the_verdict() -> None:
+    assert run_store.result_of(1.0, 1.5, VERDICT) == PlanResult(1.5, True, VERDICT.text, True)
+    assert run_store.result_of(1.0, None, None) == PlanResult(1.0, False, "", False)
 
 
 MEASURED_ALONE = replace(
-    START, plan=PlanInfo(1.0, [], []), baselines=[Baseline("a", 2.0, 2.5)], verify=VerifyInfo(9.0, None, 0.0, None, None, apart=True)
+    START,
+    plan=PlanInfo(1.0, [], []),
+    baselines=[Baseline("a", 2.0, 2.5)],
+    verify=VerifyInfo(9.0, None, 0.0, None, None, apart=True),
+    verdict=VERDICT,
 )
 
 
-def test_a_plan_that_was_timed_by_itself_is_compared_by_what_it_took_beside_the_baselines() -> None:
+def test_a_plan_that_was_timed_by_itself_has_the_time_that_it_took_beside_the_baselines() -> None:
     alone = run_store.summary(MEASURED_ALONE)
-    assert (alone.measured_s, alone.result) == (None, PlanResult(1.0, "a", 2.0, False))
+    assert (alone.measured_s, alone.result) == (None, PlanResult(1.0, False, VERDICT.text, True))
     row = MeasuredPlan("a", "baseline", 1.0, 1.5, None, 5, "", True, 1)
     beside = run_store.summary(replace(MEASURED_ALONE, alternatives=[replace(row, measured_s=2.5, is_plan=False), row]))
-    assert (beside.measured_s, beside.result) == (1.5, PlanResult(1.5, "a", 2.5, True))
+    assert (beside.measured_s, beside.result) == (1.5, PlanResult(1.5, True, VERDICT.text, True))
     unverified = run_store.summary(replace(MEASURED_ALONE, alternatives=[row], verify=None))
     assert unverified.measured_s is None
     whole = run_store.summary(replace(MEASURED_ALONE, verify=VerifyInfo(1.75, None, 0.0, None, None)))
-    assert (whole.measured_s, whole.result) == (1.75, PlanResult(1.75, "a", 2.5, True))
+    assert (whole.measured_s, whole.result) == (1.75, PlanResult(1.75, True, VERDICT.text, True))
 
 
 def disown(run: str) -> None:
