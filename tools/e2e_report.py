@@ -99,16 +99,14 @@ class Result:
 
     @property
     def additive_error(self) -> float | None:
-        """By what share the time that the run measured is above the one that it predicted, both under the same conditions."""
-        return self._off_by(self.facts.get("measured_s"))
+        """By what share the time that the run measured is above that of the parts as they were measured alone, before any correction."""
+        error_s, measured_s = self.facts.get("additive_error_s"), self.facts.get("measured_s")
+        return error_s / (measured_s - error_s) if error_s is not None and measured_s and measured_s > error_s else None
 
     @property
     def fresh_error(self) -> float | None:
         """By what share the time in fresh processes is above the predicted one."""
-        return self._off_by(self.measured_s)
-
-    def _off_by(self, measured_s: float | None) -> float | None:
-        total_s = self.facts.get("total_s")
+        total_s, measured_s = self.facts.get("total_s"), self.measured_s
         return measured_s / total_s - 1 if total_s and measured_s else None
 
     @property

@@ -138,6 +138,7 @@ def facts_of(document: Mapping[str, Any]) -> dict[str, Any]:
         "partitions": len(plan["partitions"]),
         "targets": sorted({part["target"] for part in plan["partitions"]}),
         "measured_s": verify["measured_s"],
+        "additive_error_s": verify["additive_error_s"],
         "error": verify["max_rel_error"],
         "baselines": [{key: row.get(key) for key in ("name", "total_s", "measured_s", "reason")} for row in document["baselines"]],
         "decided_by": document.get("decided_by"),

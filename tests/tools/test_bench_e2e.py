@@ -54,6 +54,13 @@ def cells(job: Job, found: Result) -> dict[str, str]:
     return dict(zip(HEADER, row(job, found), strict=True))
 
 
+def test_the_additive_error_is_that_of_costs_before_they_were_corrected() -> None:
+    corrected = document()
+    corrected["plan"]["total_s"] = 0.031
+    corrected["verify"]["additive_error_s"] = 0.006
+    assert result(facts=facts_of(corrected)).additive_error == pytest.approx(0.24), "0.031 s for 0.025 s"
+
+
 def test_a_row_shows_what_was_measured() -> None:
     shown = cells(Job(NETWORK, 1), result())
     assert shown == {
@@ -138,7 +145,7 @@ def test_a_case_that_is_built_gets_its_file(tmp_path: Path) -> None:
 
 def test_additive_errors_are_judged_in_each_group_and_ratios_on_one_thread_alone() -> None:
     def off_by(share: float) -> Result:
-        return result(mix_s=0.030 * 1.5, facts={**result().facts, "measured_s": 0.030 * (1 + share)})
+        return result(mix_s=0.030 * 1.5, facts={**result().facts, "measured_s": 0.030 * (1 + share), "additive_error_s": 0.030 * share})
 
     found = judged(*[(Job(case, 2), off_by(share)) for case, share in ((NETWORK, 0.02), (OTHER, -0.04), (CONVOLUTIONAL, 0.2))])
     errors = [goal for goal in found.values() if "additive" in goal.name]
