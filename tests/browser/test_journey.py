@@ -50,7 +50,7 @@ def test_from_the_most_expensive_partition_to_its_outputs_elsewhere(explorer: Ex
     expect(why.get_by_text(re.compile(rf"^{dearest['target']} runs it in [\d.]+ m?s"))).to_be_visible()
 
     watched.press("v")
-    expect(page.locator(".decision")).to_contain_text(re.compile(r"What if: [+-].* predicted, against the kept plan"))
+    expect(page.locator(".decision")).to_contain_text(re.compile(r"What if: .*, against the kept plan"))
     watched.press("k")
     run = re.search(r"run=([\w-]+)", page.url)
     assert run is not None

@@ -93,6 +93,7 @@ def test_the_selection_is_carried_over_both_ways(explorer: Explorer, open_page: 
     watched = open_page(f"{explorer.address}?sample=mini_mnist")
     frame = inside(watched)
     expect(watched.page.get_by_role("combobox", name="Model in Netron")).to_have_value("partitioned")
+    watched.page.get_by_role("button", name="Columns").click()  # Above the drawer there is little room for a graph that runs straight down.
     watched.node("relu1").click()
     watched.idle()
     assert picked(watched) == ["relu1"]

@@ -35,11 +35,20 @@ def pin_to_tvm(watched: Watched) -> None:
 
 def colour_under(watched: Watched, node: str) -> list[int]:
     """The canvas's colour just outside the left side of a node's box: that of the overlay."""
+    return _colour_beside(watched, node, -3)
+
+
+def colour_in(watched: Watched, node: str) -> list[int]:
+    """The canvas's colour just inside the right side of a node's box, which an overlay may fill."""
+    return _colour_beside(watched, node, -3, of_right=True)
+
+
+def _colour_beside(watched: Watched, node: str, off: int, *, of_right: bool = False) -> list[int]:
     box = watched.node(node).bounding_box()
     stage = watched.page.locator(".stage").bounding_box()
     assert box
     assert stage
-    point = [box["x"] - stage["x"] - 3, box["y"] - stage["y"] + box["height"] / 2]
+    point = [box["x"] + of_right * box["width"] - stage["x"] + off, box["y"] - stage["y"] + box["height"] / 2]
     read = """([x, y]) => { const canvas = document.querySelector('.stage canvas'); const ratio = window.devicePixelRatio;
         return [...canvas.getContext('2d').getImageData(x * ratio, y * ratio, 1, 1).data.slice(0, 3)]; }"""
     return watched.page.evaluate(read, point)

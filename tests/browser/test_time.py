@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from .conftest import OpenPage
 from .explorer import Explorer, Watched
-from .test_overlays import colour_under, pin_to_tvm
+from .test_overlays import colour_in, pin_to_tvm
 
 RECURRENT = "lstm/LSTM"
 
@@ -26,7 +26,7 @@ def lstm(explorer: Explorer, open_page: OpenPage) -> Watched:
 def test_one_partition_for_all_has_nodes_of_different_heat(lstm: Watched) -> None:
     lstm.press("h")
     expect(lstm.page.get_by_role("img", name=re.compile("^Cost of a node, or of nodes that one kernel computes"))).to_be_visible()
-    lightness = {name: sum(colour_under(lstm, name)) for name in (RECURRENT, "embed/Gather", "join/Reshape")}
+    lightness = {name: sum(colour_in(lstm, name)) for name in (RECURRENT, "embed/Gather", "join/Reshape")}
     assert lightness[RECURRENT] < lightness["embed/Gather"] - 100
     assert lightness[RECURRENT] < lightness["join/Reshape"] - 100
     name = lstm.node(RECURRENT).get_attribute("aria-label")

@@ -153,4 +153,4 @@ def test_the_commands_for_a_form_load_it(tmp_path: Path, form: str) -> None:
     ).stdout
     assert ("function run" in says) if form == "native" else ("'x'" in says)
     outputs = COLLAGE.profile(tmp_path / ARTIFACT)
-    assert np.isfinite(outputs["whole_s"])
+    assert np.isfinite(outputs.whole_s)

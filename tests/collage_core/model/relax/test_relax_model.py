@@ -147,7 +147,7 @@ SYMBOLS = (
         ("two.py", SCRIPT + SCRIPT.replace("Module", "Other"), "defines 2"),
         ("garbage.json", "{", "is not a module that TVM saved"),
         ("other.json", json.dumps({"a": 1}), "is not a module that TVM saved"),
-        ("bytes.json", "\udcff", "cannot be read|is no module"),
+        ("bytes.json", "\udcff", "cannot be read|is not a module"),
         ("open.py", SYMBOLS, "has the dynamic dimension 2"),
         ("missing.py", None, "cannot read"),
     ],

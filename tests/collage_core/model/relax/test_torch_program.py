@@ -32,7 +32,7 @@ def test_without_pytorch_it_is_one_line(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_a_damaged_program_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "model.pt2").write_bytes(b"PK\x03\x04 nothing")
-    with pytest.raises(CollageError, match=r"no program that `torch\.export\.save` wrote"):
+    with pytest.raises(CollageError, match=r"is not a program that `torch\.export\.save` wrote"):
         load(tmp_path / "model.pt2")
 
 
