@@ -57,7 +57,8 @@ def graph(watched: Watched) -> None:
 
 
 def why(watched: Watched) -> None:
-    """Show the first node of the most expensive partition, and all its candidates."""
+    """Show the first node of the most expensive partition, and all its candidates, with the whole graph in columns."""
+    watched.press("m")
     show_tab(watched.page, "Partitions")
     watched.page.get_by_role("row").nth(1).get_by_role("button").click()
     watched.idle()
