@@ -22,7 +22,7 @@ from tests.helpers.detectors import detector
 from tests.helpers.models import write
 
 SEED = 20
-DRAWN = sorted((32 * np.random.default_rng(SEED).choice(np.arange(3, 11), 3, replace=False)).tolist())
+DRAWN = sorted((32 * np.random.default_rng(SEED).choice([3, 4, 5, 6, 7, 9, 10], 3, replace=False)).tolist())
 MANY = {"most": 100, "least": 0.1}
 """Suppression that leaves boxes by the thousand."""
 
