@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from .plan import PlacedPlan
+from .plan import PlacedPlan, TimedPlan
 from .run import Alternative, RunDocument
+from .verify import VerifyInfo
 
 Basis = Literal["measured", "predicted", "unknown"]
 NOT_KNOWN = ("unknown", "bound")
@@ -142,17 +143,22 @@ def under_restriction(statement: Statement) -> Statement:
     if statement.basis == "predicted" and statement.change_s is not None and statement.change_s < 0:
         return Statement(basis="unknown", at_least_s=0.0, interval_s=None, unexplained_s=statement.unexplained_s)
     if statement.change_s is not None and statement.change_s < 0:
-        return Statement(**{**vars(statement), "change_s": 0.0})
+        return replace(statement, change_s=0.0)
     if statement.change_s is None:
-        return Statement(**{**vars(statement), "at_least_s": max(0.0, statement.at_least_s or 0.0)})
+        return replace(statement, at_least_s=max(0.0, statement.at_least_s or 0.0))
     return statement
 
 
 def measured_beside(document: RunDocument) -> float | None:
     """Return what the plan of a run took measured whole beside the others; None where it was not, or by itself alone, at another time."""
-    if document.verify.measured_s is not None and not document.verify.apart:
-        return document.verify.measured_s
-    return next((row.measured_s for row in document.alternatives if row.is_plan), None)
+    return measured_of(document.verify, document.alternatives)
+
+
+def measured_of(verify: VerifyInfo, rows: Sequence[TimedPlan]) -> float | None:
+    """As `measured_beside`, of a run with these `rows` of alternatives."""
+    if verify.measured_s is not None and not verify.apart:
+        return verify.measured_s
+    return next((row.measured_s for row in rows if row.is_plan), None)
 
 
 FAR_BEHIND = {2: 1.5, 3: 1.25, 4: 1.25}

@@ -18,6 +18,7 @@ from typing import Any
 import psutil
 
 from collage_core.base.home import home
+from collage_core.documents.statements import measured_of
 from collage_core.documents.verdict import Verdict
 
 from ..http.error_answers import Problem, not_found, refused
@@ -159,7 +160,7 @@ def delete(run: str) -> None:
 
 def summary(snapshot: RunSnapshot) -> RunSummary:
     """Return a snapshot's row in the list."""
-    measured_s = _measured_beside(snapshot)
+    measured_s = None if snapshot.verify is None else measured_of(snapshot.verify, snapshot.alternatives)
     return RunSummary(
         id=snapshot.id,
         state=snapshot.state,
@@ -182,14 +183,6 @@ def summary(snapshot: RunSnapshot) -> RunSummary:
         measured_s=measured_s,
         result=result_of(snapshot.plan.total_s, measured_s, snapshot.verdict) if snapshot.plan else None,
     )
-
-
-def _measured_beside(snapshot: RunSnapshot) -> float | None:
-    """Return what the plan took measured whole beside its baselines, as `measuredBeside` of the page; None where it was timed alone."""
-    verify = snapshot.verify
-    if verify is None or (verify.measured_s is not None and not verify.apart):
-        return verify.measured_s if verify else None
-    return next((one.measured_s for one in snapshot.alternatives if one.is_plan), None)
 
 
 def result_of(total_s: float, measured_s: float | None, found: Verdict | None) -> PlanResult:
