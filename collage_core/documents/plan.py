@@ -119,7 +119,7 @@ class TimedPlan:
     Attributes:
         kind: ``search`` for the plan that the search found, ``rival`` for one whose sum is nearly as good, or ``baseline``.
         total_s: Its predicted time; None where one of its costs is not known.
-        measured_s: The plan's median times the median of the ratios to the plan in the same rounds; None where it was not timed.
+        measured_s: The time of the run's plan, times the ratio to it over the rounds of both; None where it was not timed.
         interval_s: Half of the 95 % interval of `measured_s`; None where there were too few rounds.
         reason: Why it was not timed; empty where it was.
         is_plan: It is the plan: the partitions are the same.
