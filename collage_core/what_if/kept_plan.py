@@ -7,6 +7,7 @@ then answer a pin to where a node already runs with another plan. The record of 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..pipeline.record.record import RunRecord
@@ -15,6 +16,7 @@ from ..rules.spec import HOST_TARGET
 from ..search.alternatives.within_budget import exceeds_budget
 from ..search.constraints.constraints import Constraint, parse_constraints, violations
 from ..search.problem import SearchProblem
+from ..search.searcher import SearchResult
 from .replan_bodies import constraints_of_body
 
 
@@ -65,3 +67,24 @@ def is_accurate(record: RunRecord, judged: RunRecord) -> bool:
         return False
     error = record.document.verify.max_rel_error
     return error is None or error <= accuracy
+
+
+def fastest_of_ties(record: RunRecord, problem: SearchProblem, constraints: Sequence[Constraint], best: SearchResult) -> SearchResult:
+    """Return `best`, or the plan that `record` timed end to end as the fastest of those whose sum is no greater.
+
+    Sums do not tell such plans apart, and the run has.
+
+    Args:
+        problem: That of `record`, or less of it: what errs too much is left out.
+        best: What a search over `problem` found under `constraints`, on the costs of the run.
+    """
+    if record.plan.options.get("objective", "time") != "time" or problem.counts_errors:
+        return best
+    index_of = {candidate.id: index for index, candidate in enumerate(problem.candidates)}
+    refused = violations(problem, constraints).keys()
+    own = record.problem.candidates
+    for rival in sorted((one for one in record.timed_rivals if one.ties_with(best.total)), key=lambda one: one.measured_s):
+        chosen = tuple(sorted(index_of.get(own[index].id, -1) for index in rival.chosen))
+        if -1 not in chosen and refused.isdisjoint(chosen):
+            return replace(best, chosen=chosen, total=rival.total)
+    return best

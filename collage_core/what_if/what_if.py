@@ -36,7 +36,7 @@ from ..search.constraints.constraints import Constraint, allowed_indices
 from ..search.plan_properties import plan_total
 from ..search.problem import FEMTOSECONDS, SearchProblem
 from ..search.searcher import SearchResult
-from .kept_plan import chosen_of, is_accurate, keeps_plan, restricts
+from .kept_plan import chosen_of, fastest_of_ties, is_accurate, keeps_plan, restricts
 from .plan_times import chosen_candidates, time_of_result
 from .replan_bodies import refused_in_bodies, with_bodies_replanned
 from .terms import Terms
@@ -115,6 +115,8 @@ def replanned(record: RunRecord, terms: Terms, emit: Emit = ignore, times: int =
     parsed = terms.parse(typed.problem)
     judged = under_accuracy(typed, terms.accuracy)
     result = search_first(judged.problem, parsed, SearchSettings.given(record.plan.options), emit)
+    if _has_costs_of_run(record, terms):
+        result = fastest_of_ties(record, judged.problem, parsed, result)
     planned = Planned(result, result, judged.problem, judged.candidates)
     plan = _planned_as(judged, planned).model_copy(update={"constraints": terms.listed})
     return WhatIfResult(judged, planned, parsed, plan, is_restricted=_only_forbids(record, terms))
@@ -124,6 +126,11 @@ def _only_forbids(record: RunRecord, terms: Terms) -> bool:
     """Return whether `terms` only forbid, on the costs on which the run decided."""
     is_as_accurate = terms.accuracy is None or terms.accuracy <= record.plan.accuracy
     return is_as_accurate and not terms.costs and not record.has_newer_costs and restricts(record, terms.parse(record.problem))
+
+
+def _has_costs_of_run(record: RunRecord, terms: Terms) -> bool:
+    """Return whether a plan under `terms` has the costs that it had in the run: what was timed end to end there is known of it."""
+    return not terms.costs and not record.bodies and not record.has_newer_costs
 
 
 def _kept(record: RunRecord, terms: Terms, costs: RunRecord) -> WhatIfResult | None:
@@ -292,8 +299,11 @@ class _Effects:
             result = searched(judged.problem, parsed, self._settings, ignore)
         except InfeasibleError:
             return None
+        has_own_costs = _has_costs_of_run(self._record, terms)
+        if has_own_costs:
+            result = fastest_of_ties(self._record, judged.problem, parsed, result)
         ids = frozenset(item.id for item in chosen_candidates(judged, result))
-        return _Best(ids, time_of_result(judged, result, has_own_costs=not terms.costs and not self._record.bodies))
+        return _Best(ids, time_of_result(judged, result, has_own_costs=has_own_costs))
 
     def _refused_by(self, terms: Terms) -> int:
         """Return how many candidates `terms` forbid, in bodies too."""

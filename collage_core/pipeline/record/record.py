@@ -118,12 +118,23 @@ class CostedCandidate:
 
 
 @dataclass(frozen=True)
-class _Rated:
-    """A plan that was measured whole: its candidates, its sum in femtoseconds, and by how many seconds it is slower than the run's."""
+class TimedRival:
+    """A plan that was timed end to end beside that of the run.
+
+    Attributes:
+        chosen: The indices of its candidates.
+        total: Its sum in femtoseconds.
+        regret_s: By how much it is slower than the run's plan; 0 where it was not.
+    """
 
     chosen: frozenset[int]
     total: int
+    measured_s: float
     regret_s: float
+
+    def ties_with(self, total: int) -> bool:
+        """Return whether its sum is no greater than `total`."""
+        return self.total <= total * (1 + SAME_TOTAL)
 
 
 @dataclass(frozen=True)
@@ -132,7 +143,7 @@ class _Decided:
 
     chosen: frozenset[int]
     total: int
-    measured: tuple[_Rated, ...]
+    measured: tuple[TimedRival, ...]
 
 
 def merged_rule(target: str) -> str:
@@ -267,15 +278,22 @@ class RunRecord:
         chosen = [index_of.get(part.id, -1) for part in self.plan.partitions]
         if not is_by_time or -1 in chosen or set(chosen) == set(self._best.chosen):
             return None
+        return _Decided(frozenset(chosen), plan_total(self.problem, tuple(chosen)), self.timed_rivals)
+
+    @cached_property
+    def timed_rivals(self) -> tuple[TimedRival, ...]:
+        """The other plans that were timed end to end beside that of the run, as far as the problem has all of their candidates."""
         own = time_of_run(self.document)
-        measured = []
+        index_of = {candidate.id: index for index, candidate in enumerate(self.problem.candidates)}
+        rivals = []
         for row in self.document.alternatives:
             indices = frozenset(index_of.get(part.id, -1) for part in row.partitions)
-            if row.measured_s is not None and own.measured_s is not None and indices and -1 not in indices:
+            if row.measured_s is not None and own.measured_s is not None and indices and -1 not in indices and not row.is_plan:
                 known = PlanTime(predicted_s=row.total_s, measured_s=row.measured_s, interval_s=row.interval_s)
                 statement = under_restriction(compared(known, own))
-                measured.append(_Rated(indices, plan_total(self.problem, tuple(indices)), statement.change_s or 0.0))
-        return _Decided(frozenset(chosen), plan_total(self.problem, tuple(chosen)), tuple(measured))
+                total = plan_total(self.problem, tuple(indices))
+                rivals.append(TimedRival(indices, total, row.measured_s, statement.change_s or 0.0))
+        return tuple(rivals)
 
     def _against_plan(self, index: int, regret: KnownRegret) -> KnownRegret:
         """Return a regret that was found against the plan of the least sum, against the plan that the run decided on.
@@ -289,7 +307,7 @@ class RunRecord:
         if index in decided.chosen:
             return KnownRegret(0.0)
         total = self._best.total + femtoseconds(regret.at_least_s)
-        whole = [one.regret_s for one in decided.measured if index in one.chosen and one.total <= total * (1 + SAME_TOTAL)]
+        whole = [one.regret_s for one in decided.measured if index in one.chosen and one.ties_with(total)]
         if regret.is_exact and whole:
             return KnownRegret(min(whole), basis="measured")
         above_s = (total - decided.total) / FEMTOSECONDS

@@ -30,6 +30,7 @@ from collage_core.pipeline.record.record import CostedCandidate, RunRecord, sear
 from collage_core.results.node_rows import regret_texts
 from collage_core.rules.spec import HOST_TARGET
 from collage_core.search.alternatives.k_best import k_best
+from collage_core.search.problem import FEMTOSECONDS
 from collage_core.search.solve import solve
 from collage_core.survey.row import planned_row
 from collage_core.what_if.explanation import explain
@@ -78,7 +79,9 @@ def runs(draw: st.DrawFn, base: RunRecord) -> RunRecord:
         verify = replace(
             verify, measured_s=plan_s, interval_s=draw(st.sampled_from([None, 0.05, 1.0])), additive_error_s=plan_s - plan.total_s
         )
-    rows = [_row(draw, known, one, number, plan_s) for number, one in enumerate(plans) if set(one.chosen) != set(decided.chosen)]
+    others = {frozenset(one.chosen): (number, one) for number, one in reversed(list(enumerate(plans)))}  # each is timed once
+    others.pop(frozenset(decided.chosen))
+    rows = [_row(draw, known, one, number, plan_s) for number, one in others.values()]
     document = replace(
         base.document,
         plan=plan_document(plan),
@@ -177,3 +180,38 @@ def test_no_two_statements_about_a_run_contradict_each_other(base: RunRecord, da
         assert leads.statement.ratios[0] > 1
     if record.document.verify.measured_s is not None and leads.kind == "alone" and not leads.against:
         assert duration(record.document.verify.measured_s) in leads.text
+
+
+def test_of_plans_with_the_same_sum_the_fastest_that_was_timed_answers(base: RunRecord) -> None:
+    """A search stops at whichever of them it meets first; the run knows which is faster."""
+    total = base.document.plan.total_s
+    plans = k_best(base.problem, range(len(base.problem.candidates)), 8)
+    ties = [one for one in plans if len(one.chosen) > 1 and one.total == total * FEMTOSECONDS]
+    assert len(ties) > 2
+    for fastest in ties:
+        rows = [_timed(base, tie, number, 1.5 if tie is fastest else 2.0) for number, tie in enumerate(ties, 1)]
+        verify = Verify(accuracy=1e-3, max_rel_error=1e-6, measured_s=1.0, interval_s=0.01)
+        record = replace(base, document=replace(base.document, verify=verify, alternatives=tuple(rows)))
+        terms = Terms([{"kind": "veto", "candidate": base.plan.partitions[0].id}])
+        expected = {part.id for part in plan_of_result(record, fastest).partitions}
+        answer = what_if(record, terms)
+        assert ({part.id for part in answer.plan.partitions}, answer.change.change_s) == (expected, 0.5)
+        (effect,) = effects(record, terms, [[0]]).groups
+        assert effect.alone is not None
+        assert effect.alone.change_s == 0.5
+
+
+def _timed(record: RunRecord, result: Any, number: int, measured_s: float) -> Alternative:
+    """Return the row of a plan of the least sum that was timed end to end."""
+    parts = plan_of_result(record, result).partitions
+    return Alternative(
+        name=f"rival {number}",
+        kind="rival",
+        total_s=record.plan.total_s,
+        measured_s=measured_s,
+        interval_s=0.01,
+        rounds=5,
+        reason="",
+        is_plan=False,
+        partitions=tuple(PlanPart(id=part.id, target=part.target, nodes=part.nodes) for part in parts),
+    )
