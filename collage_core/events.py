@@ -198,10 +198,10 @@ class BaselineMeasured(Event):
 
 @dataclass(frozen=True, slots=True)
 class PlanDecided(Event):
-    """The plan and its alternatives were measured whole, turn by turn. A decision: never dropped.
+    """The plan and its alternatives were timed end to end, turn by turn. A decision: never dropped.
 
     Attributes:
-        decided_by: ``sum`` where the plan of the least sum is the plan; ``whole`` where another one was faster, measured whole.
+        decided_by: ``sum`` where the plan of the least sum is the plan; ``whole`` where another one was faster, timed end to end.
         name: The plan's name among the alternatives.
     """
 

@@ -296,7 +296,7 @@ def additive(models: Sequence[str]) -> Iterator[str]:
             parts = parts_of(record)
             warm = sum(cost.seconds or 0.0 for cost in costs_of(model, parts, folder, flushed=0))
         whole, total = record.document.verify.measured_s, record.plan.total_s
-        assert whole is not None, f"the plan of {name} was not measured whole"
+        assert whole is not None, f"the plan of {name} was not timed end to end"
         moved = total - sum(part.cost_s or 0.0 for part in record.plan.partitions)
         rows.append(
             [
@@ -308,7 +308,7 @@ def additive(models: Sequence[str]) -> Iterator[str]:
                 f"{whole / (warm + moved) - 1:+.1%}",
             ]
         )
-    head = ["sample", "partitions", "measured whole, ms", "sum of parts, ms", "error, caches as in the model", "error, caches warm"]
+    head = ["sample", "partitions", "end to end, ms", "sum of parts, ms", "error, caches as in the model", "error, caches warm"]
     show("Additive error", head, rows)
     yield from ()
 

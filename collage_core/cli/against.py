@@ -80,7 +80,7 @@ def show_against(document: ApparentLoss) -> None:
     if len(unknown) > SHOWN:
         say(f"and {len(unknown) - SHOWN} more that are not known (--json has all)")
     if document.not_measured:
-        say(f"your plan was not measured whole: {document.not_measured}")
+        say(f"your plan was not timed end to end: {document.not_measured}")
     elif document.second.measured_s is None:
         say("--measure MODEL measures what is not known, then both plans whole")
     if ignored:

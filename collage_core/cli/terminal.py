@@ -229,7 +229,7 @@ def _with_interval(seconds: float | None, interval_s: float | None) -> str:
 
 
 def _others(document: RunDocument) -> list[Alternative | BaselineInfo]:
-    """Return the plans beside the plan: those that were measured whole, the fastest first, and other baselines."""
+    """Return the plans beside the plan: those that were timed end to end, the fastest first, and other baselines."""
     known = {row.name for row in document.alternatives}
     rows: list[Alternative | BaselineInfo] = [*document.alternatives, *(row for row in document.baselines if row.name not in known)]
     return sorted(rows, key=lambda row: math.inf if row.measured_s is None else row.measured_s)

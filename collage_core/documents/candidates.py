@@ -44,8 +44,8 @@ class NodeCandidate:
         regret_s: Time of the best plan that holds it, less that of the run's plan, never below 0; None where not known or in no plan.
         regret_at_least_s: A proven lower bound of it, where it is not known exactly; else the same.
         rests_on_unknown: It is not known exactly since a cost in one of the two plans is unknown, or since the run found that sums do
-            not decide and that plan was not measured whole; else since it takes too long.
-        regret_basis: ``measured`` where both plans were measured whole, else ``predicted``.
+            not decide and that plan was not timed end to end; else since it takes too long.
+        regret_basis: ``measured`` where both plans were timed end to end, else ``predicted``.
     """
 
     id: str

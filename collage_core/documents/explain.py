@@ -88,7 +88,7 @@ class PartitioningDifference:
     Attributes:
         name: That of the baseline.
         plan_partitions, partitions: How many the plan and the partitioning have; those of the host are not counted.
-        total_s, measured_s: Seconds of the partitioning, predicted and measured whole; None where not known.
+        total_s, measured_s: Seconds of the partitioning, predicted and timed end to end; None where not known.
         apparent_loss_s: The time of the plan less that of the partitioning; None where one is not known.
         is_measured: Both times of the loss are measured; else both are predicted.
         is_estimate: A cost of the partitioning is no measurement.
@@ -112,7 +112,7 @@ class Explanation:
 
     Attributes:
         total_s: Predicted seconds of the plan.
-        decision: What decided that it is the plan, in one sentence; empty where nothing was measured whole.
+        decision: What decided that it is the plan, in one sentence; empty where nothing was timed end to end.
         nodes: Those that were asked about, or the first one of each partition.
         node_times: Of the partitions that hold them.
         bodies: Of these nodes, as in the document of the run.

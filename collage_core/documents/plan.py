@@ -24,7 +24,7 @@ class PlanPartition:
             after a search over known costs, which does not resample.
         interval_s: As in `Cost.interval_s`.
         decided_by: ``cost``; ``priority`` where the order of the targets decided, since costs could not; ``whole`` where it is in the
-            plan since that was the fastest when measured whole, though its sum is not the least.
+            plan since that was the fastest when timed end to end, though its sum is not the least.
         tuned: How its kernels were tuned; `Tuned.digest` is a key of `Plan.tuning`. None with the default schedules.
     """
 
@@ -114,7 +114,7 @@ class PlanPart:
 
 @dataclass(frozen=True)
 class TimedPlan:
-    """A plan that was measured whole beside the plan, or could not be.
+    """A plan that was timed end to end beside the plan, or could not be.
 
     Attributes:
         kind: ``search`` for the plan that the search found, ``rival`` for one whose sum is nearly as good, or ``baseline``.

@@ -152,7 +152,7 @@ class RunBudget:
 
 @dataclass(frozen=True)
 class Alternative(TimedPlan):
-    """A plan that was measured whole beside the plan; the baselines are among them, also that which is the plan."""
+    """A plan that was timed end to end beside the plan; the baselines are among them, also that which is the plan."""
 
     partitions: tuple[PlanPart, ...]
 
@@ -232,7 +232,7 @@ class RunDocument:
     Attributes:
         budget: None of a run that did not measure.
         decided_by: What decided that the plan is the plan: the ``sum`` of its costs, or the ``whole`` measured; or it was ``given``.
-        alternatives: Empty where nothing was measured whole.
+        alternatives: Empty where nothing was timed end to end.
         cancelled: Of a run that its user stopped; None for others, and where nothing is missing.
         disturbance: What disturbed the timing of whole plans; None where nothing did.
         decided_for: Shapes that the plan was decided for, where it is not the fastest of this one.

@@ -43,7 +43,7 @@ class ShapesAnswer:
 
     Attributes:
         total_s: Predicted, as the weighted mean over the shapes; None where there is no such answer.
-        measured_s: The same, measured whole.
+        measured_s: The same, timed end to end.
         reason: Why there is no such answer.
     """
 
@@ -238,7 +238,7 @@ class ShapesInfo:
     """The shapes of a run, as its document has them.
 
     Attributes:
-        plans: Every plan that is the best of a shape, the one for all shapes, and those that were the fastest, measured whole.
+        plans: Every plan that is the best of a shape, the one for all shapes, and those that were the fastest, timed end to end.
         decided_by: Whether the sums of costs decided, or times of whole plans.
         one_build: With ``--one-build``, each shape whose plan others have too.
     """

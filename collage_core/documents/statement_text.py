@@ -45,7 +45,7 @@ def _unexplained_text(statement: Statement) -> str:
 def _unknown_text(statement: Statement) -> str:
     least_s = statement.at_least_s
     if not statement.unknown:  # under a restriction: sums that decided nothing
-        return "not known to be slower: by the sums it is none, and it was not measured whole"
+        return "not known to be slower: by the sums it is none, and it was not timed end to end"
     whose = f"{counted(statement.unknown, 'cost')} {'is' if statement.unknown == 1 else 'are'} not known"
     return f"at least {signed(least_s)}: {whose}" if least_s is not None and least_s > 0 else f"not known: {whose}"
 

@@ -29,12 +29,12 @@ class PlanTime:
         predicted_s: Its total; None where a cost in it is not known.
         predicted_interval_s: Half of the 95 % interval of `predicted_s`; None where that is not known.
         at_least_s: The total of the costs that are known, estimates from profiles left out.
-        measured_s: Seconds measured whole beside the plan of the run; None where it was not.
+        measured_s: Seconds timed end to end beside the plan of the run; None where it was not.
         interval_s: Half of the 95 % interval of `measured_s`; None where that is not known.
         unknown: How many of its costs are not known.
         least_ratio: How many times as long as the plan of the run it takes at least, where it was so far behind in each of a few rounds
             that it was timed no further; None where it was not.
-        unexplained_s: What it takes measured whole, less what its parts take alone; None where one of the two is not known.
+        unexplained_s: What it takes timed end to end, less what its parts take alone; None where one of the two is not known.
     """
 
     predicted_s: float | None
@@ -150,7 +150,7 @@ def under_restriction(statement: Statement) -> Statement:
 
 
 def measured_beside(document: RunDocument) -> float | None:
-    """Return what the plan of a run took measured whole beside the others; None where it was not, or by itself alone, at another time."""
+    """Return what the plan of a run took timed end to end beside the others; None where it was not, or by itself alone, at another time."""
     return measured_of(document.verify, document.alternatives)
 
 
@@ -210,7 +210,7 @@ def measured_whole(document: RunDocument, partitions: Collection[str]) -> tuple[
 
 
 def time_beside(document: RunDocument, plan: PlacedPlan) -> PlanTime:
-    """Return what is known of the time of `plan` in the run of `document`: one that was measured whole there counts with that."""
+    """Return what is known of the time of `plan` in the run of `document`: one that was timed end to end there counts with that."""
     ids = [part.id for part in plan.partitions]
     measured_s, interval_s = measured_whole(document, ids)
     return time_of_plan(plan, measured_s, interval_s)

@@ -95,7 +95,7 @@ def _target_alone(document: RunDocument, targets: set[str]) -> str:
 
 
 def _alone(document: RunDocument, name: str, own: PlanTime, is_checked: bool) -> Verdict:
-    """Return the verdict on one target for the whole model: how far the nearest of the other plans is that were measured whole."""
+    """Return the verdict on one target for the whole model: how far the nearest of the other plans is that were timed end to end."""
     others = [row for row in document.alternatives if not row.is_plan and row.measured_s is not None and row.name != name]
     nearest: tuple[float, str, Statement] | None = None
     for row in others:
@@ -104,7 +104,7 @@ def _alone(document: RunDocument, name: str, own: PlanTime, is_checked: bool) ->
         if statement.basis == "measured" and (nearest is None or low < nearest[0]):
             nearest = low, row.name, statement
     if nearest is None:
-        return Verdict(kind="alone", text=f"{name} alone, {time_text(own)}: no other plan was measured whole")
+        return Verdict(kind="alone", text=f"{name} alone, {time_text(own)}: no other plan was timed end to end")
     low, other, statement = nearest
     if low > 1:
         return Verdict(
@@ -128,7 +128,7 @@ def _mix(against: str, statement: Statement, own: PlanTime, is_checked: bool) ->
         faster = ratio >= 1
         comparison = f"{_times(ratio)} times faster than" if faster else f"{_percent(1 / max(ratio, 1e-9) - 1)} slower than"
         kind: Kind = "faster" if faster else "slower"
-        text = f"{comparison} {against} alone, predicted and not measured whole"
+        text = f"{comparison} {against} alone, predicted and not timed end to end"
         return Verdict(kind=kind, text=text, against=against, statement=statement)
     ratios, checked = statement.ratios, ", checked" if is_checked else ""
     if ratios is None and statement.least_ratio is not None:

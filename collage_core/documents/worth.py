@@ -15,7 +15,7 @@ class TargetSet:
         targets: In the order of the run's.
         used: Those to which the plan gives nodes.
         total_s: Predicted seconds; None where these targets make up no plan, or a cost of it is not known.
-        measured_s: Seconds of the plan measured whole beside that of the run; None where it was not.
+        measured_s: Seconds of the plan timed end to end beside that of the run; None where it was not.
         partitions: Of the plan, those of the host not counted.
         is_known: Whether every cost in the plan was measured to its end, or came from where all costs of the run come from.
         against: How the plan compares with that of the run; None where there is no plan.

@@ -1,4 +1,4 @@
-"""`build`: phase 4 of a run: the plan assembled, verified, and measured whole beside others, of which the fastest is the plan.
+"""`build`: phase 4 of a run: the plan assembled, verified, and timed end to end beside others, of which the fastest is the plan.
 
 A run with its decision and record enters; an `Outcome` leaves: what is decided now, the record with what was measured, and whether the
 plan is right. No plan is searched for here but over costs that measuring the whole corrected.
@@ -149,12 +149,12 @@ def _measure_whole(
     if not decision.is_searched:
         run.emit(Note(decision_text(record.document)))
     for one in barred(others, outcome.times, outcome.winner):
-        run.emit(Note(f"{one} is faster, measured whole, but {BARRED}"))
+        run.emit(Note(f"{one} is faster, timed end to end, but {BARRED}"))
     return decision, record
 
 
 def _measured_record(run: SearchedRun, decision: Decision, before: RunRecord, built: Built, rows: tuple[Alternative, ...]) -> RunRecord:
-    """Return the record `before` with the plan that is decided on now, and the times of all that were measured whole, the `rows`."""
+    """Return the record `before` with the plan that is decided on now, and the times of all that were timed end to end, the `rows`."""
     record = run.record(decision)
     built.plan = record.plan
     corrected_s = correction_s(decision.planned.partitions)

@@ -194,7 +194,7 @@ def open_shipped(folder: Path, plan: Plan, source: str | Path) -> Verify:
 
 
 def _expected(plan: Plan, record: Path) -> _Expected:
-    """Return the time that `plan` took: measured whole in the run beside it, else predicted."""
+    """Return the time that `plan` took: timed end to end in the run beside it, else predicted."""
     if plan.machine != machine_id():
         here, there = machine_id(), plan.machine or "no machine: its costs were not measured"
         raise CollageError(

@@ -71,7 +71,7 @@ class Decision:
             self,
             planned=planned,
             decided_by=_decided_otherwise(planned, self.searched, "whole"),
-            undecided=(),  # Measured whole, plans are compared as they are: what their parts left open is of no interest.
+            undecided=(),  # Timed end to end, plans are compared as they are: what their parts left open is of no interest.
             stability=stability(planned, constraints, plans.settings),
             regret_s=regret_seconds(planned, constraints),
         )

@@ -85,13 +85,15 @@ def estimates_note(planned: Planned, *, is_built: bool) -> str:
     """Say how many partitions of a plan nobody measured, whose costs are estimated from profiles; empty where there are none.
 
     Args:
-        is_built: The plan is to be built and measured whole.
+        is_built: The plan is to be built and timed end to end.
     """
     partitions = [item for item in planned.partitions if item.target != HOST_TARGET]
     estimated = sum(item.cost.source == PROFILE for item in partitions)
     if not estimated:
         return ""
-    whole = "it is built and measured whole beside plans of measured costs" if is_built else "nothing of it is built or measured whole here"
+    whole = (
+        "it is built and timed end to end beside plans of measured costs" if is_built else "nothing of it is built or timed end to end here"
+    )
     counts = f"{estimated} of {counted(len(partitions), 'partition')} {'was' if estimated == 1 else 'were'} not measured"
     return f"the plan rests on estimates from profiles: {counts}; {whole}"
 

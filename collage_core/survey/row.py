@@ -1,6 +1,6 @@
 """`planned_row`: what the run of one model says in a table of many. Pure: the document of a run enters, a row leaves.
 
-Two times are compared as they were got: measured whole with measured whole, in turns with each other, else predicted with predicted.
+Two times are compared as they were got: end-to-end times with end-to-end times, in turns with each other, else predicted with predicted.
 """
 
 from __future__ import annotations
@@ -93,9 +93,9 @@ def _why_not(document: RunDocument, alone: Sequence[Alone], plan: PlanTimes) -> 
         if times:
             share = min(times) / plan.measured_s - 1
             behind = f"{abs(share):.1%} {'slower' if share >= 0 else 'faster'}"
-            yield f"{holds_all}: the nearest mix is {behind}, measured whole"
+            yield f"{holds_all}: the nearest mix is {behind}, timed end to end"
         else:
-            yield f"{holds_all}: no mix was measured whole"
+            yield f"{holds_all}: no mix was timed end to end"
     for one in alone:
         if one.measured_s is None and one.reason:
             yield f"{one.target} alone was not measured: {one.reason}"

@@ -5,7 +5,7 @@ longer. So the trace is made on demand after the run.
 
 The record holds all that the searches need, so they are repeated as they were, one for each round of merging, with two exceptions:
 costs are the final ones (during the run some were still bounds), and ties within measurement noise, which the run breaks by priority
-after the last search, are left as they are. So is a plan that was chosen because it was the fastest when measured whole.
+after the last search, are left as they are. So is a plan that was chosen because it was the fastest when timed end to end.
 """
 
 from __future__ import annotations

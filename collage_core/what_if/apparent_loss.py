@@ -87,7 +87,7 @@ def apparent_loss(
 
 
 def loss_document(side: Side, own: OwnPlan, timed: Beside | None = None) -> ApparentLoss:
-    """Return what `apparent_loss` does; `timed` are both plans, measured whole."""
+    """Return what `apparent_loss` does; `timed` are both plans, timed end to end."""
     first, second = replace(side, record=own.record), Side(own.name, own.plan, own.record)
     if timed is not None:
         first = replace(first, measured_s=timed.plan.measured_s, interval_s=timed.plan.interval_s)

@@ -1,6 +1,6 @@
 """`keeps_plan`: whether constraints change nothing, since they only ask for what the plan of a run has already.
 
-The plan of a run need not be the one of the least sum: plans are measured whole, and the fastest is the plan. A search on the costs would
+The plan of a run need not be the one of the least sum: plans are timed end to end, and the fastest is the plan. A search on the costs would
 then answer a pin to where a node already runs with another plan. The record of a run and constraints enter; a truth value leaves.
 """
 

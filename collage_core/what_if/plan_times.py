@@ -21,7 +21,7 @@ def time_of_result(record: RunRecord, result: SearchResult, *, has_own_costs: bo
     """Return what is known of the time of the plan in `result`.
 
     Args:
-        has_own_costs: The costs are those that the run knows: then a plan that it measured whole counts with that time.
+        has_own_costs: The costs are those that the run knows: then a plan that it timed end to end counts with that time.
     """
     chosen, total_s = chosen_candidates(record, result), result.total / FEMTOSECONDS
     guessed = [item.cost.seconds or 0.0 for item in chosen if item.cost.source in NOT_KNOWN]

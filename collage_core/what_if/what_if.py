@@ -193,7 +193,7 @@ def what_if(record: RunRecord, terms: Terms, own: RunRecord | None = None) -> Pl
 
 
 def change_of(record: RunRecord, terms: Terms, found: WhatIfResult) -> Statement:
-    """Return how the plan `found` under `terms` compares with that of `record`; with costs typed in, nothing measured whole holds."""
+    """Return how the plan `found` under `terms` compares with that of `record`; with costs typed in, nothing timed end to end holds."""
     plan = plan_document(found.plan)
     if terms.costs:
         own = replace(time_of_run(record.document), measured_s=None, unexplained_s=None)

@@ -1,6 +1,6 @@
 """`worth`: which targets are worth having: the best plan over each set of a run's targets, on the costs that the run knows.
 
-The record of a run enters; plain data leaves. Nothing is measured. A plan that the run measured whole counts with that time. Another may
+The record of a run enters; plain data leaves. Nothing is measured. A plan that the run timed end to end counts with that time. Another may
 rest on a candidate that the run did not measure, since a better one was there: its total is then no more than an estimate, and says so.
 """
 
@@ -104,7 +104,7 @@ def _sets(names: Sequence[str], found: dict[tuple[str, ...], _Best]) -> Iterator
 def _best(record: RunRecord, targets: Sequence[str], limit_s: float) -> _Best:
     """Return the best plan over `targets` under the constraints of the run: that of the run where it needs no other target.
 
-    One target alone counts with the time of its baseline where that was measured whole, whatever its parts add up to.
+    One target alone counts with the time of its baseline where that was timed end to end, whatever its parts add up to.
     """
     problem, document = record.problem, record.document
     others = sorted({one.target for one in problem.candidates} - {*targets, HOST_TARGET})

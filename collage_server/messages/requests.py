@@ -87,7 +87,7 @@ class RunRequest(RunOptions):
         base: Id of a run whose costs are used as they are: only the search runs, under the options of the base.
         measure: With `base`, id of a candidate of it that is measured afresh first; targets and constraints are those of the base.
         decide_s: With `base`, seconds for which what is undecided in it is measured further; targets and constraints are those of the base.
-        own_plan: With `base`, an `AgainstRequest`: a plan of the user's own, which is measured whole beside that of the base, and is that
+        own_plan: With `base`, an `AgainstRequest`: a plan of the user's own, which is timed end to end beside that of the base, and is that
             of the new run.
         toolchain: With `base`, text of a described toolchain that is tried beside its costs; it need not be saved, nor be among `targets`.
     """

@@ -186,8 +186,8 @@ class RunSnapshot:
         plan: The best plan so far (costs and transitions may be missing), or the final one.
         verdict: The sentence that leads all that is said of the plan; None while it may still change.
         decided_by: What decided that it is the plan, as in `PlanDecided`, or ``given``, of a plan of the user's own; None where nothing
-            was measured whole.
-        alternatives: Baselines and other plans that were measured whole, as in `PlanDecided`.
+            was timed end to end.
+        alternatives: Baselines and other plans that were timed end to end, as in `PlanDecided`.
         groups, costs: As in `RunRequest`.
         conflict: Indices in `constraints` of a minimal set that cannot hold together.
         uncovered: Nodes that no usable candidate holds.
@@ -271,7 +271,7 @@ class PlanResult:
     """The time of a plan, and the verdict on it.
 
     Attributes:
-        is_measured: `total_s` was measured whole, beside other plans; else it is the predicted time.
+        is_measured: `total_s` was timed end to end, beside other plans; else it is the predicted time.
         text, is_good: As in `Verdict`; empty where nothing is compared.
     """
 
@@ -287,7 +287,7 @@ class RunSummary:
 
     Attributes:
         total_s: Predicted total of the best plan, if there is one.
-        measured_s: Of the plan, measured whole beside its baselines; None where it was not, or by itself alone (`VerifyInfo.apart`).
+        measured_s: Of the plan, timed end to end beside its baselines; None where it was not, or by itself alone (`VerifyInfo.apart`).
         result: Of a run that has ended with a plan.
         by_target: Target → what its partitions take together, in seconds.
         moves_s: The part of the total that transitions take.

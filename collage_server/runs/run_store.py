@@ -186,7 +186,7 @@ def summary(snapshot: RunSnapshot) -> RunSummary:
 
 
 def result_of(total_s: float, measured_s: float | None, found: Verdict | None) -> PlanResult:
-    """Return the time of a plan, measured whole where it was, with the verdict on it."""
+    """Return the time of a plan, timed end to end where it was, with the verdict on it."""
     text, is_good = ("", False) if found is None else (found.text, found.is_good)
     return PlanResult(total_s if measured_s is None else measured_s, measured_s is not None, text, is_good)
 

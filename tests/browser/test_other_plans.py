@@ -45,7 +45,7 @@ def test_a_plan_of_the_users_own_is_held_against_that_of_the_run(sample: Watched
     assert "own" not in page.url, "a link cannot bring a plan that only this page has"
     show_tab(page, "Compare")
     note = page.locator("div.note")
-    expect(note).to_contain_text("It cannot be measured whole here: the costs are from ")
+    expect(note).to_contain_text("It cannot be timed end to end here: the costs are from ")
     expect(note.locator("code")).to_have_text("collage explain plan.json --against mine.txt --as NPU=onnxruntime --measure MODEL")
     expect(page.get_by_role("button", name="Measure both whole")).to_have_count(0)
     file = tmp_path / "mine.txt"

@@ -36,7 +36,7 @@ LEAST = {
 
 
 def alternative(name: str, **changes: Any) -> dict[str, Any]:
-    """Return the JSON of a plan that was measured whole, a baseline unless `changes` say something else."""
+    """Return the JSON of a plan that was timed end to end, a baseline unless `changes` say something else."""
     known = {"kind": "baseline", "total_s": None, "measured_s": None, "interval_s": None, "rounds": 5, "reason": "", "is_plan": False}
     return {"name": name, **known, "partitions": [], **changes}
 

@@ -118,7 +118,7 @@ class FakeEngine(Engine[FakeRecord]):
             time.sleep(600)
         if given.text == "wrong":
             raise CollageError(
-                f"{given.name} cannot be measured whole: it errs by 0.3", "its costs can be compared all the same", "own_plan"
+                f"{given.name} cannot be timed end to end: it errs by 0.3", "its costs can be compared all the same", "own_plan"
             )
         beside = {"name": "the plan of the run", "kind": "search", "total_s": 0.01, "measured_s": 0.0105, "interval_s": 1e-4}
         row = {**beside, "rounds": 5, "reason": "", "is_plan": False, "partitions": [{"id": "c0", "target": "fast", "nodes": [0, 1]}]}

@@ -53,7 +53,7 @@ def is_confirmed(plan: Plan, measured_s: float, interval_s: float, profile: Prof
 def additive_error_text(plan: Plan, measured_s: float, profile: Profile) -> str:
     """Return what the additive error comes from: the partition that differs most from its cost, or what is between partitions."""
     share = measured_s / plan.total_s - 1
-    said = f"measured whole, the plan takes {abs(share):.0%} {'longer' if share > 0 else 'less'} than its parts"
+    said = f"timed end to end, the plan takes {abs(share):.0%} {'longer' if share > 0 else 'less'} than its parts"
     between_s = sum(transition.cost_s for transition in plan.transitions)
     gaps = {"": profile.rest_s - between_s}
     for partition in plan.partitions:

@@ -1,4 +1,4 @@
-"""`timing_gap`: that a plan, measured whole, takes another time than was predicted, beyond what both may be off, and the likely reason.
+"""`timing_gap`: that a plan, timed end to end, takes another time than was predicted, beyond what both may be off, and the likely reason.
 
 A plan, its `verify` document and facts about the machine enter; a sentence leaves. Nothing is measured here.
 """
@@ -57,7 +57,9 @@ def timing_gap(plan: Plan, verify: Verify, around: Surroundings) -> str:
     if abs(gap_s) <= max(interval_s, TOLERATED * plan.total_s):
         return ""
     predicted = milliseconds(plan.total_s, interval_s=plan.total_interval_s or None)
-    return f"measured whole, the plan takes {milliseconds(measured_s)}; {predicted} were predicted. Likely reason: {_reason(plan, around)}"
+    return (
+        f"timed end to end, the plan takes {milliseconds(measured_s)}; {predicted} were predicted. Likely reason: {_reason(plan, around)}"
+    )
 
 
 def _reason(plan: Plan, around: Surroundings) -> str:

@@ -22,7 +22,7 @@ class KnownRegret:
         is_exact: False where it is a bound.
         rests_on_unknown: Whether it is a bound since a cost in one of the two plans is unknown, or the time of the whole where the
             run found that sums do not decide.
-        basis: ``predicted``, or ``measured`` where both plans were measured whole.
+        basis: ``predicted``, or ``measured`` where both plans were timed end to end.
     """
 
     at_least_s: float | None

@@ -139,7 +139,7 @@ class TimedRival:
 
 @dataclass(frozen=True)
 class _Decided:
-    """The plan that a run decided on though its sum is not the least: its candidates, its sum, and the others that were measured whole."""
+    """The plan that a run decided on though its sum is not the least: its candidates, its sum, and the others that were timed too."""
 
     chosen: frozenset[int]
     total: int
@@ -298,7 +298,7 @@ class RunRecord:
     def _against_plan(self, index: int, regret: KnownRegret) -> KnownRegret:
         """Return a regret that was found against the plan of the least sum, against the plan that the run decided on.
 
-        Where the best plan with the candidate was measured whole, the measured times are compared. A lower sum than that of the plan
+        Where the best plan with the candidate was timed end to end, the measured times are compared. A lower sum than that of the plan
         says nothing: the run found that sums do not decide.
         """
         decided = self._decided

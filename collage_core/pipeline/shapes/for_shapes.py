@@ -198,7 +198,7 @@ class _Shapes:
             return finish(run.run, run.take(parts, others))
 
     def _compare_whole(self, found: ShapesFound) -> None:
-        """Decide once more where all plans were measured whole: one plan for all shapes, or the fastest of each."""
+        """Decide once more where all plans were timed end to end: one plan for all shapes, or the fastest of each."""
         found.decide_whole(self.options.objective == "time" and not self.options.constraints)
         for number, run in enumerate(self.runs):
             wanted = found.whole_parts(number)

@@ -35,7 +35,7 @@ from .shapes_to_plan import ShapesToPlan
 
 
 class _Whole(NamedTuple):
-    """A plan that was measured whole at one shape."""
+    """A plan that was timed end to end at one shape."""
 
     measured_s: float
     total_s: float | None
@@ -50,8 +50,8 @@ class Answer:
         plans: The index of the plan of each shape; empty where there is no such answer.
         total_s: Its predicted time, as the weighted mean over the shapes.
         reason: Why there is no such answer.
-        measured_s: The same, measured whole.
-        name: Of one plan: the name by which it was measured whole.
+        measured_s: The same, timed end to end.
+        name: Of one plan: the name by which it was timed end to end.
     """
 
     plans: Sequence[int]
@@ -67,7 +67,7 @@ class ShapesFound:
 
     Attributes:
         records: The record of each shape, with the plan that it has in the end.
-        plans: Every plan that is the best of a shape, and the one for all shapes, each once; and what was faster, measured whole.
+        plans: Every plan that is the best of a shape, and the one for all shapes, each once; and what was faster, timed end to end.
         totals: Their predicted seconds at each shape.
         crossovers: Between the plans that `by_sum` has for neighbouring shapes: those of `by_range` before whole plans were measured.
         chosen: `ONE_PLAN` or `BY_RANGE`.
@@ -99,7 +99,7 @@ class ShapesFound:
         return [one for one in self.crossovers if [*self.by_sum[one.shape : one.shape + 2]] == final[one.shape : one.shape + 2]]
 
     def keep_final(self) -> None:
-        """Take the plans into `plans` that shapes have since they were the fastest, measured whole."""
+        """Take the plans into `plans` that shapes have since they were the fastest, timed end to end."""
         for owner, record in zip(self.runs, self.records, strict=True):
             parts = parts_of_plan(record.plan)
             if parts not in self.plans:
@@ -145,7 +145,7 @@ class ShapesFound:
         return self._whole[number][self.one.name].parts
 
     def _measured(self, number: int) -> dict[str, _Whole]:
-        """Return by name what was measured whole at a shape, and could be the one plan."""
+        """Return by name what was timed end to end at a shape, and could be the one plan."""
         record = self.records[number]
         found: dict[str, _Whole] = {}
         for row in record.document.alternatives:

@@ -1,4 +1,4 @@
-"""Which plans are measured whole: the search's plan, rivals whose sums are nearly as good, and the baselines. Nothing is built here.
+"""Which plans are timed end to end: the search's plan, rivals whose sums are nearly as good, and the baselines. Nothing is built here.
 
 Where the plan rests on estimates from profiles, the best plan of measured costs is among them, too: whole times decide between the two.
 

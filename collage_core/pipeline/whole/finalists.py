@@ -36,7 +36,7 @@ NO_TIME = "no time was left to compare it"
 
 @dataclass
 class Finalist:
-    """A plan that is measured whole.
+    """A plan that is timed end to end.
 
     Attributes:
         names: Its names, each with its kind: `SEARCHED`, `RIVAL` or `BASELINE`. One plan may be several baselines.
@@ -177,41 +177,41 @@ def _upper_s(time: WholeTime) -> float:
 
 
 def decision_text(document: RunDocument) -> str:
-    """Return what decided which plan is the plan, as one sentence; empty where nothing was measured whole."""
+    """Return what decided which plan is the plan, as one sentence; empty where nothing was timed end to end."""
     rows, plan_s = document.alternatives, measured_beside(document)
     if not rows or plan_s is None:
         return ""
     if document.decided_for:
         best_s = min([plan_s, *(row.measured_s for row in rows if row.measured_s is not None)])
         fastest = _percent(best_s, plan_s, "slower", "faster")
-        return f"this is the plan for {document.decided_for}: measured whole, the fastest here is {fastest}"
+        return f"this is the plan for {document.decided_for}: timed end to end, the fastest here is {fastest}"
     if document.decided_by == GIVEN:
         beside = next(row for row in rows if not row.is_plan)
         text = "the plan was given, and not searched for"
-        return f"{text}: measured whole, {beside.name} is {_percent(beside.measured_s, plan_s, 'slower', 'faster')}"
+        return f"{text}: timed end to end, {beside.name} is {_percent(beside.measured_s, plan_s, 'slower', 'faster')}"
     others = [row.measured_s for row in rows if row.measured_s is not None and not row.is_plan]
     if document.decided_by == "whole":
         searched = next((row for row in rows if row.kind == SEARCHED), None)
         if searched is None:  # Over several shapes another plan was to take its place, which is no faster here.
-            return f"measuring the whole decided for the plan of the least sum: {_next_plan(others, plan_s)}"
+            return f"end-to-end timing decided for the plan of the least sum: {_next_plan(others, plan_s)}"
         sums = _percent(document.plan.total_s, searched.total_s, "above", "below")
-        text = f"measuring the whole decided: this plan's sum is {sums} the least, but"
+        text = f"end-to-end timing decided: this plan's sum is {sums} the least, but"
         if searched.measured_s is None:
             return f"{text} the plan of the least sum is out: {searched.reason}"
         whole = _percent(searched.measured_s, plan_s, "slower", "faster")
         if searched.measured_s <= plan_s * (1 + TIE):
             has_fewer = len(document.plan.partitions) < len(searched.partitions)
             why = "has fewer partitions" if has_fewer else "is of targets that come first"
-            return f"{text} measured whole the two are not apart (that of the least sum is {whole}), and this one {why}"
-        return f"{text} measured whole the plan of the least sum is {whole}"
+            return f"{text} timed end to end the two are not apart (that of the least sum is {whole}), and this one {why}"
+        return f"{text} timed end to end the plan of the least sum is {whole}"
     return f"the sum of the costs decided: {_next_plan(others, plan_s, ', which is not enough to tell the two apart')}"
 
 
 def _next_plan(others: Sequence[float], plan_s: float, unsure: str = "") -> str:
-    """Return how far the fastest of the other plans is from the plan, measured whole; with `unsure` at the end where it is faster."""
+    """Return how far the fastest of the other plans is from the plan, timed end to end; with `unsure` at the end where it is faster."""
     if not others:
-        return "no other plan was measured whole"
-    text = f"measured whole, the next plan is {_percent(min(others), plan_s, 'slower', 'faster')}"
+        return "no other plan was timed end to end"
+    text = f"timed end to end, the next plan is {_percent(min(others), plan_s, 'slower', 'faster')}"
     return f"{text}{unsure}" if min(others) < plan_s else text
 
 

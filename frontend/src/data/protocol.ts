@@ -64,7 +64,7 @@ export interface RuleTree {
  *         after a search over known costs, which does not resample.
  *     interval_s: As in `Cost.interval_s`.
  *     decided_by: `cost`; `priority` where the order of the targets decided, since costs could not; `whole` where it is in the
- *         plan since that was the fastest when measured whole, though its sum is not the least.
+ *         plan since that was the fastest when timed end to end, though its sum is not the least.
  *     tuned: How its kernels were tuned; `Tuned.digest` is a key of `Plan.tuning`. None with the default schedules.
  */
 export interface PlanPartition {
@@ -232,8 +232,8 @@ export interface EstimateBasisJson {
  *     regret_s: Time of the best plan that holds it, less that of the run's plan, never below 0; None where not known or in no plan.
  *     regret_at_least_s: A proven lower bound of it, where it is not known exactly; else the same.
  *     rests_on_unknown: It is not known exactly since a cost in one of the two plans is unknown, or since the run found that sums do
- *         not decide and that plan was not measured whole; else since it takes too long.
- *     regret_basis: `measured` where both plans were measured whole, else `predicted`.
+ *         not decide and that plan was not timed end to end; else since it takes too long.
+ *     regret_basis: `measured` where both plans were timed end to end, else `predicted`.
  */
 export interface NodeCandidate {
   id: string;
@@ -349,7 +349,7 @@ export interface RunShape {
  *
  * Attributes:
  *     total_s: Predicted, as the weighted mean over the shapes; None where there is no such answer.
- *     measured_s: The same, measured whole.
+ *     measured_s: The same, timed end to end.
  *     reason: Why there is no such answer.
  */
 export interface ShapesAnswer {
@@ -435,7 +435,7 @@ export interface ControlNode {
  *     targets: In the order of the run's.
  *     used: Those to which the plan gives nodes.
  *     total_s: Predicted seconds; None where these targets make up no plan, or a cost of it is not known.
- *     measured_s: Seconds of the plan measured whole beside that of the run; None where it was not.
+ *     measured_s: Seconds of the plan timed end to end beside that of the run; None where it was not.
  *     partitions: Of the plan, those of the host not counted.
  *     is_known: Whether every cost in the plan was measured to its end, or came from where all costs of the run come from.
  *     against: How the plan compares with that of the run; None where there is no plan.
@@ -1202,7 +1202,7 @@ export interface OptionProblems {
  *     base: Id of a run whose costs are used as they are: only the search runs, under the options of the base.
  *     measure: With `base`, id of a candidate of it that is measured afresh first; targets and constraints are those of the base.
  *     decide_s: With `base`, seconds for which what is undecided in it is measured further; targets and constraints are those of the base.
- *     own_plan: With `base`, an `AgainstRequest`: a plan of the user's own, which is measured whole beside that of the base, and is that
+ *     own_plan: With `base`, an `AgainstRequest`: a plan of the user's own, which is timed end to end beside that of the base, and is that
  *         of the new run.
  *     toolchain: With `base`, text of a described toolchain that is tried beside its costs; it need not be saved, nor be among `targets`.
  */
@@ -1411,8 +1411,8 @@ export interface BodyProgress {
  *     plan: The best plan so far (costs and transitions may be missing), or the final one.
  *     verdict: The sentence that leads all that is said of the plan; None while it may still change.
  *     decided_by: What decided that it is the plan, as in `PlanDecided`, or `given`, of a plan of the user's own; None where nothing
- *         was measured whole.
- *     alternatives: Baselines and other plans that were measured whole, as in `PlanDecided`.
+ *         was timed end to end.
+ *     alternatives: Baselines and other plans that were timed end to end, as in `PlanDecided`.
  *     groups, costs: As in `RunRequest`.
  *     conflict: Indices in `constraints` of a minimal set that cannot hold together.
  *     uncovered: Nodes that no usable candidate holds.
@@ -1494,7 +1494,7 @@ export interface RunMarks {
  * The time of a plan, and the verdict on it.
  *
  * Attributes:
- *     is_measured: `total_s` was measured whole, beside other plans; else it is the predicted time.
+ *     is_measured: `total_s` was timed end to end, beside other plans; else it is the predicted time.
  *     text, is_good: As in `Verdict`; empty where nothing is compared.
  */
 export interface PlanResult {
@@ -1509,7 +1509,7 @@ export interface PlanResult {
  *
  * Attributes:
  *     total_s: Predicted total of the best plan, if there is one.
- *     measured_s: Of the plan, measured whole beside its baselines; None where it was not, or by itself alone (`VerifyInfo.apart`).
+ *     measured_s: Of the plan, timed end to end beside its baselines; None where it was not, or by itself alone (`VerifyInfo.apart`).
  *     result: Of a run that has ended with a plan.
  *     by_target: Target → what its partitions take together, in seconds.
  *     moves_s: The part of the total that transitions take.
@@ -2239,10 +2239,10 @@ export interface BaselineMeasured {
 }
 
 /**
- * The plan and its alternatives were measured whole, turn by turn. A decision: never dropped.
+ * The plan and its alternatives were timed end to end, turn by turn. A decision: never dropped.
  *
  * Attributes:
- *     decided_by: `sum` where the plan of the least sum is the plan; `whole` where another one was faster, measured whole.
+ *     decided_by: `sum` where the plan of the least sum is the plan; `whole` where another one was faster, timed end to end.
  *     name: The plan's name among the alternatives.
  */
 export interface PlanDecided {

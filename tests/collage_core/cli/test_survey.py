@@ -36,7 +36,7 @@ def test_a_survey_prints_one_table_and_goes_on(capsys: pytest.CaptureFixture[str
     _, printed, err = in_this_process(capsys, *command, "--csv")
     assert printed.replace("\r\n", "\n") == (tmp_path / "out" / "survey.csv").read_text()
     assert (
-        "mini_mnist: 11000 ms predicted on onnxruntime + hook: 1.09 times faster than onnxruntime alone, predicted and not measured whole"
+        "mini_mnist: 11000 ms predicted on onnxruntime + hook: 1.09 times faster than onnxruntime alone, predicted and not timed end to end"
         in err
     )
     assert "(known from before)" in err

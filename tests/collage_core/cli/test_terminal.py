@@ -52,7 +52,7 @@ def test_what_decided_and_the_measured_alternatives_are_printed(capsys: pytest.C
         "tvm     1      Relu       1 ms     measured",
         "predicted 1.03 ms in 1 partition (chosen by measuring the whole)",
         "measured 1 ms ± 10 µs, largest relative error 1e-06",
-        "measuring the whole decided: this plan's sum is 3.0% above the least, but measured whole the plan of the least sum is 6.0% slower",
+        "end-to-end timing decided: this plan's sum is 3.0% above the least, but timed end to end the plan of the least sum is 6.0% slower",
         "  tvm alone: predicted 1.03 ms, measured 1 ms ± 20 µs, the plan itself",
         "  the plan of the least sum: predicted 1 ms, measured 1.06 ms ± 20 µs",
         "  rival 1, near in its sum: predicted 1.05 ms, measured -  (it errs)",

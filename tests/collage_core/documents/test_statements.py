@@ -70,7 +70,7 @@ def test_what_holds_more_is_never_faster_and_sums_that_say_so_decide_nothing() -
     document = run_document(decided_by="whole", verify={"accuracy": 1e-3, "measured_s": 2.0, "additive_error_s": 1.3})
     found = of_plan(document, plan(OTHER), is_restricted=True)
     assert (found.basis, found.change_s, found.at_least_s) == ("unknown", None, 0.0)
-    assert change_text(found) == "not known to be slower: by the sums it is none, and it was not measured whole"
+    assert change_text(found) == "not known to be slower: by the sums it is none, and it was not timed end to end"
     assert of_plan(document, plan(OTHER)).change_s == pytest.approx(-0.1)
     measured = under_restriction(Statement(basis="measured", seconds=1.9, reference_s=2.0, change_s=-0.1, interval_s=0.2))
     assert measured.change_s == 0.0

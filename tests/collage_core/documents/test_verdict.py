@@ -35,7 +35,7 @@ def against(measured_s: float, interval_s: float | None = 0.1, **changes: Any) -
         (
             document(verify={"accuracy": 1e-3}, baselines=[{"name": "b", "total_s": 1.5, "measured_s": None}]),
             "faster",
-            "1.50 times faster than b alone, predicted and not measured whole",
+            "1.50 times faster than b alone, predicted and not timed end to end",
         ),
         (
             document(verify={"accuracy": 1e-3}, plan={**MIX, "partitions": [{**PART, "source": "unknown", "cost_s": None}, PART]}),
@@ -82,7 +82,7 @@ def test_one_target_alone_is_best_only_where_all_others_are_slower_beyond_doubt(
     assert told.text == f"a alone; whether another plan is faster is not decided ({between}): measure again for about 40 s"
     assert (told.kind, told.is_good) == ("undecided", False)
     told = verdict(document(alternatives=[own]))
-    assert (told.text, told.is_good) == ("a alone, measured 1 s: no other plan was measured whole", False)
+    assert (told.text, told.is_good) == ("a alone, measured 1 s: no other plan was timed end to end", False)
 
 
 def test_a_disturbed_run_says_so_and_is_less_sure() -> None:

@@ -121,7 +121,7 @@ def test_the_plan_is_the_fastest_measured_whole(tmp_path: Path, monkeypatch: pyt
     assert chosen[0].regret_s >= 0
     (told,) = [event for event in events if isinstance(event, PlanDecided)]
     assert (told.decided_by, told.measured_s, len(told.alternatives)) == ("whole", 1e-3, len(found["alternatives"]))
-    assert any(isinstance(event, Note) and event.text.startswith("measuring the whole decided") for event in events)
+    assert any(isinstance(event, Note) and event.text.startswith("end-to-end timing decided") for event in events)
     again = search_again(kept, Terms())
     assert (again.document.decided_by, to_json(again.document.alternatives)) == ("whole", found["alternatives"]), (
         "terms that it holds keep it"

@@ -77,10 +77,10 @@ def test_where_one_target_takes_all_the_nearest_mix_is_told() -> None:
     mix = on("a", "b")
     rows = [other("a", 2.0, 0.1, is_plan=True), other("a+host", 2.5), other("search", 2.2, kind="search", partitions=mix), other("b", 2.1)]
     alone = planned_row("m", "m", document("a", alternatives=rows, measured_s=2.0), 1.0)
-    assert alone.why_not == ("a alone is the plan: the nearest mix is 10.0% slower, measured whole",)
+    assert alone.why_not == ("a alone is the plan: the nearest mix is 10.0% slower, timed end to end",)
     assert alone.gain == Gain(1.0, 1.0, 1.0, MEASURED)
     none = planned_row("m", "m", document("a", alternatives=rows[:1], measured_s=2.0), 1.0)
-    assert none.why_not == ("a alone is the plan: no mix was measured whole",)
+    assert none.why_not == ("a alone is the plan: no mix was timed end to end",)
 
 
 def test_a_recorded_run_has_a_row() -> None:
@@ -98,7 +98,7 @@ def test_a_target_that_has_every_partition_is_not_called_alone() -> None:
     """Greedy comes to the target alone here, which is no mix."""
     rows = [other("a", 2.1, 0.3), other("greedy", 2.1, 0.3, partitions=on("a")), other("b", 2.3)]
     divided = planned_row("m", "m", document("a", "a", alternatives=rows, measured_s=2.0), 1.0)
-    assert divided.why_not == ("a has all 2 partitions of the plan: no mix was measured whole",)
+    assert divided.why_not == ("a has all 2 partitions of the plan: no mix was timed end to end",)
     assert divided.gain == Gain(1.05, pytest.approx(0.9), pytest.approx(1.2), MEASURED)
     assert gain_text(divided) == "1.05× (0.90 to 1.20)"
     between = "it takes 0.90 to 1.20 times as long"

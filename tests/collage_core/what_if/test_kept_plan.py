@@ -161,7 +161,7 @@ def test_a_stricter_accuracy_that_the_plan_has_changes_nothing(crnn: RunRecord) 
     kept = search_again(crnn, Terms(accuracy=5e-4))
     assert kept.plan.partitions == crnn.plan.partitions
     assert (kept.plan.accuracy, kept.document.verify) == (5e-4, replace(crnn.document.verify, accuracy=5e-4))
-    assert not what_if(crnn, Terms(accuracy=measured / 2)).keeps_plan, "measured whole, it errs more than that"
+    assert not what_if(crnn, Terms(accuracy=measured / 2)).keeps_plan, "timed end to end, it errs more than that"
 
 
 def test_a_search_on_the_costs_of_a_run_keeps_its_own_plan(crnn: RunRecord) -> None:

@@ -1,7 +1,7 @@
 """No two statements about a run contradict each other: all questions are asked of runs of every kind.
 
 The runs are drawn: costs that are known, bounds, unknown, or corrected to what they are inside the whole; a plan that the sums or the whole
-decided on; others that were measured whole beside it or failed; a machine that was busy meanwhile.
+decided on; others that were timed end to end beside it or failed; a machine that was busy meanwhile.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def runs(draw: st.DrawFn, base: RunRecord) -> RunRecord:
 
 
 def _row(draw: st.DrawFn, record: RunRecord, result: Any, number: int, plan_s: float) -> Alternative:
-    """Draw a plan that was measured whole, no faster than the plan by more than a tie, or that failed."""
+    """Draw a plan that was timed end to end, no faster than the plan by more than a tie, or that failed."""
     fails = draw(st.booleans())
     parts = plan_of_result(record, result).partitions
     return Alternative(

@@ -46,7 +46,7 @@ def test_both_plans_are_built_checked_and_timed_in_turns(record: RunRecord, chai
     assert measured_beside(made.document) == verify.measured_s > 0
     assert (beside.name, beside.total_s) == ("the plan of the run", record.plan.total_s)
     assert any(
-        isinstance(event, Note) and event.text.startswith("the plan was given, and not searched for: measured whole") for event in told
+        isinstance(event, Note) and event.text.startswith("the plan was given, and not searched for: timed end to end") for event in told
     )
     made.save(tmp_path)
     assert RunRecord.load(tmp_path).plan == made.plan, "it is a run like any other"

@@ -253,7 +253,7 @@ def test_an_export_says_what_it_waits_for_and_can_be_cancelled(live: Live, model
 
 def test_a_plan_is_built_and_timed_once_more(live: Live, model: str) -> None:
     run = live.ended(live.start(model, "gap")["id"])
-    assert run["verify"]["gap"].startswith("measured whole, the plan takes 30 ms")
+    assert run["verify"]["gap"].startswith("timed end to end, the plan takes 30 ms")
     assert live.post(f"runs/{run['id']}/artifact") == live.get(f"runs/{run['id']}"), "it is there"
     assert live.post(f"runs/{run['id']}/artifact?again=1")["state"] in ("queued", "running", "done")
     again = live.ended(run["id"])

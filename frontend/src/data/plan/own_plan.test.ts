@@ -24,7 +24,7 @@ test("the apparent loss is said with what it rests on", () => {
 
 test("what both took is said as measured in turns", () => {
   expect(measuredLines(null)).toEqual([]);
-  expect(measuredLines({ ownS: 5e-3, besideS: 4e-3 })).toEqual(["measured whole in turns, this run's plan takes 4.00 ms and yours 5.00 ms: 1.00 ms faster"]);
+  expect(measuredLines({ ownS: 5e-3, besideS: 4e-3 })).toEqual(["timed end to end in turns, this run's plan takes 4.00 ms and yours 5.00 ms: 1.00 ms faster"]);
   expect(measuredLines({ ownS: 4e-3, besideS: 5e-3 })[0]).toMatch(/: 1.00 ms slower$/);
 });
 

@@ -25,11 +25,11 @@ export function lossLines({ apparent_loss_s: lossS, unknown, ignored }: Against)
   return lines;
 }
 
-/** The times of both plans, measured whole in turns. */
+/** The times of both plans, timed end to end in turns. */
 export function measuredLines(measured: { ownS: number; besideS: number } | null): string[] {
   if (measured === null) return [];
   const { ownS, besideS } = measured;
-  return [`measured whole in turns, this run's plan takes ${duration(besideS)} and yours ${duration(ownS)}: ${duration(Math.abs(besideS - ownS))} ${besideS <= ownS ? "faster" : "slower"}`];
+  return [`timed end to end in turns, this run's plan takes ${duration(besideS)} and yours ${duration(ownS)}: ${duration(Math.abs(besideS - ownS))} ${besideS <= ownS ? "faster" : "slower"}`];
 }
 
 /** The command that measures a given plan whole beside that of an exported run. */

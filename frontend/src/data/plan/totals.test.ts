@@ -38,27 +38,27 @@ describe("decisionText", () => {
   test("says which decided, sum or whole", () => {
     const searched = measured("search", "search", 1e-3, 2.12e-3);
     const run = runSnapshot({ verify: VERIFY, decided_by: "whole", alternatives: [searched] });
-    expect(decisionText(run)).toBe("Measuring the whole decided: the sum of this plan is 100.0 % above the least, but measured whole the plan of the least sum is 6.0 % slower (2.12 ms).");
+    expect(decisionText(run)).toBe("End-to-end timing decided: the sum of this plan is 100.0 % above the least, but timed end to end the plan of the least sum is 6.0 % slower (2.12 ms).");
     const tied = { ...searched, measured_s: 1.99e-3 };
-    expect(decisionText({ ...run, alternatives: [tied] })).toMatch(/whole the two are not apart: that of the least sum is 0\.5 % faster \(1\.99 ms\), and this one is of targets that come first\.$/);
+    expect(decisionText({ ...run, alternatives: [tied] })).toMatch(/timed end to end the two are not apart: that of the least sum is 0\.5 % faster \(1\.99 ms\), and this one is of targets that come first\.$/);
     expect(decisionText({ ...run, alternatives: [{ ...tied, partitions: 9 }] })).toMatch(/and this one has fewer partitions\.$/);
     const wrong = { ...searched, measured_s: null, reason: "it errs by 0.1, 0.001 is allowed" };
     expect(decisionText({ ...run, alternatives: [wrong] })).toMatch(/is out: it errs by 0.1, 0.001 is allowed\.$/);
     const next = [measured("tvm", "baseline", 3e-3, 2.5e-3), measured("greedy", "baseline", 2e-3, 2e-3, { is_plan: true })];
-    expect(decisionText({ ...run, decided_by: "sum", alternatives: next })).toBe("The sum of the costs decided: measured whole, the next plan is 25.0 % slower.");
+    expect(decisionText({ ...run, decided_by: "sum", alternatives: next })).toBe("The sum of the costs decided: timed end to end, the next plan is 25.0 % slower.");
     const faster = [measured("rival 1", "rival", 2e-3, 1.96e-3)];
     expect(decisionText({ ...run, decided_by: "sum", alternatives: faster })).toMatch(/next plan is 2\.0 % faster, which is not enough to tell the two apart\.$/);
-    expect(decisionText({ ...run, alternatives: next })).toBe("Measuring the whole decided for the plan of the least sum: measured whole, the next plan is 25.0 % slower.");
-    expect(decisionText({ ...run, decided_by: "sum", alternatives: next.slice(1) })).toBe("The sum of the costs decided: no other plan was measured whole.");
+    expect(decisionText({ ...run, alternatives: next })).toBe("End-to-end timing decided for the plan of the least sum: timed end to end, the next plan is 25.0 % slower.");
+    expect(decisionText({ ...run, decided_by: "sum", alternatives: next.slice(1) })).toBe("The sum of the costs decided: no other plan was timed end to end.");
   });
 
   test("says of a plan that was given what the plan of the run took beside it", () => {
     const run = runSnapshot({ verify: VERIFY, decided_by: "given", alternatives: [measured("the plan of the run", "search", 1e-3, 2.12e-3)] });
-    expect(decisionText(run)).toBe("The plan was given, and not searched for: measured whole, the plan of the run is 6.0 % slower (2.12 ms).");
+    expect(decisionText(run)).toBe("The plan was given, and not searched for: timed end to end, the plan of the run is 6.0 % slower (2.12 ms).");
     expect(decisionText({ ...run, alternatives: [] })).toBe("The plan was given, and not searched for.");
   });
 
-  test("says nothing where nothing was measured whole", () => {
+  test("says nothing where nothing was timed end to end", () => {
     expect(decisionText(runSnapshot())).toBe("");
     expect(decisionText(runSnapshot({ decided_by: "sum" }))).toBe("");
   });

@@ -1,4 +1,4 @@
-// The lines of the tab "Totals": the plan, what was measured whole beside it and other baselines; and which decided, sum or whole.
+// The lines of the tab "Totals": the plan, what was timed end to end beside it and other baselines; and which decided, sum or whole.
 
 import { duration } from "../../base/format";
 import type { MeasuredPlan, RunSnapshot } from "../protocol";
@@ -58,7 +58,7 @@ function lineOf(one: MeasuredPlan): TotalLine {
   };
 }
 
-/** Which decided that the plan is the plan: the sum of the costs, or measuring the whole. Empty where nothing was measured whole. */
+/** Which decided that the plan is the plan: the sum of the costs, or measuring the whole. Empty where nothing was timed end to end. */
 export function decisionText(run: RunSnapshot): string {
   const { decided_by, alternatives, plan } = run;
   const planS = measuredBeside(run)?.seconds ?? null;
@@ -68,27 +68,27 @@ export function decisionText(run: RunSnapshot): string {
   if (decided_by === "given") return givenText(alternatives, planS);
   const searched = alternatives.find((one) => one.kind === "search");
   // Over several shapes another plan was to take its place, which is no faster here.
-  if (!searched) return `Measuring the whole decided for the plan of the least sum: ${nextText(others, planS)}.`;
-  const text = `Measuring the whole decided: the sum of this plan is ${percent(plan.total_s, searched.total_s, "above", "below")} the least`;
+  if (!searched) return `End-to-end timing decided for the plan of the least sum: ${nextText(others, planS)}.`;
+  const text = `End-to-end timing decided: the sum of this plan is ${percent(plan.total_s, searched.total_s, "above", "below")} the least`;
   if (searched.measured_s === null) return `${text}, but the plan of the least sum is out: ${searched.reason}.`;
   const whole = `${percent(searched.measured_s, planS, "slower", "faster")} (${duration(searched.measured_s)})`;
-  if (searched.measured_s > planS * (1 + TIE)) return `${text}, but measured whole the plan of the least sum is ${whole}.`;
+  if (searched.measured_s > planS * (1 + TIE)) return `${text}, but timed end to end the plan of the least sum is ${whole}.`;
   const why = plan.partitions.length < searched.partitions ? "has fewer partitions" : "is of targets that come first";
-  return `${text}, but measured whole the two are not apart: that of the least sum is ${whole}, and this one ${why}.`;
+  return `${text}, but timed end to end the two are not apart: that of the least sum is ${whole}, and this one ${why}.`;
 }
 
-/** How far the fastest of the other plans is from the plan, measured whole; with `unsure` at the end where it is faster. */
+/** How far the fastest of the other plans is from the plan, timed end to end; with `unsure` at the end where it is faster. */
 function nextText(others: RunSnapshot["alternatives"], planS: number, unsure = ""): string {
-  if (others.length === 0) return "no other plan was measured whole";
+  if (others.length === 0) return "no other plan was timed end to end";
   const next = Math.min(...others.map((one) => one.measured_s ?? Infinity));
-  return `measured whole, the next plan is ${percent(next, planS, "slower", "faster")}${next < planS ? unsure : ""}`;
+  return `timed end to end, the next plan is ${percent(next, planS, "slower", "faster")}${next < planS ? unsure : ""}`;
 }
 
 /** The words for a plan that the user gave, beside which the plan of the run was measured. */
 function givenText(alternatives: RunSnapshot["alternatives"], planS: number): string {
   const beside = alternatives.find((one) => !one.is_plan);
   const besideS = beside?.measured_s ?? null;
-  const measured = beside && besideS !== null ? `: measured whole, ${beside.name} is ${percent(besideS, planS, "slower", "faster")} (${duration(besideS)})` : "";
+  const measured = beside && besideS !== null ? `: timed end to end, ${beside.name} is ${percent(besideS, planS, "slower", "faster")} (${duration(besideS)})` : "";
   return `The plan was given, and not searched for${measured}.`;
 }
 

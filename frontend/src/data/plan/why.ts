@@ -110,7 +110,7 @@ export function tunedText({ untuned_s: untuned, spent_s: spent, trials }: Tuned,
 /** How far a candidate is from winning. If only a bound of its regret is known, no more is said than the bound proves. */
 function distance(rival: NodeCandidate, chosen: NodeCandidate): string {
   if (rival.over_budget) return `${rival.target} cannot be used here: ${rival.over_budget}`;
-  if (rival.regret_basis === "measured") return `the best plan with ${rival.target} here was measured whole: ${signedDuration(rival.regret_s ?? 0)}`;
+  if (rival.regret_basis === "measured") return `the best plan with ${rival.target} here was timed end to end: ${signedDuration(rival.regret_s ?? 0)}`;
   const isExact = rival.regret_s !== null;
   const needed = threshold(rival) ?? 0;
   const close = sourceLabel(rival.cost.source) === "" ? closeText(rival, chosen) : "";

@@ -36,7 +36,7 @@ export function partitionsCsv(partitions: readonly PlanPartition[], plan: PlanIn
   return csv(header, [...lines, ...transitions]);
 }
 
-/** A line for the plan, then one for each baseline and each other plan that was measured whole. */
+/** A line for the plan, then one for each baseline and each other plan that was timed end to end. */
 export function totalsCsv(run: RunSnapshot): string {
   const nameOf = ({ name, kind }: TotalLine): string => (kind === "baseline" ? baselineName(name) : name);
   const lines = totalLines(run).map((line): Cell[] => [

@@ -48,7 +48,7 @@ async function measured(result: Partial<RunSnapshot>): Promise<OwnPlan | undefin
   return ownPlan(given.ref);
 }
 
-test("a plan that was measured whole has both times, and its costs are known", async () => {
+test("a plan that was timed end to end has both times, and its costs are known", async () => {
   const beside: MeasuredPlan = { name: "the plan of the run", kind: "search", total_s: 2e-3, measured_s: 4e-3, interval_s: null, rounds: 5, reason: "", is_plan: false, partitions: 1 };
   const verify = { measured_s: 5e-3, additive_error_s: null, max_rel_error: 0, accuracy: 1e-3, reference: null, errors: {}, interval_s: null, explained_s: null, apart: false, gap: "" };
   const given = await measured({ plan: { ...answer.plan, total_s: 3.5e-3 }, verify, alternatives: [beside] });
@@ -57,7 +57,7 @@ test("a plan that was measured whole has both times, and its costs are known", a
 });
 
 test("what keeps it from being measured is said, and a stop is none", async () => {
-  const error = { code: "own_plan", message: "mine cannot be measured whole: it errs by 0.3", hint: "" };
+  const error = { code: "own_plan", message: "mine cannot be timed end to end: it errs by 0.3", hint: "" };
   expect((await measured({ state: "failed", error }))?.measured).toBeNull();
   expect(ownPlanError.value).toEqual(error);
   ownPlanError.value = null;

@@ -16,7 +16,7 @@ export interface OwnPlan {
   ref: string;
   given: Required<AgainstRequest>;
   answer: Against;
-  /** Both plans measured whole in turns; null where they were not. */
+  /** Both plans timed end to end in turns; null where they were not. */
   measured: { ownS: number; besideS: number } | null;
 }
 

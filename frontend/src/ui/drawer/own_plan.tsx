@@ -82,7 +82,7 @@ function MeasureOwn({ given }: { given: OwnPlan }): JSX.Element {
     const command = measureCommand(given.given);
     return (
       <p>
-        It cannot be measured whole here: {cannotMeasure.value}. Where this run was measured, this does it: <code>{command}</code>
+        It cannot be timed end to end here: {cannotMeasure.value}. Where this run was measured, this does it: <code>{command}</code>
         <CopyButton text={command} label="Copy the command that measures both plans whole" />
       </p>
     );

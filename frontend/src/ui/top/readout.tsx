@@ -58,7 +58,7 @@ function RunResult({ run: current }: { run: RunSnapshot }): JSX.Element | null {
   );
 }
 
-/** The time of the plan, measured whole where it was, and how sure it is. */
+/** The time of the plan, timed end to end where it was, and how sure it is. */
 function Time({ run: current, plan, unknown }: { run: RunSnapshot; plan: PlanInfo; unknown: number }): JSX.Element {
   const measured = measuredBeside(current);
   if (measured === null && unknown > 0) return <b title={MEANING.predicted}>{`${plural(unknown, "cost")} not known`}</b>;

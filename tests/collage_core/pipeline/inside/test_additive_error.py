@@ -61,17 +61,17 @@ def test_noise_is_not_explained_unless_the_profile_shows_the_same(
     [
         (
             13e-3, 4.1e-3, 6.8e-3, 2.1e-3,
-            "measured whole, the plan takes 30% longer than its parts: mostly the partition on openvino that begins with 'n1', "
+            "timed end to end, the plan takes 30% longer than its parts: mostly the partition on openvino that begins with 'n1', "
             "which takes 6.8 ms inside the whole and 4 ms alone",
         ),
         (
             13e-3, 4.1e-3, 4.2e-3, 4.7e-3,
-            "measured whole, the plan takes 30% longer than its parts: mostly between its partitions (calls, and the time outside of "
+            "timed end to end, the plan takes 30% longer than its parts: mostly between its partitions (calls, and the time outside of "
             "kernels, take 4.7 ms, 2 ms were counted)",
         ),
         (
             8e-3, 2.1e-3, 3.9e-3, 2.0e-3,
-            "measured whole, the plan takes 20% less than its parts: mostly the partition on ncnn that begins with 'n0', "
+            "timed end to end, the plan takes 20% less than its parts: mostly the partition on ncnn that begins with 'n0', "
             "which takes 2.1 ms inside the whole and 4 ms alone",
         ),
     ],

@@ -41,6 +41,6 @@ def test_what_both_may_be_off_by_is_no_gap() -> None:
 )
 def test_a_gap_names_its_likely_reason(around: Surroundings, changes: dict[str, Any], reason: str) -> None:
     said = gap(30e-3, around, **changes)
-    assert said.startswith("measured whole, the plan takes 30 ms; 10 ± 0.1 ms were predicted. Likely reason: ")
+    assert said.startswith("timed end to end, the plan takes 30 ms; 10 ± 0.1 ms were predicted. Likely reason: ")
     assert reason in said
     assert gap(5e-3, around, **changes) != "", "faster than predicted is a gap, too"

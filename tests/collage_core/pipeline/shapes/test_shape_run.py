@@ -44,7 +44,7 @@ def test_it_is_said_that_the_plan_is_the_one_for_all_shapes() -> None:
     assert own is not None
     verify = Verify(measured_s=own.measured_s)
     after = replace(document(), verify=verify, alternatives=rows, decided_by="whole", decided_for="all shapes")
-    assert decision_text(after) == "this is the plan for all shapes: measured whole, the fastest here is 16.7% faster"
+    assert decision_text(after) == "this is the plan for all shapes: timed end to end, the fastest here is 16.7% faster"
 
 
 def test_an_old_plan_that_is_a_baseline_is_there_already() -> None:

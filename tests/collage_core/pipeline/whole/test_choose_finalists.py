@@ -1,4 +1,4 @@
-"""Which plans are measured whole, from given costs: the plan, the baselines and its rivals, each once."""
+"""Which plans are timed end to end, from given costs: the plan, the baselines and its rivals, each once."""
 
 from __future__ import annotations
 

@@ -143,11 +143,11 @@ def document(decided_by: str, total_s: float, measured_s: float | None, *rows: d
 def test_one_sentence_says_what_decided() -> None:
     searched = alternative("search", kind=SEARCHED, total_s=1.0, measured_s=1.06)
     assert decision_text(document("whole", 1.03, 1.0, searched)) == (
-        "measuring the whole decided: this plan's sum is 3.0% above the least, but measured whole the plan of the least sum is 6.0% slower"
+        "end-to-end timing decided: this plan's sum is 3.0% above the least, but timed end to end the plan of the least sum is 6.0% slower"
     )
     near = {**searched, "measured_s": 0.995, "partitions": [{"id": name, "target": "a", "nodes": [0]} for name in "cd"]}
     assert decision_text(document("whole", 1.03, 1.0, near)).endswith(
-        "but measured whole the two are not apart (that of the least sum is 0.5% faster), and this one has fewer partitions"
+        "but timed end to end the two are not apart (that of the least sum is 0.5% faster), and this one has fewer partitions"
     )
     assert decision_text(document("whole", 1.03, 1.0, near, partitions=2)).endswith(
         "(that of the least sum is 0.5% faster), and this one is of targets that come first"
@@ -157,12 +157,14 @@ def test_one_sentence_says_what_decided() -> None:
         "but the plan of the least sum is out: it errs by 0.1, 0.001 is allowed"
     )
     other = {**searched, "kind": BASELINE, "measured_s": 1.2}
-    assert decision_text(document("sum", 1.0, 1.0, other)) == "the sum of the costs decided: measured whole, the next plan is 20.0% slower"
+    assert (
+        decision_text(document("sum", 1.0, 1.0, other)) == "the sum of the costs decided: timed end to end, the next plan is 20.0% slower"
+    )
     assert decision_text(document("sum", 1.0, 1.25, other)).endswith("is 4.0% faster, which is not enough to tell the two apart")
     assert decision_text(document("sum", 1.0, 1.0, {**other, "is_plan": True})) == (
-        "the sum of the costs decided: no other plan was measured whole"
+        "the sum of the costs decided: no other plan was timed end to end"
     )
     assert decision_text(document("whole", 1.0, 1.0, other)) == (
-        "measuring the whole decided for the plan of the least sum: measured whole, the next plan is 20.0% slower"
+        "end-to-end timing decided for the plan of the least sum: timed end to end, the next plan is 20.0% slower"
     ), "over several shapes another one was to take its place"
     assert decision_text(document("sum", 1.0, None, other)) == ""
