@@ -45,7 +45,7 @@ from ..pipeline.whole.finalists import RIVAL, SEARCHED, decision_text
 from ..rules.baseline_names import is_alone
 from .bodies_text import bodies_text
 from .proof_text import proof_text
-from .undecided_text import stability_lines
+from .undecided_text import SHOWN, stability_lines
 
 PHRASES = {
     "load": "loading the model",
@@ -241,16 +241,18 @@ def _undecided(document: RunDocument) -> list[str]:
     if not budget or not budget.rivals:
         return []
     placed = {part.id: part for part in plan.partitions}
-    said = [f"undecided after {budget.spent_s:.0f} s of measuring; run it again to continue, or with a larger --budget:"]
-    for rival in budget.rivals:
+    lines = [f"undecided after {budget.spent_s:.0f} s of measuring; run it again to continue, or with a larger --budget:"]
+    for rival in budget.rivals[:SHOWN]:
         mine = [placed[id] for id in rival.partitions if id in placed]
         nodes, first = sum(len(part.nodes) for part in mine), mine[0].names[0] if mine else ""
         gain_s = rival.could_gain_s
         is_less = gain_s < plan.total_s  # What is known this badly may gain more than the plan seems to take.
         gain = f"{duration(gain_s)} faster" + (f", {gain_s / plan.total_s:.0%}" if is_less else "")
         where = f"{counted(nodes, 'node')} from {first!r}"
-        said.append(f"  {_targets(mine)} or {_targets(rival.instead)} for {where}: the second could be {gain}")
-    return [*said, "`collage explain RUN --undecided` says how long each decision would take to measure"]
+        lines.append(f"  {_targets(mine)} or {_targets(rival.instead)} for {where}: the second could be {gain}")
+    if len(budget.rivals) > SHOWN:
+        lines.append(f"  and {len(budget.rivals) - SHOWN} more (--json has all)")
+    return [*lines, "`collage explain RUN --undecided` says how long each decision would take to measure"]
 
 
 def _targets(parts: Sequence[PlacedPartition | PlanPart]) -> str:

@@ -16,6 +16,7 @@ from ..what_if.undecided import STABLE, decide
 from .say import say
 
 SHOWN = 8
+"""Decisions, and toss-ups, that are listed; the document has all."""
 
 
 def decide_run(path: Path, model: str, limit_s: float | None, emit: Emit) -> Decided:

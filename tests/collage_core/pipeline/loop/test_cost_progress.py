@@ -285,6 +285,10 @@ def test_the_terminal_says_what_is_undecided(capsys: pytest.CaptureFixture[str])
     assert "tvm or ncnn + tvm in 2 partitions for 2 nodes from 'conv': the second could be 50 µs faster, 5%" in said
     show_plan(run_document(plan=plan, budget={**budget, "rivals": [{**rival, "could_gain_s": 4e-3}]}))
     assert "the second could be 4 ms faster\n" in capsys.readouterr().out, "more than the plan takes is no share of it"
+    show_plan(run_document(plan=plan, budget={**budget, "rivals": [rival] * 31}))
+    lines = capsys.readouterr().out.splitlines()
+    assert sum("could be 50 µs faster" in line for line in lines) == 8
+    assert "  and 23 more (--json has all)" in lines
     show_plan(run_document(plan=plan))
     assert "undecided" not in capsys.readouterr().out
 
