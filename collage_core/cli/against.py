@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..base.counted import counted
-from ..base.durations import duration
 from ..documents.compare import ApparentLoss
+from ..documents.statement_text import faster_text
 from ..errors import CollageError
 from ..events import Emit
 from ..rewrite.plan import Plan
@@ -69,11 +69,11 @@ def _save(plan: Plan, file: Path) -> None:
 
 def show_against(document: ApparentLoss) -> None:
     """Print the answer of `explain_against` as text."""
-    loss_s, unknown, ignored = document.apparent_loss_s, document.unknown, document.ignored
-    if loss_s is not None:
-        estimate = " (an estimate: not all of its costs were measured to their end)" if unknown else ""
-        faster, share = ("faster" if loss_s <= 0 else "slower"), abs(loss_s)
-        say(f"the plan is {duration(share)} {faster} than yours by the sums of the costs{estimate}")
+    unknown, ignored, change = document.unknown, document.ignored, document.change
+    if change.change_s is not None:
+        is_rough = unknown and change.basis == "predicted"
+        estimate = " (an estimate: not all of its costs were measured to their end)" if is_rough else ""
+        say(f"the plan is {faster_text(change, 'yours')}{estimate}")
     show_plans(document, 0 if document.node is not None else SHOWN_NODES, "--json has all")
     for part in unknown[:SHOWN]:
         say(f"not known: {counted(len(part.nodes), 'node')} from {part.names[0]!r} on {part.target}: {part.reason}")

@@ -69,9 +69,7 @@ def _show_difference(one: PartitioningDifference) -> None:
     measured = f", measured {duration(one.measured_s)}" if one.measured_s is not None else ""
     estimate = ", an estimate" if one.is_estimate else ""
     say(f"{one.name}: {counted(one.partitions, 'partition')}, the plan has {one.plan_partitions}")
-    loss_s, by = one.apparent_loss_s, "measured" if one.is_measured else "by the sums of the costs"
-    loss = "" if loss_s is None else f"; apparent loss of the plan {'-' if loss_s < 0 else ''}{duration(abs(loss_s))} ({by})"
-    say(f"   predicted {duration(one.total_s)}{estimate}{measured}{loss}")
+    say(f"   predicted {duration(one.total_s)}{estimate}{measured}; the plan is {one.change_text}")
     for region in one.regions[:_SHOWN_REGIONS]:
         saves_s = region.saves_s
         saved = duration(saves_s) if saves_s is None or saves_s >= 0 else f"-{duration(-saves_s)}"

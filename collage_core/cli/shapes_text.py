@@ -11,6 +11,7 @@ from ..base.counted import counted
 from ..base.durations import duration
 from ..documents.run import RunDocument
 from ..documents.shapes import OneBuild, ShapeInfo, ShapePartition, ShapesInfo
+from ..documents.statements import PlanTime, compared
 from ..rules.baseline_names import ALL_SHAPES
 from ..rules.spec import HOST_TARGET
 
@@ -96,6 +97,6 @@ def _one_build(rows: Sequence[OneBuild]) -> Iterator[str]:
         if row.own_s is None or row.shared_s is None:
             yield f"{row.name} has builds of its own: {row.reason}"
             continue
-        share = row.shared_s / row.own_s - 1
+        ratio = compared(PlanTime(predicted_s=row.shared_s), PlanTime(predicted_s=row.own_s)).ratio or 1.0
         own = f"{duration(row.own_s)} with builds of its own"
-        yield f"{row.name} shares {counted(len(row.partitions), 'build')}: {duration(row.shared_s)}, {own} ({share:+.1%})"
+        yield f"{row.name} shares {counted(len(row.partitions), 'build')}: {duration(row.shared_s)}, {own} ({ratio - 1:+.1%})"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from .explain import ExplainedNode
 from .json_form import IfKnown
 from .plan import PlacedPlan
+from .statements import Statement
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,11 @@ class Change:
     change_s: float | None
     interval_s: float | None
     is_clear: bool | None
+
+    @classmethod
+    def of(cls, statement: Statement) -> Change:
+        """Return the change that a statement tells."""
+        return cls(statement.change_s, statement.interval_s, statement.is_decided)
 
 
 @dataclass(frozen=True)
@@ -114,6 +120,9 @@ class PlansCompared:
     """How two plans of one model differ.
 
     Attributes:
+        predicted, measured: The difference of the predicted times, and that of the measured ones.
+        change: How the first compares with the second: measured times where both have one, else predicted ones.
+        change_text: The same in words.
         costs_of: Name of the run on whose costs `ComparedRegion.saves_s` rests; None where neither run knows all of them.
         moved: Every node whose target differs.
         regions: Those that differ, the largest difference first.
@@ -126,6 +135,8 @@ class PlansCompared:
     second: ComparedPlan
     predicted: Change
     measured: Change
+    change: Statement
+    change_text: str
     costs_of: str | None
     moved: tuple[MovedNode, ...]
     regions: tuple[ComparedRegion, ...]

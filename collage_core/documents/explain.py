@@ -91,6 +91,7 @@ class PartitioningDifference:
         total_s, measured_s: Seconds of the partitioning, predicted and timed end to end; None where not known.
         apparent_loss_s: The time of the plan less that of the partitioning; None where one is not known.
         is_measured: Both times of the loss are measured; else both are predicted.
+        change_text: How the plan compares with it, in words.
         is_estimate: A cost of the partitioning is no measurement.
         regions: Those that differ, those that save most first.
     """
@@ -102,6 +103,7 @@ class PartitioningDifference:
     measured_s: float | None
     apparent_loss_s: float | None
     is_measured: bool
+    change_text: str
     is_estimate: bool
     regions: tuple[SavingRegion, ...]
 

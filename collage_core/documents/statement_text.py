@@ -34,6 +34,18 @@ def change_text(statement: Statement) -> str:
     return f"{signed(statement.change_s)} predicted{_unexplained_text(statement)}"
 
 
+def faster_text(statement: Statement, than: str) -> str:
+    """Return how a plan does beside another in words: ``1.2 ms faster than yours, measured``."""
+    change_s = statement.change_s
+    if change_s is None:
+        return f"beside {than}: {_unknown_text(statement)}"
+    if _is_none(statement):
+        return f"as fast as {than}"
+    doubt = _unexplained_text(statement) if statement.basis == "predicted" else "" if statement.is_decided else ", which is not decided"
+    by = "by the sums of the costs" if statement.basis == "predicted" else "as measured"
+    return f"{duration(abs(change_s))} {'faster' if change_s < 0 else 'slower'} than {than} {by}{doubt}"
+
+
 def _unexplained_text(statement: Statement) -> str:
     """Say that a predicted change is smaller than what sums leave unexplained of the plan of the run; empty where it is not."""
     unexplained_s = abs(statement.unexplained_s or 0.0)

@@ -134,6 +134,12 @@ def compared(plan: PlanTime, reference: PlanTime, *, interval_s: float | None = 
     return Statement(basis="unknown", at_least_s=least_s, unknown=unknown)
 
 
+def turned(statement: Statement) -> Statement:
+    """Return how the reference of `statement` compares with its plan; a lower bound of the change bounds nothing from below then."""
+    change_s = None if statement.change_s is None else -statement.change_s
+    return replace(statement, seconds=statement.reference_s, reference_s=statement.seconds, change_s=change_s, at_least_s=None)
+
+
 def under_restriction(statement: Statement) -> Statement:
     """Return what `statement` says of a plan that holds more than the reference, which the run found best: it cannot be faster.
 
@@ -173,6 +179,11 @@ def time_of_row(document: RunDocument, row: Alternative) -> PlanTime:
         least = FAR_BEHIND.get(row.rounds)
         least = None if least is None or row.measured_s < least * own_s else least
     return PlanTime(predicted_s=row.total_s, measured_s=row.measured_s, interval_s=row.interval_s, least_ratio=least)
+
+
+def of_row(document: RunDocument, row: Alternative) -> Statement:
+    """Return how a plan that was compared with that of the run compares with it."""
+    return compared(time_of_row(document, row), time_of_run(document))
 
 
 def time_of_run(document: RunDocument) -> PlanTime:

@@ -14,6 +14,7 @@ from typing import Any
 
 from ..cost.cost import Cost
 from ..documents.compare import ApparentLoss, CostedPlan, UnknownPart
+from ..documents.statements import PlanTime, time_beside
 from ..errors import CollageError
 from ..events import Emit, ignore
 from ..graph.dataflow_graph import DataflowGraph
@@ -88,10 +89,13 @@ def apparent_loss(
 
 def loss_document(side: Side, own: OwnPlan, timed: Beside | None = None) -> ApparentLoss:
     """Return what `apparent_loss` does; `timed` are both plans, timed end to end."""
-    first, second = replace(side, record=own.record), Side(own.name, own.plan, own.record)
+    whole = time_beside(own.record.document, plan_document(own.plan))
+    first, second = replace(side, record=own.record), Side(own.name, own.plan, own.record, whole)
     if timed is not None:
-        first = replace(first, measured_s=timed.plan.measured_s, interval_s=timed.plan.interval_s)
-        second = replace(second, measured_s=timed.other.measured_s, interval_s=timed.other.interval_s)
+        first, second = (
+            replace(one, whole=PlanTime(predicted_s=None, measured_s=time.measured_s, interval_s=time.interval_s))
+            for one, time in ((first, timed.plan), (second, timed.other))
+        )
     compared = compare_sides(first, second)
     return ApparentLoss(
         **{one.name: getattr(compared, one.name) for one in fields(compared) if one.name != "kind"},

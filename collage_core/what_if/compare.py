@@ -10,7 +10,7 @@ import math
 import os
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from ..cost.cost import HOST_COST
@@ -26,11 +26,12 @@ from ..documents.compare import (
 )
 from ..documents.plan import PlacedPartition
 from ..documents.run import Alternative, BaselineInfo
-from ..documents.statements import measured_beside
-from ..documents.verify import Verify
+from ..documents.statement_text import change_text
+from ..documents.statements import PlanTime, Statement, compared, time_of_plan, time_of_row, time_of_run, turned
 from ..errors import CollageError
 from ..graph.computation import Computations
 from ..graph.index_set import IndexSet
+from ..pipeline.plan_documents import plan_document
 from ..pipeline.record.record import FILE_NAME, CostedCandidate, RunRecord, record_path
 from ..pipeline.whole.differences import swapped_saves_s
 from ..rewrite.plan import Plan, read_plan
@@ -49,15 +50,24 @@ class Side:
 
     Attributes:
         record: The run whose costs the plan has; None of a plan file alone.
-        measured_s: Time of the whole, measured end to end; None where it was not.
-        interval_s: Half of its 95 % interval; None where that is not known.
+        whole: Its time as far as it was timed end to end; None where it was not.
+        is_own: It is the plan of `record`, whose other plans were timed in turns with it.
     """
 
     name: str
     plan: Plan
     record: RunRecord | None = None
-    measured_s: float | None = None
-    interval_s: float | None = None
+    whole: PlanTime | None = None
+    is_own: bool = False
+
+    @property
+    def time(self) -> PlanTime:
+        """What is known of its time."""
+        known = time_of_plan(plan_document(self.plan))
+        if self.whole is None:
+            return known
+        measured = {name: getattr(self.whole, name) for name in ("measured_s", "interval_s", "least_ratio", "unexplained_s")}
+        return replace(known, **measured)
 
     @property
     def compared(self) -> ComparedPlan:
@@ -66,12 +76,13 @@ class Side:
         nodes: Counter[str] = Counter()
         for part in parts:
             nodes[part.target] += len(part.nodes)
+        time = self.time
         return ComparedPlan(
             name=self.name,
-            total_s=None if any(part.cost_s is None for part in parts) else self.plan.total_s,
-            total_interval_s=self.plan.total_interval_s,
-            measured_s=self.measured_s,
-            interval_s=self.interval_s,
+            total_s=time.predicted_s,
+            total_interval_s=time.predicted_interval_s,
+            measured_s=time.measured_s,
+            interval_s=time.interval_s,
             transitions_s=sum(one.cost_s for one in self.plan.transitions),
             partitions=len(parts),
             targets=dict(nodes),
@@ -113,18 +124,30 @@ def compare_sides(one: Side, other: Side) -> PlansCompared:
     changes = [region for region in regions if region.is_change]
     judge = next((side for side in (one, other) if side.record is not None and _knows(side.record, (*parts, *others))), None)
     record, interval_s = None if judge is None else judge.record, _Intervals(one, other)
-    mine, its = one.compared, other.compared
+    half_s = interval_s(parts, others)
+    mine, its = (replace(side.time, measured_s=None, unexplained_s=None) for side in (one, other))
+    change = _statement(one, other, half_s)
     return PlansCompared(
         model=ComparedModel(one.plan.model.name, one.plan.model.hash, sum(len(part.nodes) for part in parts)),
-        first=mine,
-        second=its,
-        predicted=_change(mine.total_s, its.total_s, interval_s(parts, others)),
-        measured=_change(one.measured_s, other.measured_s, _together_s(one.interval_s, other.interval_s)),
+        first=one.compared,
+        second=other.compared,
+        predicted=Change.of(compared(mine, its, interval_s=half_s)),
+        measured=Change.of(change) if change.basis == "measured" else Change(None, None, None),
+        change=change,
+        change_text=change_text(change),
         costs_of=None if judge is None else judge.name,
         moved=_moved(parts, others),
         regions=tuple(_region(region, one.plan, record, interval_s) for region in changes),
         unchanged=len(regions) - len(changes),
     )
+
+
+def _statement(one: Side, other: Side, interval_s: float | None) -> Statement:
+    """Return how the first compares with the second; plans of one run were timed in turns with the plan that it decided on."""
+    in_turns = one.record is not None and one.record is other.record and one.is_own != other.is_own
+    if in_turns and one.is_own:
+        return turned(compared(other.time, one.time, interval_s=interval_s))
+    return compared(one.time, other.time, interval_s=interval_s, in_turns=in_turns)
 
 
 def side_of(given: str | Path | RunRecord, loaded: dict[Path, RunRecord] | None = None) -> Side:
@@ -169,19 +192,17 @@ def _loaded(path: Path, loaded: dict[Path, RunRecord]) -> RunRecord:
 
 
 def _of_run(name: str, record: RunRecord) -> Side:
-    document = record.document
-    own: Alternative | Verify = next((row for row in document.alternatives if row.is_plan), document.verify)
-    return Side(name, record.plan, record, measured_beside(document), own.interval_s)
+    return Side(name, record.plan, record, time_of_run(record.document), is_own=True)
 
 
 def _of_baseline(name: str, record: RunRecord, baseline: str) -> Side:
-    timed = {row.name: row.interval_s for row in reversed(record.document.alternatives)}
     rows: list[Alternative | BaselineInfo] = [*record.document.alternatives, *record.document.baselines]
-    known = list(dict.fromkeys(row.name for row in rows))
+    names = list(dict.fromkeys(row.name for row in rows))
     row = next((row for row in rows if row.name == baseline), None)
     if row is None:
-        raise CollageError(f"the run has no baseline {baseline!r}", f"it has {', '.join(known) or 'none'}", "unknown_baseline")
-    return Side(name, plan_of_baseline(record, baseline), record, row.measured_s, timed.get(baseline))
+        raise CollageError(f"the run has no baseline {baseline!r}", f"it has {', '.join(names) or 'none'}", "unknown_baseline")
+    known = time_of_row(record.document, row) if isinstance(row, Alternative) else PlanTime(predicted_s=None, measured_s=row.measured_s)
+    return Side(name, plan_of_baseline(record, baseline), record, known)
 
 
 def _check_same_model(one: Side, other: Side) -> None:
@@ -201,16 +222,6 @@ def _names(plan: Plan) -> dict[int, str]:
 def _knows(record: RunRecord, parts: Sequence[PlacedPartition]) -> bool:
     known = {candidate.id for candidate in record.problem.candidates}
     return all(part.id in known for part in parts)
-
-
-def _change(first_s: float | None, second_s: float | None, interval_s: float | None) -> Change:
-    change_s = None if first_s is None or second_s is None else first_s - second_s
-    is_clear = None if change_s is None or interval_s is None else abs(change_s) > interval_s
-    return Change(change_s, interval_s if change_s is not None else None, is_clear)
-
-
-def _together_s(first_s: float | None, second_s: float | None) -> float | None:
-    return None if first_s is None or second_s is None else math.hypot(first_s, second_s)
 
 
 class _Intervals:
@@ -250,7 +261,7 @@ def _moved(first: Sequence[PlacedPartition], second: Iterable[PlacedPartition]) 
 
 
 def _region(region: Region, plan: Plan, record: RunRecord | None, interval_s: _Intervals) -> ComparedRegion:
-    change = _change(region.first_s, region.second_s, interval_s(region.first, region.second))
+    half_s = None if region.change_s is None else interval_s(region.first, region.second)
     return ComparedRegion(
         kind=region.kind,
         nodes=region.nodes,
@@ -258,9 +269,9 @@ def _region(region: Region, plan: Plan, record: RunRecord | None, interval_s: _I
         second=tuple(map(_placed, region.second)),
         first_s=region.first_s,
         second_s=region.second_s,
-        change_s=change.change_s,
-        interval_s=change.interval_s,
-        is_clear=change.is_clear,
+        change_s=region.change_s,
+        interval_s=half_s,
+        is_clear=None if half_s is None or region.change_s is None else abs(region.change_s) > half_s,
         saves_s=None if record is None else _saves_s(record, plan, region),
     )
 

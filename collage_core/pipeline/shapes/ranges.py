@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from ...documents.statements import PlanTime, compared
+
 ONE_PLAN: Final = "one_plan"
 BY_RANGE: Final = "by_range"
 """The two answers, as the document calls them."""
@@ -83,10 +85,8 @@ def is_worth(by_range_s: float | None, one_s: float | None) -> bool:
 
 def losses(totals: Totals, best: Sequence[float | None]) -> list[list[float | None]]:
     """Return by how many seconds each plan is slower at each shape than the best one there."""
-    rows = []
-    for row in totals:
-        rows.append([None if mine is None or least is None else mine - least for mine, least in zip(row, best, strict=True)])
-    return rows
+    leasts = [PlanTime(predicted_s=seconds) for seconds in best]
+    return [[compared(PlanTime(predicted_s=mine), least).change_s for mine, least in zip(row, leasts, strict=True)] for row in totals]
 
 
 def bisect(shape: int, dimension: str, sizes: tuple[int, int], totals_at: Callable[[int], tuple[float | None, float | None]]) -> Crossover:

@@ -12,6 +12,8 @@ from typing import Protocol
 from ...documents.explain import PartitioningDifference, SavingRegion, ShownPartition
 from ...documents.plan import PlanPart
 from ...documents.run import BaselineInfo
+from ...documents.statement_text import faster_text
+from ...documents.statements import PlanTime, compared, time_of_run, turned
 from ...rules.spec import HOST_TARGET
 from ...search.plan_properties import plan_total
 from ...search.problem import FEMTOSECONDS
@@ -32,18 +34,17 @@ def _difference(record: RunRecord, row: BaselineInfo, parts: Sequence[PlanPart])
     mine = [by_id[partition.id] for partition in record.plan.partitions]
     theirs = [by_id[partition.id] for partition in parts]
     found = [_region(record, mine, *sides) for sides in differing_regions(mine, theirs)]
-    plan_s, its_s = record.document.verify.measured_s, row.measured_s
-    is_measured = plan_s is not None and its_s is not None
-    if plan_s is None or its_s is None:
-        plan_s, its_s = record.plan.total_s, row.total_s
+    known = PlanTime(predicted_s=row.total_s, measured_s=row.measured_s)
+    change = turned(compared(known, time_of_run(record.document)))
     return PartitioningDifference(
         name=row.name,
         plan_partitions=_count(mine),
         partitions=_count(theirs),
         total_s=row.total_s,
         measured_s=row.measured_s,
-        apparent_loss_s=None if its_s is None else plan_s - its_s,
-        is_measured=is_measured,
+        apparent_loss_s=change.change_s,
+        is_measured=change.basis == "measured",
+        change_text=faster_text(change, row.name),
         is_estimate=any(item.cost.source == "estimate" or item.cost.is_guess for item in theirs if item.target != HOST_TARGET),
         regions=tuple(sorted(found, key=lambda region: math.inf if region.saves_s is None else -region.saves_s)),
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Final, Literal
@@ -16,7 +16,7 @@ from typing import Final, Literal
 from ...cost.measuring.paired_rounds import FEWEST_ROUNDS, TIE, Round, beats, fastest, ratio_of, seconds_of, slower, time_of
 from ...documents.plan import PlanPart
 from ...documents.run import Alternative, RunDocument
-from ...documents.statements import measured_beside
+from ...documents.statements import Statement, compared, measured_beside, of_row, time_of_plan, time_of_row
 from ...documents.verify import Verify
 from ...rewrite.plan import Plan
 
@@ -182,41 +182,43 @@ def decision_text(document: RunDocument) -> str:
     if not rows or plan_s is None:
         return ""
     if document.decided_for:
-        best_s = min([plan_s, *(row.measured_s for row in rows if row.measured_s is not None)])
-        fastest = _percent(best_s, plan_s, "slower", "faster")
+        ratios = (of_row(document, row).ratio for row in rows if row.measured_s is not None)
+        fastest = _percent(min([1.0, *(ratio for ratio in ratios if ratio is not None)]), "slower", "faster")
         return f"this is the plan for {document.decided_for}: timed end to end, the fastest here is {fastest}"
     if document.decided_by == GIVEN:
         beside = next(row for row in rows if not row.is_plan)
         text = "the plan was given, and not searched for"
-        return f"{text}: timed end to end, {beside.name} is {_percent(beside.measured_s, plan_s, 'slower', 'faster')}"
-    others = [row.measured_s for row in rows if row.measured_s is not None and not row.is_plan]
+        return f"{text}: timed end to end, {beside.name} is {_percent(of_row(document, beside).ratio, 'slower', 'faster')}"
+    others = [of_row(document, row) for row in rows if row.measured_s is not None and not row.is_plan]
     if document.decided_by == "whole":
         searched = next((row for row in rows if row.kind == SEARCHED), None)
         if searched is None:  # Over several shapes another plan was to take its place, which is no faster here.
-            return f"end-to-end timing decided for the plan of the least sum: {_next_plan(others, plan_s)}"
-        sums = _percent(document.plan.total_s, searched.total_s, "above", "below")
+            return f"end-to-end timing decided for the plan of the least sum: {_next_plan(others)}"
+        least = replace(time_of_row(document, searched), measured_s=None)
+        sums = _percent(compared(time_of_plan(document.plan), least).ratio, "above", "below")
         text = f"end-to-end timing decided: this plan's sum is {sums} the least, but"
         if searched.measured_s is None:
             return f"{text} the plan of the least sum is out: {searched.reason}"
-        whole = _percent(searched.measured_s, plan_s, "slower", "faster")
+        whole = _percent(of_row(document, searched).ratio, "slower", "faster")
         if searched.measured_s <= plan_s * (1 + TIE):
             has_fewer = len(document.plan.partitions) < len(searched.partitions)
             why = "has fewer partitions" if has_fewer else "is of targets that come first"
             return f"{text} timed end to end the two are not apart (that of the least sum is {whole}), and this one {why}"
         return f"{text} timed end to end the plan of the least sum is {whole}"
-    return f"the sum of the costs decided: {_next_plan(others, plan_s, ', which is not enough to tell the two apart')}"
+    return f"the sum of the costs decided: {_next_plan(others, ', which is not enough to tell the two apart')}"
 
 
-def _next_plan(others: Sequence[float], plan_s: float, unsure: str = "") -> str:
+def _next_plan(others: Sequence[Statement], unsure: str = "") -> str:
     """Return how far the fastest of the other plans is from the plan, timed end to end; with `unsure` at the end where it is faster."""
     if not others:
         return "no other plan was timed end to end"
-    text = f"timed end to end, the next plan is {_percent(min(others), plan_s, 'slower', 'faster')}"
-    return f"{text}{unsure}" if min(others) < plan_s else text
+    ratio = min(one.ratio or 0.0 for one in others)
+    text = f"timed end to end, the next plan is {_percent(ratio, 'slower', 'faster')}"
+    return f"{text}{unsure}" if ratio < 1 else text
 
 
-def _percent(value: float | None, base: float | None, more: str, less: str) -> str:
-    if value is None or not base:
+def _percent(ratio: float | None, more: str, less: str) -> str:
+    if ratio is None:
         return f"not known to be {more}"
-    share = value / base - 1
+    share = ratio - 1
     return f"{abs(share):.1%} {more if share >= 0 else less}"

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
 from collage_core.documents.json_form import from_json
@@ -91,3 +96,57 @@ def test_the_time_of_a_plan_that_was_timed_alone_is_not_compared() -> None:
     row = alternative("a", measured_s=1.5, interval_s=0.1, is_plan=True)
     beside = run_document(verify={"accuracy": 1e-3, "measured_s": 2.0, "apart": True}, alternatives=[row])
     assert (time_of_run(beside).measured_s, time_of_run(beside).interval_s) == (1.5, 0.1)
+
+
+ROOMS = ("documents", "what_if", "pipeline", "cli", "survey", "results", "drawings", "transform", "../collage_server")
+"""Rooms that speak of plans, or decide between them."""
+EXCEPTIONS = {
+    "cli/problem_search.py": "found.total - whole.total: what a constraint costs, sums of one problem",
+    "cli/proof_text.py": "plan.total_s - least_s: how far a sum is above the bound that the search has proven",
+    "cli/terminal.py": "what tuning made of one kernel; the share of a sum that other partitions of the same nodes could save",
+    "pipeline/inside/additive_error.py": "one plan: its time less that of its own parts",
+    "pipeline/loop/budget.py": "time spent on measuring",
+    "pipeline/loop/measuring_policy.py": "plan.final.total - hoped.final.total: sums of one search, to choose the next trial",
+    "pipeline/loop/rivals.py": "sums of one search, to choose the next trial",
+    "pipeline/loop/tuning.py": "time spent on tuning",
+    "pipeline/record/record.py": "total - decided.total: regrets, sums of one search",
+    "pipeline/region_shares.py": "time spent on measuring",
+    "pipeline/searched_run.py": "sums of one search, of plans that costs could not tell apart",
+    "pipeline/shapes/shape_run.py": "time spent on measuring",
+    "pipeline/whole/compare_whole.py": "a lower end of one plan's time, to choose what is timed",
+    "pipeline/whole/differences.py": "plan_total(...) - plan_total(...): sums of one problem, of the same nodes in two ways",
+    "results/tables.py": "cost_s / total_s: the share of a partition in its own plan",
+    "what_if/compare_costs.py": "first_s - second_s: costs of one computation on two machines",
+    "what_if/explanation.py": "cost_s - regret_s: the cost at which a candidate would enter the plan",
+    "what_if/plan_difference.py": "first_s - second_s: parts of two plans over the same nodes",
+    "what_if/replan_bodies.py": "the sum of a body by two plans, which is a part of the node's cost",
+}
+"""File → why it may subtract or divide two times: they are not those of two plans, or a search compares sums."""
+
+
+def time_name(node: ast.AST) -> str:
+    """Return the name of the seconds or the total that an expression is; empty where it is none."""
+    if isinstance(node, ast.BoolOp):
+        return time_name(node.values[0])
+    if isinstance(node, ast.Call):
+        return time_name(node.func)
+    name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+    return name if name.endswith(("_s", "total")) else ""
+
+
+def subtractions(room: Path) -> Iterator[tuple[str, int]]:
+    """Yield file and line of each difference or ratio of two times in a room."""
+    for file in sorted(room.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub | ast.Div) and time_name(node.left) and time_name(node.right):
+                yield os.path.relpath(file, CORE), node.lineno
+
+
+CORE = Path(__file__).parents[3] / "collage_core"
+
+
+def test_no_other_file_compares_the_times_of_two_plans() -> None:
+    """A difference that is computed elsewhere can contradict what the run says of it."""
+    hits = [hit for room in ROOMS for hit in subtractions((CORE / room).resolve()) if hit[0] != "documents/statements.py"]
+    assert [hit for hit in hits if hit[0] not in EXCEPTIONS] == [], "ask documents/statements.py, or name the reason in EXCEPTIONS"
+    assert set(EXCEPTIONS) == {file for file, _ in hits}, "an exception that no file needs"
