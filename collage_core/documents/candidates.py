@@ -16,6 +16,7 @@ class EstimateBasisJson:
 
     Attributes:
         operations_per_s, bytes_per_s: None where the description leaves them out; then they bound nothing.
+        has_transfers: It says what transfers cost; else they count as free.
     """
 
     operations: float
@@ -23,6 +24,7 @@ class EstimateBasisJson:
     launch_s: float
     operations_per_s: float | None
     bytes_per_s: float | None
+    has_transfers: bool = False
 
 
 @dataclass(frozen=True)

@@ -94,6 +94,8 @@ class PlacedPlan:
         total_s: Predicted seconds of one inference.
         total_interval_s: Half of the 95 % interval of `total_s`; None where a cost in it has no interval.
         copies: The copies between locations; left out where all targets are at the host.
+        free_transfers: Described targets in it whose descriptions do not say what transfers cost, so that these count as free; left out
+            where there are none.
     """
 
     total_s: Seconds
@@ -101,6 +103,7 @@ class PlacedPlan:
     partitions: tuple[PlacedPartition, ...]
     transitions: tuple[PlacedTransition, ...] = ()
     copies: IfKnown[tuple[PlacedCopy, ...]] = None
+    free_transfers: IfKnown[tuple[str, ...]] = None
 
 
 @dataclass(frozen=True, kw_only=True)

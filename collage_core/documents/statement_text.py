@@ -5,6 +5,8 @@ A statement enters; a text leaves. Nothing is compared here.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from ..base.counted import counted
 from ..base.durations import duration, signed
 from .statements import PlanTime, Statement
@@ -21,6 +23,11 @@ def time_text(time: PlanTime) -> str:
         return f"predicted {duration(time.predicted_s)}"
     whose = f"{counted(time.unknown, 'cost')} {'is' if time.unknown == 1 else 'are'} not known"
     return f"predicted at least {duration(time.at_least_s)}: {whose}" if time.at_least_s > 0 else f"not known: {whose}"
+
+
+def transfers_text(targets: Collection[str] | None) -> str:
+    """Return ``; transfers free: ...`` to add to a time that rests on estimates of described targets without transfers; else nothing."""
+    return f"; transfers free: {' and '.join(targets)} {'states' if len(targets) == 1 else 'state'} no cost of them" if targets else ""
 
 
 def change_text(statement: Statement) -> str:

@@ -11,7 +11,7 @@ from typing import Literal
 
 from .plan import Baseline
 from .run import Alternative, RunDocument
-from .statement_text import time_text
+from .statement_text import time_text, transfers_text
 from .statements import PlanTime, Statement, compared, fastest, time_of_row, time_of_run
 
 HOST = "host"
@@ -45,8 +45,8 @@ class Verdict:
 def verdict(document: RunDocument) -> Verdict:
     """Return the verdict on the plan of a run."""
     found = _of_times(document)
-    said = "" if document.disturbance is None else f"; {document.disturbance.text}"
-    return replace(found, text=found.text + said)
+    disturbance = "" if document.disturbance is None else f"; {document.disturbance.text}"
+    return replace(found, text=found.text + transfers_text(document.plan.free_transfers) + disturbance)
 
 
 def _of_times(document: RunDocument) -> Verdict:

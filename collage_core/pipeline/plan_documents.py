@@ -19,6 +19,7 @@ from ..search.plan_properties import plan_copies, plan_transitions
 from ..search.problem import FEMTOSECONDS
 from ..search.searcher import SearchResult
 from .bodies.plan_bodies import PlannedNode
+from .described_targets import free_transfers
 from .loop.budget import Budget
 from .loop.rivals import Rival
 from .loop.search_and_merge import Planned
@@ -230,4 +231,5 @@ def plan_document(plan: Plan) -> PlacedPlan:
         partitions=plan.partitions,
         transitions=plan.transitions,
         copies=plan.copies,
+        free_transfers=free_transfers(plan.options, ((part.target, part.source) for part in plan.partitions)) or None,
     )

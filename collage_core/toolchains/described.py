@@ -6,6 +6,7 @@ leaves, or an error that names the line. docs/files.md shows a description.
 
 from __future__ import annotations
 
+import math
 import re
 import reprlib
 import tomllib
@@ -38,8 +39,17 @@ _NO_KEY = re.compile(r"[^\w\-.\s\"']+")
 """Characters that no dotted key has, not even one whose parts are quoted."""
 _NO_COST_HINT = "use mock costs, or give its file a [cost] for an estimate"
 KEYS = ("name", "style", "fusion", "pattern", "rule", "cost", "location")
-COST_BOUNDS = {"launch_s": (0, 1e6), "flops_per_s": (1, 1e30), "bytes_per_s": (1, 1e30)}
+SPEEDS = ("launch_s", "flops_per_s", "bytes_per_s")
+"""Keys of ``[cost]`` for what it computes; one of them must be there."""
+COST_BOUNDS = {
+    "launch_s": (0, 1e6),
+    "flops_per_s": (1, 1e30),
+    "bytes_per_s": (1, 1e30),
+    "transfer_latency_s": (0, 1e6),
+    "transfer_bytes_per_s": (1, 1e30),
+}
 """Key of ``[cost]`` → its least and its greatest value."""
+TRANSFERS = ("transfer_latency_s", "transfer_bytes_per_s")
 LINKS = ("from_host", "to_host")
 """Keys of ``[location]`` for copies between the host and the location."""
 LINK_BOUNDS = {"fixed_s": (0, 1e6), "per_byte_s": (0, 1e6)}
@@ -70,9 +80,9 @@ class DescribedToolchain(Toolchain):
         text: The file's text.
 
     Attributes:
-        cost: Its ``[cost]``: some of ``launch_s``, ``flops_per_s`` and ``bytes_per_s``; empty where the file has none.
-        location: Its ``[location]``: the ``name`` of the memory where it computes, and ``from_host`` and ``to_host``, the costs of copies;
-            empty where it computes at the host.
+        cost: Its ``[cost]``: some of `COST_BOUNDS`; empty where the file has none.
+        location: Its ``[location]``: the ``name`` of the memory where it computes, and ``from_host`` and ``to_host``, the costs of copies.
+            Transfers in its ``[cost]`` make a location of its own name. Empty where it computes at the host, so that transfers are free.
 
     Raises:
         RuleError: a rule is not valid.
@@ -86,7 +96,7 @@ class DescribedToolchain(Toolchain):
         self.takes_open_shapes = self.takes_opaque = True  # its rules say what it takes, and nothing is run on it
         self.letter = self.name[0].upper()
         self.cost = dict(data.get("cost", {}))
-        self.location = dict(data.get("location", {}))
+        self.location = dict(data.get("location", {})) or _own_location(self.name, self.cost)
         self._fusion = data.get("fusion", "arbitrary" if self.style == "graph" else "none")
         self._tree = rule_from_json(data["rule"], "rule") if "rule" in data else None
         self.takes_merged = self._tree is None and self._fusion == "arbitrary"
@@ -185,6 +195,9 @@ def _check(data: Mapping[str, Any]) -> None:
         _check_cost(data["cost"])
     if "location" in data:
         _check_location(data["location"])
+        stated = next((key for key in TRANSFERS if key in data.get("cost", {})), None)
+        if stated is not None:
+            raise _mistake(f"cost.{stated}", data["cost"][stated], "left out where there is a [location], which says what copies cost")
 
 
 def _check_location(location: Any) -> None:
@@ -209,18 +222,26 @@ def _check_location(location: Any) -> None:
                 raise _mistake(f"location.{link}.{key}", value, f"a number from {least} to {most:g}")
 
 
+def _own_location(name: str, cost: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the location that the transfers in a ``[cost]`` stand for, as ``[location]`` would state it; empty where it has none."""
+    if not any(key in cost for key in TRANSFERS):
+        return {}
+    link = {"fixed_s": cost.get("transfer_latency_s", 0), "per_byte_s": 1 / cost.get("transfer_bytes_per_s", math.inf)}
+    return {"name": name, **dict.fromkeys(LINKS, link)}
+
+
 def _check_cost(cost: Any) -> None:
     known = ", ".join(COST_BOUNDS)
     if not isinstance(cost, Mapping):
         raise _mistake("cost", cost, "a table")
-    if not cost:
-        raise _mistake("cost", cost, f"given with some of {known}, or left out: with none of them all of it would be free")
     for key, value in cost.items():
         if key not in COST_BOUNDS:
             raise _mistake(f"cost.{key}", value, f"left out: only {known} mean something")
         least, most = COST_BOUNDS[key]
         if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
             raise _mistake(f"cost.{key}", value, f"a positive, finite number (from {least} to {most:g})")
+    if not any(key in cost for key in SPEEDS):
+        raise _mistake("cost", cost, f"given with some of {', '.join(SPEEDS)}, or left out: with none of them all of it would be free")
 
 
 def _pattern(item: Any, path: str) -> PartitionRule:

@@ -12,7 +12,6 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 from ..documents.plan import PlacedPartition
-from ..documents.statement_text import change_text
 from ..documents.what_if import ExplainedTerms, OtherTerms, TargetUnderTerms
 from ..errors import InfeasibleError
 from ..events import Emit, ignore
@@ -72,10 +71,11 @@ def other_terms(record: RunRecord, terms: Terms, model: str | Path | None = None
 
 def _brought(record: RunRecord, known: RunRecord, terms: Terms, found: WhatIfResult) -> OtherTerms:
     """Return what `terms` bring in the plan `found`; `known` is the run `record` with what was measured for them."""
+    change, text = change_of(record, terms, found)
     return OtherTerms(
         total_s=record.plan.total_s,
-        change=(change := change_of(record, terms, found)),
-        change_text=change_text(change),
+        change=change,
+        change_text=text,
         kept_s=_kept_s(found.record, record.plan),
         typed=typed_costs(record, terms.costs),
         targets=_targets(known, terms, found.plan, record.plan),

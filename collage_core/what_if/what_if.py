@@ -12,7 +12,7 @@ from typing import Any
 
 from ..documents.plan import PlacedPlan
 from ..documents.run import Alternative, BaselineInfo
-from ..documents.statement_text import change_text, effect_text, typed_effect_text
+from ..documents.statement_text import change_text, effect_text, transfers_text, typed_effect_text
 from ..documents.statements import (
     NO_CHANGE,
     PlanTime,
@@ -186,19 +186,22 @@ def what_if(record: RunRecord, terms: Terms, own: RunRecord | None = None) -> Pl
     """
     found = replanned(record, terms, own=own)
     keeps_plan = found.kept is (own or record)
-    change = change_of(own or record, terms, found)
-    return PlanUnderTerms(
-        plan_document(found.plan), found.planned.final.optimal, untimed(record, terms.accuracy), keeps_plan, change, change_text(change)
-    )
+    change, text = change_of(own or record, terms, found)
+    return PlanUnderTerms(plan_document(found.plan), found.planned.final.optimal, untimed(record, terms.accuracy), keeps_plan, change, text)
 
 
-def change_of(record: RunRecord, terms: Terms, found: WhatIfResult) -> Statement:
-    """Return how the plan `found` under `terms` compares with that of `record`; with costs typed in, nothing timed end to end holds."""
-    plan = plan_document(found.plan)
+def change_of(record: RunRecord, terms: Terms, found: WhatIfResult) -> tuple[Statement, str]:
+    """Return how the plan `found` under `terms` compares with that of `record`, and the same in words.
+
+    With costs typed in, nothing timed end to end holds.
+    """
+    plan, before = plan_document(found.plan), record.document
     if terms.costs:
-        own = replace(time_of_run(record.document), measured_s=None, unexplained_s=None)
-        return compared(time_of_plan(plan), own)
-    return of_plan(record.document, plan, is_restricted=found.is_restricted)
+        change = compared(time_of_plan(plan), replace(time_of_run(before), measured_s=None, unexplained_s=None))
+    else:
+        change = of_plan(before, plan, is_restricted=found.is_restricted)
+    free = dict.fromkeys([*(plan.free_transfers or ()), *(before.plan.free_transfers or ())])
+    return change, change_text(change) + transfers_text(free)
 
 
 def effects(record: RunRecord, terms: Terms, groups: Sequence[Sequence[int]]) -> Effects:

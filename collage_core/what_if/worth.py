@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 
 from ..base.durations import duration
-from ..documents.statement_text import time_text
+from ..documents.statement_text import time_text, transfers_text
 from ..documents.statements import PlanTime, compared, time_of_run, unchanged, under_restriction
 from ..documents.worth import TargetSet, TargetStep, Worth
 from ..errors import InfeasibleError
 from ..events import ignore
+from ..pipeline.described_targets import free_transfers
 from ..pipeline.loop.cost_table import is_settled
 from ..pipeline.loop.search_and_merge import SearchSettings, searched
 from ..pipeline.record.record import CostedCandidate, RunRecord, usable
@@ -132,6 +133,7 @@ def _row(record: RunRecord, targets: Sequence[str], plan: Sequence[CostedCandida
     reference = time_of_run(record.document)
     against = unchanged(own) if own == reference else under_restriction(compared(own, reference))
     text = time_text(own) if own.measured_s is not None or is_known else f"{time_text(own)} (an estimate)"
+    text += transfers_text(free_transfers(record.plan.options, ((item.target, item.cost.source) for item in parts)))
     return _Best(
         TargetSet(
             targets=tuple(targets),

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from ...base.durations import duration
 from ...errors import CollageError
 from ...events import Emit, Note, ignore
 from ...graph.dataflow_graph import DataflowGraph
@@ -19,7 +20,7 @@ from ...rules.candidate import CandidatePartition
 from ...rules.spec import HOST_TARGET
 from ...toolchains.abilities import MergedPartitions
 from ...toolchains.border import availability_of
-from ...toolchains.described import DescribedToolchain
+from ...toolchains.described import SPEEDS, DescribedToolchain
 from ...toolchains.toolchain import Toolchain
 from ..cost import HOST_COST, Cost
 from ..estimator import Known
@@ -39,12 +40,14 @@ class Rates:
         origin: The source of the rates, in words.
         launch_s: Seconds of a call, however little it does.
         operations_per_s, bytes_per_s: Infinite where they are not given; then they bound nothing.
+        has_transfers: Its description says what copies to it and back cost.
     """
 
     origin: str
     launch_s: float = 0.0
     operations_per_s: float = math.inf
     bytes_per_s: float = math.inf
+    has_transfers: bool = False
 
     def seconds(self, work: WorkEstimate) -> float:
         """Return the seconds of `work` in one call."""
@@ -56,7 +59,12 @@ class Rates:
         rates = (("operations", self.operations_per_s), ("bytes", self.bytes_per_s))
         bounds = [f"{name} at {rate:.3g} per s" for name, rate in rates if rate < math.inf]
         longer = f" and the longer of {' and '.join(bounds)}" if len(bounds) > 1 else "".join(f" and {bound}" for bound in bounds)
-        return f"an estimate by roofline: {self.launch_s:g} s for the call{longer} ({self.origin})"
+        return f"an estimate by roofline: {duration(self.launch_s)} for the call{longer} ({self.origin})"
+
+    @property
+    def transfers_text(self) -> str:
+        """Say whether transfers to and from the target cost something."""
+        return "transfers cost what its file says" if self.has_transfers else "transfers free"
 
 
 def described_rates(toolchain: DescribedToolchain) -> Rates:
@@ -70,7 +78,7 @@ def described_rates(toolchain: DescribedToolchain) -> Rates:
         file = toolchain.source.rpartition(", line ")[0]
         raise CollageError(
             f"the target {toolchain.name!r} is only described, and its file {file!r} has no [cost], so its time cannot be estimated",
-            "add [cost] with launch_s, flops_per_s or bytes_per_s to the file, or use mock costs",
+            f"add [cost] with {', '.join(SPEEDS[:-1])} or {SPEEDS[-1]} to the file, or use mock costs",
             "target_unavailable",
         )
     return Rates(
@@ -78,6 +86,7 @@ def described_rates(toolchain: DescribedToolchain) -> Rates:
         cost.get("launch_s", 0.0),
         cost.get("flops_per_s", math.inf),
         cost.get("bytes_per_s", math.inf),
+        has_transfers=bool(toolchain.location),
     )
 
 
@@ -131,13 +140,12 @@ class RooflineEstimator:
             yield candidate, known[computation_key], False
 
     def transitions(self, targets: Sequence[str]) -> TransitionModel:
-        """Return free transitions, since nothing is known of them; a `Note` says so, once for each target."""
+        """Return free transitions: copies to a described target and back are no transitions. A `Note` says what is free, once for each."""
         for name in targets:
             if name != HOST_TARGET and name not in self._told:
                 self._told.add(name)
-                self._emit(
-                    Note(f"{name} is not measured. Each of its costs is {self._rates_of(name).reason}; transitions to and from it are free")
-                )
+                rates = self._rates_of(name)
+                self._emit(Note(f"{name} is not measured. Each of its costs is {rates.reason}; {rates.transfers_text}"))
         return TransitionModel()
 
     def transition(self, maker: str, reader: str, size: int, dtype: str) -> float:

@@ -415,6 +415,7 @@ class RunRecord:
             launch_s=rates.launch_s,
             operations_per_s=rates.operations_per_s if rates.operations_per_s < math.inf else None,
             bytes_per_s=rates.bytes_per_s if rates.bytes_per_s < math.inf else None,
+            has_transfers=rates.has_transfers,
         )
 
 

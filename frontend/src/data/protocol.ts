@@ -212,6 +212,7 @@ export interface CancelledInfo {
  *
  * Attributes:
  *     operations_per_s, bytes_per_s: None where the description leaves them out; then they bound nothing.
+ *     has_transfers: It says what transfers cost; else they count as free.
  */
 export interface EstimateBasisJson {
   operations: number;
@@ -219,6 +220,7 @@ export interface EstimateBasisJson {
   launch_s: number;
   operations_per_s: number | null;
   bytes_per_s: number | null;
+  has_transfers: boolean;
 }
 
 /**

@@ -339,7 +339,7 @@ def test_a_described_toolchain_finds_what_its_patterns_say(tmp_path: Path) -> No
         (('name = "hook"', ""), "name is None, it must be a word, to be named in --targets"),
         (
             ("launch_s = 2e-6", "launch = 1"),
-            "cost.launch is 1, it must be left out: only launch_s, flops_per_s, bytes_per_s mean something",
+            "cost.launch is 1, it must be left out: only launch_s, flops_per_s, bytes_per_s, transfer_latency_s",
         ),
         (("flops_per_s = 4e12", "flops_per_s = -1"), "cost.flops_per_s is -1, it must be a positive, finite number"),
         (("match", "mach"), "pattern[0].mach is"),

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from collage_core.documents.run import BaselineInfo
+from collage_core.documents.verdict import verdict
 from collage_core.errors import CollageError, InfeasibleError
 from collage_core.events import Event, Note
 from collage_core.model.onnx_model import load_model
@@ -23,6 +24,8 @@ from collage_core.toolchains.described import DescriptionError, parse_descriptio
 from collage_core.what_if.described_what_if import with_described
 from collage_core.what_if.search_again import search_again
 from collage_core.what_if.terms import Terms
+from collage_core.what_if.what_if import what_if
+from collage_core.what_if.worth import worth
 
 HOOK = """
 name = "hook"
@@ -224,3 +227,31 @@ def test_a_device_that_is_tried_costs_its_copies(record: RunRecord) -> None:
     assert (far.plan.copies, far.plan.total_s) == ((), record.plan.total_s)
     again = search_again(with_described(near, {"it": HOOK}, Terms()), Terms())
     assert (again.plan.copies, again.plan.total_s) == (None, tried(record).plan.total_s)
+
+
+TRANSFERS = "transfer_latency_s = 1e-5\ntransfer_bytes_per_s = 1e9\n"
+
+
+def test_transfers_that_a_description_states_are_copies_of_the_plan(record: RunRecord) -> None:
+    plan = tried(record, HOOK + TRANSFERS).document.plan
+    moved = {(copy.source, copy.destination, copy.bytes): copy.cost_s for copy in plan.copies or ()}
+    assert {pair[:2] for pair in moved} == {("host", "hook"), ("hook", "host")}
+    assert all(cost_s == pytest.approx(1e-5 + pair[2] / 1e9) for pair, cost_s in moved.items())
+    assert plan.free_transfers is None
+    free = tried(record).document.plan
+    assert plan.total_s == pytest.approx(free.total_s + sum(moved.values()))
+
+
+def test_each_answer_that_rests_on_free_transfers_says_so(record: RunRecord) -> None:
+    """The plan of the hook, a what-if against it, and the sets of targets with it; none where its file states what they cost."""
+    free, stated = tried(record), tried(record, HOOK + TRANSFERS)
+    said = "; transfers free: hook states no cost of them"
+    off = Terms(switched_off=["hook"])
+    for tried_record, expected in ((free, True), (stated, False), (record, False)):
+        assert (said in verdict(tried_record.document).text) == expected
+        rows = {row.used: row.text for row in worth(tried_record).sets}
+        assert {used: said in text for used, text in rows.items() if used} == {used: expected and "hook" in used for used in rows if used}
+    assert said in what_if(free, off).change_text
+    assert said not in what_if(stated, off).change_text
+    bases = [row.estimate_basis for one in (free, stated) for row in one.node_candidates(0).candidates if row.target == "hook"]
+    assert [basis.has_transfers for basis in bases if basis is not None] == [False, True]

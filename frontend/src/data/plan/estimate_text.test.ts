@@ -3,7 +3,7 @@ import { cost } from "../../../test/candidates";
 import type { NodeCandidate, NodeCandidates, EstimateBasisJson } from "../protocol";
 import { estimateTexts } from "./estimate_text";
 
-const WORK: EstimateBasisJson = { operations: 200e6, bytes: 1_000_000, launch_s: 2e-6, operations_per_s: 4e12, bytes_per_s: 200e9 };
+const WORK: EstimateBasisJson = { operations: 200e6, bytes: 1_000_000, launch_s: 2e-6, operations_per_s: 4e12, bytes_per_s: 200e9, has_transfers: false };
 
 function candidate(target: string, seconds: number, regret: number | null, changes: Partial<NodeCandidate> = {}): NodeCandidate {
   return { id: `${target}${seconds}`, target, label: "Conv+Relu", nodes: [3], rule: "", cost: cost({ seconds }), estimate_basis: null, times: 1, chosen: false, regret_s: regret, regret_at_least_s: regret, rests_on_unknown: false, regret_basis: "predicted", over_budget: "", ...changes };
@@ -16,7 +16,7 @@ function said(...candidates: NodeCandidate[]): string[] {
   return estimateTexts(data, ["hook"])[0]?.lines ?? [];
 }
 
-const ESTIMATE = "Conv+Relu would take 52.0 µs: an estimate, nothing was measured. It is 2.00 µs for the call, and the longer of 200 MFLOP at 4 TFLOP/s (50.0 µs) and 1.00 MB at 200 GB/s (5.00 µs); transitions count as free.";
+const ESTIMATE = "Conv+Relu would take 52.0 µs: an estimate, nothing was measured. It is 2.00 µs for the call, and the longer of 200 MFLOP at 4 TFLOP/s (50.0 µs) and 1.00 MB at 200 GB/s (5.00 µs); transfers free.";
 
 test("one that loses says by how much, and from what speed it would win", () => {
   expect(said(hook(30e-6))).toEqual([
@@ -54,7 +54,7 @@ test("one that is chosen says by how much it wins, and down to what speed", () =
 test("a property that its description leaves out bounds nothing", () => {
   const bytesOnly = { ...WORK, operations_per_s: null };
   expect(said(hook(3e-6, { estimate_basis: bytesOnly, cost: cost({ seconds: 7e-6 }) }))).toEqual([
-    "Conv+Relu would take 7.00 µs: an estimate, nothing was measured. It is 2.00 µs for the call, and 1.00 MB at 200 GB/s (5.00 µs); transitions count as free.",
+    "Conv+Relu would take 7.00 µs: an estimate, nothing was measured. It is 2.00 µs for the call, and 1.00 MB at 200 GB/s (5.00 µs); transfers free.",
     "It loses by 3.00 µs: the best plan with it takes that much longer.",
     "It would win from 500 GB/s, with the rest of hook and of the plan unchanged.",
   ]);

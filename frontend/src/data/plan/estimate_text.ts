@@ -29,7 +29,7 @@ function byRegret(a: NodeCandidate, b: NodeCandidate): number {
 
 function linesOf(candidate: NodeCandidate, basis: EstimateBasisJson, all: readonly NodeCandidate[]): string[] {
   const cost = candidate.cost.seconds ?? 0;
-  const estimate = `${candidate.label} would take ${duration(cost)}: an estimate, nothing was measured. It is ${basisText(basis)}; transitions count as free.`;
+  const estimate = `${candidate.label} would take ${duration(cost)}: an estimate, nothing was measured. It is ${basisText(basis)}; ${basis.has_transfers ? "transfers cost what its description says" : "transfers free"}.`;
   return [estimate, ...(candidate.chosen ? winText(candidate, basis, all) : lossText(candidate, basis))];
 }
 

@@ -17,6 +17,8 @@ dtypes = ["float32"]
 launch_s = 2e-6
 flops_per_s = 4e12
 bytes_per_s = 2e11
+transfer_bytes_per_s = 1.2e10   # without these two, transfers count as free
+transfer_latency_s = 1e-5
 `;
 
 /** The number of lines of a text in a text area. */

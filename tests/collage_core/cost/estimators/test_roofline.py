@@ -99,11 +99,11 @@ def test_a_call_and_the_longer_of_computing_and_moving(tmp_path: Path, model: On
 def test_the_reason_names_every_figure(tmp_path: Path, model: OnnxModel) -> None:
     whole = RooflineEstimator({"hook": described(tmp_path, "[cost]\nlaunch_s = 2e-6\nflops_per_s = 4e12\nbytes_per_s = 2e11")}, 1)
     assert estimate(whole, model, "hook", 0, 1).reason == (
-        "an estimate by roofline: 2e-06 s for the call and the longer of operations at 4e+12 per s and bytes at 2e+11 per s"
+        "an estimate by roofline: 2 µs for the call and the longer of operations at 4e+12 per s and bytes at 2e+11 per s"
         " (by the [cost] of hook's file)"
     )
     bare = RooflineEstimator({"hook": described(tmp_path, "[cost]\nlaunch_s = 2e-6")}, 1)
-    assert estimate(bare, model, "hook", 0, 1).reason == "an estimate by roofline: 2e-06 s for the call (by the [cost] of hook's file)"
+    assert estimate(bare, model, "hook", 0, 1).reason == "an estimate by roofline: 2 µs for the call (by the [cost] of hook's file)"
 
 
 def test_a_toolchain_that_is_here_is_as_fast_as_the_machine(model: OnnxModel, asked: list[int]) -> None:
@@ -158,9 +158,9 @@ def test_transitions_are_free_and_that_is_said_once(tmp_path: Path, asked: list[
     assert len(notes) == 2
     assert notes[0] == (
         "hook is not measured. Each of its costs is an estimate by roofline: 1 s for the call (by the [cost] of hook's file);"
-        " transitions to and from it are free"
+        " transfers free"
     )
-    assert notes[1].startswith("tvm is not measured. Each of its costs is an estimate by roofline: 2e-06 s for the call and the longer of")
+    assert notes[1].startswith("tvm is not measured. Each of its costs is an estimate by roofline: 2 µs for the call and the longer of")
 
 
 def test_a_described_one_without_cost_is_a_mistake(tmp_path: Path, model: OnnxModel) -> None:
@@ -178,6 +178,12 @@ def test_a_described_one_without_cost_is_a_mistake(tmp_path: Path, model: OnnxMo
     ("cost", "line", "message"),
     [
         ("[cost]", 4, "cost is {}, it must be given with some of launch_s, flops_per_s, bytes_per_s, or left out"),
+        ("[cost]\ntransfer_latency_s = 1e-5", 4, "cost is {'transfer_latency_s': 1e-05}, it must be given with some of launch_s"),
+        (
+            '[cost]\nlaunch_s = 1\ntransfer_bytes_per_s = 1\n[location]\nname = "g"\nfrom_host = {fixed_s = 1}\nto_host = {fixed_s = 1}',
+            6,
+            "cost.transfer_bytes_per_s is 1, it must be left out where there is a [location], which says what copies cost",
+        ),
         ("[cost]\nlaunch_s = -1e-6", 5, "cost.launch_s is -1e-06, it must be a positive, finite number (from 0 to 1e+06)"),
         ("[cost]\nlaunch_s = 2e6", 5, "cost.launch_s is 2000000.0, it must be a positive, finite number (from 0 to 1e+06)"),
         ("[cost]\nlaunch_s = nan", 5, "cost.launch_s is nan, it must be a positive, finite number"),
@@ -188,7 +194,7 @@ def test_a_described_one_without_cost_is_a_mistake(tmp_path: Path, model: OnnxMo
         (
             "[cost]\nflops = 4e12",
             5,
-            "cost.flops is 4000000000000.0, it must be left out: only launch_s, flops_per_s, bytes_per_s mean something",
+            "cost.flops is 4000000000000.0, it must be left out: only launch_s, flops_per_s, bytes_per_s, transfer_latency_s",
         ),
     ],
 )

@@ -138,7 +138,7 @@ function Answer({ found }: { found: TryOut }): JSX.Element | null {
       <p role="status">
         <Badge target={name} /> <b>{gain.total}</b> predicted <span class="tag">estimate</span>
         <br />
-        {gain.partitions.length === 0 ? `${name} would take nothing: no plan with it is better.` : `${name} would take ${gain.takes}.`} <span class="muted">Its costs are estimates by its [cost]; transitions to and from it count as free.</span>
+        {gain.partitions.length === 0 ? `${name} would take nothing: no plan with it is better.` : `${name} would take ${gain.takes}.`} <span class="muted">{`Its costs are estimates by its [cost]. ${after.verdict ? `The plan: ${after.verdict.text}.` : ""}`}</span>
       </p>
       {gain.partitions.length === 0 && after.notes.filter((note) => note.includes("matches nothing") || note.includes("find nothing")).map((note) => <p key={note} class="warn">{note}</p>)}
       <div class="table-bar">
