@@ -22,12 +22,13 @@ from collage_core.base.isolation.worker import Worker
 from collage_core.base.isolation.worker_errors import WorkerDied, WorkerError, WorkerTimeout
 from collage_core.base.model_file import is_relax_file
 from collage_core.base.model_folder import folder_given
+from collage_core.documents.run import TensorInfo
 from collage_core.errors import CollageError
 from collage_core.graph.dataflow_graph import DataflowGraph
 
 from .config import ServerConfig
 from .http.error_answers import Problem, not_found, refused
-from .messages.models import ModelGroups, ModelInfo, TensorJson
+from .messages.models import ModelGroups, ModelInfo
 from .shared.from_json import from_json
 from .shared.json_files import is_id, read_json, write_json
 from .worker import load_model
@@ -367,8 +368,8 @@ def _info(meta: Mapping[str, Any]) -> ModelInfo:
         name=meta["name"],
         nodes=meta["nodes"],
         folded=meta["folded"],
-        inputs=[TensorJson(**tensor) for tensor in meta["inputs"]],
-        outputs=[TensorJson(**tensor) for tensor in meta["outputs"]],
+        inputs=[from_json(TensorInfo, tensor) for tensor in meta["inputs"]],
+        outputs=[from_json(TensorInfo, tensor) for tensor in meta["outputs"]],
         size_bytes=meta["size_bytes"],
         quantised=meta["quantised"],
         sample=meta["sample"],

@@ -16,6 +16,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from collage_core import documents
 from collage_core.cost.cost import Cost
 from collage_core.documents.cost import CostInfo
+from collage_core.documents.json_form import keys_of
 from collage_core.events import PHASES
 
 from . import protocol
@@ -36,7 +37,7 @@ REQUESTS = (
 DOCUMENTS = f"{documents.__name__}."
 """Beginning of the names of the modules that hold the engine's documents, which messages hold."""
 
-SPARSE = (*REQUESTS, models.TensorJson, live.ErrorBody, live.PatchOperation)
+SPARSE = (*REQUESTS, live.ErrorBody, live.PatchOperation)
 """Messages of which a field with a default may be left out."""
 
 REFINED = {
@@ -125,16 +126,17 @@ def _documents_in(kinds: Sequence[type]) -> list[type]:
 
 def _interface(kind: type, tag: bool = False) -> str:
     """Return one interface; `tag` adds the event's ``type``."""
-    hints = get_type_hints(kind)
+    hints, keys = get_type_hints(kind), keys_of(kind)
     lines = [_comment(inspect.getdoc(kind) or ""), f"export interface {kind.__name__} {{"]
     if tag:
         lines.append(f"  type: {_quoted(kind.__name__)};")
     if kind in protocol.ANSWERS:
         lines.append("  run: string;")
     for field in dataclasses.fields(kind):
-        optional = "?" if kind in SPARSE and _has_default(field) else ""
+        key = keys[field.name]
+        optional = "?" if key.is_optional or (kind in SPARSE and _has_default(field)) else ""
         text = REFINED.get((kind.__name__, field.name)) or _type(hints[field.name])
-        lines.append(f"  {field.name}{optional}: {'RunEvent' if (kind, field.name) == (live.Numbered, 'event') else text};")
+        lines.append(f"  {key.name}{optional}: {'RunEvent' if (kind, field.name) == (live.Numbered, 'event') else text};")
     return "\n".join([*lines, "}"])
 
 

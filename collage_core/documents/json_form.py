@@ -6,10 +6,13 @@ texts and numbers. Infinite numbers and NaN stay as they are: a plan can err wit
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from functools import cache
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, get_type_hints
 
 from pydantic import Field, TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
 
 from ..base.validation import first_mistake
 from ..errors import CollageError
@@ -54,3 +57,29 @@ def from_json(kind: type[T], data: Any) -> T:
 def adapter_of(kind: Any) -> TypeAdapter[Any]:
     """Return the validator of a type; making one takes milliseconds, so there is one of each, made when it is first needed."""
     return TypeAdapter(kind)
+
+
+@dataclass(frozen=True)
+class Key:
+    """The key of an attribute in JSON; one that `is_optional` is left out where the attribute is None."""
+
+    name: str
+    is_optional: bool
+
+
+@cache
+def keys_of(kind: type) -> Mapping[str, Key]:
+    """Return the key of each attribute of a dataclass."""
+    keys = {}
+    for name, hint in get_type_hints(kind, include_extras=True).items():
+        refined = [part for part in getattr(hint, "__metadata__", ()) if isinstance(part, FieldInfo)]
+        alias = next((part.alias for part in refined if part.alias is not None), name)
+        keys[name] = Key(alias, any(part.exclude_if is _is_none for part in refined))
+    return keys
+
+
+def members(record: Any) -> dict[str, Any]:
+    """Return the members of the JSON object that a record is, each as its attribute has it."""
+    keys = keys_of(type(record))
+    values = ((keys[field.name], getattr(record, field.name)) for field in fields(record))
+    return {key.name: value for key, value in values if value is not None or not key.is_optional}

@@ -18,7 +18,7 @@ Value = bool | int | float
 
 @dataclass(frozen=True, kw_only=True)
 class TensorInfo:
-    """An input or output of the model, as `Tensor.to_json` gives it.
+    """A tensor that the host or a node makes, as `Tensor.to_json` gives it.
 
     Attributes:
         shape: The size of each dimension; None where it depends on data.

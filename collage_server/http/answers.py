@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -62,7 +61,7 @@ def _is_deep(data: Any) -> bool:
 
 def answer(resource: Any, status: int = 200) -> Response:
     """Answer with a dataclass of `protocol`, or plain data, as JSON."""
-    data = json_data(resource if isinstance(resource, dict) else asdict(resource))
+    data = json_data(resource)
     return Response(json.dumps(data, allow_nan=False, separators=(",", ":")), status, mimetype="application/json")
 
 

@@ -5,24 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from collage_core.documents.candidate_set import FoldedInfo
+from collage_core.documents.run import TensorInfo
+
 from .runs import PlanResult
-
-
-@dataclass(frozen=True)
-class TensorJson:
-    """A tensor that the host or a node makes, as `Tensor.to_json` gives it.
-
-    Attributes:
-        shape: The size of each dimension; null where it differs from call to call.
-        measured_shape: That of the reference run, where dimensions differ.
-        largest_shape: With the largest size of such dimensions, null where that is not known; left out where none is known.
-    """
-
-    name: str
-    shape: list[int | None]
-    dtype: str
-    measured_shape: list[int] | None = None
-    largest_shape: list[int | None] | None = None
 
 
 @dataclass(frozen=True)
@@ -54,7 +40,7 @@ class NodeJson:
     op: str
     kind: str
     inputs: list[str]
-    outputs: list[TensorJson]
+    outputs: list[TensorInfo]
     attributes: dict[str, Any]
     absorbed: list[str]
     host: bool
@@ -65,18 +51,9 @@ class GraphJson:
     """The dataflow graph, as `DataflowGraph.to_json` gives it: edges follow from the tensors' names."""
 
     nodes: list[NodeJson]
-    inputs: list[TensorJson]
+    inputs: list[TensorInfo]
     outputs: list[str]
     constants: dict[str, ConstantJson]
-
-
-@dataclass(frozen=True)
-class FoldedNodeJson:
-    """A node of the user's file that is no node of the graph; `into` names the node that absorbed it, if one did."""
-
-    name: str
-    op: str
-    into: str | None
 
 
 @dataclass(frozen=True)
@@ -143,8 +120,8 @@ class ModelInfo:
     name: str
     nodes: int
     folded: int
-    inputs: list[TensorJson]
-    outputs: list[TensorJson]
+    inputs: list[TensorInfo]
+    outputs: list[TensorInfo]
     size_bytes: int
     quantised: bool
     sample: str | None = None
@@ -179,7 +156,7 @@ class ModelGraph:
 
     id: str
     graph: GraphJson
-    folded: list[FoldedNodeJson]
+    folded: list[FoldedInfo]
     formal: dict[str, FormalInputsJson]
 
 

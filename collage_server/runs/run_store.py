@@ -10,7 +10,7 @@ import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import closing, suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -75,12 +75,12 @@ def save(folder: Path, snapshot: RunSnapshot) -> None:
         write_json(folder / OWNER, {"pid": os.getpid(), "started": psutil.Process().create_time()})
     else:
         (folder / OWNER).unlink(missing_ok=True)
-    write_json(folder / SNAPSHOT, json_data(asdict(snapshot)))
+    write_json(folder / SNAPSHOT, json_data(snapshot))
     _write_summary(folder, summary(snapshot))
 
 
 def _write_summary(folder: Path, known: RunSummary) -> None:
-    write_json(folder / SUMMARY, json_data(asdict(known)))
+    write_json(folder / SUMMARY, json_data(known))
 
 
 def disown(folder: Path) -> None:

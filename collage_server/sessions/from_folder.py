@@ -10,7 +10,6 @@ import hashlib
 import json
 import os
 from contextlib import suppress
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -93,7 +92,7 @@ def _manifest(session: Opening, found: FoundRun) -> SessionManifest:
         snapshot = snapshot_of(found.id, found.outcome, read_json(folder / form.RECORD), state)
     except MISTAKES as error:
         raise damaged(f"its document is not as it must be ({type(error).__name__}: {error})") from error
-    write_json(folder / form.SNAPSHOT, json_data(asdict(snapshot)))
+    write_json(folder / form.SNAPSHOT, json_data(snapshot))
     made = {
         "format": form.FORMAT,
         "version": form.VERSION,

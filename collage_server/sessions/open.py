@@ -14,7 +14,7 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -236,7 +236,7 @@ def _snapshot(run: str, text: bytes, outcome: Outcome) -> RunSnapshot:
             recorded=True,
             waits_for="",
         )
-        made = json_data(asdict(finish(bare, outcome.document)))
+        made = json_data(finish(bare, outcome.document))
         return adapter_of(RunSnapshot).validate_json(json.dumps(made, allow_nan=False), strict=True)
     except ValidationError as error:
         raise damaged(f"in the snapshot of its run {run!r} {first_mistake(error)}") from None

@@ -11,7 +11,7 @@ import json
 import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -154,7 +154,7 @@ def _entries(contents: Contents) -> Iterator[tuple[str, bytes | Path]]:
         record = record_file(folder)
         assert record is not None
         yield f"runs/{run.id}/{form.RECORD}", record
-        yield f"runs/{run.id}/{form.SNAPSHOT}", json.dumps(json_data(asdict(run)), allow_nan=False).encode()
+        yield f"runs/{run.id}/{form.SNAPSHOT}", json.dumps(json_data(run), allow_nan=False).encode()
         log = b"".join(journal.lines(folder))  # a killed server may have left the journal cut off
         if log:
             yield f"runs/{run.id}/{form.EVENTS}", gzip.compress(log, 5, mtime=0)

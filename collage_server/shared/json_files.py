@@ -7,11 +7,12 @@ import json
 import math
 import re
 import zlib
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any
 
 from collage_core.base.whole_file import write_whole
+from collage_core.documents.json_form import members
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
@@ -32,7 +33,7 @@ def json_data(value: Any) -> Any:
     if isinstance(value, list | tuple | set | frozenset):
         return [json_data(item) for item in value]
     if is_dataclass(value):
-        return {field.name: json_data(getattr(value, field.name)) for field in fields(value)}
+        return {key: json_data(item) for key, item in members(value).items()}
     if hasattr(value, "item"):
         return json_data(value.item())
     raise TypeError(f"{value!r} is no plain data")

@@ -7,8 +7,10 @@ makes each snapshot of a run from the one before it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 from typing import Any
+
+from collage_core.documents.json_form import members
 
 from ..messages.live import PatchOperation
 
@@ -18,26 +20,25 @@ MOST_ROWS = 32
 
 def patch_between(old: Any, new: Any) -> list[PatchOperation]:
     """Return the operations that turn the JSON of `old` into that of `new`; their values are parts of `new`, not yet JSON."""
-    return list(_fields_between("", old, new))
+    return list(_between("", old, new))
 
 
-def _fields_between(path: str, old: Any, new: Any) -> Iterator[PatchOperation]:
-    for field in fields(new):
-        yield from _value_between(f"{path}/{field.name}", getattr(old, field.name), getattr(new, field.name))
-
-
-def _value_between(path: str, old: Any, new: Any) -> Iterator[PatchOperation]:
+def _between(path: str, old: Any, new: Any) -> Iterator[PatchOperation]:
     if old is new:
         return
     if is_dataclass(old) and type(old) is type(new):
-        yield from _fields_between(path, old, new)
-    elif isinstance(old, list) and isinstance(new, list):
+        before, after = members(old), members(new)
+        if before.keys() == after.keys():  # else a member comes or goes, which "replace" cannot say
+            for key, value in after.items():
+                yield from _between(f"{path}/{key}", before[key], value)
+            return
+    if isinstance(old, list | tuple) and isinstance(new, list | tuple):
         yield from _rows_between(path, old, new)
     elif old != new:
         yield PatchOperation("replace", path, new)
 
 
-def _rows_between(path: str, old: list[Any], new: list[Any]) -> Iterator[PatchOperation]:
+def _rows_between(path: str, old: Sequence[Any], new: Sequence[Any]) -> Iterator[PatchOperation]:
     """Replace, add and remove whole rows between those that stay at both ends, or the list where that is shorter."""
     start = _same(old, new)
     shorter = min(len(old), len(new)) - start

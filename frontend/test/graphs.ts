@@ -1,7 +1,7 @@
 // Model graphs for the page's tests, made by code: shapes and names as real models have them, at any depth.
 
 import type { FormalInputs } from "../src/data/model/formal_inputs";
-import type { ConstantJson, GraphJson, NodeJson, TensorJson } from "../src/data/protocol";
+import type { ConstantJson, GraphJson, NodeJson, TensorInfo } from "../src/data/protocol";
 
 /** The names of the inputs of these graphs' operators. */
 export const FORMAL: FormalInputs = {
@@ -12,7 +12,7 @@ export const FORMAL: FormalInputs = {
 
 class GraphMaker {
   readonly nodes: NodeJson[] = [];
-  readonly inputs: TensorJson[] = [];
+  readonly inputs: TensorInfo[] = [];
   readonly constants: Record<string, ConstantJson> = {};
 
   input(name: string, shape: number[]): string {

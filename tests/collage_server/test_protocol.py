@@ -6,6 +6,9 @@ from dataclasses import fields
 from typing import Any
 
 from collage_core import events
+from collage_core.documents.candidate_set import FoldedInfo
+from collage_core.documents.json_form import keys_of
+from collage_core.documents.run import TensorInfo
 from collage_core.graph.dataflow_graph import Constant, DataflowGraph, Node, OpPatternKind, Tensor, TensorType
 from collage_core.model.model import FoldedNode
 from collage_server import protocol
@@ -25,14 +28,14 @@ def test_graph() -> None:
     data = GRAPH.to_json()
     assert names(models.GraphJson) == set(data)
     assert names(models.NodeJson) == set(data["nodes"][0])
-    always = names(models.TensorJson) - {"measured_shape", "largest_shape"}
-    assert always == set(data["inputs"][0]) == set(data["nodes"][0]["outputs"][0])
-    assert names(models.TensorJson) == set(Tensor("y", TensorType((1, 3), "float32", (0,), (5, 3))).to_json())
+    keys = keys_of(TensorInfo).values()
+    assert {key.name for key in keys if not key.is_optional} == set(data["inputs"][0]) == set(data["nodes"][0]["outputs"][0])
+    assert {key.name for key in keys} == set(Tensor("y", TensorType((1, 3), "float32", (0,), (5, 3))).to_json())
     assert names(models.ConstantJson) == set(data["constants"]["c"])
 
 
 def test_folded_nodes() -> None:
-    assert names(models.FoldedNodeJson) == names(FoldedNode)
+    assert names(FoldedInfo) == names(FoldedNode)
 
 
 def test_every_event_of_the_pipeline_travels() -> None:

@@ -53,6 +53,29 @@ export interface RuleTree {
 }
 
 /**
+ * A tensor that the host or a node makes, as `Tensor.to_json` gives it.
+ *
+ * Attributes:
+ *     shape: The size of each dimension; None where it depends on data.
+ *     measured_shape: That of the reference run, where a dimension depends on data.
+ *     largest_shape: With the largest size of such dimensions, None where that is not known; left out where none is known.
+ */
+export interface TensorInfo {
+  name: string;
+  shape: (number | null)[];
+  dtype: string;
+  measured_shape?: number[] | null;
+  largest_shape?: (number | null)[] | null;
+}
+
+/** A node of the file that is not in the graph; `into` is the node that it became a part of, if any. */
+export interface FoldedInfo {
+  name: string;
+  op: string;
+  into: string | null;
+}
+
+/**
  * A partition of the plan: its nodes by index and by name, its target, and its cost with the source of that cost.
  *
  * Attributes:
@@ -891,22 +914,6 @@ export interface SampleList {
 }
 
 /**
- * A tensor that the host or a node makes, as `Tensor.to_json` gives it.
- *
- * Attributes:
- *     shape: The size of each dimension; null where it differs from call to call.
- *     measured_shape: That of the reference run, where dimensions differ.
- *     largest_shape: With the largest size of such dimensions, null where that is not known; left out where none is known.
- */
-export interface TensorJson {
-  name: string;
-  shape: (number | null)[];
-  dtype: string;
-  measured_shape?: number[] | null;
-  largest_shape?: (number | null)[] | null;
-}
-
-/**
  * A weight or other constant, as `Constant.to_json` gives it; `value` only where it is small and shapes the computation.
  *
  * Here and in attributes an integer that a double would round is its text.
@@ -933,7 +940,7 @@ export interface NodeJson {
   op: string;
   kind: string;
   inputs: string[];
-  outputs: TensorJson[];
+  outputs: TensorInfo[];
   attributes: Record<string, unknown>;
   absorbed: string[];
   host: boolean;
@@ -942,16 +949,9 @@ export interface NodeJson {
 /** The dataflow graph, as `DataflowGraph.to_json` gives it: edges follow from the tensors' names. */
 export interface GraphJson {
   nodes: NodeJson[];
-  inputs: TensorJson[];
+  inputs: TensorInfo[];
   outputs: string[];
   constants: Record<string, ConstantJson>;
-}
-
-/** A node of the user's file that is no node of the graph; `into` names the node that absorbed it, if one did. */
-export interface FoldedNodeJson {
-  name: string;
-  op: string;
-  into: string | null;
 }
 
 /**
@@ -1015,8 +1015,8 @@ export interface ModelInfo {
   name: string;
   nodes: number;
   folded: number;
-  inputs: TensorJson[];
-  outputs: TensorJson[];
+  inputs: TensorInfo[];
+  outputs: TensorInfo[];
   size_bytes: number;
   quantised: boolean;
   sample: string | null;
@@ -1049,7 +1049,7 @@ export interface ModelList {
 export interface ModelGraph {
   id: string;
   graph: GraphJson;
-  folded: FoldedNodeJson[];
+  folded: FoldedInfo[];
   formal: Record<string, FormalInputsJson>;
 }
 

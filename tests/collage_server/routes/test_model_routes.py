@@ -66,8 +66,8 @@ def test_upload_with_external_data_then_graph_then_delete(app: Flask, tmp_path: 
     info = answer.json
     assert (info["name"], info["nodes"], info["quantised"], info["sample"], info["stale"]) == ("tiny", 2, False, None, False)
     assert info["accuracy"] == 1e-3
-    assert info["inputs"] == [{"name": "x", "shape": [1, 3], "dtype": "float32", "measured_shape": None, "largest_shape": None}]
-    assert info["outputs"] == [{"name": "y", "shape": [1, 3], "dtype": "float32", "measured_shape": None, "largest_shape": None}]
+    assert info["inputs"] == [{"name": "x", "shape": [1, 3], "dtype": "float32"}]
+    assert info["outputs"] == [{"name": "y", "shape": [1, 3], "dtype": "float32"}]
     assert info["size_bytes"] == sum(len(content) for _, content in files)
     assert upload(app, files).status_code == 200, "it was open already"
     client = app.test_client()

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import type { ModelInfo, TensorJson } from "../protocol";
+import type { ModelInfo, TensorInfo } from "../protocol";
 import { valueInputs, valueMistake } from "./values";
 
-const tensor = (name: string, shape: number[], dtype: string): TensorJson => ({ name, shape, dtype });
+const tensor = (name: string, shape: number[], dtype: string): TensorInfo => ({ name, shape, dtype });
 
 test("numbers and flags of few elements can be fixed, and what is fixed can be freed", () => {
   const inputs = [tensor("x", [1, 17], "float32"), tensor("sr", [], "int64"), tensor("w", [2, 8], "bfloat16"), tensor("s", [], "string"), tensor("b", [1], "bool")];

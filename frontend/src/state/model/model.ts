@@ -3,7 +3,7 @@
 import { computed, signal } from "@preact/signals";
 import type { FormalInputs } from "../../data/model/formal_inputs";
 import type { PageError, Shapes, Values } from "../../data/api";
-import type { FoldedNodeJson, GraphJson, ModelGroups, ModelInfo } from "../../data/protocol";
+import type { FoldedInfo, GraphJson, ModelGroups, ModelInfo } from "../../data/protocol";
 import type { BuiltGraph } from "../../graph/boxes/build";
 import type { Fold } from "../../graph/boxes/groups";
 import type { GroupFrame } from "../../graph/scene/handles";
@@ -12,7 +12,7 @@ import type { Scene } from "../../graph/scene/scene";
 export interface OpenedModel {
   info: ModelInfo;
   graph: GraphJson;
-  folded: FoldedNodeJson[];
+  folded: FoldedInfo[];
   formal: FormalInputs;
   /** All boxes and edges, whether a folded group hides them or not. */
   built: BuiltGraph;

@@ -3,7 +3,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { attribute, shape } from "../../base/format";
 import { formalInput, shortName } from "../../data/model/formal_inputs";
-import type { NodeJson, TensorJson } from "../../data/protocol";
+import type { NodeJson, TensorInfo } from "../../data/protocol";
 import { model, type OpenedModel } from "../../state/model/model";
 import { partitionOf } from "../../state/run/run";
 import { goToBox } from "../../state/selection/navigation";
@@ -39,7 +39,7 @@ function Facts({ node, opened }: { node: NodeJson; opened: OpenedModel }): JSX.E
   const { constants, nodes } = opened.graph;
   const weights = node.inputs.map((name, index) => ({ name, index })).filter(({ name }) => constants[name]);
   const inputs = node.inputs.map((name, index) => ({ name, index })).filter(({ name }) => name !== "" && !constants[name]);
-  const types = new Map<string, TensorJson>([...opened.graph.inputs, ...nodes.flatMap((one) => one.outputs)].map((tensor) => [tensor.name, tensor]));
+  const types = new Map<string, TensorInfo>([...opened.graph.inputs, ...nodes.flatMap((one) => one.outputs)].map((tensor) => [tensor.name, tensor]));
   const attributes = Object.entries(node.attributes);
   return (
     <>
@@ -87,7 +87,7 @@ function Facts({ node, opened }: { node: NodeJson; opened: OpenedModel }): JSX.E
   );
 }
 
-function typeText(tensor: TensorJson | undefined): string {
+function typeText(tensor: TensorInfo | undefined): string {
   if (!tensor) return "";
   const seen = tensor.measured_shape ? `${shape(tensor.measured_shape)} here` : "";
   const most = tensor.largest_shape ? `at most ${shape(tensor.largest_shape)}` : "";
