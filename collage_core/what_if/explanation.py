@@ -60,7 +60,7 @@ def explain_node(record: RunRecord, index: int, only: str | None = None) -> Expl
 
 def _explained(row: NodeCandidate) -> ExplainedCandidate:
     cost_s, regret_s = row.cost.seconds, row.regret_s
-    is_predicted = row.regret_basis == "predicted"  # how a cost changes a measured time is not known
+    is_predicted = row.regret_basis != "measured"  # how a cost changes a measured time is not known
     enters_below_s = max(cost_s - regret_s, 0.0) if cost_s is not None and regret_s and is_predicted else None
     return ExplainedCandidate(**{one.name: getattr(row, one.name) for one in fields(row)}, enters_below_s=enters_below_s)
 

@@ -1,12 +1,20 @@
-"""`time_of_result`: what a run knows of the time of a plan that a search over its costs found.
+"""`best_of_known_costs`: the best plan on the costs that a run knows; `time_of_result`: what the run knows of the time of such a plan.
 
-A record and the result of a search enter; a `PlanTime` leaves. Nothing is measured.
+A record enters; the result of a search and its `PlanTime` leave. Nothing is measured.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from ..documents.statements import NOT_KNOWN, PlanTime, measured_whole
+from ..events import Emit, ignore
+from ..pipeline.loop.search_and_merge import SearchSettings, searched
 from ..pipeline.record.record import CostedCandidate, RunRecord, usable
+from ..pipeline.record.regrets import bounds_of, with_unknown
+from ..search.constraints.constraints import Constraint
+from ..search.plan_properties import plan_total
 from ..search.problem import FEMTOSECONDS
 from ..search.searcher import SearchResult
 
@@ -15,6 +23,25 @@ def chosen_candidates(record: RunRecord, result: SearchResult) -> list[CostedCan
     """Return the candidates that a search over the problem of `record` chose, with their costs."""
     costed = usable(record.candidates)
     return [costed[index] for index in result.chosen]
+
+
+def best_of_known_costs(
+    record: RunRecord, constraints: Sequence[Constraint], settings: SearchSettings, emit: Emit = ignore
+) -> SearchResult:
+    """Return the best plan over the problem of `record`; one whose costs are known, where the best one rests on heuristic bounds.
+
+    Bounds are there so that measuring can leave out what they rule out. A plan that rests on one has no time that could be told.
+
+    Raises:
+        InfeasibleError: no plan holds the constraints.
+    """
+    problem = record.problem
+    result = searched(problem, constraints, settings, emit)
+    bounds = bounds_of(item.cost.source for item in usable(record.candidates))
+    if bounds.isdisjoint(result.chosen):
+        return result
+    known = searched(with_unknown(problem, bounds), constraints, settings, emit)
+    return replace(known, total=plan_total(problem, known.chosen), optimal=False, lower_bound=result.lower_bound)
 
 
 def time_of_result(record: RunRecord, result: SearchResult, *, has_own_costs: bool = True) -> PlanTime:

@@ -27,7 +27,7 @@ from ..documents.what_if import Effect, Effects, PlanUnderTerms
 from ..errors import CollageError, InfeasibleError
 from ..events import Emit, ignore
 from ..pipeline.loop.certainty import recorded_interval_s
-from ..pipeline.loop.search_and_merge import Planned, SearchSettings, plan_event, search_first, searched
+from ..pipeline.loop.search_and_merge import Planned, SearchSettings, plan_event
 from ..pipeline.plan_documents import bodies_under, placed_copies, placed_partitions, placed_transitions, plan_document
 from ..pipeline.record.record import CostedCandidate, RunRecord, usable
 from ..pipeline.whole.baselines import baseline
@@ -37,7 +37,7 @@ from ..search.plan_properties import plan_total
 from ..search.problem import FEMTOSECONDS, SearchProblem
 from ..search.searcher import SearchResult
 from .kept_plan import chosen_of, fastest_of_ties, is_accurate, keeps_plan, restricts
-from .plan_times import chosen_candidates, time_of_result
+from .plan_times import best_of_known_costs, chosen_candidates, time_of_result
 from .replan_bodies import refused_in_bodies, with_bodies_replanned
 from .terms import Terms
 from .typed_costs import TYPED, with_typed
@@ -114,9 +114,10 @@ def replanned(record: RunRecord, terms: Terms, emit: Emit = ignore, times: int =
     typed = with_typed(_with_bodies(record, terms, times), terms.costs)
     parsed = terms.parse(typed.problem)
     judged = under_accuracy(typed, terms.accuracy)
-    result = search_first(judged.problem, parsed, SearchSettings.given(record.plan.options), emit)
+    result = best_of_known_costs(judged, parsed, SearchSettings.given(record.plan.options), emit)
     if _has_costs_of_run(record, terms):
         result = fastest_of_ties(record, judged.problem, parsed, result)
+    emit(plan_event(judged.problem, result, 0))
     planned = Planned(result, result, judged.problem, judged.candidates)
     plan = _planned_as(judged, planned).model_copy(update={"constraints": terms.listed})
     return WhatIfResult(judged, planned, parsed, plan, is_restricted=_only_forbids(record, terms))
@@ -299,7 +300,7 @@ class _Effects:
         parsed = terms.parse(typed.problem)
         judged = under_accuracy(typed, terms.accuracy)
         try:
-            result = searched(judged.problem, parsed, self._settings, ignore)
+            result = best_of_known_costs(judged, parsed, self._settings)
         except InfeasibleError:
             return None
         has_own_costs = _has_costs_of_run(self._record, terms)

@@ -16,13 +16,12 @@ from ..documents.statement_text import time_text, transfers_text
 from ..documents.statements import PlanTime, compared, time_of_run, unchanged, under_restriction
 from ..documents.worth import TargetSet, TargetStep, Worth
 from ..errors import InfeasibleError
-from ..events import ignore
 from ..pipeline.described_targets import free_transfers
 from ..pipeline.loop.cost_table import is_settled
-from ..pipeline.loop.search_and_merge import SearchSettings, searched
+from ..pipeline.loop.search_and_merge import SearchSettings
 from ..pipeline.record.record import CostedCandidate, RunRecord, usable
 from ..rules.spec import HOST_TARGET
-from .plan_times import chosen_candidates, time_of_result
+from .plan_times import best_of_known_costs, chosen_candidates, time_of_result
 from .terms import Terms
 
 EVERY_SET_UP_TO = 6
@@ -115,7 +114,7 @@ def _best(record: RunRecord, targets: Sequence[str], limit_s: float) -> _Best:
         return _row(record, targets, [by_id[part.id] for part in record.plan.partitions], time_of_run(document))
     settings = SearchSettings.given(record.plan.options).within(limit_s)
     try:
-        result = searched(problem, terms.parse(problem), settings, ignore)
+        result = best_of_known_costs(record, terms.parse(problem), settings)
     except InfeasibleError:
         return _Best(TargetSet(tuple(targets), (), None, None, 0, True, None, "no plan"))
     alone = next((row for row in document.alternatives if [row.name] == list(targets) and row.measured_s is not None), None)

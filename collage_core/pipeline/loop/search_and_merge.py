@@ -290,13 +290,6 @@ def refused_by_constraints(
     return {candidate for candidate in held if isinstance(candidate, CandidatePartition)}
 
 
-def search_first(problem: SearchProblem, constraints: Sequence[Constraint], settings: SearchSettings, emit: Emit) -> SearchResult:
-    """Return the result of a search whose progress and plan are told as events."""
-    result = searched(problem, constraints, settings, emit)
-    emit(plan_event(problem, result, 0))
-    return result
-
-
 def searched(problem: SearchProblem, constraints: Sequence[Constraint], settings: SearchSettings, emit: Emit) -> SearchResult:
     """Return the result of a search whose progress is told as events."""
     return solve_for(problem, settings.objective, constraints, settings.search, settings.run(_Teller(emit, problem)))
@@ -361,10 +354,12 @@ def known_total_s(costed: Sequence[CostedCandidate], result: SearchResult) -> fl
 def regret_seconds(planned: Planned, constraints: Sequence[Constraint]) -> dict[str, float | None]:
     """Return candidate id → regret in seconds, None for one that is in no plan.
 
-    Empty where that would take long, where the plan is not the fastest, or not known to be, where a cost is unknown, and where errors
-    count: then regrets are asked for one by one.
+    Empty where that would take long, where the plan is not the fastest, or not known to be, where a cost is no measurement, and where
+    errors count: then regrets are asked for one by one.
     """
     if not planned.final.optimal or planned.final.total > planned.final.lower_bound or planned.problem.counts_errors:
+        return {}
+    if any(item.cost.is_guess for item in planned.costed):
         return {}
     values = regrets_within(planned.problem, constraints, planned.final, MOST_REGRET_EDGES)
     if values is None or any(value is not None and not value.is_exact for value in values):

@@ -22,7 +22,8 @@ class KnownRegret:
         is_exact: False where it is a bound.
         rests_on_unknown: Whether it is a bound since a cost in one of the two plans is unknown, or the time of the whole where the
             run found that sums do not decide.
-        basis: ``predicted``, or ``measured`` where both plans were timed end to end.
+        basis: ``predicted``; ``estimated`` where one of the two plans rests on an estimate from a profile; ``measured`` where both were
+            timed end to end.
     """
 
     at_least_s: float | None
@@ -51,7 +52,8 @@ class KnownRegret:
             return "in no plan"
         if self.rests_on_unknown and not self.at_least_s:
             return "unknown"
-        return f"{'' if self.is_exact else '≥ '}{write(self.at_least_s)}{' measured' if self.basis == 'measured' else ''}"
+        sign = "≥ " if not self.is_exact else "≈ " if self.basis == "estimated" else ""
+        return f"{sign}{write(self.at_least_s)}{' measured' if self.basis == 'measured' else ''}"
 
 
 IN_NO_PLAN = KnownRegret(None)

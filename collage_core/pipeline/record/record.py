@@ -27,7 +27,7 @@ from ...documents.candidates import CandidateRegret, EstimateBasisJson, NodeCand
 from ...documents.json_form import from_json, to_json
 from ...documents.node_times import PartitionNodeTimes
 from ...documents.run import RunDocument
-from ...documents.statements import PlanTime, compared, time_of_run, under_restriction
+from ...documents.statements import compared, time_of_row, time_of_run, under_restriction
 from ...errors import CollageError
 from ...graph.dataflow_graph import DataflowGraph
 from ...graph.index_set import IndexSet
@@ -35,17 +35,15 @@ from ...graph.work_estimate import WorkEstimator
 from ...rewrite.plan import Plan, plan_from_json
 from ...rules import rule_report
 from ...rules.candidate import CandidatePartition
-from ...search.alternatives.regret import Regret, Regrets, regrets_within
-from ...search.constraints.constraints import Constraint, parse_constraints
+from ...search.constraints.constraints import parse_constraints
 from ...search.plan_properties import plan_total
-from ...search.problem import BILLION, FEMTOSECONDS, FlowTensor, SearchCandidate, SearchProblem, billionths, femtoseconds
+from ...search.problem import BILLION, FlowTensor, SearchCandidate, SearchProblem, billionths, femtoseconds
 from ...search.problem_json import problem_from_json
-from ...search.searcher import SearchResult, SearchRun
-from ...search.solve import solve
 from ...toolchains.described import parse_description
 from .known_regret import KnownRegret
 from .node_times import times_of_plan
 from .record_checks import check_bodies, check_node_times, check_record
+from .regrets import PlanRegrets, TimedRival
 
 log = logging.getLogger(__name__)
 
@@ -53,15 +51,6 @@ SCHEMA = 1
 FILE_NAME = "run.json.gz"
 DESCRIBED = "described"
 """Among a plan's options: target → the text that describes it."""
-REGRET_STATES = 16_384
-"""States of the search for the plan that regrets are told against, where the run's plan is not that.
-
-A limit in seconds would give other answers to the same question at another time.
-"""
-SAME_TOTAL = 1e-9
-"""Two sums that differ by no more than this share are one: seconds of a document are rounded."""
-REGRET_EDGES = 50_000
-"""Edges of a sweep for the regrets of all candidates at once, in about half a second."""
 
 
 class RecordedCandidate:
@@ -115,35 +104,6 @@ class CostedCandidate:
     def is_merged(self) -> bool:
         """Return whether merging made it, and no rule."""
         return bool(self.candidate["rule"] == merged_rule(self.target))
-
-
-@dataclass(frozen=True)
-class TimedRival:
-    """A plan that was timed end to end beside that of the run.
-
-    Attributes:
-        chosen: The indices of its candidates.
-        total: Its sum in femtoseconds.
-        regret_s: By how much it is slower than the run's plan; 0 where it was not.
-    """
-
-    chosen: frozenset[int]
-    total: int
-    measured_s: float
-    regret_s: float
-
-    def ties_with(self, total: int) -> bool:
-        """Return whether its sum is no greater than `total`."""
-        return self.total <= total * (1 + SAME_TOTAL)
-
-
-@dataclass(frozen=True)
-class _Decided:
-    """The plan that a run decided on though its sum is not the least: its candidates, its sum, and the others that were timed too."""
-
-    chosen: frozenset[int]
-    total: int
-    measured: tuple[TimedRival, ...]
 
 
 def merged_rule(target: str) -> str:
@@ -234,51 +194,19 @@ class RunRecord:
         return times_of_plan(self.plan, self.document.node_times or (), self._alone_s(described))
 
     @cached_property
-    def _best(self) -> SearchResult:
-        """The plan that regrets are told against: the best one whatever its errors, in time."""
-        search = self.document.search.final
-        if not search.optimal or self.plan.options.get("objective", "time") != "time" or self.problem.counts_errors:
-            return solve(self.problem, self._constraints, run=SearchRun(most_states=REGRET_STATES))
+    def _regrets(self) -> PlanRegrets:
         index_of = {candidate.id: index for index, candidate in enumerate(self.problem.candidates)}
-        chosen = tuple(index_of[partition.id] for partition in self.plan.partitions)
-        total = plan_total(self.problem, chosen)
-        return SearchResult(search.algorithm, chosen, total, True, total, 0, 0, 0.0)
-
-    @cached_property
-    def _constraints(self) -> list[Constraint]:
-        return parse_constraints([dict(item) for item in self.plan.constraints], self.problem)
-
-    @cached_property
-    def _regrets(self) -> Regrets:
-        """Answers for single candidates, where there are too many for a sweep."""
-        least = self._best.total if self._best.optimal else self._best.lower_bound
-        return Regrets(self.problem, self._constraints, self._best.chosen, self._best.total, least)
-
-    @cached_property
-    def _all_regrets(self) -> list[Regret | None] | None:
-        """The regrets of all candidates; None where a sweep would take too long, or the best plan is not known."""
-        return regrets_within(self.problem, self._constraints, self._best, REGRET_EDGES) if self._best.optimal else None
-
-    def _regret_of(self, index: int) -> KnownRegret:
-        """Return the regret of a candidate of the problem: the same whenever, and beside whatever else, it is asked for."""
-        name = self.problem.candidates[index].id
-        if name in self.regret_s:
-            return KnownRegret(self.regret_s[name])
-        found = self._regrets.alone([index])[0] if self._all_regrets is None else self._all_regrets[index]
-        return self._against_plan(index, KnownRegret.of(found))
-
-    @cached_property
-    def _decided(self) -> _Decided | None:
-        """The plan that the run decided on, where another one has the least sum; None where regrets against the least sum are its own.
-
-        Where errors count or another objective than time does, a plan of a lower sum is no better one.
-        """
-        is_by_time = self.plan.options.get("objective", "time") == "time" and not self.problem.counts_errors
-        index_of = {candidate.id: index for index, candidate in enumerate(self.problem.candidates)}
-        chosen = [index_of.get(part.id, -1) for part in self.plan.partitions]
-        if not is_by_time or -1 in chosen or set(chosen) == set(self._best.chosen):
-            return None
-        return _Decided(frozenset(chosen), plan_total(self.problem, tuple(chosen)), self.timed_rivals)
+        chosen = tuple(index_of.get(part.id, -1) for part in self.plan.partitions)
+        return PlanRegrets(
+            self.problem,
+            [item.cost.source for item in usable(self.candidates)],
+            parse_constraints([dict(item) for item in self.plan.constraints], self.problem),
+            () if -1 in chosen else chosen,
+            is_optimal=self.document.search.final.optimal,
+            is_by_time=self.plan.options.get("objective", "time") == "time" and not self.problem.counts_errors,
+            rivals=self.timed_rivals,
+            known_s=self.regret_s,
+        )
 
     @cached_property
     def timed_rivals(self) -> tuple[TimedRival, ...]:
@@ -289,38 +217,17 @@ class RunRecord:
         for row in self.document.alternatives:
             indices = frozenset(index_of.get(part.id, -1) for part in row.partitions)
             if row.measured_s is not None and own.measured_s is not None and indices and -1 not in indices and not row.is_plan:
-                known = PlanTime(predicted_s=row.total_s, measured_s=row.measured_s, interval_s=row.interval_s)
-                statement = under_restriction(compared(known, own))
+                statement = under_restriction(compared(time_of_row(self.document, row), own))
                 total = plan_total(self.problem, tuple(indices))
                 rivals.append(TimedRival(indices, total, row.measured_s, statement.change_s or 0.0))
         return tuple(rivals)
-
-    def _against_plan(self, index: int, regret: KnownRegret) -> KnownRegret:
-        """Return a regret that was found against the plan of the least sum, against the plan that the run decided on.
-
-        Where the best plan with the candidate was timed end to end, the measured times are compared. A lower sum than that of the plan
-        says nothing: the run found that sums do not decide.
-        """
-        decided = self._decided
-        if decided is None or regret.at_least_s is None:
-            return regret
-        if index in decided.chosen:
-            return KnownRegret(0.0)
-        total = self._best.total + femtoseconds(regret.at_least_s)
-        whole = [one.regret_s for one in decided.measured if index in one.chosen and one.ties_with(total)]
-        if regret.is_exact and whole:
-            return KnownRegret(min(whole), basis="measured")
-        above_s = (total - decided.total) / FEMTOSECONDS
-        if above_s < 0:
-            return KnownRegret(0.0, is_exact=False, rests_on_unknown=True)
-        return replace(regret, at_least_s=above_s)
 
     def regrets_of(self, wanted: Collection[str]) -> list[CandidateRegret]:
         """The regrets of the usable ones among some candidates, by id."""
         rows = []
         for index, item in enumerate(self.problem.candidates):
             if item.id in wanted:
-                regret = self._regret_of(index)
+                regret = self._regrets.of(index)
                 in_no_plan = regret.at_least_s is None
                 rows.append(CandidateRegret(item.id, regret.exact_s, regret.at_least_s, regret.rests_on_unknown, in_no_plan, regret.basis))
         return rows
@@ -331,13 +238,13 @@ class RunRecord:
         On a large problem the others would need a search each. They are left out; with `bounds`, which may take seconds, the bounds of
         the dual prices stand in their place.
         """
-        if self._all_regrets is not None:
-            return {item.id: self._regret_of(index) for index, item in enumerate(self.problem.candidates)}
-        known = {name: KnownRegret(seconds) for name, seconds in self.regret_s.items()}
-        if bounds and len(known) < len(self.problem.candidates):
-            bound_of = {index: self._against_plan(index, KnownRegret.of(bound)) for index, bound in self._regrets.bounds().items()}
-            known = {self.problem.candidates[index].id: bound for index, bound in bound_of.items()} | known
-        return known
+        found = self._regrets
+        known = (
+            {index: found.of(index) for index in range(len(self.problem.candidates))}
+            if found.are_all_known
+            else found.without_search(bounds=bounds)
+        )
+        return {self.problem.candidates[index].id: regret for index, regret in known.items()}
 
     def node_candidates(self, node: int) -> NodeCandidates:
         """The candidates that hold `node`, and the rejections that show it.
@@ -352,7 +259,7 @@ class RunRecord:
             if costed.cost.is_invalid:
                 rejections.append(NodeRejection(costed.target, tuple(data["nodes"]), costed.cost.stage, costed.cost.reason))
                 continue
-            regret = self._regret_of(index_of[costed.id])
+            regret = self._regrets.of(index_of[costed.id])
             rows.append(
                 NodeCandidate(
                     id=data["id"],

@@ -39,7 +39,7 @@ def test_regrets_that_need_a_search_each_are_told_by_lower_bounds(kept: Kept, mo
     exact = regrets_by_node(kept.record)
     read_back = RunRecord.load(kept.folder)
     read_back.regret_s.clear()
-    monkeypatch.setattr("collage_core.pipeline.record.record.REGRET_EDGES", 0)
+    monkeypatch.setattr("collage_core.pipeline.record.regrets.REGRET_EDGES", 0)
     assert regrets_by_node(read_back, bounds=False) == {}
     found = regrets_by_node(read_back)
     for node, regrets in exact.items():

@@ -202,7 +202,7 @@ def test_what_a_run_does_not_know_of_it_is_measured(chain: Path, tmp_path: Path,
     monkeypatch.setenv("COLLAGE_TOOLCHAINS", "collage_test_toolchains:Numpy,collage_test_toolchains:Partitions")
     shorten(monkeypatch.setattr)
     cut = {"kind": "cut", "between": ["relu", "add"]}
-    record = searched_run(chain, Options(("numpy", "partitions"), max_depth={"": 1}, constraints=(cut,), budget_s=3.0))
+    record = searched_run(chain, Options(("numpy", "partitions"), max_depth={"": 1}, constraints=(cut,), budget_s=30.0))
     known = {(item.target, tuple(item.inside)) for item in record.candidates}
     assert ("numpy", (0, 1, 2)) not in known
     given = [{"target": "numpy", "nodes": ["relu", "add", "sigmoid"]}, {"target": "partitions", "nodes": ["mul"]}]

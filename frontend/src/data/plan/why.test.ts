@@ -63,6 +63,7 @@ describe("why", () => {
     const [, group] = byTarget({ ...data, candidates: [unknown, bounded, whole, chosen], rejections: [] });
     expect(group?.candidates.map((one) => one.id)).toEqual(["exact", "bound", "unknown"]);
     expect(group?.candidates.map(regretText)).toEqual(["+0.30 ms", "≥ +87.0 µs", "unknown"]);
+    expect(regretText({ ...group!.candidates[0]!, regret_basis: "estimated" })).toBe("≈ +0.30 ms");
   });
   test("says that it is too close to call, or hopeless", () => {
     expect(whyText({ ...data, candidates: [chosen, candidate("tvm", 5e-4, 1e-6)] })[1]).toMatch(/too close to call: the plan with it is predicted \+1\.00 µs, and the two costs are known to ±[\d.]+ µs; re-timing both would tell them apart$/);

@@ -40,7 +40,7 @@ type Regret = Pick<NodeCandidate, "regret_s" | "regret_at_least_s" | "rests_on_u
 /** A regret in few words; "" where no plan holds the candidate. */
 export function regretText({ regret_s: exact, regret_at_least_s: least, rests_on_unknown: isUnknown, regret_basis: basis }: Regret): string {
   if (least === null) return "";
-  if (exact !== null) return basis === "measured" ? `${signedDuration(exact)} measured` : signedDuration(exact);
+  if (exact !== null) return basis === "measured" ? `${signedDuration(exact)} measured` : `${basis === "estimated" ? "≈ " : ""}${signedDuration(exact)}`;
   return isUnknown && least <= 0 ? "unknown" : atLeast(least);
 }
 

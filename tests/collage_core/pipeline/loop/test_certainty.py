@@ -20,7 +20,7 @@ from collage_core.pipeline.loop.certainty import (
     together_s,
     total_interval_s,
 )
-from collage_core.pipeline.loop.search_and_merge import Planned, SearchSettings, make_problem, search_first
+from collage_core.pipeline.loop.search_and_merge import Planned, SearchSettings, make_problem, searched
 from collage_core.pipeline.record.record import CostedCandidate
 from collage_core.rules.candidate import CandidatePartition
 from collage_core.search.searcher import SearchResult
@@ -43,7 +43,7 @@ def planned(costs: Mapping[tuple[str, int], Cost], targets: tuple[str, ...] = ("
     costed = [CostedCandidate(CandidatePartition(CHAIN, target, IndexSet((node,)), "test"), cost) for (target, node), cost in costs.items()]
     toolchains: Any = {target: Plain() for target in targets}
     problem = make_problem(CHAIN, costed, {}, toolchains)
-    result = search_first(problem, (), SearchSettings(), lambda event: None)
+    result = searched(problem, (), SearchSettings(), lambda event: None)
     return Planned(result, result, problem, costed)
 
 

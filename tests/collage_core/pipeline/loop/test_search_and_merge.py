@@ -25,7 +25,7 @@ from collage_core.pipeline.loop.search_and_merge import (
     known_total_s,
     make_problem,
     regret_seconds,
-    search_first,
+    searched,
 )
 from collage_core.pipeline.partition import partition
 from collage_core.pipeline.plan_documents import priority_note
@@ -63,8 +63,8 @@ def problem_of(costs: dict[tuple[str, int], float | None], conflicts: dict[str, 
     return Planned(nothing, nothing, problem, costed)
 
 
-def searched(planned: Planned, settings: SearchSettings | None = None) -> Planned:
-    planned.final = search_first(planned.problem, (), settings or SearchSettings(), lambda event: None)
+def with_search(planned: Planned, settings: SearchSettings | None = None) -> Planned:
+    planned.final = searched(planned.problem, (), settings or SearchSettings(), lambda event: None)
     return planned
 
 
@@ -75,9 +75,9 @@ def targets_of(problem: SearchProblem, result: SearchResult) -> list[str]:
 @pytest.mark.parametrize("said_by", ["a", "b"])
 def test_toolchains_that_exclude_each_other_never_meet(said_by: str) -> None:
     costs: dict[tuple[str, int], float | None] = {("a", 0): 1.0, ("a", 1): 9.0, ("a", 2): 1.0, ("b", 0): 9.0, ("b", 1): 1.0, ("b", 2): 9.0}
-    free = searched(problem_of(costs))
+    free = with_search(problem_of(costs))
     assert targets_of(free.problem, free.final) == ["a", "b", "a"]
-    apart = searched(problem_of(costs, {said_by: ("b" if said_by == "a" else "a",)}))
+    apart = with_search(problem_of(costs, {said_by: ("b" if said_by == "a" else "a",)}))
     assert apart.problem.exclusive == (("a", "b"),)
     assert targets_of(apart.problem, apart.final) == ["a", "a", "a"]
 
@@ -108,22 +108,22 @@ def test_a_conflict_with_a_toolchain_that_is_not_asked_for_means_nothing() -> No
 
 
 def test_where_costs_are_unknown_the_order_of_the_targets_decides_and_that_is_said() -> None:
-    planned = searched(problem_of({("a", 0): 1.0, ("b", 0): 2.0, ("b", 1): None, ("a", 1): None, ("a", 2): 1.0, ("b", 2): 0.5}))
+    planned = with_search(problem_of({("a", 0): 1.0, ("b", 0): 2.0, ("b", 1): None, ("a", 1): None, ("a", 2): 1.0, ("b", 2): 0.5}))
     assert targets_of(planned.problem, planned.final) == ["a", "a", "b"]
     assert priority_note(planned) == "tie broken by priority (a, b): the costs of 1 of 3 partitions are not known (relu)"
-    assert priority_note(searched(problem_of({("a", 0): 1.0, ("a", 1): 1.0, ("a", 2): 1.0}))) == ""
+    assert priority_note(with_search(problem_of({("a", 0): 1.0, ("a", 1): 1.0, ("a", 2): 1.0}))) == ""
 
 
 def test_a_total_is_known_where_each_cost_in_it_is() -> None:
-    planned = searched(problem_of({("a", 0): 1.0, ("a", 1): 2.0, ("b", 2): None}))
+    planned = with_search(problem_of({("a", 0): 1.0, ("a", 1): 2.0, ("b", 2): None}))
     assert known_total_s(planned.costed, planned.final) is None
     assert guessed_total_s(planned.problem, planned.final) is None
-    planned = searched(problem_of({("a", 0): 1.0, ("a", 1): 2.0, ("b", 2): 0.5}))
+    planned = with_search(problem_of({("a", 0): 1.0, ("a", 1): 2.0, ("b", 2): 0.5}))
     assert known_total_s(planned.costed, planned.final) == guessed_total_s(planned.problem, planned.final) == 3.5
 
 
 def test_a_bound_in_place_of_a_cost_makes_no_total() -> None:
-    planned = searched(problem_of({("a", 0): 1.0, ("a", 1): 2.0, ("b", 2): 0.5}))
+    planned = with_search(problem_of({("a", 0): 1.0, ("a", 1): 2.0, ("b", 2): 0.5}))
     planned.costed[2].cost = Cost.bound(0.5)
     assert known_total_s(planned.costed, planned.final) is None
     assert guessed_total_s(planned.problem, planned.final) == 3.5
@@ -133,10 +133,10 @@ def test_a_bound_in_place_of_a_cost_makes_no_total() -> None:
 
 def test_regrets_come_with_the_plan_only_where_it_is_known_to_be_the_fastest() -> None:
     costs: dict[tuple[str, int], float | None] = {("a", 0): 1.0, ("a", 1): 1.0, ("a", 2): 1.0, ("b", 1): 4.0}
-    regrets = regret_seconds(searched(problem_of(costs)), ())
+    regrets = regret_seconds(with_search(problem_of(costs)), ())
     assert sorted(value for value in regrets.values() if value is not None) == [0.0, 0.0, 0.0, 3.0]
-    assert regret_seconds(searched(problem_of(costs), SearchSettings("greedy")), ()) == {}
-    assert regret_seconds(searched(problem_of(costs), SearchSettings(objective=parse_objective("partitions,time"))), ()) == {}
+    assert regret_seconds(with_search(problem_of(costs), SearchSettings("greedy")), ()) == {}
+    assert regret_seconds(with_search(problem_of(costs), SearchSettings(objective=parse_objective("partitions,time"))), ()) == {}
 
 
 MOCK = {

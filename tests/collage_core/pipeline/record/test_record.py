@@ -9,7 +9,7 @@ import pytest
 
 from collage_core.base.durations import duration
 from collage_core.errors import CollageError
-from collage_core.pipeline.record import record
+from collage_core.pipeline.record import regrets
 from collage_core.pipeline.record.record import RunRecord, read_record, record_path, write_record
 from collage_core.search.alternatives import regret
 from tests.helpers.paths import RECORDED
@@ -27,10 +27,10 @@ def test_a_run_is_named_by_its_folder_its_plan_or_its_record(tmp_path: Path) -> 
     assert record_path(tmp_path / "crnn.json.gz") == tmp_path / "crnn.json.gz", "a record may have any name"
 
 
-@pytest.mark.parametrize(("edges", "ranked"), [(record.REGRET_EDGES, regret.RANKED_STATES), (0, regret.RANKED_STATES), (0, 8)])
+@pytest.mark.parametrize(("edges", "ranked"), [(regrets.REGRET_EDGES, regret.RANKED_STATES), (0, regret.RANKED_STATES), (0, 8)])
 def test_why_of_a_node_and_the_table_of_costs_say_the_same(monkeypatch: pytest.MonkeyPatch, edges: int, ranked: int) -> None:
     """By one sweep, by searches of single candidates, and where these stop before they know the regret."""
-    monkeypatch.setattr(record, "REGRET_EDGES", edges)
+    monkeypatch.setattr(regrets, "REGRET_EDGES", edges)
     monkeypatch.setattr(regret, "RANKED_STATES", ranked)
     asked, table = crnn(), crnn()
     by_table = {item.id: table.regrets_of([item.id])[0] for item in reversed(table.problem.candidates)}
@@ -42,11 +42,11 @@ def test_why_of_a_node_and_the_table_of_costs_say_the_same(monkeypatch: pytest.M
 def test_single_searches_tell_no_other_regrets_than_the_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
     everything = [item.id for item in crnn().problem.candidates]
     exact = crnn().regrets_of(everything)
-    assert all(row.regret_s is not None or row.in_no_plan for row in exact)
-    monkeypatch.setattr(record, "REGRET_EDGES", 0)
+    assert all(row.regret_s is not None or row.in_no_plan or row.rests_on_unknown for row in exact)
+    monkeypatch.setattr(regrets, "REGRET_EDGES", 0)
     for known, alone in zip(exact, crnn().regrets_of(everything), strict=True):
         assert alone.regret_s in (None, known.regret_s)
-        assert known.in_no_plan or alone.regret_at_least_s <= known.regret_s
+        assert known.regret_s is None or alone.regret_at_least_s <= known.regret_s
 
 
 def test_an_estimate_is_no_time_of_a_node_alone() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from collage_core.cost.cost import Cost
 from collage_core.graph.index_set import IndexSet
-from collage_core.pipeline.loop.search_and_merge import Planned, SearchSettings, make_problem, search_first
+from collage_core.pipeline.loop.search_and_merge import Planned, SearchSettings, make_problem, searched
 from collage_core.pipeline.record.record import CostedCandidate
 from collage_core.pipeline.whole.baselines import baseline
 from collage_core.pipeline.whole.choose_finalists import BEFORE, ON_MEASURED, another_plan, best_known, carried_over, finalists
@@ -42,7 +42,7 @@ def planned(costs: Mapping[tuple[str, tuple[int, ...]], float] = COSTS, bound: f
     if bound is not None:
         costed[-1].cost = Cost.bound(bound)
     problem = make_problem(CHAIN, costed, {}, {"a": Plain(), "b": Plain()})  # type: ignore[dict-item]
-    result = search_first(problem, (), SearchSettings(), lambda event: None)
+    result = searched(problem, (), SearchSettings(), lambda event: None)
     return Planned(result, result, problem, costed)
 
 
