@@ -1,6 +1,8 @@
 """`make bench-e2e`: plans of the whole suite, measured beside every toolchain alone; prints tables, and fails when a goal is not reached.
 
-It takes `--only`, `--threads`, `--accuracy`, `--rounds`, `--json`, `--resume` and `--markdown`. For each model it runs
+It takes `--only`, `--threads`, `--accuracy`, `--rounds`, `--json`, `--resume` and `--markdown`; with `--drawn 12`, unseen variants of
+the nine networks take the place of the suite (`drawn`), and the best plans of a slow search over few pieces run beside them
+(`few_pieces`). For each model it runs
 `collage partition` on an empty database, then the exported artifact and each toolchain alone in turns, each time in a fresh process
 (`fresh_process`). It needs a machine that does nothing else, for hours; `--resume` goes on with an interrupted run. docs/benchmarks.md says
 how to read the tables.
@@ -9,6 +11,7 @@ how to read the tables.
 from __future__ import annotations
 
 import argparse
+import random
 import shutil
 import sys
 import tempfile
@@ -17,13 +20,17 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from e2e_report import MODEL_ACCURACY, Goal, Job, Result, Results, goals, report
+from drawn import drawn
+from e2e_report import MODEL_ACCURACY, PIECES, Goal, Job, Result, Results, goals, report
+from few_pieces import best_divisions, cuts_of, plan_of, timed_pieces
 from fresh_process import ALONE, FEWEST_ROUNDS, LESS_PRECISE, MIX, MOST_ROUNDS, Rounds, in_turns, until_apart
-from partitioned import Subject, facts_of, partition, prepare, targets_of, toolchain_rows
+from partitioned import Subject, apply, facts_of, partition, prepare, targets_of, toolchain_rows
 from result_file import ResultFile, add_options, this_machine
 from suite import Case, named, suite
 
 from collage_core.errors import CollageError
+from collage_core.model.onnx_model import load_model
+from collage_core.rewrite.plan import read_plan
 
 LESS_ACCURATE = "1e-2"
 
@@ -66,9 +73,24 @@ def measured(job: Job, subject: Subject, targets: Sequence[str], folder: Path, f
     contenders = subject.contenders(outputs, artifact, job.threads, alone)
     if reason:
         del contenders[MIX]
+    elif job.case.is_drawn:
+        contenders |= subject.beside(pieces_artifacts(job, subject, targets, accuracy, artifact), job.threads)
     rounds = in_turns(contenders, until_apart(job.least_ratio), fewest, most)
     facts = {} if reason else facts_of(document)
     return Result(facts, rounds, subject.errors(outputs), accuracy, seconds, reason)
+
+
+def pieces_artifacts(job: Job, subject: Subject, targets: Sequence[str], accuracy: float, artifact: Path) -> dict[str, Path]:
+    """Build the best plans of few pieces that can be built; return their folders by name."""
+    model = load_model(subject.model)
+    cuts = cuts_of(model.graph)
+    seconds = timed_pieces(model, cuts, targets, job.threads, accuracy, artifact.parent)
+    artifacts = {}
+    for number, division in enumerate(best_divisions(seconds, len(model.graph), cuts, targets), 1):
+        folder = artifact.parent / f"{PIECES} {number}"
+        if not apply(plan_of(division, read_plan(artifact), model.graph), str(subject.model), folder):
+            artifacts[folder.name] = folder
+    return artifacts
 
 
 def from_json(data: Mapping[str, Any]) -> Result:
@@ -109,6 +131,10 @@ def judge(results: Results, machine: str, markdown: Path | None) -> int:
 def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(description="Measures plans of the whole suite beside every toolchain alone.")
     made.add_argument("--only", metavar="NAMES", default="", help="these models: a,b,…")
+    made.add_argument(
+        "--drawn", metavar="COUNT", type=int, help="so many variants of the nine networks, drawn afresh, in place of the suite"
+    )
+    made.add_argument("--seed", metavar="N", type=int, help="draws those that an earlier run drew, which said its seed")
     made.add_argument("--threads", metavar="COUNTS", default="1,2", help="numbers of threads: 1,2 unless given")
     made.add_argument(
         "--accuracy", metavar="VALUES", default=f"{MODEL_ACCURACY},{LESS_ACCURATE}", help="model, or a number; both unless given"
@@ -116,6 +142,13 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--rounds", metavar="N", type=int, default=FEWEST_ROUNDS, help=f"rounds at least; {FEWEST_ROUNDS} unless given")
     add_options(made)
     return made
+
+
+def drawn_cases(count: int, seed: int | None) -> list[Case]:
+    """Return so many drawn cases, of a seed of their own unless it is stated, and say it."""
+    seed = random.SystemRandom().randrange(10**6) if seed is None else seed
+    print(f"drawn with --seed {seed}", file=sys.stderr)
+    return drawn(count, seed)
 
 
 def parts_of(text: str) -> list[str]:
@@ -128,7 +161,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = options.parse_args(arguments)
     file = ResultFile(given.json, this_machine(("ncnn", "onnxruntime", "openvino")), from_json)
     try:
-        wanted = jobs(named(suite(), parts_of(given.only)), parts_of(given.threads), parts_of(given.accuracy))
+        cases = suite() if given.drawn is None else drawn_cases(given.drawn, given.seed)
+        wanted = jobs(named(cases, parts_of(given.only)), parts_of(given.threads), parts_of(given.accuracy))
         file.begin(given.resume)
     except ValueError as error:
         options.error(str(error))

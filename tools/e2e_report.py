@@ -18,6 +18,12 @@ MODEL_ACCURACY = "model"
 
 GEOMETRIC_MEAN = 1.5
 """Of the ratios of the nine networks."""
+DRAWN_MEAN = {1: 1.5, 2: 1.3}
+"""Threads → the same of drawn variants of them, where the best plans of few pieces reach it."""
+PIECES = "pieces"
+"""With a number behind it, the name of a plan that a search over few pieces found."""
+BEST_OF_PIECES = 0.97
+"""The least ratio of the best of these to the plan."""
 LESS_PRECISE_RATIO = 1.6
 """Of the best float32 toolchain to the mix, where less precision is allowed, on convolutional models."""
 MEDIAN_ERROR = 0.05
@@ -98,6 +104,11 @@ class Result:
         return self.rounds.ratio(self.rounds.best([kind for kind in LESS_PRECISE if self.errors.get(kind, math.inf) <= self.accuracy]))
 
     @property
+    def pieces_ratio(self) -> Ratio | None:
+        """The ratio of the fastest plan of few pieces to the mix; None where none was looked for, or none runs."""
+        return self.rounds.ratio(self.rounds.best([name for name in self.rounds.seconds if name.startswith(PIECES)]))
+
+    @property
     def additive_error(self) -> float | None:
         """By what share the time that the run measured is above that of the parts as they were measured alone, before any correction."""
         error_s, measured_s = self.facts.get("additive_error_s"), self.facts.get("measured_s")
@@ -153,7 +164,7 @@ def goals(results: Results) -> list[Goal]:
     made: list[Goal] = []
     for group in groups(results):
         found = [(job, result) for job, result in results.values() if job.group == group]
-        if found[0][0].threads == 1:
+        if found[0][0].threads == 1 or found[0][0].case.is_drawn:
             made += _ratio_goals(group, found)
         errors = [abs(error) for _, result in found if (error := result.additive_error) is not None]
         made += _time_goals(group, [result for _, result in found if not result.reason])
@@ -181,11 +192,29 @@ def _ratio_goals(group: str, found: Sequence[tuple[Job, Result]]) -> Iterator[Go
         yield _ratio_goal(f"{job.key}, best float32 toolchain alone / mix", result.ratio, job.least_ratio, result)
         if result.less_precise_ratio is not None:
             yield _ratio_goal(f"{job.key}, best less precise one / mix", result.less_precise_ratio, NOT_BEHIND, result)
+        if job.case.is_drawn:
+            yield _ratio_goal(f"{job.key}, best plan of few pieces / mix", result.pieces_ratio, BEST_OF_PIECES, result)
+    yield from _drawn_mean(group, found)
     networks = {job.case.name: result.ratio for job, result in found if job.case.by_hand is not None and not job.is_less_precise}
     if len(networks) == len(NETWORKS):
         values = [ratio.value for ratio in networks.values() if ratio is not None]
         mean = statistics.geometric_mean(values) if len(values) == len(NETWORKS) else None
         yield Goal(f"{group}, geometric mean of the nine networks", mean, GEOMETRIC_MEAN)
+
+
+def _drawn_mean(group: str, found: Sequence[tuple[Job, Result]]) -> Iterator[Goal]:
+    """Yield the goal of the mean over drawn models: what it should be, or what the best plans of few pieces reach where that is less."""
+    known = [
+        (result.ratio.value, result.pieces_ratio.value)
+        for job, result in found
+        if job.case.is_drawn and not job.is_less_precise and result.ratio is not None and result.pieces_ratio is not None
+    ]
+    if known:
+        mean = statistics.geometric_mean(ratio for ratio, _ in known)
+        allowed = statistics.geometric_mean(ratio / pieces for ratio, pieces in known)
+        wanted = min(DRAWN_MEAN.get(found[0][0].threads, max(DRAWN_MEAN.values())), BEST_OF_PIECES * allowed)
+        detail = f"few pieces reach {allowed:.3f}"
+        yield Goal(f"{group}, geometric mean of {len(known)} drawn models", mean, wanted, detail=detail)
 
 
 def _ratio_goal(name: str, ratio: Ratio | None, bound: float, result: Result) -> Goal:
@@ -208,6 +237,7 @@ HEADER = (
     "off by",
     "fresh",
     "alone / mix",
+    "pieces / mix",
     "mix of",
     "candidates",
     "first plan s",
@@ -227,6 +257,7 @@ def row(job: Job, result: Result) -> tuple[str, ...]:
         _ms(result.measured_s),
         *("-" if error is None else f"{error:+.1%}" for error in (result.additive_error, result.fresh_error)),
         str(result.ratio or "-"),
+        str(result.pieces_ratio or "-"),
         f"{facts['partitions']}: {' + '.join(facts['targets'])}" if facts else "-",
         counts,
         f"{facts['first_plan_s']:.1f}" if facts and facts["first_plan_s"] is not None else "-",

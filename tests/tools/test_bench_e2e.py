@@ -75,6 +75,7 @@ def test_a_row_shows_what_was_measured() -> None:
         "off by": "+3.3%",
         "fresh": "+0.0%",
         "alone / mix": "1.27 [1.27–1.27]",
+        "pieces / mix": "-",
         "mix of": "3: ncnn + onnxruntime",
         "candidates": "1,500 / 70 / 15",
         "first plan s": "4.2",
@@ -276,3 +277,22 @@ def test_the_suite_is_every_sample_and_the_real_models() -> None:
     assert [case.name for case in named(cases, ["mnist", "crnn"])] == ["crnn", "mnist"]
     detection = next(case for case in cases if case.name == "rapidocr_det")
     assert detection.shape_options == ["--shape", "x=1,3,320,320"]
+
+
+def test_a_drawn_model_is_judged_by_what_a_search_over_few_pieces_finds() -> None:
+    job = Job(replace(NETWORK, name="crnn-across=96", by_hand=None, is_drawn=True), 2)
+
+    def judged(*pieces_s: float) -> dict[str, Goal]:
+        seconds = {**result().rounds.seconds, **{f"pieces {number}": [one_s] * 5 for number, one_s in enumerate(pieces_s, 1)}}
+        return {goal.name.rpartition(", ")[2]: goal for goal in goals({"it": (job, result(rounds=Rounds(seconds)))})}
+
+    behind = judged(0.040, 0.027)
+    assert behind["best float32 toolchain alone / mix"].bound == 0.98
+    assert not behind["best plan of few pieces / mix"].is_reached, "0.9 of the plan's time"
+    assert not behind["geometric mean of 1 drawn models"].is_reached
+    best = judged(0.040, 0.031)
+    assert best["best plan of few pieces / mix"].is_reached
+    mean = best["geometric mean of 1 drawn models"]
+    assert mean.bound == pytest.approx(0.97 * 0.038 / 0.031), "the pieces allow less than 1.3"
+    assert mean.is_reached
+    assert not judged()["best plan of few pieces / mix"].is_reached, "without any there is no figure, and no goal reached"

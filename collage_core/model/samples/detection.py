@@ -13,23 +13,28 @@ from .boxes import corners, decode, gather_selected, grid_anchors, select, sizes
 from .builder import Net
 
 _CLASSES = 21
-_MAPS = ((38, 512, 0.1, 4), (19, 1024, 0.2, 6), (10, 512, 0.375, 6), (5, 256, 0.55, 6), (3, 256, 0.725, 4), (1, 256, 0.9, 4))
-"""SSD300's feature maps: side, channels, scale of the anchors, and anchors in each cell."""
+_MAPS = ((512, 0.1, 4), (1024, 0.2, 6), (512, 0.375, 6), (256, 0.55, 6), (256, 0.725, 4), (256, 0.9, 4))
+"""SSD300's feature maps: channels, scale of the anchors, and anchors in each cell."""
 
 
-def ssd300() -> ModelProto:
-    """Return SSD300 (Liu and others, 2016) on VGG-16: 8,732 boxes of 21 classes from six feature maps, and the selected boxes."""
-    net = Net("ssd300", 2016)
-    maps = _vgg_maps(net, net.input("image", [1, 3, 300, 300]))
+def ssd300(side: int = 300, least: float = 0.82, seed: int = 2016) -> ModelProto:
+    """Return SSD300 (Liu and others, 2016) on VGG-16: at 300 × 300 8,732 boxes of 21 classes from six maps, and the selected boxes.
+
+    Args:
+        side: Of the image, at least 272, so that the last map has a cell.
+        least: Boxes of a lower score are dropped.
+    """
+    net = Net("ssd300", seed)
+    maps = _vgg_maps(net, net.input("image", [1, 3, side, side]))
     found = [_head(net, x, index) for index, x in enumerate(maps)]
     deltas = net.node("Concat", [head[0] for head in found], "/head/Concat", axis=1)
     logits = net.node("Concat", [head[1] for head in found], "/head/Concat_1", axis=1)
-    anchors = np.concatenate([_ssd_anchors(index) for index in range(len(_MAPS))])[None]
+    anchors = np.concatenate([_ssd_anchors(index, each) for index, each in enumerate(_sides(side))])[None]
     boxes = decode(net, deltas, net.constant("anchors", anchors), "/decode", (0.1, 0.2))
     shares = net.node("Transpose", [net.node("Softmax", [logits], "/Softmax", axis=-1)], "/Transpose", perm=[0, 2, 1])
     bounds = [net.constant(f"foreground.{part}", [value], "int64") for part, value in (("start", 1), ("end", _CLASSES), ("axis", 1))]
     scores = net.node("Slice", [shares, *bounds], "/Slice")
-    gather_selected(net, boxes, scores, select(net, boxes, scores, 20, 0.45, 0.82))
+    gather_selected(net, boxes, scores, select(net, boxes, scores, 20, 0.45, least))
     return net.model()
 
 
@@ -64,7 +69,7 @@ def _l2_norm(net: Net, x: str, name: str, width: int) -> str:
 
 def _head(net: Net, x: str, index: int) -> tuple[str, str]:
     """Add the convolutions that read boxes and classes off a map, and return both with an anchor in each row."""
-    _, channels, _, count = _MAPS[index]
+    channels, _, count = _MAPS[index]
     made = []
     for part, size, gain in (("boxes", 4, 0.1), ("classes", _CLASSES, 0.3)):
         name = f"/head/{part}.{index}"
@@ -74,21 +79,35 @@ def _head(net: Net, x: str, index: int) -> tuple[str, str]:
     return made[0], made[1]
 
 
-def _ssd_anchors(index: int) -> np.ndarray:
-    side, _, scale, count = _MAPS[index]
-    above = _MAPS[index + 1][2] if index + 1 < len(_MAPS) else 1.075
+def _sides(side: int) -> list[int]:
+    """Return the sides of the six maps of an image: each pool and stride halves, and the last two convolutions are not padded."""
+    fine = -(-(side // 4) // 2)
+    middle = fine // 2
+    coarse = -(-middle // 2)
+    last = -(-coarse // 2)
+    return [fine, middle, coarse, last, last - 2, last - 4]
+
+
+def _ssd_anchors(index: int, side: int) -> np.ndarray:
+    _, scale, count = _MAPS[index]
+    above = _MAPS[index + 1][1] if index + 1 < len(_MAPS) else 1.075
     ratios = (1.0, 2.0, 0.5) if count == 4 else (1.0, 2.0, 0.5, 3.0, 1 / 3)
     return grid_anchors(side, [*sizes_of(scale, ratios), *sizes_of(math.sqrt(scale * above), (1.0,))])
 
 
 _YOLO_CLASSES, _STRETCH = 80, 1.05
-_YOLO_ANCHORS = {13: ((81, 82), (135, 169), (344, 319)), 26: ((23, 27), (37, 58), (81, 82))}
+_YOLO_ANCHORS = {"coarse": ((81, 82), (135, 169), (344, 319)), "fine": ((23, 27), (37, 58), (81, 82))}
 
 
-def yolov4_tiny() -> ModelProto:
-    """Return YOLOv4-tiny (Wang and others, 2020) on 416 × 416: 2,535 boxes of 80 classes, and the numbers of the selected ones."""
-    net = Net("yolov4_tiny", 2020)
-    x = _leaky(net, net.input("image", [1, 3, 416, 416]), "/backbone/conv1", (3, 32), 3, stride=2)
+def yolov4_tiny(side: int = 416, least: float = 0.67, seed: int = 2020) -> ModelProto:
+    """Return YOLOv4-tiny (Wang and others, 2020): at 416 × 416 2,535 boxes of 80 classes, and the numbers of the selected ones.
+
+    Args:
+        side: Of the image, a multiple of 32.
+        least: Boxes of a lower score are dropped.
+    """
+    net, cells = Net("yolov4_tiny", seed), side // 32
+    x = _leaky(net, net.input("image", [1, 3, side, side]), "/backbone/conv1", (3, 32), 3, stride=2)
     x = _leaky(net, x, "/backbone/conv2", (32, 64), 3, stride=2)
     fine = x
     for stage, width in enumerate((64, 128, 256), 1):
@@ -96,17 +115,17 @@ def yolov4_tiny() -> ModelProto:
     x = _leaky(net, x, "/backbone/conv3", (512, 512), 3)
     x = _leaky(net, x, "/neck/conv1", (512, 256), 1)
     y = _leaky(net, x, "/head/coarse/conv1", (256, 512), 3)
-    coarse = _yolo_head(net, y, "/head/coarse", 512, 13)
+    coarse = _yolo_head(net, y, "coarse", 512, cells)
     y = upsample(net, _leaky(net, x, "/neck/conv2", (256, 128), 1), "/neck/upsample")
     y = _leaky(net, net.node("Concat", [y, fine], "/neck/Concat", axis=1), "/head/fine/conv1", (384, 256), 3)
-    found = zip(coarse, _yolo_head(net, y, "/head/fine", 256, 26), strict=True)
+    found = zip(coarse, _yolo_head(net, y, "fine", 256, 2 * cells), strict=True)
     boxes, scores = (
         net.node("Concat", pair, f"/{made}/Concat", made=made, axis=1) for made, pair in zip(("boxes", "scores"), found, strict=True)
     )
     by_class = net.node("Transpose", [scores], "/nms/Transpose", perm=[0, 2, 1])
-    select(net, boxes, by_class, 10, 0.45, 0.67, made="selected")
-    net.output("boxes", [1, 2535, 4])
-    net.output("scores", [1, 2535, _YOLO_CLASSES])
+    select(net, boxes, by_class, 10, 0.45, least, made="selected")
+    net.output("boxes", [1, 15 * cells * cells, 4])
+    net.output("scores", [1, 15 * cells * cells, _YOLO_CLASSES])
     net.output("selected", ["selections", 3], TensorProto.INT64)
     return net.model()
 
@@ -129,9 +148,9 @@ def _partial_stage(net: Net, x: str, name: str, width: int) -> tuple[str, str]:
     return max_pool(net, x, f"{name}/MaxPool", size=2), y
 
 
-def _yolo_head(net: Net, x: str, name: str, width: int, side: int) -> Sequence[str]:
+def _yolo_head(net: Net, x: str, level: str, width: int, side: int) -> Sequence[str]:
     """Add the last convolution of a head and the decoding of its boxes; return boxes [1, n, 4] and scores [1, n, classes]."""
-    sizes = _YOLO_ANCHORS[side]
+    sizes, name = _YOLO_ANCHORS[level], f"/head/{level}"
     x = conv(net, x, f"{name}/conv2", (width, len(sizes) * (5 + _YOLO_CLASSES)), 1, gain=0.01)
     x = net.node("Reshape", [x, net.constant(f"{name}.anchors", [1, 3, 5 + _YOLO_CLASSES, side * side], "int64")], f"{name}/Reshape")
     x = net.node("Transpose", [x], f"{name}/Transpose", perm=[0, 3, 1, 2])

@@ -10,24 +10,29 @@ from .boxes import corners
 from .builder import Net
 
 _WIDTH, _HEADS, _INNER = 256, 8, 2048
-_SIDE, _QUERIES, _CLASSES, _KEPT = 10, 100, 91, 20
+_QUERIES, _CLASSES, _KEPT = 100, 91, 20
 
 
-def detr() -> ModelProto:
-    """Return DETR (Carion and others, 2020) with a ResNet-34 at 320 × 320: of the boxes of 100 queries it keeps 20 by TopK."""
-    net = Net("detr", 34)
-    x = _resnet34(net, net.input("image", [1, 3, 320, 320]))
+def detr(side: int = 320, layers: int = 6, seed: int = 34) -> ModelProto:
+    """Return DETR (Carion and others, 2020) with a ResNet-34: of the boxes of 100 queries it keeps 20 by TopK.
+
+    Args:
+        side: Of the image, a multiple of 32.
+        layers: Of the encoder, and of the decoder.
+    """
+    net, cells = Net("detr", seed), (side // 32) ** 2
+    x = _resnet34(net, net.input("image", [1, 3, side, side]))
     x = conv(net, x, "/input_proj", (512, _WIDTH), 1, gain=0.1)
-    x = net.node("Reshape", [x, net.constant("flat", [1, _WIDTH, _SIDE * _SIDE], "int64")], "/Reshape")
+    x = net.node("Reshape", [x, net.constant("flat", [1, _WIDTH, cells], "int64")], "/Reshape")
     x = net.node("Transpose", [x], "/Transpose", perm=[0, 2, 1])
-    positions = net.uniform("positions", (1, _SIDE * _SIDE, _WIDTH), -1, 1)
-    for number in range(6):
+    positions = net.uniform("positions", (1, cells, _WIDTH), -1, 1)
+    for number in range(layers):
         name = f"/transformer/encoder/layers.{number}"
         x = _attend(net, (x, positions), (x, positions), x, f"{name}/self_attn")
         x = _feed_forward(net, x, name)
     queries = net.uniform("queries", (1, _QUERIES, _WIDTH), -1.7, 1.7)
     memory, x = x, net.uniform("targets", (1, _QUERIES, _WIDTH), -1.7, 1.7)
-    for number in range(6):
+    for number in range(layers):
         name = f"/transformer/decoder/layers.{number}"
         x = _attend(net, (x, queries), (x, queries), x, f"{name}/self_attn")
         x = _attend(net, (x, queries), (memory, positions), memory, f"{name}/multihead_attn", 1.0)

@@ -8,7 +8,7 @@ from .blocks import conv_relu, max_pool
 from .builder import Net
 
 _WORDS, _LENGTH, _EMBEDDED, _HIDDEN, _TAGS = 1000, 64, 128, 256, 20
-_STEPS, _CHARACTERS = 81, 37
+_CHARACTERS = 37
 
 
 def lstm() -> ModelProto:
@@ -32,10 +32,15 @@ def lstm() -> ModelProto:
     return net.model()
 
 
-def crnn() -> ModelProto:
-    """Return CRNN (Shi and others, 2015) on text lines of 32 × 320 pixels: VGG convolutions, two bidirectional LSTMs, 37 characters."""
-    net = Net("crnn", 2015)
-    x = net.input("image", [1, 1, 32, 320])
+def crnn(across: int = 320, hidden: int = _HIDDEN, seed: int = 2015) -> ModelProto:
+    """Return CRNN (Shi and others, 2015) on text lines of 32 × `across` pixels: VGG convolutions, two bidirectional LSTMs, 37 characters.
+
+    Args:
+        across: A multiple of 4.
+        hidden: Units of an LSTM per direction.
+    """
+    net, steps = Net("crnn", seed), across // 4 + 1
+    x = net.input("image", [1, 1, 32, across])
     width = 1
     for number, after in enumerate((64, 128, 256, 256, 512, 512, 512)):
         size = 2 if number == 6 else 3
@@ -47,14 +52,19 @@ def crnn() -> ModelProto:
         width = after
     x = net.node("Squeeze", [x, net.constant("height", [2], "int64")], "/Squeeze")
     x = net.node("Transpose", [x], "/Transpose", perm=[2, 0, 1])
-    x = _bidirectional(net, x, "/rnn/0", 512, _HIDDEN, _HIDDEN)
-    _bidirectional(net, x, "/rnn/1", _HIDDEN, _HIDDEN, _CHARACTERS, made="logits")
-    net.output("logits", [_STEPS, 1, _CHARACTERS])
+    x = _bidirectional(net, x, "/rnn/0", (512, hidden, hidden), steps)
+    _bidirectional(net, x, "/rnn/1", (hidden, hidden, _CHARACTERS), steps, made="logits")
+    net.output("logits", [steps, 1, _CHARACTERS])
     return net.model()
 
 
-def _bidirectional(net: Net, x: str, name: str, before: int, hidden: int, after: int, made: str | None = None) -> str:
-    """Add an LSTM in both directions and a linear layer over both, and return the output."""
+def _bidirectional(net: Net, x: str, name: str, widths: tuple[int, int, int], steps: int, made: str | None = None) -> str:
+    """Add an LSTM in both directions and a linear layer over both, and return the output.
+
+    Args:
+        widths: Of the input, of the LSTM per direction, and of the output.
+    """
+    before, hidden, after = widths
     weights = [
         net.weight(f"{name}/rnn.input", (2, 4 * hidden, before), before),
         net.weight(f"{name}/rnn.hidden", (2, 4 * hidden, hidden), hidden),
@@ -65,4 +75,4 @@ def _bidirectional(net: Net, x: str, name: str, before: int, hidden: int, after:
     x = net.node("Reshape", [x, net.constant(f"{name}/rnn.rows", [-1, 2 * hidden], "int64")], f"{name}/rnn/Reshape")
     weight = net.weight(f"{name}/embedding.weight", (after, 2 * hidden), 2 * hidden, gain=16.0)
     x = net.node("Gemm", [x, weight, net.uniform(f"{name}/embedding.bias", (after,), -0.1, 0.1)], f"{name}/embedding/Gemm", transB=1)
-    return net.node("Reshape", [x, net.constant(f"{name}.steps", [_STEPS, 1, after], "int64")], f"{name}/Reshape", made=made)
+    return net.node("Reshape", [x, net.constant(f"{name}.steps", [steps, 1, after], "int64")], f"{name}/Reshape", made=made)

@@ -13,7 +13,7 @@ from .symmetric import INPUT_STEP, int8_conv, quantise
 _WIDTH, _CLASSES, _KEPT = 256, 80, 1000
 
 
-def retinanet(side: int = 320, most: int = 10, least: float = 0.791) -> ModelProto:
+def retinanet(side: int = 320, most: int = 10, least: float = 0.791, seed: int = 2017) -> ModelProto:
     """Return RetinaNet (Lin and others, 2017) with a quantised ResNet-18: at 320 × 320 19,206 boxes of 80 classes, TopK and suppression.
 
     Args:
@@ -22,7 +22,7 @@ def retinanet(side: int = 320, most: int = 10, least: float = 0.791) -> ModelPro
         least: Boxes of a lower score are dropped.
     """
     sides = [side // 8, side // 16, side // 32, -(-side // 64), -(-side // 128)]
-    net = Net("retinanet", 2017)
+    net = Net("retinanet", seed)
     # No value of the seeded inputs of this name lies so close to the middle of two steps that toolchains round it to different ones.
     levels = _pyramid(net, _backbone(net, net.input("pixel_values", [1, 3, side, side])))
     logits = _head(net, levels, "classification_head", "cls_logits", _CLASSES, -4.6, 1.0)

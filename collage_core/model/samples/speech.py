@@ -10,43 +10,43 @@ from .blocks import max_pool
 from .builder import Net
 from .symmetric import INPUT_STEP, STEP, dynamic_dense, dynamic_lstm, dynamic_quantise, int8_conv, quantise
 
-_FRAMES, _BANDS = 400, 80
-_STEPS, _FEATURES = _FRAMES // 4, 128 * _BANDS // 4
+_BANDS = 80
+_FEATURES = 128 * _BANDS // 4
 _WIDTH, _HEADS, _TOKENS = 512, 8, 500
 _HIDDEN = 256
 
 
-def speech_transformer() -> ModelProto:
-    """Return a recogniser with six transformer layers, 512 wide with 8 heads, over 100 steps."""
-    net = Net("speech_transformer", 2017)
-    x = _front(net)
+def speech_transformer(frames: int = 400, layers: int = 6, seed: int = 2017) -> ModelProto:
+    """Return a recogniser with transformer layers, 512 wide with 8 heads, over a step for every fourth frame."""
+    net, steps = Net("speech_transformer", seed), frames // 4
+    x = _front(net, frames)
     x = dynamic_dense(net, dynamic_quantise(net, x, "/encoder/embed"), "/encoder/embed", _FEATURES, _WIDTH)
-    x = net.node("Add", [x, net.uniform("encoder.positions", (1, _STEPS, _WIDTH), -0.5, 0.5)], "/encoder/positions/Add")
-    for number in range(6):
+    x = net.node("Add", [x, net.uniform("encoder.positions", (1, steps, _WIDTH), -0.5, 0.5)], "/encoder/positions/Add")
+    for number in range(layers):
         x = _layer(net, x, f"/encoder/layers.{number}")
-    _classify(net, layer_norm(net, x, "/encoder/after_norm", _WIDTH, 1e-5), _WIDTH, 1.0)
+    _classify(net, layer_norm(net, x, "/encoder/after_norm", _WIDTH, 1e-5), steps, _WIDTH, 1.0)
     return net.model()
 
 
-def speech_lstm() -> ModelProto:
-    """Return a recogniser with three bidirectional LSTMs of 256 units per direction over 100 steps."""
-    net = Net("speech_lstm", 1997)
-    x = net.node("Transpose", [_front(net)], "/encoder/time_first/Transpose", perm=[1, 0, 2])
+def speech_lstm(frames: int = 400, layers: int = 3, seed: int = 1997) -> ModelProto:
+    """Return a recogniser with bidirectional LSTMs of 256 units per direction over a step for every fourth frame."""
+    net, steps = Net("speech_lstm", seed), frames // 4
+    x = net.node("Transpose", [_front(net, frames)], "/encoder/time_first/Transpose", perm=[1, 0, 2])
     width = _FEATURES
-    for number in range(3):
+    for number in range(layers):
         x = dynamic_lstm(net, x, f"/encoder/rnn{number}", width, _HIDDEN)
         x = net.node("Transpose", [x], f"/encoder/rnn{number}/Transpose", perm=[0, 2, 1, 3])
         width = 2 * _HIDDEN
-        joined = net.constant(f"encoder.rnn{number}.joined", [_STEPS, 1, width], np.int64)
+        joined = net.constant(f"encoder.rnn{number}.joined", [steps, 1, width], np.int64)
         x = net.node("Reshape", [x, joined], f"/encoder/rnn{number}/Reshape")
     x = net.node("Transpose", [x], "/encoder/batch_first/Transpose", perm=[1, 0, 2])
-    _classify(net, x, width, 150.0)
+    _classify(net, x, steps, width, 150.0)
     return net.model()
 
 
-def _front(net: Net) -> str:
+def _front(net: Net, frames: int) -> str:
     """Add the input, two pairs of 3 × 3 convolutions with a pool after each, and return 2,560 features for every fourth frame."""
-    x, before = net.input("features", [1, 1, _FRAMES, _BANDS]), 1
+    x, before = net.input("features", [1, 1, frames, _BANDS]), 1
     for stage, after in enumerate((64, 128), 1):
         for index, read in enumerate((before, after), 1):
             name = f"/frontend/conv{stage}_{index}"
@@ -76,8 +76,8 @@ def _layer(net: Net, x: str, name: str) -> str:
     return net.node("Add", [x, y], f"{name}/Add_1")
 
 
-def _classify(net: Net, x: str, width: int, gain: float) -> None:
+def _classify(net: Net, x: str, steps: int, width: int, gain: float) -> None:
     """Add a linear layer and the logarithm of a softmax over the tokens of connectionist temporal classification."""
     x = dynamic_dense(net, dynamic_quantise(net, x, "/ctc"), "/ctc/ctc_lo", width, _TOKENS, gain)
     net.node("LogSoftmax", [x], "/ctc/LogSoftmax", made="log_probs", axis=-1)
-    net.output("log_probs", [1, _STEPS, _TOKENS])
+    net.output("log_probs", [1, steps, _TOKENS])

@@ -12,27 +12,31 @@ from .builder import Net
 _CLASSES = 21
 
 
-def unet_segmentation() -> ModelProto:
-    """Return a U-Net (Ronneberger and others, 2015) that gives each pixel of a 256 × 256 image one of 21 classes.
+def unet_segmentation(side: int = 256, base: int = 32, levels: int = 4, seed: int = 2015) -> ModelProto:
+    """Return a U-Net (Ronneberger and others, 2015) that gives each pixel of an image one of 21 classes.
 
     It has half of the paper's channels, and padded convolutions whose batch norms are folded, as exporters leave them.
+
+    Args:
+        side: Of the image, a multiple of 2 to the power of `levels`.
+        base: Channels at the top.
     """
-    net = Net("unet_segmentation", 2015)
-    x = net.input("image", [1, 3, 256, 256])
-    x, width, skips = _double_conv(net, x, "/inc", (3, 32), gain=1 / 3), 32, list[str]()
-    for level in range(1, 5):
+    net = Net("unet_segmentation", seed)
+    x = net.input("image", [1, 3, side, side])
+    x, width, skips = _double_conv(net, x, "/inc", (3, base), gain=1 / 3), base, list[str]()
+    for level in range(1, levels + 1):
         skips.append(x)
         x = max_pool(net, x, f"/down{level}/MaxPool", size=2)
         x = _double_conv(net, x, f"/down{level}", (width, 2 * width))
         width *= 2
-    for level in range(1, 5):
+    for level in range(1, levels + 1):
         x = _up_conv(net, x, f"/up{level}/up", (width, width // 2))
         x = net.node("Concat", [skips.pop(), x], f"/up{level}/Concat", axis=1)
         x = _double_conv(net, x, f"/up{level}", (width, width // 2))
         width //= 2
     x = conv(net, x, "/outc", (width, _CLASSES), 1)
     net.node("ArgMax", [x], "/ArgMax", made="classes", axis=1, keepdims=0)
-    net.output("classes", [1, 256, 256], TensorProto.INT64)
+    net.output("classes", [1, side, side], TensorProto.INT64)
     return net.model()
 
 
@@ -56,37 +60,41 @@ _BASE, _HEADS, _GROUPS = 64, 8, 32
 _TIME = 4 * _BASE
 
 
-def unet_attention() -> ModelProto:
-    """Return the U-Net of a latent diffusion model (Rombach and others, 2022) on 64 × 64, 64 channels wide at the top.
+def unet_attention(side: int = 64, blocks: int = 2, seed: int = 2022) -> ModelProto:
+    """Return the U-Net of a latent diffusion model (Rombach and others, 2022), 64 channels wide at the top.
 
-    Attention of eight heads follows each residual block at 32 × 32 and 16 × 16.
+    Attention of eight heads follows each residual block at 32 × 32 and less.
+
+    Args:
+        side: Of the sample, a multiple of 4.
+        blocks: Residual blocks of a level on the way down; there is one more on the way up.
     """
-    net = Net("unet_attention", 2022)
-    sample = net.input("sample", [1, 4, 64, 64])
+    net = Net("unet_attention", seed)
+    sample = net.input("sample", [1, 4, side, side])
     time = _embed_time(net, net.input("timestep", [1]))
     x, width = conv(net, sample, "/conv_in", (4, _BASE), 3, pad=1, gain=1 / 3), _BASE
     skips = [(x, width)]
     for level, after in enumerate((_BASE, 2 * _BASE, 4 * _BASE)):
-        for index in range(2):
-            x = _stage(net, x, time, f"/down_blocks.{level}", index, (width, after), 64 >> level)
+        for index in range(blocks):
+            x = _stage(net, x, time, f"/down_blocks.{level}", index, (width, after), side >> level)
             width = after
             skips.append((x, width))
         if level < 2:
             x = conv(net, x, f"/down_blocks.{level}/downsamplers.0/conv", (width, width), 3, stride=2, pad=1, gain=1 / 3)
             skips.append((x, width))
-    x = _stage(net, x, time, "/mid_block", 0, (width, width), 16)
+    x = _stage(net, x, time, "/mid_block", 0, (width, width), side >> 2)
     x = _residual(net, x, time, "/mid_block/resnets.1", (width, width))
     for level, after in enumerate((4 * _BASE, 2 * _BASE, _BASE)):
-        for index in range(3):
+        for index in range(blocks + 1):
             skip, more = skips.pop()
             x = net.node("Concat", [x, skip], f"/up_blocks.{level}/Concat_{index}", axis=1)
-            x = _stage(net, x, time, f"/up_blocks.{level}", index, (width + more, after), 16 << level)
+            x = _stage(net, x, time, f"/up_blocks.{level}", index, (width + more, after), side >> 2 - level)
             width = after
         if level < 2:
             name = f"/up_blocks.{level}/upsamplers.0"
             x = conv(net, upsample(net, x, name), f"{name}/conv", (width, width), 3, pad=1, gain=1 / 3)
     x = _silu(net, _group_norm(net, x, "/conv_norm_out", width), "/conv_act")
-    net.output(conv(net, x, "/conv_out", (width, 4), 3, pad=1), [1, 4, 64, 64])
+    net.output(conv(net, x, "/conv_out", (width, 4), 3, pad=1), [1, 4, side, side])
     return net.model()
 
 
