@@ -280,7 +280,7 @@ class CostTable:
         for candidate in self.candidates:
             if candidate.target != HOST_TARGET and candidate.target not in self._layouts:
                 found[candidate.target].append(candidate)
-        return found
+        return dict(found)  # a look-up of a target without candidates must not add it
 
     @cached_property
     def _groups(self) -> dict[Hashable, list[CandidatePartition]]:

@@ -89,7 +89,7 @@ class MeasuringPolicy:
             return None
         fitting = (
             one
-            for one in table.by_target[target]
+            for one in table.by_target.get(target, ())
             if len(one.inside) > 1 and one not in tried and table.may_run(one) and all(part.isdisjoint(one.inside) for part in profiled)
         )
         return max(fitting, key=lambda one: len(one.inside), default=None)

@@ -129,6 +129,14 @@ def test_first_comes_the_largest_of_each_target_that_is_not_known() -> None:
     assert MeasureEverything().first(table) == ones
 
 
+def test_a_target_that_takes_nothing_has_no_largest_part() -> None:
+    chain = graph(["a: Relu <- x", "b: Relu <- a"])
+    part = CandidatePartition(chain, "p", IndexSet((0, 1)), "test")
+    table = CostTable(chain, [part], lambda one: one.id)
+    assert MeasuringPolicy().next_to_profile(table, "q", {}) is None
+    assert MeasuringPolicy().largest(table) == [part]
+
+
 def test_then_come_the_groups_of_partitionings_those_with_the_most_work_first() -> None:
     chain = graph(["a: Relu <- x", "b: MatMul <- a", "c: Relu <- b"])
     ones = [CandidatePartition(chain, "p", IndexSet(nodes), "test") for nodes in ((0,), (1,), (2,), (0, 1, 2))]
