@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..pipeline.record.record import RunRecord
+from ..documents.statements import NOT_KNOWN
+from ..pipeline.record.record import RunRecord, usable
 from ..rewrite.plan import Plan
 from ..rules.spec import HOST_TARGET
 from ..search.alternatives.within_budget import exceeds_budget
@@ -72,7 +73,7 @@ def is_accurate(record: RunRecord, judged: RunRecord) -> bool:
 def fastest_of_ties(record: RunRecord, problem: SearchProblem, constraints: Sequence[Constraint], best: SearchResult) -> SearchResult:
     """Return `best`, or the plan that `record` timed end to end as the fastest of those whose sum is no greater.
 
-    Sums do not tell such plans apart, and the run has.
+    Sums do not tell such plans apart, and the run has. Of plans beside a `best` one of unknown costs, sums tell nothing at all.
 
     Args:
         problem: That of `record`, or less of it: what errs too much is left out.
@@ -83,7 +84,11 @@ def fastest_of_ties(record: RunRecord, problem: SearchProblem, constraints: Sequ
     index_of = {candidate.id: index for index, candidate in enumerate(problem.candidates)}
     refused = violations(problem, constraints).keys()
     own = record.problem.candidates
-    for rival in sorted((one for one in record.timed_rivals if one.ties_with(best.total)), key=lambda one: one.measured_s):
+    sources = [item.cost.source for item in usable(record.candidates)]
+    ids = {problem.candidates[index].id for index in best.chosen}
+    is_open = any(source in NOT_KNOWN and one.id in ids for one, source in zip(own, sources, strict=True))
+    rivals = [one for one in record.timed_rivals if is_open or one.ties_with(best.total)]
+    for rival in sorted(rivals, key=lambda one: one.measured_s):
         chosen = tuple(sorted(index_of.get(own[index].id, -1) for index in rival.chosen))
         if -1 not in chosen and refused.isdisjoint(chosen):
             return replace(best, chosen=chosen, total=rival.total)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ...search.alternatives.regret import Regrets, regrets_within
-from ...search.constraints.constraints import Constraint
+from ...search.constraints.constraints import Constraint, allowed_indices
 from ...search.plan_properties import plan_total
 from ...search.problem import FEMTOSECONDS, SearchProblem, femtoseconds
 from ...search.searcher import SearchResult, SearchRun
@@ -134,7 +134,9 @@ class _Regrets:
         is_by_time: bool,
         rivals: Sequence[TimedRival],
     ):
-        self._problem, self._constraints, self._chosen, self._rivals = problem, constraints, chosen, rivals
+        self._problem, self._constraints, self._chosen = problem, constraints, chosen
+        allowed = set(allowed_indices(problem, constraints))
+        self._rivals = [one for one in rivals if one.chosen <= allowed]
         self._is_optimal, self._is_by_time = is_optimal, is_by_time
 
     @cached_property
@@ -167,17 +169,21 @@ class _Regrets:
     def _against_plan(self, index: int, regret: KnownRegret) -> KnownRegret:
         """Return a regret that was found against the plan of the least sum, against the plan that the run decided on.
 
-        Where the best plan with the candidate was timed end to end, the measured times are compared. A lower sum than that of the plan
-        says nothing: the run found that sums do not decide.
+        Where the best plan with the candidate was timed end to end, or no plan of known costs has it and another was timed, the measured
+        times are compared. A lower sum than that of the plan says nothing: the run found that sums do not decide.
         """
-        if not self._is_by_time or not self._chosen or regret.at_least_s is None or set(self._chosen) == set(self._best.chosen):
+        if not self._is_by_time or not self._chosen or regret.at_least_s is None:
             return regret
+        is_sum = set(self._chosen) == set(self._best.chosen)
         if index in self._chosen:
-            return KnownRegret(0.0)
+            return regret if is_sum else KnownRegret(0.0)
         total = self._best.total + femtoseconds(regret.at_least_s)
-        whole = [one.regret_s for one in self._rivals if index in one.chosen and one.ties_with(total)]
-        if regret.is_exact and whole:
+        is_open = regret.rests_on_unknown
+        whole = [one.regret_s for one in self._rivals if index in one.chosen and (is_open or one.ties_with(total))]
+        if whole and (regret.is_exact or is_open):
             return KnownRegret(min(whole), basis="measured")
+        if is_sum:
+            return regret
         above_s = (total - plan_total(self._problem, self._chosen)) / FEMTOSECONDS
         is_unknown = any(self._problem.candidates[one].is_unknown for one in self._chosen)
         if above_s < 0 or is_unknown:
