@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar, TypeVarTuple
 
+from collage_core.base.durations import duration
 from collage_core.base.home import home
 from collage_core.base.isolation.worker import Worker
 from collage_core.base.isolation.worker_errors import WorkerDied, WorkerError, WorkerTimeout
@@ -296,7 +297,7 @@ class ModelStore:
                 result: T = worker.call(read, *arguments, timeout_s=self._config.load_timeout_s)
                 return result
             except WorkerTimeout as error:
-                raise CollageError(f"reading {path.name!r} took longer than {error.seconds:g} s", "", "model_too_slow") from error
+                raise CollageError(f"reading {path.name!r} took longer than {duration(error.seconds)}", "", "model_too_slow") from error
             except WorkerDied as error:
                 message = f"reading {path.name!r} {error.what}: the file is damaged, or too large for this machine"
                 raise CollageError(message, "check it with `onnx.checker`, or try a smaller model", "model_kills") from error

@@ -16,6 +16,7 @@ from typing import Any, TypeVar, TypeVarTuple
 import psutil
 
 from collage_core.base.cores import usable_cores
+from collage_core.base.durations import duration
 from collage_core.base.isolation.environment import database_access
 from collage_core.base.isolation.worker import Worker
 from collage_core.base.isolation.worker_errors import WorkerError
@@ -169,7 +170,7 @@ class ProcessPool:
             if is_unwanted():
                 raise Cancelled
             if time.monotonic() > deadline:
-                raise Problem(503, "busy", f"other questions have taken the whole {CALL_TIMEOUT_S:g} s", "ask again in a moment")
+                raise Problem(503, "busy", f"other questions have taken the whole {duration(CALL_TIMEOUT_S)}", "ask again in a moment")
 
     @contextmanager
     def _borrowed(self) -> Iterator[Worker]:

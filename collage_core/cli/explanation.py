@@ -101,7 +101,7 @@ def show_node(item: ExplainedNode, times: PartitionNodeTimes | None = None) -> N
         below = f", enters below {duration(row.enters_below_s)}" if row.enters_below_s else ""
         say(f" {mark} {row.target:<14} {duration(row.cost.seconds):>10}  {label}  [{row.id}]{regret}{below}")
         if tuned := row.cost.tuned:
-            took = f"tuned for {tuned.spent_s:.0f} s ({tuned.trials} schedules)"
+            took = f"tuned for {duration(tuned.spent_s, 2)} ({tuned.trials} schedules)"
             say(f"   {'':<14} {took}: {duration(tuned.untuned_s)} with the default schedule")
         if row.over_budget:
             say(f"   {'':<14} {row.over_budget}")

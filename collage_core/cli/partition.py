@@ -145,10 +145,10 @@ def _show_dry_run(document: dict[str, Any]) -> None:
     if document["busy"]:
         say(f"note: {document['busy']}: what is measured now may be too high, and unsteady", err=True)
     say(f"builds: about {document['builds_expected']}, at most {document['builds_at_most']}")
-    say(f"measuring: about {document['seconds_expected']:.0f} s, at most {document['seconds_at_most']:.0f} s")
+    say(f"measuring: about {duration(document['seconds_expected'], 2)}, at most {duration(document['seconds_at_most'], 2)}")
     if document["tuning_s"]:
-        say(f"tuning, on top of that: at most {document['tuning_s']:.0f} s")
-    after = f"about {document['after_expected_s']:.0f} s, at most {document['after_at_most_s']:.0f} s"
+        say(f"tuning, on top of that: at most {duration(document['tuning_s'], 2)}")
+    after = f"about {duration(document['after_expected_s'], 2)}, at most {duration(document['after_at_most_s'], 2)}"
     say(f"building and timing whole plans, after that: {after} ({document['basis']})")
 
 

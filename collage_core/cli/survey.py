@@ -97,9 +97,7 @@ _UNSAID: dict[str, Any] = {
 def _step_text(step: SurveyStep) -> str:
     from ..survey.tables import sentence
 
-    left = (
-        "" if not step.left_s else f"; about {step.left_s:.0f} s left" if step.left_s < 120 else f"; about {step.left_s / 60:.0f} min left"
-    )
+    left = f"; about {duration(step.left_s, 2)} left" if step.left_s else ""
     number = f"{step.number} of {step.count}"
     if step.row is None:
         return f"{number}: {step.model} …{left}"

@@ -125,7 +125,7 @@ class Progress:
             return f"{self._phase} {event.done}/{event.total}  {event.target} {event.label}"
         if isinstance(event, CandidateCosted):
             self._invalid += event.cost["seconds"] is None
-            left = f"  about {event.left_s:.0f} s left" if (event.left_s or 0) >= 1 else ""
+            left = f"  about {duration(event.left_s, 2)} left" if (event.left_s or 0) >= 1 else ""
             failed = f"  ({self._invalid} cannot be taken)" if self._invalid else ""
             took = duration(event.cost["seconds"])
             return f"{self._phase} {event.done}/{event.total}  {event.target} {event.label} {took}{failed}{left}"
@@ -135,7 +135,7 @@ class Progress:
             return f"{self._phase}, {doing} {event.name} (body {event.number} of {event.count}){known}"
         if isinstance(event, ComparingPlans):
             doing = f"building {event.name}" if event.doing == "build" else f"timing {event.name or 'whole plans'} in turns"
-            return f"{self._phase}, {doing}, {event.done + 1}/{event.total}  about {event.left_s:.0f} s left"
+            return f"{self._phase}, {doing}, {event.done + 1}/{event.total}  about {duration(event.left_s, 2)} left"
         if isinstance(event, SearchProgress):
             bound = "" if event.lower_bound_s is None else f", bound {duration(event.lower_bound_s)}"
             return f"{self._phase} … {counted(event.states, 'state')}{bound}"
@@ -160,7 +160,7 @@ class Progress:
         if isinstance(event, PlanDecided):
             return f"decided by the {event.decided_by}: {event.name}, measured {duration(event.measured_s)}"
         if isinstance(event, PhaseEnded) and event.seconds > 1 and self._live is None:
-            return f"{PHRASES[event.phase]}: {event.seconds:.1f} s"
+            return f"{PHRASES[event.phase]}: {duration(event.seconds, 3)}"
         return ""
 
 
@@ -221,7 +221,7 @@ def _tuned(part: PlacedPartition) -> str:
     """Return by how much tuning made a partition faster, and for how long it was tuned; empty where it was not."""
     if part.tuned is None or not part.cost_s:
         return ""
-    return f", tuned {part.tuned.spent_s:.0f} s: ×{part.tuned.untuned_s / part.cost_s:.2f}"
+    return f", tuned {duration(part.tuned.spent_s, 2)}: ×{part.tuned.untuned_s / part.cost_s:.2f}"
 
 
 def _with_interval(seconds: float | None, interval_s: float | None) -> str:
@@ -241,7 +241,7 @@ def _undecided(document: RunDocument) -> list[str]:
     if not budget or not budget.rivals:
         return []
     placed = {part.id: part for part in plan.partitions}
-    lines = [f"undecided after {budget.spent_s:.0f} s of measuring; run it again to continue, or with a larger --budget:"]
+    lines = [f"undecided after {duration(budget.spent_s, 2)} of measuring; run it again to continue, or with a larger --budget:"]
     for rival in budget.rivals[:SHOWN]:
         mine = [placed[id] for id in rival.partitions if id in placed]
         nodes, first = sum(len(part.nodes) for part in mine), mine[0].names[0] if mine else ""

@@ -47,13 +47,13 @@ def show_undecided(document: RunUndecided) -> None:
         say(f"  {region_text(rival.plan, rival.instead)}: the second {gain}, {needs_text(rival.needs)}")
     if len(rivals) > SHOWN:
         say(f"  and {len(rivals) - SHOWN} more (--json has all)")
-    say(f"`collage explain RUN --undecided --measure MODEL` measures them, for about {document.seconds:.0f} s, and plans again")
+    say(f"`collage explain RUN --undecided --measure MODEL` measures them, for about {duration(document.seconds, 2)}, and plans again")
 
 
 def needs_text(needs: DecisionNeeds) -> str:
     """Return what a decision needs: ``measure these two for 20 s more``."""
     many = {1: "this one", 2: "these two"}.get(needs.computations, f"these {needs.computations}")
-    said = f"measure {many} for {max(needs.seconds, 1):.0f} s more"
+    said = f"measure {many} for {duration(max(needs.seconds, 1), 2)} more"
     if not needs.is_enough:
         said += ", which may still not decide: both are nearly equally fast"
     return said + (" (how long a trial takes is assumed)" if needs.is_assumed else "")

@@ -9,6 +9,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from ..base.durations import duration
 from .plan import Baseline
 from .run import Alternative, RunDocument
 from .statement_text import time_text, transfers_text
@@ -115,7 +116,7 @@ def _alone(document: RunDocument, name: str, own: PlanTime, is_checked: bool) ->
             statement=statement,
         )
     between = f"{other} takes {_between(statement)} as long" if statement.ratios else f"{other} was timed too seldom"
-    text = f"{name} alone; whether another plan is faster is not decided ({between}): measure again for about {AGAIN_S:.0f} s"
+    text = f"{name} alone; whether another plan is faster is not decided ({between}): measure again for about {duration(AGAIN_S, 2)}"
     return Verdict(kind="undecided", text=text, against=other, statement=statement)
 
 
@@ -136,7 +137,7 @@ def _mix(against: str, statement: Statement, own: PlanTime, is_checked: bool) ->
         return Verdict(kind="faster", text=text, is_good=is_checked, against=against, statement=statement)
     if ratios is None or ratios[0] <= 1 <= ratios[1]:
         between = "it was timed too seldom" if ratios is None else f"it takes {_between(statement)} as long"
-        text = f"not decided against {against} alone ({between}): measure again for about {AGAIN_S:.0f} s"
+        text = f"not decided against {against} alone ({between}): measure again for about {duration(AGAIN_S, 2)}"
         return Verdict(kind="undecided", text=text, against=against, statement=statement)
     if ratios[0] > 1:
         text = f"{_times(ratio)} times faster than {against} alone ({_times(ratios[0])} to {_times(ratios[1])}){checked}"

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from ..base.durations import duration
 from ..errors import CollageError
 from ..graph.control_flow import IF, LOOP, ControlFlow, RunBody, run_control
 from ..graph.dataflow_graph import DataflowGraph, Tensor
@@ -151,7 +152,7 @@ class _Counter:
     def _check_bounds(self, node: NodeRuns) -> None:
         self._left -= 1
         if self._left < 0 or self._clock() > self._end_s:
-            limit = f"{MOST_RUNS} runs of bodies" if self._left < 0 else f"{LONGEST_S:g} s"
+            limit = f"{MOST_RUNS} runs of bodies" if self._left < 0 else duration(LONGEST_S)
             raise _Unfit(f"it had not ended after {limit} ({node.runs} of them its own), so how often its bodies run is unknown")
 
 

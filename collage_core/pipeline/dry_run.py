@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..base.cores import usable_cores
+from ..base.durations import duration
 from ..cost.estimator import CostEstimator, LazyEstimator
 from ..cost.estimators.factory import Measuring, make_estimator
 from ..cost.measuring.other_load import OtherLoad, busy_text
@@ -179,7 +180,7 @@ def _work(found: CandidateSet, targets: Sequence[_Target], machine: str) -> dict
     }
     builds = {"builds_at_most": at_most + extra_builds, "builds_expected": expected + extra_builds}
     said = [_basis(target.name, past.trials) for target in measured]
-    said += [f"measuring a transition: {TRANSITION_S:g} s, assumed"] if missing else []
+    said += [f"measuring a transition: {duration(TRANSITION_S)}, assumed"] if missing else []
     said += [past.trouble] if past.trouble else []
     said += [BODIES.format(len(found.model.controls))] if found.model.controls else []
     said.append(AFTER)
@@ -217,8 +218,8 @@ def _after(trials_s: Sequence[float], run_s: float) -> dict[str, float]:
 
 
 def _budget_text(options: Options, limit_s: float) -> str:
-    slow = "" if options.budget_s is not None else f", and a slow model's by {MOST_FOR_INFERENCES_S:g} s later at most"
-    return f"the budget ends it after {limit_s:g} s{slow}"
+    slow = "" if options.budget_s is not None else f", and a slow model's by {duration(MOST_FOR_INFERENCES_S)} later at most"
+    return f"the budget ends it after {duration(limit_s)}{slow}"
 
 
 def _expected(measured: Sequence[_Target]) -> int:
@@ -231,5 +232,5 @@ def _basis(name: str, trials: Mapping[str, tuple[float, int]]) -> str:
     """Say where the seconds of a trial of target `name` are from."""
     if name in trials:
         mean_s, count = trials[name]
-        return f"{name}: {mean_s:.3g} s a trial, the mean of {count} on this machine"
-    return f"{name}: {TRIAL_S:g} s a trial, assumed"
+        return f"{name}: {duration(mean_s, 3)} a trial, the mean of {count} on this machine"
+    return f"{name}: {duration(TRIAL_S)} a trial, assumed"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ..base.durations import duration
 from ..base.module_regions import RegionSummary
 from ..documents.run import RunBudget
 from ..options import Options
@@ -65,5 +66,9 @@ class RegionShares:
         own, options = self.options_of(name), self._options
         number = len(self._shares) - len(self._open) + 1
         limits = [(own.budget_s, options.budget_s, "measuring"), (own.tune_s, options.tune_s, "tuning")]
-        parts = [f"{part:.3g} s of {whole:.3g} s for {what}" for part, whole, what in limits if part is not None and whole is not None]
+        parts = [
+            f"{duration(part, 3)} of {duration(whole, 3)} for {what}"
+            for part, whole, what in limits
+            if part is not None and whole is not None
+        ]
         return f"region {name}, {number} of {len(self._shares)}" + (f": {', '.join(parts)}" if parts else "")

@@ -21,6 +21,7 @@ from waitress.parser import HTTPRequestParser, ParsingError
 from waitress.server import TcpWSGIServer
 from waitress.task import ErrorTask
 
+from ..base.durations import duration
 from ..version import __version__
 from .application import Application, Head, is_loopback, response
 from .refusal import Refusal
@@ -139,7 +140,7 @@ class _Channel(HTTPChannel):
         if self.request is not None and state == "receives":
             self._since = self.request.began
         if now - self._since > (IDLE_S if state == "idle" else REQUEST_S):
-            self.give_up(Refusal(408, f"the request did not come within {REQUEST_S:g} s"))
+            self.give_up(Refusal(408, f"the request did not come within {duration(REQUEST_S)}"))
 
     def give_up(self, refusal: Refusal) -> None:
         """Answer a request that arrives still with `refusal`, and close the connection."""

@@ -15,6 +15,7 @@ from typing import Any
 from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
+from collage_core.base.durations import duration
 from collage_core.base.isolation.worker_errors import WorkerTimeout
 from collage_core.base.module_regions import RegionSummary
 from collage_core.base.open_inputs import OpenInput
@@ -94,7 +95,7 @@ def _mistake(error: CollageError) -> Response:
 
 
 def _too_slow(error: WorkerTimeout) -> Response:
-    message = f"the answer took longer than {error.seconds:g} s, and was given up"
+    message = f"the answer took longer than {duration(error.seconds)}, and was given up"
     return error_response(503, ApiError("too_slow", message, "ask again when no run measures, or ask for less"))
 
 

@@ -16,6 +16,7 @@ from urllib.parse import quote
 from flask import Flask
 
 from collage_core.base.counted import counted
+from collage_core.base.durations import duration
 from collage_core.documents.candidates import RegretRequest
 from collage_core.documents.json_form import to_json
 from collage_core.errors import CollageError
@@ -175,7 +176,9 @@ def _traced(asked: Collector, path: str) -> Any:
     end_s = time.monotonic() + TRACE_S
     while state["state"] == "tracing":
         if time.monotonic() > end_s:
-            raise CollageError(f"tracing takes more than {TRACE_S:.0f} s", "trace the search on the page, then write the report again")
+            raise CollageError(
+                f"tracing takes more than {duration(TRACE_S, 2)}", "trace the search on the page, then write the report again"
+            )
         time.sleep(LOOK_S)
         state = asked.ask(f"{path}/trace")
     if state["state"] == "ready" and state["facts"]["size_bytes"] > TRACE_BYTES:

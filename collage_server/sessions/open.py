@@ -21,6 +21,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from collage_core.base.durations import duration
 from collage_core.base.isolation.worker import Worker
 from collage_core.base.isolation.worker_errors import WorkerDied, WorkerError, WorkerTimeout
 from collage_core.base.model_file import may_hold_code
@@ -92,7 +93,7 @@ class Opening:
         try:
             return self._worker.call(function, *arguments, timeout_s=self._config.load_timeout_s)
         except WorkerTimeout as error:
-            raise damaged(f"reading it took longer than {error.seconds:g} s") from error
+            raise damaged(f"reading it took longer than {duration(error.seconds)}") from error
         except WorkerDied as error:
             raise damaged(f"reading it {error.what}") from error
         except WorkerError as error:

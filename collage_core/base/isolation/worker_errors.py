@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...errors import Cancelled, CollageError
+from ..durations import duration
 
 _LONGEST_TEXT = 20_000
 _LONGEST_LINE = 200
@@ -66,7 +67,7 @@ class WorkerTimeout(WorkerError):
     """Raised when the child did not answer within `seconds`, and was killed."""
 
     def __init__(self, seconds: float, output: str = ""):
-        super().__init__(f"gave no answer within {seconds:g} s", output)
+        super().__init__(f"gave no answer within {duration(seconds)}", output)
         self.seconds = seconds
 
 

@@ -16,6 +16,7 @@ from sqlalchemy import create_engine, event, make_url, text
 from sqlalchemy.engine import URL, Connection, Engine
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
+from ...base.durations import duration
 from ...base.extras import install_command
 from ...errors import CollageError
 from .location import DatabaseTrouble
@@ -134,7 +135,7 @@ def _bounded_connection() -> Any:
                 return waiting.wait(_bounded(gen, seconds), self.pgconn.socket, interval=interval)
             except TimeoutError as error:
                 self.pgconn.finish()
-                raise psycopg.OperationalError(f"timeout: the server did not answer within {seconds:g} s") from error
+                raise psycopg.OperationalError(f"timeout: the server did not answer within {duration(seconds)}") from error
             except (KeyboardInterrupt, SystemExit):
                 self.pgconn.finish()
                 raise

@@ -24,6 +24,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from ...base.durations import duration
 from ...base.validation import first_mistake
 from ...errors import Cancelled, CollageError
 from ...model.files.external_data import in_one_piece
@@ -143,9 +144,9 @@ class ServedCosts:
                 if self._should_stop():
                     raise Cancelled
                 if self._limit_s is not None and self._waited_s + waited_s > self._limit_s:
-                    raise UnknownCost(f"the cost server {self.__name__!r} did not answer in the {self._limit_s:g} s of --budget")
+                    raise UnknownCost(f"the cost server {self.__name__!r} did not answer in the {duration(self._limit_s)} of --budget")
                 if waited_s > LONGEST_S:
-                    raise TimeoutError(f"no answer within {LONGEST_S:g} s")
+                    raise TimeoutError(f"no answer within {duration(LONGEST_S)}")
         finally:
             self._waited_s += time.monotonic() - began
             if connection.sock is not None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ...base.durations import duration
 from ...base.isolation.worker_errors import WorkerError
 from ...documents.cost import Tuned
 from ...errors import Cancelled
@@ -215,4 +216,4 @@ class Tuner:
 
 
 def _fault(error: Exception) -> str:
-    return f"its process {error.what}" if isinstance(error, WorkerError) else f"it took longer than {TRIAL_S:g} s to build and run"
+    return f"its process {error.what}" if isinstance(error, WorkerError) else f"it took longer than {duration(TRIAL_S)} to build and run"

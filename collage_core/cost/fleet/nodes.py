@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ...base.durations import duration
 from ...base.isolation.scratch import scratch_folder
 from ...errors import CollageError
 from .connection import CONNECT_S, Connection, connection, set_up_dask
@@ -80,7 +81,7 @@ async def _keep_joined(scheduler: Connection, security: Security, name: str, hos
             pause_s = SHORTEST_PAUSE_S
         except (OSError, TimeoutError) as error:
             why = str(error) or type(error).__name__
-        say(f"no scheduler at {scheduler} ({' '.join(why.split())}); trying again in {pause_s:g} s")
+        say(f"no scheduler at {scheduler} ({' '.join(why.split())}); trying again in {duration(pause_s)}")
         await asyncio.sleep(pause_s)
         pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
 

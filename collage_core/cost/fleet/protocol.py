@@ -14,6 +14,7 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Strict, TypeAdapter, ValidationError, with_config
 
+from ...base.durations import duration
 from ...base.isolation.worker_errors import WorkerDied, WorkerError
 from ...base.validation import first_mistake
 from ...errors import CollageError, printable
@@ -127,7 +128,7 @@ def record_from_json(data: Any, took_s: float) -> Record:
     if any(sample <= 0 for sample in record.samples):
         raise InvalidAnswer("a run took no time at all")
     if sum(record.samples) > _SLACK * took_s:
-        raise InvalidAnswer(f"its runs took {sum(record.samples):.3g} s, and it had {took_s:.3g} s in all")
+        raise InvalidAnswer(f"its runs took {duration(sum(record.samples), 3)}, and it had {duration(took_s, 3)} in all")
     return record
 
 

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from ...base.durations import duration
 from ...base.isolation.worker import Worker
 from ...base.isolation.worker_errors import WorkerError
 from ...errors import Cancelled, CollageError
@@ -245,7 +246,7 @@ class WorkerPool:
             came: client.Exchanged = self._child.call(client.exchange, submits, cancels, wait_s, timeout_s=timeout_s)
         except WorkerError as error:
             self._is_connected = False
-            self._note(f"the scheduler is gone ({_last_line(error)}): the run waits {self._rejoin_s:g} s for it")
+            self._note(f"the scheduler is gone ({_last_line(error)}): the run waits {duration(self._rejoin_s)} for it")
             for worker in list(self.workers.values()):
                 self._lose(worker, WorkerLost("it vanished with the scheduler", is_fault=False), is_noted=False)
             return

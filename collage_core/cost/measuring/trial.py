@@ -17,7 +17,7 @@ from typing import Any
 
 import psutil
 
-from ...base.durations import milliseconds
+from ...base.durations import duration, milliseconds
 from ...base.isolation.worker import Pool, Worker
 from ...base.isolation.worker_errors import WorkerDied, WorkerError, WorkerTimeout
 from ...errors import Cancelled, CollageError
@@ -284,7 +284,7 @@ class TrialRunner:
             if task.budget_s is None or limit >= self.limits.run_s or not isinstance(failed.cause, WorkerTimeout):
                 raise
             below = milliseconds(task.budget_s, 3)
-            reason = f"ended after {limit:g} s in its first run: sure to lose, it would have to take less than {below}"
+            reason = f"ended after {duration(limit)} in its first run: sure to lose, it would have to take less than {below}"
             raise _Failed(Record(stage="run", reason=reason, limit_s=limit), failed.cause) from None
 
     def _check_also(self, worker: Worker, task: TrialTask, one: CheckSet) -> Check | Record:

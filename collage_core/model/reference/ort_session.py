@@ -19,6 +19,7 @@ import onnxruntime as ort
 from onnx import ModelProto
 
 from ...base.cores import usable_cores
+from ...base.durations import duration
 from ...errors import CollageError
 from ..files.external_data import with_relative_paths
 from ..files.unsigned_weights import with_unsigned_weights
@@ -195,7 +196,7 @@ def _bounded() -> Iterator[ort.RunOptions]:
     except Exception as error:
         if is_over.is_set():
             hint = "export it with fewer turns of its loops, or in larger operators"
-            raise CollageError(f"the model was still running after {RUN_LIMIT_S:g} s", hint, "model_too_slow") from error
+            raise CollageError(f"the model was still running after {duration(RUN_LIMIT_S)}", hint, "model_too_slow") from error
         raise
     finally:
         timer.cancel()

@@ -70,6 +70,6 @@ def test_fewer_digits_where_there_is_little_room() -> None:
 
 
 def test_no_other_file_writes_it_for_itself() -> None:
-    by_hand = re.compile(r"(\* 1e\d:\.\d[fg]\} (ms|µs))|![rs]\} m?s\\b")
+    by_hand = re.compile(r"(\* 1e\d:\.\d[fg]\} (ms|µs))|(:g|:\.\d[fg]|![rs])\} (m?s|seconds)\b")
     files = [file for room in ("collage_core", "collage_server") for file in sorted((ROOT / room).rglob("*.py"))]
     assert [str(file.relative_to(ROOT)) for file in files if by_hand.search(file.read_text(encoding="utf-8"))] == []

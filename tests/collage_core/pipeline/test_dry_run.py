@@ -137,7 +137,7 @@ def test_what_the_named_database_knows_counts(tmp_path: Path, chain: Path) -> No
         database.put(key_of(tmp_path, "numpy", *RELU), checked(tmp_path, samples=(1e-6,), seconds_spent=0.25))
     document = told(chain, "numpy", costs_db=str(tmp_path / "named.sqlite3"))
     assert (document["targets"][0]["known"], document["targets"][0]["to_measure"]) == (1, DISTINCT - 1)
-    assert document["basis"].startswith("numpy: 0.25 s a trial, the mean of 1 on this machine")
+    assert document["basis"].startswith("numpy: 250 ms a trial, the mean of 1 on this machine")
 
 
 def test_no_whole_plan_is_begun_after_the_end_of_a_run(tmp_path: Path, chain: Path, database: CostDatabase) -> None:

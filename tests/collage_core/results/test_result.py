@@ -96,7 +96,7 @@ def test_a_notebook_shows_the_page_made_once_and_says_why_where_there_is_none(ke
         raise WorkerTimeout(120)
 
     monkeypatch.setattr(results, "report_text", broken)
-    assert "without the interactive graph: the process that makes it gave no answer within 120 s" in open_run(kept.folder)._repr_html_()
+    assert "without the interactive graph: the process that makes it gave no answer within 2 min" in open_run(kept.folder)._repr_html_()
     monkeypatch.setattr(results, "MOST_NODES", 2)
     assert "without the interactive graph: the model has 4 nodes" in open_run(kept.folder)._repr_html_()
 

@@ -113,8 +113,8 @@ def test_an_accuracy_tells_what_would_be_accurate_enough_and_was_not_timed(recor
     ("costs", "said"),
     [
         ({"nothing": 1.0}, "the run has no candidate 'nothing'"),
-        ({"conv": -1.0}, "it must be from 0 to 1e\\+06"),
-        ({"conv": math.nan}, "it must be from 0 to 1e\\+06"),
+        ({"conv": -1.0}, "it must be seconds from 0 to 1e\\+06"),
+        ({"conv": math.nan}, "it must be seconds from 0 to 1e\\+06"),
     ],
 )
 def test_a_cost_that_nothing_can_have_is_refused(record: RunRecord, costs: dict[str, float], said: str) -> None:

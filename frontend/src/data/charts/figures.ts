@@ -28,7 +28,7 @@ export function convergence(points: readonly ConvergencePoint[], paint: Paint): 
   const estimate = line("estimate on the way", (point) => point.estimate_s, { line: { shape: "hv", color: paint("grey"), width: 1.5, dash: "dot" } });
   const best = known.filter((point) => point.best_s !== null);
   const [first, final] = [best[0]?.best_s ?? null, last.best_s];
-  const fell = first !== null && final !== null ? `The best predicted total goes from ${duration(first)} to ${duration(final)} in ${last.seconds.toFixed(2)} s` : "No plan was found";
+  const fell = first !== null && final !== null ? `The best predicted total goes from ${duration(first)} to ${duration(final)} in ${duration(last.seconds)}` : "No plan was found";
   const bound = last.bound_s === null ? "no bound is known" : `no plan is below ${duration(last.bound_s)}`;
   return {
     traces: [

@@ -27,7 +27,7 @@ const NEEDS = { seconds: 19.6, repetitions: 4, computations: 2, is_enough: true,
 
 test("what would decide a choice is said as the command line says it", () => {
   expect(needsText(NEEDS)).toBe("measure these two for 20 s more");
-  expect(needsText({ ...NEEDS, computations: 1, seconds: 0.2 })).toBe("measure this one for 1 s more");
+  expect(needsText({ ...NEEDS, computations: 1, seconds: 0.2 })).toBe("measure this one for 1.0 s more");
   expect(needsText({ ...NEEDS, computations: 5, is_enough: false, is_assumed: true })).toBe(
     "measure these 5 for 20 s more, which may still not decide: both are nearly equally fast (the time of a trial is assumed)",
   );

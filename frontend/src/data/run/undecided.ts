@@ -1,6 +1,6 @@
 // The choices that the measuring of a run left undecided, and what would decide them, in words. Pure.
 
-import { duration, percent, plural } from "../../base/format";
+import { duration, elapsed, percent, plural } from "../../base/format";
 import type { DecisionNeeds, RivalInfo, RunSnapshot, RunUndecided, StablePart, UndecidedRival } from "../protocol";
 
 /** Everything that measuring left undecided in a run that is over, what could gain most first; empty for other runs. */
@@ -33,7 +33,7 @@ export function theseText(computations: number): string {
 /** The measuring that would decide a choice, as the command line says it. */
 export function needsText({ computations, seconds, is_enough: isEnough, is_assumed: isAssumed }: DecisionNeeds): string {
   const rest = isEnough ? "" : ", which may still not decide: both are nearly equally fast";
-  return `measure ${theseText(computations)} for ${Math.max(seconds, 1).toFixed(0)} s more${rest}${isAssumed ? " (the time of a trial is assumed)" : ""}`;
+  return `measure ${theseText(computations)} for ${elapsed(Math.round(Math.max(seconds, 1)))} more${rest}${isAssumed ? " (the time of a trial is assumed)" : ""}`;
 }
 
 /** Both sides of a choice, what the second could gain, and what would decide it. */

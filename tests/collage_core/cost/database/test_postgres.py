@@ -315,7 +315,7 @@ def stalled(request: pytest.FixtureRequest) -> Iterator[str]:
 def test_a_server_that_stalls_after_connecting_is_given_up(stalled: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(postgres, "STATEMENT_S", 0.3)
     words, hint = trouble(stalled)
-    assert words == "timeout: the server did not answer within 0.3 s"
+    assert words == "timeout: the server did not answer within 300 ms"
     assert hint == "check that the server runs and can be reached from here, and that no other program locks its tables"
 
 

@@ -19,5 +19,5 @@ def test_a_worker_describes_itself_in_plain_data(monkeypatch: pytest.MonkeyPatch
     assert (about.name, about.version, about.machine) == ("one", __version__, machine_id())
     assert about.toolchains["onnxruntime"].usable
     monkeypatch.setattr(self_description, "_DESCRIBE_S", 0.0)
-    with pytest.raises(WorkerLost, match="it cannot measure: gave no answer within 0 s"):
+    with pytest.raises(WorkerLost, match="it cannot measure: gave no answer within 0 µs"):
         described(parse(describe("one").encode()))
