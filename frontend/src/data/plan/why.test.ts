@@ -26,6 +26,10 @@ describe("why", () => {
     expect(threshold(rival)).toBeCloseTo(84e-6);
     expect(whyText(data)).toEqual(["ncnn runs it in 0.50 ms ±<1 % (20 samples, measured)", "tvm would win here below 84.0 µs; it takes 0.13 ms"]);
   });
+  test("the time of a partition of several nodes is not said of one of them", () => {
+    const large = { ...chosen, nodes: [3, 4, 5], cost: { ...chosen.cost, seconds: 0.114 } };
+    expect(whyText({ ...data, candidates: [large] })).toEqual(["ncnn runs the partition of 3 nodes that holds it in 114 ms ±<1 % (20 samples, measured)"]);
+  });
   test("says what tuning brought", () => {
     const tuned = { digest: "d1ce", untuned_s: 75e-5, spent_s: 42, trials: 64 };
     expect(whyText({ ...data, candidates: [{ ...chosen, cost: { ...chosen.cost, tuned } }] })[1]).toBe(

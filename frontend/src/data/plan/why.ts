@@ -85,7 +85,9 @@ export function whyText(data: NodeCandidates): string[] {
   const chosen = data.candidates.find((one) => one.chosen);
   if (!chosen) return [];
   const { seconds, samples, source } = chosen.cost;
-  const lines = [`${chosen.target} ${chosen.estimate_basis ? "would run" : "runs"} it in ${seconds === null ? "a time that is not known" : [duration(seconds), plusMinus(seconds, chosen.cost.interval_s)].filter(Boolean).join(" ")}`];
+  // The cost is that of the whole partition; `nodeTimeText` says what the node takes of it.
+  const what = chosen.nodes.length > 1 ? `the partition of ${plural(chosen.nodes.length, "node")} that holds it` : "it";
+  const lines = [`${chosen.target} ${chosen.estimate_basis ? "would run" : "runs"} ${what} in ${seconds === null ? "a time that is not known" : [duration(seconds), plusMinus(seconds, chosen.cost.interval_s)].filter(Boolean).join(" ")}`];
   if (samples > 0) lines[0] += ` (${samples} samples, ${source})`;
   else lines[0] += sourceLabel(source);
   if (chosen.cost.tuned && seconds !== null) lines.push(tunedText(chosen.cost.tuned, seconds));
