@@ -55,7 +55,7 @@ def _show_search(document: dict[str, Any]) -> None:
     if document["plan"] is None:
         return
     has = document["measures"]
-    say(f"total {duration(document['plan']['total_s'])}, candidates {document['plan']['chosen']}")
+    say(f"total {_total_text(document['plan'])}, candidates {document['plan']['chosen']}")
     say(f"{counted(has['partitions'], 'partition')}, {has['bytes']} bytes moved, {has['memory_bytes']} bytes held at most")
     _show_locations(document["plan"])
     if document["prune"] is not None:
@@ -68,7 +68,12 @@ def _show_search(document: dict[str, Any]) -> None:
     listed = [("best", document["plans"]), ("pareto", document["pareto"]["plans"] if document["pareto"] else [])]
     for title, plans in listed:
         for number, plan in enumerate(plans, 1):
-            say(f"{title} {number}: {duration(plan['total_s'])}, {plan['measures']['bytes']} bytes, candidates {plan['chosen']}")
+            say(f"{title} {number}: {_total_text(plan)}, {plan['measures']['bytes']} bytes, candidates {plan['chosen']}")
+
+
+def _total_text(plan: dict[str, Any]) -> str:
+    known, unknown = duration(plan["total_s"]), plan["unknown"]
+    return f"at least {known} ({counted(unknown, 'cost')} not known)" if unknown else known
 
 
 def _show_locations(plan: dict[str, Any]) -> None:

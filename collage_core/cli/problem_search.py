@@ -128,8 +128,12 @@ def _solve_into(document: dict[str, Any], problem: SearchProblem, constraints: S
 
 
 def _plan(problem: SearchProblem, found: SearchResult) -> dict[str, Any]:
-    """Return the plan as the document has it; where tensors are, and what they cost there, only if the problem has locations."""
-    plan = {"total_s": found.total / FEMTOSECONDS, "chosen": list(found.chosen)}
+    """Return the plan as the document has it; where tensors are, and what they cost there, only if the problem has locations.
+
+    Its `total_s` is the sum of the known costs; `unknown` of its candidates have none.
+    """
+    unknown = sum(problem.candidates[index].is_unknown for index in found.chosen)
+    plan = {"total_s": found.total / FEMTOSECONDS, "chosen": list(found.chosen), "unknown": unknown}
     if not problem.locations and not problem.target_locations:
         return plan
     tensors = problem.tensors
@@ -173,4 +177,5 @@ def _pruned(
 
 def _listed(problem: SearchProblem, chosen: Sequence[int]) -> dict[str, Any]:
     has = measures(problem, chosen)
-    return {"total_s": has.time / FEMTOSECONDS, "chosen": list(chosen), "measures": has.to_json()}
+    unknown = sum(problem.candidates[index].is_unknown for index in chosen)
+    return {"total_s": has.time / FEMTOSECONDS, "chosen": list(chosen), "unknown": unknown, "measures": has.to_json()}

@@ -19,6 +19,8 @@ from ..base.durations import duration
 from ..cost.cost import PROFILE
 from ..documents.plan import PlacedPartition, PlanPart
 from ..documents.run import Alternative, BaselineInfo, RunDocument
+from ..documents.statement_text import time_text
+from ..documents.statements import time_of_plan
 from ..documents.verdict import verdict
 from ..documents.verify import Verify
 from ..errors import printable
@@ -185,14 +187,12 @@ def show_plan(document: RunDocument) -> None:
     console.print(table)
     plan, verify = document.plan, document.verify
     proven = proof_text(document)
-    unknown = sum(part.source == "unknown" for part in plan.partitions)
-    if unknown:
-        proven = f"without {unknown} of unknown cost; {proven}"
     estimated = sum(part.source == PROFILE for part in plan.partitions)
     if estimated:
         proven = f"{estimated} estimated from profiles, not measured; {proven}"
-    off = "" if plan.total_interval_s is None else f" ± {duration(plan.total_interval_s)}"
-    console.print(f"predicted {duration(plan.total_s)}{off} in {counted(len(plan.partitions), 'partition')} ({proven})")
+    time = time_of_plan(plan)
+    off = "" if time.predicted_interval_s is None else f" ± {duration(time.predicted_interval_s)}"
+    console.print(f"{time_text(time)}{off} in {counted(len(plan.partitions), 'partition')} ({proven})")
     if verify.measured_s is not None:
         console.print(
             f"measured {_with_interval(verify.measured_s, verify.interval_s)}, "
@@ -209,7 +209,8 @@ def show_plan(document: RunDocument) -> None:
             label = {SEARCHED: "the plan of the least sum", RIVAL: near}.get(row.kind, label)
             measured = _with_interval(row.measured_s, row.interval_s)
             same = ", the plan itself" if row.is_plan else ""
-        line = f"  {label}: predicted {duration(row.total_s)}, measured {measured}{same}{why}"
+        predicted = "not known" if row.total_s is None else duration(row.total_s)
+        line = f"  {label}: predicted {predicted}, measured {measured}{same}{why}"
         console.print(printable(line), markup=False, soft_wrap=True)
     for line in bodies_text(document.bodies):
         console.print(printable(line), markup=False, soft_wrap=True)

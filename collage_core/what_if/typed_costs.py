@@ -57,7 +57,9 @@ def _equal_ids(record: RunRecord, wanted: str, seconds: float) -> list[str]:
         which = f"the run has no candidate {wanted!r}" if item is None else f"{wanted!r} is of the host, which runs no kernel"
         raise CollageError(which, "`collage explain RUN --node N` lists the ids", "unknown_candidate")
     if not 0 <= seconds <= _MOST_S or math.isnan(seconds):
-        raise CollageError(f"the cost of {wanted!r} is {seconds!r}, it must be seconds from 0 to {_MOST_S:g}", "such as 1.2ms", "bad_option")
+        raise CollageError(
+            f"the cost of {wanted!r} is {seconds!r}, it must be seconds from 0 to {_MOST_S:g}", "such as 1.2ms", "bad_option"
+        )
     of, size = record.graph.derive(Computations).of, len(item.inside)
     same = [other for other in record.candidates if other.target == item.target and len(other.inside) == size]
     return [other.id for other in same if of(other.inside) == of(item.inside)]

@@ -44,6 +44,12 @@ def document(**changes: Any) -> RunDocument:
     return run_document(**{**known, **changes})
 
 
+def test_the_sum_of_a_plan_with_unknown_costs_is_called_a_bound(capsys: pytest.CaptureFixture[str]) -> None:
+    parts = [PART, {**PART, "id": "b", "nodes": [1], "cost_s": None, "source": "unknown"}]
+    show_plan(document(plan={"total_s": 1e-3, "total_interval_s": 1e-5, "partitions": parts}))
+    assert "predicted at least 1 ms: 1 cost is not known in 2 partitions" in capsys.readouterr().out
+
+
 def test_what_decided_and_the_measured_alternatives_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     show_plan(document())
     assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == [
@@ -56,7 +62,7 @@ def test_what_decided_and_the_measured_alternatives_are_printed(capsys: pytest.C
         "  tvm alone: predicted 1.03 ms, measured 1 ms ± 20 µs, the plan itself",
         "  the plan of the least sum: predicted 1 ms, measured 1.06 ms ± 20 µs",
         "  rival 1, near in its sum: predicted 1.05 ms, measured -  (it errs)",
-        "  ncnn alone: predicted -, measured -  (ncnn cannot take every node)",
+        "  ncnn alone: predicted not known, measured -  (ncnn cannot take every node)",
     ]
 
 

@@ -37,6 +37,20 @@ def test_each_target_alone_comes_first_and_greedy_last_in_the_document() -> None
     assert {row.measured_s for row in rows} == {None}
 
 
+COSTS = [((0, 1), Cost.unknown("not measured")), ((2,), Cost(0.5, "measured"))]
+
+
+def test_greedy_has_no_total_where_a_cost_of_it_is_not_known() -> None:
+    """Nobody measured the candidate that alone takes the first two nodes."""
+    known = planned({("a", (0, 1, 2)): 1.0})
+    parts = [CostedCandidate(CandidatePartition(CHAIN, "a", IndexSet(nodes), "test"), cost) for nodes, cost in COSTS]
+    problem = known.problem.with_candidates(search_candidates(parts))
+    (row,) = baseline_rows(
+        find_baselines(candidates(), Planned(known.first, known.final, problem, parts), SearchSettings(), is_cut_off=True), problem
+    )[-1:]
+    assert (row.total_s, row.measured_s, row.reason) == (None, None, "some of its costs are not known")
+
+
 def test_a_plan_of_unknown_costs_is_not_compared_where_time_was_too_short_to_measure_them() -> None:
     known = planned({("a", (0, 1, 2)): 1.0})
     unknown = CostedCandidate(CandidatePartition(CHAIN, "b", IndexSet([0, 1, 2]), "test"), Cost.unknown("not measured"))
