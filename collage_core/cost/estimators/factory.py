@@ -92,7 +92,7 @@ def make_estimator(
         from .served import ServedCosts
 
         served = ServedCosts(costs, model, threads, accuracy, should_stop, measuring.answers_s)
-        return FunctionEstimator(served, emit, should_stop)
+        return FunctionEstimator(served, emit, should_stop, words=f"the cost server {costs!r}")
     kind, _, name = costs.partition(":")
     if kind in ("mock", "replay") and not name:
         raise CollageError(f"--costs {costs!r} names no file", f"write {kind}:FILE", "bad_option")

@@ -35,6 +35,10 @@ class NoCostsError(CollageError):
     """Raised by a function where no cost can be had at all; it ends the run."""
 
 
+class NotTakenError(Exception):
+    """Raised by a function whose target cannot take the candidate; the reason of its cost is the words of the exception alone."""
+
+
 class UnknownCost(Exception):
     """Raised by a function that does not know a cost, with the reason as its words."""
 
@@ -51,13 +55,21 @@ class FunctionEstimator:
         emit: Gets a `Note` that these are estimates, and one about the first candidate for which the function raises.
         should_stop: Asked before each call; True ends the work with `Cancelled`.
         what: The costs that the function gives, for the `Note`.
+        words: The function in messages.
     """
 
     machine = ""
 
-    def __init__(self, function: CostFunction, emit: Emit = ignore, should_stop: Callable[[], bool] | None = None, what: str = "cost"):
+    def __init__(
+        self,
+        function: CostFunction,
+        emit: Emit = ignore,
+        should_stop: Callable[[], bool] | None = None,
+        what: str = "cost",
+        words: str = "",
+    ):
         self._function = function
-        self._words = f"the function {function_name(function)!r}"
+        self._words = words or f"the function {function_name(function)!r}"
         self.name = f"{KIND}{function_name(function)}"
         self._emit = emit
         self._should_stop = should_stop
@@ -102,6 +114,10 @@ class FunctionEstimator:
         except UnknownCost as error:
             self._tell("unknown", str(error))
             return Cost.unknown(str(error))
+        except NotTakenError as error:
+            reason = one_line(error)
+            self._tell("refused", f"{self._words} refuses {_described(candidate)}: {reason}")
+            return Cost.invalid("predicate", reason)
         except Exception as error:  # noqa: BLE001 - the user's function may raise anything; its words are kept and shown
             reason = f"{self._words} raised {type(error).__name__}: {one_line(error)}"
             self._tell("raised", f"{reason}, asked for {_described(candidate)}: what it raises for is left out")

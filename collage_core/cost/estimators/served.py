@@ -30,7 +30,7 @@ from ...errors import Cancelled, CollageError
 from ...model.files.external_data import in_one_piece
 from ...model.model import Model
 from ...rules.candidate import CandidatePartition
-from .function import NoCostsError, UnknownCost
+from .function import NoCostsError, NotTakenError, UnknownCost
 
 SCHEMA = 1
 LONGEST_S = 3600.0
@@ -96,7 +96,7 @@ class ServedCosts:
 
         Raises:
             NoCostsError: the server cannot be reached, or its answer is no answer.
-            ValueError: the server says that the target cannot take the candidate.
+            NotTakenError: the server says that the target cannot take the candidate, and why.
             UnknownCost: the time for all answers is over.
             Cancelled: `should_stop` said so.
         """
@@ -108,7 +108,7 @@ class ServedCosts:
         if answer.needs or (answer.latency_s is not None and not math.isfinite(answer.latency_s)):
             raise self._mistake("it asks for a model that it has, or gives no finite cost")
         if answer.invalid:
-            raise ValueError(answer.invalid)
+            raise NotTakenError(answer.invalid)
         return answer.latency_s
 
     def _asked(self, request: dict[str, Any]) -> Answer:

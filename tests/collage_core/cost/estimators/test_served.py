@@ -15,7 +15,7 @@ import pytest
 
 import collage_core as collage
 from collage_core.errors import Cancelled, CollageError
-from collage_core.events import ignore
+from collage_core.events import Event, Note, ignore
 from collage_core.options import Options
 from collage_core.pipeline.partition import partition
 
@@ -71,9 +71,14 @@ def test_what_a_server_says_is_invalid_is_in_no_plan(serve: Callable[..., str]) 
     def answer(request: dict[str, Any]) -> dict[str, Any]:
         return {"schema": 1, "invalid": "no such core"} if request["target"] == "openvino" else {"schema": 1, "latency_s": 1e-3}
 
-    record = plan(serve(answer), "openvino", "onnxruntime")
+    events: list[Event] = []
+    address = serve(answer)
+    record = partition("mini_mnist", Options(("openvino", "onnxruntime"), costs=address, threads=1), events.append)
     assert {part.target for part in record.plan.partitions} == {"onnxruntime"}
-    assert any("no such core" in item.cost.reason for item in record.candidates if item.target == "openvino")
+    assert {item.cost.reason for item in record.candidates if item.target == "openvino"} == {"no such core"}
+    notes = [event.text for event in events if isinstance(event, Note)]
+    assert f"every cost is an estimate by the cost server '{address}'; transitions are free" in notes
+    assert any(text.startswith(f"the cost server '{address}' refuses openvino on ") and text.endswith(": no such core") for text in notes)
 
 
 @pytest.mark.parametrize(
