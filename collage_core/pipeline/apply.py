@@ -17,6 +17,7 @@ from ..rewrite.pieces import README
 from ..rewrite.plan import Plan
 from ..rewrite.runtime.arrays_file import read_arrays
 from ..rewrite.runtime.manifest import MODULE, NATIVE, read_manifest
+from ..rewrite.runtime.requirements import REQUIREMENTS
 from ..toolchains.native_files import LOADER
 from ..toolchains.registry import get
 from . import discover
@@ -128,7 +129,7 @@ def check_own_files(out: Path) -> None:
         listed = set(read_manifest(out).files)
     except CollageError:
         listed = set()
-    foreign = next((name for name in (LOADER, README) if name not in listed and os.path.lexists(out / name)), None)
+    foreign = next((name for name in (LOADER, README, REQUIREMENTS) if name not in listed and os.path.lexists(out / name)), None)
     if foreign is not None:
         said = f"the folder {str(out)!r} has a file {foreign!r} of its own, which an artifact may have too"
         raise CollageError(said, "give another folder with --out", "unwritable")

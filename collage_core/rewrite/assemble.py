@@ -53,6 +53,7 @@ from .runtime.manifest import (
     fingerprint,
     read_manifest,
 )
+from .runtime.requirements import REQUIREMENTS, requirements_text
 
 BODY = "body"
 """Among the entries of a manifest: the attribute of a node that this artifact is the body of."""
@@ -104,7 +105,8 @@ def assemble(
         if form != NATIVE:
             (folder / PARTITIONS).mkdir()
         is_alone = len(ordered) == 1 and BODY not in (about or {})
-        task = _Task(folder, threads, form, is_alone, form == MODULE and calls_natively(ordered, tools), packages)
+        assumed = (about or {}).get("model", {}).get("assumed", {})
+        task = _Task(folder, threads, form, is_alone, form == MODULE and calls_natively(ordered, tools), packages, assumed)
         built = [_built(partition, index, tools.get(partition.target), task) for index, partition in enumerate(ordered)]
         renamed = Renamed()
         if form == MODULE:
@@ -116,6 +118,8 @@ def assemble(
             _write_sample(folder, [sample[tensor.name] for tensor in graph_inputs])
         version = availability_of(tools["tvm"]).version if form == MODULE else ""
         entries = tuple(entry for entry, _ in built)
+        if BODY not in (about or {}):
+            (folder / REQUIREMENTS).write_text(requirements_text(tools.values()))
         _write_manifest(task, dict(about or {}), tuple(graph_inputs), outputs, entries, version, renamed)
         _publish(folder, out)
 
@@ -162,6 +166,7 @@ class _Task:
         is_alone: No kernel but that of the only partition runs.
         calls_natively: The module calls libraries from C.
         packages: As `assemble` takes them.
+        assumed: Dynamic dimensions whose size nobody gave → the size that they have.
     """
 
     folder: Path
@@ -170,6 +175,7 @@ class _Task:
     is_alone: bool
     calls_natively: bool
     packages: BuiltPackages | None
+    assumed: Mapping[str, int]
 
 
 def _write_module(
@@ -239,7 +245,7 @@ def _with_package(entry: PartitionEntry, partition: PartitionModel, index: int, 
     """Write what a partition is loaded from, and return its entry: files of its toolchain's own, or else a package."""
     model, name, written = partition.model, f"{index:03d}_{partition.target}", None
     if task.form == NATIVE:
-        written = write_native(entry, model, tool, task.folder, task.threads)
+        written = write_native(entry, model, tool, task.folder, task.threads, task.assumed)
     elif task.form == PIECES:
         written = write_piece(entry, model, tool, task.folder, name, task.threads, task.is_alone)
     if written is not None:

@@ -27,6 +27,7 @@ from ..toolchains.toolchain import Toolchain, ToolchainError
 from .partition_models import PartitionModel
 from .runtime.control_entry import CONSTANTS
 from .runtime.manifest import PARTITIONS, PartitionEntry
+from .runtime.requirements import REQUIREMENTS
 
 README = "README.md"
 
@@ -98,8 +99,13 @@ def write_piece(
     return _with_files(entry, list(names.values()), made)
 
 
-def write_native(entry: PartitionEntry, model: SubModel, tool: Toolchain, folder: Path, threads: int) -> PartitionEntry:
+def write_native(
+    entry: PartitionEntry, model: SubModel, tool: Toolchain, folder: Path, threads: int, assumed: Mapping[str, int]
+) -> PartitionEntry:
     """Write the whole model as files of its toolchain into `folder`, with its loader and a text that explains it; return its entry.
+
+    Args:
+        assumed: Dynamic dimensions of the model's file whose size nobody gave → the size that they have.
 
     Raises:
         ToolchainError: it cannot be built.
@@ -110,7 +116,7 @@ def write_native(entry: PartitionEntry, model: SubModel, tool: Toolchain, folder
     for given, content in made.files.items():
         (folder / given).write_bytes(content)
     (folder / LOADER).write_text(made.loader)
-    (folder / README).write_text(_readme(entry, made))
+    (folder / README).write_text(_readme(entry, made, assumed))
     return _with_files(entry, list(made.files), made)
 
 
@@ -124,12 +130,13 @@ def _with_files(entry: PartitionEntry, names: Sequence[str], made: NativeFiles) 
     return replace(entry, package=first, beside=tuple(beside), settings=made.settings, is_portable=made.is_portable)
 
 
-def _readme(entry: PartitionEntry, made: NativeFiles) -> str:
+def _readme(entry: PartitionEntry, made: NativeFiles, assumed: Mapping[str, int]) -> str:
     given = ", ".join(f"{tensor.name!r}: ..." for tensor in entry.inputs)
     lines = [
         f"# This model runs on {entry.target} alone",
         "",
         f"`{next(iter(made.files))}` is the model in the format of {entry.target} {entry.version}, which the plan chose for all of it.",
+        f"`pip install -r {REQUIREMENTS}` installs the versions that it was built with.",
         f"`{LOADER}` opens it with the settings that were measured, and needs nothing of Collage Explorer:",
         "",
         "```python",
@@ -143,6 +150,10 @@ def _readme(entry: PartitionEntry, made: NativeFiles) -> str:
         "|---|---|",
         *(f"| `{tensor.name}` | {tensor.type} |" for tensor in (*entry.inputs, *entry.outputs)),
         "",
+        *(
+            f"The dimension `{name}` of the model is {size} here, since nobody gave its size; no other size fits.\n"
+            for name, size in assumed.items()
+        ),
         "`artifact.json` has the hash of each file. `collage run` checks them, and runs or times the model.",
     ]
     return "\n".join(lines) + "\n"

@@ -24,6 +24,7 @@ from ..toolchains.reasons import one_line
 from ..toolchains.toolchain import ToolchainError
 from .assemble import remove_artifact
 from .runtime.manifest import NAME, WEIGHTS, PartitionEntry, fingerprint, read_manifest
+from .runtime.requirements import REQUIREMENTS, requirements_text
 from .runtime.shaped_manifest import FALLBACK, RANGES, SHAPES, RangeEntry, ShapedManifest, ShapeEntry, read_shaped_manifest
 
 FEWEST_SHARED = 4096
@@ -59,6 +60,10 @@ def write_shaped(
     listed = [f"{entry.folder}/{NAME}" for entry in entries] + [entry.package for entry in manifest.dynamic]
     if (out / WEIGHTS).exists():
         listed.append(WEIGHTS)
+    needed = [(out / entry.folder / REQUIREMENTS).read_text() for entry in entries]
+    needed.append(requirements_text(registry.get(entry.target) for entry in manifest.dynamic))
+    write_whole(out / REQUIREMENTS, "".join(sorted({line for text in needed for line in text.splitlines(keepends=True)})).encode())
+    listed.append(REQUIREMENTS)
     manifest = replace(manifest, files={name: fingerprint(out / name) for name in listed})
     write_whole(out / NAME, (json.dumps(manifest.to_json(), indent=1) + "\n").encode())
 
@@ -100,6 +105,8 @@ def forget_artifact(out: Path) -> None:
             shutil.rmtree(out / entry.folder, ignore_errors=True)
     remove_artifact(out)
     (out / FALLBACK).unlink(missing_ok=True)
+    if earlier is not None and REQUIREMENTS in earlier.files:
+        (out / REQUIREMENTS).unlink(missing_ok=True)
     if earlier is not None and not (out / RANGES).is_symlink():
         shutil.rmtree(out / RANGES, ignore_errors=True)
 

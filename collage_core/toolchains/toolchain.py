@@ -104,12 +104,14 @@ class Toolchain(ABC):
         letter: One capital letter that marks it on the page.
         style: ``graph`` (whole sub-graphs) or ``library`` (calls).
         build_s: Seconds that it takes to build a small sub-graph, roughly. The quickest toolchains are measured first.
+        distributions: The packages that pip installs for it; the first one has its version.
     """
 
     name: str
     letter: str = "?"
     style: str = "graph"
     build_s: float = 0.1
+    distributions: tuple[str, ...] = ()
 
     @abstractmethod
     def availability(self) -> Availability:

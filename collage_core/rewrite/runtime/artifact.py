@@ -34,6 +34,7 @@ from .manifest import LIBRARY, MODULE, NAME, REBUILD, Manifest, PartitionEntry, 
 from .module_calls import ModuleCalls
 from .packed import PackedPartition, make_packed
 from .piece_calls import PieceCalls
+from .requirements import pip_command, released
 
 LONGEST_TIMING_S = 1.0
 """About so long `Artifact.profile` takes."""
@@ -251,15 +252,20 @@ def check_toolchains(needed: Mapping[str, str], other_versions: bool) -> tuple[s
     Raises:
         CollageError: one is not usable, or has another version.
     """
-    notes = []
+    notes, commands = [], list[str]()
     for name, built_with in needed.items():
         found = availability_of(registry.get(name))
+        command = pip_command(registry.get(name), built_with)
         if not found.usable:
-            raise CollageError(f"the artifact needs {name}, which is not usable here: {found.reason}", found.hint, "unavailable_target")
+            hint = found.hint if found.version or not command else command
+            raise CollageError(f"the artifact needs {name}, which is not usable here: {found.reason}", hint, "unavailable_target")
         if found.version != built_with:
             notes.append(f"built with {name} {built_with}, run with {found.version}")
+            # Where the library is the same, this program has changed: nothing that pip installs brings the former kernels back.
+            if command and released(found.version) != released(built_with):
+                commands.append(command)
     if notes and not other_versions:
-        hint = "install the versions that it was built with, build it again, or try it all the same with --other-versions"
+        hint = ", or ".join([*([" && ".join(commands)] if commands else []), REBUILD, "try it all the same with --other-versions"])
         raise CollageError(f"the artifact was {'; '.join(notes)}", hint, "other_version")
     return tuple(notes)
 

@@ -47,6 +47,7 @@ class BlasToolchain(LibraryToolchain):
 
     name = "blas"
     letter = "L"
+    distributions = ("scipy",)
     functions = FUNCTIONS
 
     def availability(self) -> Availability:

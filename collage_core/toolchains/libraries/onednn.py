@@ -73,6 +73,7 @@ class OneDnnToolchain(LibraryToolchain):
 
     name = "onednn"
     letter = "D"
+    distributions = (PACKAGE,)
     functions = FUNCTIONS
 
     def availability(self) -> Availability:

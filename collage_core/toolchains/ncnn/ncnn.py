@@ -36,6 +36,7 @@ their costs are measured again."""
 class NcnnBase(Toolchain):
     """Takes the calls that ncnn computes right, in whole sub-graphs."""
 
+    distributions = ("ncnn",)
     has_value_contract = True
 
     def availability(self) -> Availability:

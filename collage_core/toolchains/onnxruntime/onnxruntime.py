@@ -57,6 +57,7 @@ class OnnxRuntimeBase(Toolchain):
     """Takes every operator that ONNX Runtime has a CPU kernel for, in whole sub-graphs."""
 
     build_s = 0.01
+    distributions = ("onnxruntime",)
     has_value_contract = True
     takes_open_shapes = True
     takes_external_data = True

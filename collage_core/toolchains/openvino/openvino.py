@@ -44,6 +44,7 @@ class OpenVinoToolchain(Toolchain):
 
     name = "openvino"
     letter = "V"
+    distributions = ("openvino",)
     build_s = 0.08
     has_value_contract = True
     takes_open_shapes = True

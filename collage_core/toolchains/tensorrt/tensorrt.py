@@ -54,7 +54,6 @@ class TensorRtRtxToolchain(Toolchain):
 
     Attributes:
         library: Name of the library's Python module.
-        distribution: Name of the package that the module comes in.
         extra: The extra of this package that brings it; empty where none does.
         capability: Compute capability that engines are built for, as ``ComputeCapability`` names it; None for that of the GPU here.
         precision: The precision of the engines.
@@ -64,7 +63,7 @@ class TensorRtRtxToolchain(Toolchain):
     partition_for = "tensorrt"
     letter = "R"
     library = "tensorrt_rtx_bindings"
-    distribution = "tensorrt-rtx-cu13-bindings"
+    distributions = ("tensorrt-rtx-cu13-bindings",)
     extra = "tensorrt-rtx"
     capability: str | None = "SM120"
     precision = "model"
@@ -72,8 +71,8 @@ class TensorRtRtxToolchain(Toolchain):
 
     def availability(self) -> Availability:
         if util.find_spec(self.library) is None:
-            reason = f"the package {self.distribution} is not installed"
-            hint = install_command(self.extra) if self.extra else f"pip install {self.distribution}"
+            reason = f"the package {self.distributions[0]} is not installed"
+            hint = install_command(self.extra) if self.extra else f"pip install {self.distributions[0]}"
             return Availability(False, reason=reason, hint=hint, device="GPU", precision=self.precision)
         missing = "running them on a GPU is not implemented" if DRIVER.exists() else "no GPU here to measure on"
         hint = f"`collage toolchains --inspect {self.name} MODEL` builds a model's engines; describe a GPU to estimate costs"
@@ -101,7 +100,7 @@ class TensorRtRtxToolchain(Toolchain):
     def version(self) -> str:
         """Return the version of the library that is installed."""
         try:
-            return metadata.version(self.distribution)
+            return metadata.version(self.distributions[0])
         except metadata.PackageNotFoundError:
             return "unknown"
 
@@ -112,7 +111,7 @@ class TensorRtToolchain(TensorRtRtxToolchain):
     name = "tensorrt"
     letter = "E"
     library = "tensorrt"
-    distribution = "tensorrt"
+    distributions = ("tensorrt",)
     extra = ""
     capability = None
 

@@ -56,6 +56,7 @@ class TvmToolchain(Toolchain):
     name = "tvm"
     has_value_contract = True
     letter = "T"
+    distributions = ("apache-tvm", "apache-tvm-ffi")
     build_s = 0.4
 
     def availability(self) -> Availability:

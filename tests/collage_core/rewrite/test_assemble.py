@@ -144,7 +144,7 @@ def test_the_folder_says_what_is_in_it(tmp_path: Path):
     assert [entry["id"] for entry in data["partitions"]] == ["p0", "p1", "p2", "p3", "p4"]
     packages = {entry["package"] for entry in data["partitions"] if entry["package"]}
     assert packages == {"partitions/001_onnxruntime.bin", "partitions/002_openvino.bin", "partitions/004_openvino.bin"}
-    assert set(data["files"]) == packages | {"module.so", "module.py"}
+    assert set(data["files"]) == packages | {"module.so", "module.py", "requirements.txt"}
     for entry in data["partitions"]:
         assert entry["version"] == get(entry["target"]).availability().version
         assert bool(entry["function"]) == (entry["target"] == "tvm")
@@ -267,7 +267,14 @@ def test_only_an_earlier_artifact_is_replaced(tmp_path: Path):
     assemble([simple("a", "x", "t"), simple("b", "t", "y")], [X], ["y"], out, 1, sample={"x": np.zeros((2, 2), np.float32)})
     (out / "plan.json").write_text("mine")
     assemble([simple("c", "x", "y", "tvm")], [X], ["y"], out, 1)
-    assert sorted(path.name for path in out.iterdir()) == ["artifact.json", "module.py", "module.so", "partitions", "plan.json"]
+    assert sorted(path.name for path in out.iterdir()) == [
+        "artifact.json",
+        "module.py",
+        "module.so",
+        "partitions",
+        "plan.json",
+        "requirements.txt",
+    ]
     assert list((out / "partitions").iterdir()) == []
     assert [entry.id for entry in Artifact.open(out).manifest.partitions] == ["c"]
     assert [path.name for path in tmp_path.iterdir()] == ["out"]

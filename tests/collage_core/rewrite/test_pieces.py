@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -219,16 +220,30 @@ FILES = {
 def test_native_files_are_those_of_the_toolchain_and_have_the_measured_settings(target: str, tmp_path: Path):
     model = matmul()
     assemble([PartitionModel(target, ("m", "a"), model, "p")], model.inputs, ["y"], tmp_path / "out", 3, form="auto")
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {"artifact.json", "load.py", "README.md"} | FILES[target]
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"artifact.json", "load.py", "README.md", "requirements.txt"} | FILES[
+        target
+    ]
     manifest = json.loads((tmp_path / "out" / "artifact.json").read_text())
     assert (manifest["form"], manifest["tvm"]) == ("native", "")
-    assert set(manifest["files"]) == {"load.py", "README.md"} | FILES[target]
+    assert set(manifest["files"]) == {"load.py", "README.md", "requirements.txt"} | FILES[target]
     (entry,) = manifest["partitions"]
     assert {entry["package"], *entry["beside"]} == FILES[target]
     assert 3 in entry["settings"].values(), "the number of threads"
     said = (tmp_path / "out" / "README.md").read_text()
     assert f"This model runs on {target} alone" in said
     assert "| `x` | float32[2, 5, 24] |" in said
+    package = target.partition("@")[0]
+    needed = dict(line.split("==") for line in (tmp_path / "out" / "requirements.txt").read_text().splitlines())
+    assert needed == {name: metadata.version(name).partition("+")[0] for name in (package, "numpy")}
+    assert needed[package] in said
+
+
+def test_the_text_of_native_files_says_which_dimensions_were_fixed(tmp_path: Path):
+    model = matmul()
+    part = PartitionModel("onnxruntime", ("m", "a"), model, "p")
+    assemble([part], model.inputs, ["y"], tmp_path / "out", 1, about={"model": {"assumed": {"batch": 2}}}, form="native")
+    said = (tmp_path / "out" / "README.md").read_text()
+    assert "The dimension `batch` of the model is 2 here, since nobody gave its size; no other size fits." in said
 
 
 def test_the_program_in_the_text_of_native_files_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -307,9 +322,9 @@ def test_another_form_in_the_same_folder_leaves_nothing_of_the_first(tmp_path: P
     (out / "mine.txt").write_text("keep")
     assemble(parts, model.inputs, ["y"], out, 1, form="native")
     assemble(parts, model.inputs, ["y"], out, 1, form="pieces")
-    assert {path.name for path in out.iterdir()} == {"artifact.json", "partitions", "mine.txt"}
+    assert {path.name for path in out.iterdir()} == {"artifact.json", "partitions", "requirements.txt", "mine.txt"}
     assemble(parts, model.inputs, ["y"], out, 1, form="native")
-    assert {path.name for path in out.iterdir()} == {"artifact.json", "load.py", "README.md", "model.onnx", "mine.txt"}
+    assert {path.name for path in out.iterdir()} == {"artifact.json", "load.py", "README.md", "requirements.txt", "model.onnx", "mine.txt"}
     remove_artifact(out)
     assert [path.name for path in out.iterdir()] == ["mine.txt"]
 

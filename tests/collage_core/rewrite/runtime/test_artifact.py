@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -447,7 +448,7 @@ def test_a_toolchain_that_is_missing_is_named_with_the_command_to_type(built: Pa
     with pytest.raises(CollageError) as caught:
         Artifact.open(built)
     assert caught.value.message == "the artifact needs onnxruntime, which is not usable here: the package onnxruntime is not installed"
-    assert caught.value.hint == "pip install onnxruntime"
+    assert caught.value.hint == f"pip install onnxruntime=={metadata.version('onnxruntime')}"
 
 
 def test_another_version_of_a_toolchain_is_refused_unless_the_user_wants_it(built: Path, monkeypatch: pytest.MonkeyPatch):
@@ -456,11 +457,20 @@ def test_another_version_of_a_toolchain_is_refused_unless_the_user_wants_it(buil
     with pytest.raises(CollageError) as caught:
         Artifact(built)
     assert caught.value.message == f"the artifact was built with onnxruntime {built_with}, run with 99.0"
-    assert caught.value.hint.endswith("or try it all the same with --other-versions")
+    assert caught.value.hint == (
+        f"pip install onnxruntime=={metadata.version('onnxruntime')}, or build it again with `collage apply PLAN MODEL --out DIR`, "
+        "or try it all the same with --other-versions"
+    )
     assert caught.value.code == "other_version"
     with Artifact(built, other_versions=True) as artifact:
         assert artifact.notes == (f"built with onnxruntime {built_with}, run with 99.0",)
         artifact.run(given())
+    monkeypatch.setattr(
+        OnnxRuntimeToolchain, "availability", lambda _self: Availability(True, f"{built_with.partition('+')[0]}+collage.99")
+    )
+    with pytest.raises(CollageError) as changed:
+        Artifact(built)
+    assert changed.value.hint.startswith("build it again with"), "pip has no other version of what changed"
 
 
 def test_a_closed_artifact_runs_nothing(built: Path):
