@@ -5,13 +5,14 @@ The estimators stand in `cost.estimators`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from ..graph.dataflow_graph import DataflowGraph
 from ..rules.candidate import CandidatePartition
 from .cost import Cost
+from .error_limit import ErrorLimit
 from .profile import ProfiledPart
 from .transition import TransitionModel
 
@@ -131,6 +132,16 @@ class ProfilingEstimator(LazyEstimator, Protocol):
 
     def profile(self, candidate: CandidatePartition) -> ProfiledPart | None:
         """Return where the time of `candidate` goes; None where it cannot be built or profiled.
+
+        Raises:
+            Cancelled: the time was over, or the user stopped it.
+        """
+        ...
+
+    def error_limits(self, candidate: CandidatePartition, ends: Sequence[int]) -> Iterable[ErrorLimit]:
+        """Give up to which of the nodes `ends` the target of `candidate`, which errs too much, may compute it, then that of what is behind.
+
+        There is none where the target does not run it.
 
         Raises:
             Cancelled: the time was over, or the user stopped it.

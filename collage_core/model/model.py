@@ -6,7 +6,7 @@ artifacts are compared with the reference (`bearing` chooses them; `extreme_inpu
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -111,8 +111,16 @@ class Model(Protocol):
     """The coarsest type of its floats: ``bfloat16`` or ``float16`` where it computes in them, ``float8`` where it returns them, else
     ``float32``. The default accuracy follows from it."""
 
-    def cut(self, inside: IndexSet) -> SubModel:
-        """Return the sub-graph `inside` as a model of its own."""
+    def cut(self, inside: IndexSet, also: Collection[str] = ()) -> SubModel:
+        """Return the sub-graph `inside` as a model of its own, which returns the tensors `also` that it makes as well."""
+        ...
+
+    def run_part(self, inside: IndexSet, values: Arrays) -> dict[str, np.ndarray]:
+        """Return what the nodes `inside` make of `values` in ONNX Runtime with optimisation off: the tensors that are read outside.
+
+        Raises:
+            CollageError: it refuses these values.
+        """
         ...
 
     def seeded_inputs(self, seed: int = 0) -> dict[str, np.ndarray]:

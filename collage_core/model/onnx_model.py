@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache, cached_property, partial
@@ -164,9 +164,17 @@ class OnnxModel:
         self.graph = self._graph(provenance)
         self._cutter = Cutter(self._model, self.graph)
 
-    def cut(self, inside: IndexSet, *, returns_all: bool = False) -> SubModel:
-        """Return the sub-graph `inside` as a model of its own; with `returns_all` it returns every tensor of plain memory that it makes."""
-        return self._cutter.cut(inside, returns_all=returns_all)
+    def cut(self, inside: IndexSet, also: Collection[str] = ()) -> SubModel:
+        """Return the sub-graph `inside` as a model of its own, which returns the tensors `also` that it makes as well."""
+        return self._cutter.cut(inside, also)
+
+    def run_part(self, inside: IndexSet, values: Arrays) -> dict[str, np.ndarray]:
+        """Return what the nodes `inside` make of `values` in ONNX Runtime with optimisation off: the tensors that are read outside."""
+        part = self.cut(inside)
+        try:
+            return OrtSession(ModelProto.FromString(part.onnx)).run(values, [tensor.name for tensor in part.outputs])
+        except RuntimeRefusal as error:
+            raise CollageError(f"ONNX Runtime could not run a part of the model: {error}", "try other inputs", "inputs") from error
 
     @cached_property
     def controls(self) -> dict[int, ControlFlow]:

@@ -5,7 +5,7 @@ A model and `Options` enter; a `Decision` leaves, and its record before anything
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +16,7 @@ from ..base.garbage import no_collector
 from ..base.home import why_nothing_is_kept
 from ..base.isolation.worker import Pool
 from ..cost.database.records import now
+from ..cost.error_limit import ErrorLimit
 from ..cost.estimator import CostEstimator, Known, LazyEstimator, ProfilingEstimator, TunedCosts, TuningEstimator
 from ..cost.estimators.function import CostFunction
 from ..cost.estimators.roofline import machine_rates
@@ -295,6 +296,7 @@ class SearchedRun:
             singles=singles,
             profile=self._profile if profiled else None,
             profiled_targets=profiled,
+            limits=self._error_limits if profiled else None,
         )
 
     def _tuning(self) -> TuningStep | None:
@@ -331,6 +333,11 @@ class SearchedRun:
             return self.estimator.profile(candidate)
         except Cancelled:
             return None
+
+    def _error_limits(self, candidate: CandidatePartition, ends: Sequence[int]) -> Iterator[ErrorLimit]:
+        assert isinstance(self.estimator, ProfilingEstimator)
+        with suppress(Cancelled):
+            yield from self.estimator.error_limits(candidate, ends)
 
     def _followed(self, known: Iterable[Known], asked: Sequence[CandidatePartition]) -> Costs:
         """Yield the costs that got known in time.

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from statistics import fmean
 
 from collage_core.cost.cost import Cost
+from collage_core.cost.error_limit import ErrorLimit
 from collage_core.cost.profile import ProfiledPart
 from collage_core.events import Emit, ignore
 from collage_core.graph.dataflow_graph import DataflowGraph
@@ -67,7 +68,9 @@ class RatedCosts:
         self.is_over: Callable[[], bool] = never
         self._work = WorkEstimator(graph)
 
-    def loop(self, budget: Budget | None = None, *, is_profiled: bool = False, without_profiler: Collection[str] = ()) -> MeasuringLoop:
+    def loop(
+        self, budget: Budget | None = None, *, is_profiled: bool = False, without_profiler: Collection[str] = (), emit: Emit = ignore
+    ) -> MeasuringLoop:
         """The loop over these candidates.
 
         Args:
@@ -78,8 +81,13 @@ class RatedCosts:
         if budget is not None:
             self.is_over = budget.is_over
         profiled = [name for name in self._rates if is_profiled and name not in without_profiler]
-        asks = table, MeasuringPolicy(), self.measure, self.search, ignore, repeat
-        return MeasuringLoop(*asks, budget=budget, profile=self.profile if profiled else None, profiled_targets=profiled)
+        asks = table, MeasuringPolicy(), self.measure, self.search, emit, repeat
+        profile = self.profile if profiled else None
+        return MeasuringLoop(*asks, budget=budget, profile=profile, profiled_targets=profiled, limits=self.limits)
+
+    def limits(self, candidate: CandidatePartition, ends: Sequence[int]) -> Iterable[ErrorLimit]:
+        """As `measure.Limits`: none is known."""
+        return ()
 
     def profile(self, candidate: CandidatePartition) -> ProfiledPart | None:
         """As `measure.Profile`: kernels of three nodes, slowed down by the profiler, and as noisy as measurements are."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import chain, permutations
@@ -35,9 +36,11 @@ from ...toolchains.toolchain import Availability
 from ..cost import HOST_COST, Cost
 from ..database.database import CostDatabase
 from ..database.records import CostKey, Record, machine_id
+from ..error_limit import ErrorLimit
 from ..estimator import Known, TunedCosts
 from ..measuring.activations import ActivationStore
 from ..measuring.call_meter import CallMeter, CallRounds
+from ..measuring.error_limits import ErrorLimits
 from ..measuring.noise_filter import Speed
 from ..measuring.repetition_noise import RepetitionNoise
 from ..measuring.repetition_rounds import RepetitionRounds
@@ -220,6 +223,12 @@ class MeasureEstimator:
         nodes = list(candidate.inside)
         groups = tuple((tuple(nodes[index] for index in one.nodes), one.seconds) for one in kernels if one.nodes)
         return ProfiledPart(candidate, groups, sum(one.seconds for one in kernels if not one.nodes)) if groups else None
+
+    def error_limits(self, candidate: CandidatePartition, ends: Sequence[int]) -> Iterator[ErrorLimit]:
+        """As `ProfilingEstimator.error_limits`, on all inputs that candidates are checked on."""
+        limits = ErrorLimits(self._model, self._activations(), self._backend, self._accuracy, self._value_policy)
+        with closing(limits):
+            yield from limits.of(candidate.target, candidate.inside, ends)
 
     def _order(self, computation: _Computation) -> tuple[bool, float, int]:
         """Single nodes first, those that are quick to build first, small before large."""

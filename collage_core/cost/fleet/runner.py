@@ -6,7 +6,7 @@ later join it, and the trial of one that vanishes goes to another. All of it hap
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -127,6 +127,10 @@ class FleetRunner:
 
     def profile(self, task: TrialTask) -> Sequence[NodeTime]:
         """As `TrialBackend.profile`: workers of a fleet run trials alone."""
+        return ()
+
+    def own_values(self, task: TrialTask, folder: Path) -> Sequence[Mapping[str, Path]]:
+        """As `TrialBackend.own_values`: workers of a fleet run trials alone."""
         return ()
 
     def _trial_job(self, task: TrialTask) -> Job:

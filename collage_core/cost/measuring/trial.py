@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import psutil
 
@@ -212,6 +212,23 @@ class TrialRunner:
         asked = profile_worker.profile_nodes, self._get_toolchain, task.target, task.model, task.given, self._threads
         try:
             return worker.call(*asked, timeout_s=limit_s, should_stop=self._should_stop) or ()
+        except (WorkerError, CollageError):
+            return ()
+
+    def own_values(self, task: TrialTask, folder: Path) -> Sequence[Mapping[str, Path]]:
+        """As `TrialBackend.own_values`, in the worker of the target.
+
+        Raises:
+            Cancelled: the user stopped it.
+        """
+        worker = self._pool.worker(task.target)
+        if self._hangs.refusal(task.target) is not None or self._warm_up(worker, task.target) is not None:
+            return ()
+        sets = [CheckSet("", task.given, task.wanted), *task.further]
+        limit_s = self.limits.build_s + self.limits.run_s * len(sets)
+        asked = profile_worker.own_values, self._get_toolchain, task.target, task.model, sets, folder, self._threads
+        try:
+            return cast(Sequence[Mapping[str, Path]], worker.call(*asked, timeout_s=limit_s, should_stop=self._should_stop))
         except (WorkerError, CollageError):
             return ()
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any, Protocol
 
 from ...base.isolation.worker import Worker
@@ -78,6 +79,10 @@ class TrialBackend(Protocol):
         """Return where the time of a run goes, by the target's own profiler; empty if it has none, or the run fails."""
         ...
 
+    def own_values(self, task: TrialTask, folder: Path) -> Sequence[Mapping[str, Path]]:
+        """Write what the target makes of the model on each set of the task into `folder`; return the files by tensor, none if it fails."""
+        ...
+
     def caller(self) -> Caller:
         """Return a process for calls that are no trial, such as those that measure transitions."""
         ...
@@ -95,6 +100,7 @@ class LocalBackend:
         self.limits = runner.limits
         self.run_all = runner.run_all
         self.profile = runner.profile
+        self.own_values = runner.own_values
         self.close = runner.close
         self.machine = machine_id()
         self.availability = cache(lambda target: availability_of(get_toolchain(target)))

@@ -5,7 +5,7 @@ The folded model and its graph enter and are indexed once; a `SubModel` leaves f
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from onnx import GraphProto, ModelProto
@@ -33,11 +33,11 @@ class Cutter:
         self._nodes = list(model.graph.node)
         self._constants = {tensor.name: tensor for tensor in model.graph.initializer}
 
-    def cut(self, inside: IndexSet, *, returns_all: bool = False) -> SubModel:
+    def cut(self, inside: IndexSet, also: Collection[str] = ()) -> SubModel:
         """Return the sub-graph `inside` as a model of its own.
 
         Args:
-            returns_all: Its outputs are all tensors of plain memory that it makes, and not only those that are read outside.
+            also: Tensors that it makes and returns, though nothing outside reads them.
 
         Raises:
             CollageError: `inside` is empty, or its weights are larger than an ONNX message can be.
@@ -47,10 +47,7 @@ class Cutter:
         sub_graph = SubGraph(self._graph, inside)
         types = self._graph.types
         inputs = tuple(Tensor(name, types[name]) for name in sub_graph.input_tensors())
-        names = list(sub_graph.output_tensors())
-        if returns_all:
-            made_inside = (tensor for index in inside for tensor in self._graph.nodes[index].outputs)
-            names += [tensor.name for tensor in made_inside if tensor.name not in names and not tensor.type.is_opaque]
+        names = list(dict.fromkeys([*sub_graph.output_tensors(), *also]))
         outputs = tuple(Tensor(name, types[name]) for name in names)
         made = ModelProto(ir_version=self._model.ir_version, producer_name="collage")
         made.opset_import.extend(self._model.opset_import)

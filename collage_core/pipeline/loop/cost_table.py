@@ -13,6 +13,7 @@ from functools import cached_property
 from statistics import fmean
 
 from ...cost.cost import HOST_COST, Cost
+from ...cost.error_limit import ErrorLimit
 from ...cost.estimators.prediction import Predictor
 from ...cost.estimators.profiles import Profiles
 from ...cost.profile import ProfiledPart
@@ -78,6 +79,7 @@ class CostTable:
         self._failing_nodes: dict[str, list[tuple[IndexSet, Cost]]] = {}
         self._predictor = Predictor(graph)
         self._profiled: list[ProfiledPart] = []
+        self._limits: list[ErrorLimit] = []
         self._learn({candidate: _host_cost(candidate) for candidate in candidates if candidate.target == HOST_TARGET})
 
     @property
@@ -137,6 +139,10 @@ class CostTable:
         cost = self._cost(candidate) if self.is_known(candidate) else TOO_LATE
         return cost.seconds is not None or cost.is_unknown or cost.stage == "numerics"
 
+    def errs(self, candidate: CandidatePartition) -> bool:
+        """Return whether a trial showed that `candidate` errs too much."""
+        return self.is_known(candidate) and self._cost(candidate).stage == "numerics"
+
     def set_own(self, candidate: CandidatePartition, cost: Cost) -> None:
         """Let `candidate` have `cost` from now on, which may be an invalid one.
 
@@ -152,6 +158,18 @@ class CostTable:
     def learn_profile(self, part: ProfiledPart) -> None:
         """Take where the time of a candidate goes; it counts for what is not known on its target."""
         self._profiled.append(part)
+
+    def learn_limit(self, limit: ErrorLimit) -> None:
+        """Take up to where a target may compute the nodes of one of its runs: no guess stands for what goes further."""
+        self._limits.append(limit)
+
+    def _beyond_limit(self, candidate: CandidatePartition) -> Cost | None:
+        """Return an invalid cost where the target errs too much at the end of `candidate`; the last run that began before it tells."""
+        for limit in reversed(self._limits):
+            if limit.target == candidate.target and candidate.inside.issubset(limit.inside):
+                is_beyond = limit.last is None or candidate.inside.last() > limit.last
+                return Cost.invalid("numerics", limit.reason) if is_beyond else None
+        return None
 
     def _scale_profiles(self) -> None:
         """Scale all profiles to the costs of their parts, as these are known now."""
@@ -292,8 +310,8 @@ class CostTable:
 
     def _cost(self, candidate: CandidatePartition) -> Cost:
         key = self.key(candidate)
-        guess = self._estimates.get(key) or self._bounds.get(key) or TOO_LATE
-        return self._failure(candidate) or self._own.get(candidate) or self._costs.get(key) or guess
+        known = self._failure(candidate) or self._own.get(candidate) or self._costs.get(key)
+        return known or self._beyond_limit(candidate) or self._estimates.get(key) or self._bounds.get(key) or TOO_LATE
 
     def _learn(self, costs: Mapping[CandidatePartition, Cost]) -> None:
         for candidate, cost in costs.items():

@@ -31,9 +31,11 @@ from dataclasses import replace
 from typing import Protocol
 
 from ...cost.cost import Cost
+from ...cost.error_limit import ErrorLimit
 from ...cost.profile import ProfiledPart
 from ...errors import Cancelled, InfeasibleError
 from ...events import Emit, Event, Note, SearchProgress, StepStarted, ignore
+from ...graph.dataflow_graph import DataflowGraph
 from ...graph.index_set import IndexSet
 from ...rules.candidate import CandidatePartition
 from ...rules.spec import HOST_TARGET
@@ -54,6 +56,8 @@ Repeat = Callable[[Sequence[CandidatePartition], float | None], Costs]
 """As `Measure`, once more; one missing in the answer cannot be known any better, unless the time is over."""
 Profile = Callable[[CandidatePartition], ProfiledPart | None]
 """Profiles a candidate; None where it cannot be built or profiled, or the time was over."""
+Limits = Callable[[CandidatePartition, Sequence[int]], Iterable[ErrorLimit]]
+"""Finds up to which of some nodes a target may compute a candidate that errs too much, and so on behind it, as far as there is time."""
 Calls = Callable[[Sequence[str]], Costs]
 """Measures calls of some targets in the assembled module; costs that were told before and are others now."""
 SETTLE_S = 3.0
@@ -95,6 +99,7 @@ class MeasuringLoop:
         budget: Ends measuring; without limit unless given. Whoever measures asks it, too.
         profile: None where no toolchain has a profiler.
         profiled_targets: Targets whose toolchains have one.
+        limits: Of those targets; None where errors are not looked for.
         tuning: Tunes; None where that was not asked for.
         singles: Targets of which no two partitions are fused: each candidate is one call of a library.
 
@@ -117,6 +122,7 @@ class MeasuringLoop:
         singles: Collection[str] = (),
         profile: Profile | None = None,
         profiled_targets: Collection[str] = (),
+        limits: Limits | None = None,
     ):
         self.table = table
         self.policy = policy
@@ -132,6 +138,7 @@ class MeasuringLoop:
         self._singles = frozenset(singles)
         self._profile = profile
         self._profiled_targets = profiled_targets
+        self._limits = limits
         self._quantile = next(iter(policy.quantiles), 0.0)
         self._least: int | None = None
         self._best: int | None = None
@@ -157,6 +164,7 @@ class MeasuringLoop:
             if not self.budget.is_over():
                 self._slow.update(candidate.target for candidate in others if not self.table.is_known(candidate))
                 is_known = is_known or bool(self._slow)
+        self._learn_limits()
         first = [candidate for candidate in self.policy.first(self.table) if candidate.target not in self._slow]
         is_known = is_known and self._ask(first) and self._ask(self.policy.grouped(self.table), tell)
         if not is_known:
@@ -182,6 +190,21 @@ class MeasuringLoop:
                 tried[part] = told is not None
                 if told is not None:
                     self.table.learn_profile(told)
+
+    def _learn_limits(self) -> None:
+        """Find out of each target that takes the model and errs too much which of its parts do not."""
+        for target in self._profiled_targets if self._limits is not None else ():
+            largest = max(self.table.by_target[target], key=lambda one: len(one.inside), default=None)
+            if largest is None or not self.table.errs(largest) or self.budget.is_over():
+                continue
+            limits = []
+            ends = sorted({one.inside.last() for one in self.policy.coarse(self.table) if one.target == target})
+            for limit in self._limits(largest, ends):
+                self.table.learn_limit(limit)
+                limits.append(limit)
+            # One that errs only where its kernels are fused has no limit, and trials tell of its parts.
+            if limits and limits[0].last != largest.inside.last():
+                self._emit(Note(limits_text(self.table.graph, target, limits)))
 
     def check_plan(self) -> None:
         """Raise Cancelled where the user has stopped the run before what is known made a plan: there is nothing to keep."""
@@ -477,6 +500,14 @@ class MeasuringLoop:
         if self._best is None or planned.final.total < self._best:
             self._best = planned.final.total
             self._emit(plan_event(planned.problem, planned.final, 0))
+
+
+def limits_text(graph: DataflowGraph, target: str, limits: Sequence[ErrorLimit]) -> str:
+    """Say which parts of a model a target that errs too much computes right enough."""
+    spans = [(limit.inside.first(), limit.last) for limit in limits if limit.last is not None]
+    parts = [f"from {graph.nodes[first].name!r} to {graph.nodes[last].name!r}" for first, last in spans]
+    right = f"it is right enough {' and '.join(parts)}" if parts else "no part from its beginning is right enough"
+    return f"{target} errs too much on the whole model ({limits[0].error:.2g}, at most {limits[0].accuracy:g} may be): {right}"
 
 
 def _one_by_one(costs: Costs, wanted: bool) -> Iterable[dict[CandidatePartition, Cost]]:

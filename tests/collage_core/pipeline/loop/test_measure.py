@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from statistics import median
@@ -12,6 +12,7 @@ import pytest
 from recorded_costs import MEASURED_WHOLLY, RecordedCosts, computation_key
 
 from collage_core.cost.cost import Cost
+from collage_core.cost.error_limit import ErrorLimit
 from collage_core.cost.profile import ProfiledPart
 from collage_core.events import STEPS, Emit, Event, Note, PlanConsidered, PlanImproved, SearchProgress, StepStarted, ignore
 from collage_core.graph.dataflow_graph import DataflowGraph
@@ -561,6 +562,55 @@ def test_a_proven_plan_stays_the_best_one_over_estimates_in_place_of_bounds() ->
         assert before.held is after.held
         assert before.cost == after.cost or (before.cost.is_bound and (after.cost.seconds or 0.0) >= (before.cost.seconds or 0.0))
     assert recorded.best(estimated).total == planned.final.total
+
+
+class Erring(RatedCosts):
+    """A chain of operators of which each is another; one target takes a third of the time, and errs at one of them."""
+
+    wrong = 24
+    limited: tuple[CandidatePartition, Sequence[int]] | None = None
+
+    def __init__(self) -> None:
+        chain = graph([f"n{k}: Op{k} <- {f'n{k - 1}' if k else 'x'}" for k in range(40)])
+        super().__init__(chain, {"a": {"": GIGA}, "b": {"": GIGA}}, 0.05)
+        runs = [(first, end) for first in range(0, 40, 4) for end in range(first + 4, 44, 4) if end - first < 40]
+        more = [CandidatePartition(chain, target, IndexSet(range(*run)), "test") for target in "ab" for run in runs]
+        self.candidates += more
+
+    def _nodes_s(self, target: str, nodes: Iterable[int]) -> float:
+        return (10e-6 if target == "a" else 30e-6) * len(list(nodes))
+
+    def measure(self, wanted: Sequence[CandidatePartition], best_s: float | None) -> Iterator[tuple[CandidatePartition, Cost]]:
+        for candidate, cost in super().measure(wanted, best_s):
+            is_right = candidate.target != "a" or self.wrong not in candidate.inside
+            yield candidate, cost if is_right else Cost.invalid("numerics", "it errs")
+
+    def limits(self, candidate: CandidatePartition, ends: Sequence[int]) -> list[ErrorLimit]:
+        self.limited = candidate, ends
+        last = max(end for end in ends if end < self.wrong)
+        behind = IndexSet(index for index in candidate.inside if index > self.wrong)
+        before = ErrorLimit(candidate.target, candidate.inside, last, 0.4, 0.03, 1e-2)
+        return [before, ErrorLimit(candidate.target, behind, behind.last(), 0.0, 0.0, 1e-2)]
+
+
+def test_a_whole_that_errs_lends_the_parts_that_do_not() -> None:
+    """No guess stands for what goes beyond the limit of a target, so nothing of that is tried but the whole."""
+    costs, events = Erring(), list[Event]()
+    budget = Budget(30.0, lambda: float(len(costs.asked)))
+    loop = costs.loop(budget, is_profiled=True, emit=events.append)
+    with budget.counting():
+        loop.costs()
+        planned = loop.repeat(loop.merge(loop.search()))
+    assert costs.limited is not None
+    whole, ends = costs.limited
+    assert (whole.target, len(whole.inside)) == ("a", 40)
+    assert set(ends) <= {one.inside.last() for one in costs.candidates if one.target == "a" and len(one.inside) >= 4}
+    on_a = [item.inside for item in planned.partitions if item.target == "a"]
+    assert len(on_a) == 2
+    assert sum(map(len, on_a)) >= 36
+    assert [one for one in costs.asked if one.target == "a" and costs.wrong in one.inside] == [whole]
+    note = "a errs too much on the whole model (0.03, at most 0.01 may be): it is right enough from 'n0' to 'n"
+    assert any(event.text.startswith(note) for event in events if isinstance(event, Note))
 
 
 class SlowBuild(RatedCosts):
