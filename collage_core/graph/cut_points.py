@@ -12,7 +12,9 @@ from .index_set import IndexSet
 
 _ACCUMULATING = frozenset({"ConvInteger", "MatMulInteger", "com.microsoft.MatMulInteger16"})
 _SIZES_ONLY = frozenset({"Shape", "Size"})
-_QUANTISING = ("QuantizeLinear", "QLinear", "QGemm")
+_QUANTISING = ("QuantizeLinear", "DynamicQuantizeLinear", "QLinear", "QGemm")
+STEPS = {"int8": 1 / 128, "uint8": 1 / 128, "int16": 1 / 32768, "uint16": 1 / 32768}
+"""Types that floats are rounded to → the least difference of two values, as a share of the largest that has a sign."""
 
 
 def accumulators(graph: DataflowGraph) -> frozenset[str]:
@@ -26,6 +28,21 @@ def accumulators(graph: DataflowGraph) -> frozenset[str]:
         if is_sum:
             found.update(tensor.name for tensor in node.outputs if tensor.type.dtype == "int32")
     return frozenset(found)
+
+
+def rounded(graph: DataflowGraph) -> frozenset[str]:
+    """Return the integer tensors that were rounded from floats, and those that hold the same values in another order.
+
+    The outputs of the model are not among them: what its user reads is compared element by element.
+    """
+    found: dict[str, str] = {}
+    for node in graph.nodes:
+        types = {found[name] for name in node.inputs if name in found}
+        for tensor in node.outputs:
+            dtype = tensor.type.dtype
+            if dtype in STEPS and (_quantises(node.op) or dtype in types):
+                found[tensor.name] = dtype
+    return frozenset(found) - set(graph.outputs)
 
 
 def cut_points(graph: DataflowGraph, inside: IndexSet, among: Collection[int], most: int) -> list[int]:
@@ -59,4 +76,8 @@ def cut_points(graph: DataflowGraph, inside: IndexSet, among: Collection[int], m
 
 def _rank(op: str, dtype: str) -> int:
     """Return how little a tensor is worth a cut: a float that an operator computed, before what was rounded or came from that."""
-    return int("float" not in dtype or op == "DequantizeLinear" or op.removeprefix("com.microsoft.").startswith(_QUANTISING))
+    return int("float" not in dtype or op == "DequantizeLinear" or _quantises(op))
+
+
+def _quantises(op: str) -> bool:
+    return op.removeprefix("com.microsoft.").startswith(_QUANTISING)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hypothesis import strategies as st
 
@@ -35,6 +36,17 @@ def graph(lines: Sequence[str], outputs: Sequence[str] = ()) -> DataflowGraph:
         nodes.append(Node(index, name.strip(), op.strip(), kind, inputs, (Tensor(name.strip(), FLOAT),), is_host=op.strip() == "Identity"))
     ends = tuple(node.name for node in nodes if node.name not in read or node.name in outputs)
     return DataflowGraph(tuple(nodes), (Tensor("x", FLOAT),), ends)
+
+
+def typed(lines: Sequence[str], **dtypes: str) -> DataflowGraph:
+    """The graph of `lines`, whose tensors are floats but for those in `dtypes`."""
+    plain = graph(lines)
+
+    def retyped(tensor: Tensor) -> Tensor:
+        return replace(tensor, type=replace(tensor.type, dtype=dtypes.get(tensor.name, tensor.type.dtype)))
+
+    nodes = tuple(replace(node, outputs=tuple(map(retyped, node.outputs))) for node in plain.nodes)
+    return DataflowGraph(nodes, plain.inputs, plain.outputs)
 
 
 MINI_MNIST = graph(

@@ -502,7 +502,7 @@ class MeasureEstimator:
             for tensor in (*sub_graph.input_tensors(), *sub_graph.output_tensors()):
                 file = store.file(tensor)
                 rows = file.rows and (file.rows.axis, file.rows.is_ordered, file.rows.moves)
-                digest.update(store.digest(tensor) + f"{file.noise} {rows}".encode())
+                digest.update(store.digest(tensor) + f"{file.noise} {rows} {file.step or ''}".rstrip().encode())
         return digest.hexdigest()[:32]
 
     def _fetched(self) -> Mapping[str, ActivationStore]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from ...base.isolation.scratch import ScratchFolder
 from ...errors import CollageError
+from ...graph.cut_points import STEPS, rounded
 from ...graph.dataflow_graph import Tensor
 from ...model.model import Arrays, Model
 from ...model.reference.movements import row_sets_of
@@ -102,7 +103,8 @@ class ActivationStore:
                 "make room on the disk, or set COLLAGE_HOME to another folder",
                 "unwritable",
             ) from error
-        return ArrayFile(Tensor(name, replace(known, shape=value.shape) if known.open_axes else known), path)
+        step = STEPS[known.dtype] if name in self._model.graph.derive(rounded) else 0.0
+        return ArrayFile(Tensor(name, replace(known, shape=value.shape) if known.open_axes else known), path, step=step)
 
 
 def _boxed(value: Any) -> np.ndarray:

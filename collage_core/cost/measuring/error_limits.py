@@ -145,5 +145,6 @@ class _Run:
     def _error(self, store: ActivationStore, made: Mapping[str, Any]) -> float:
         files = {name: store.file(name) for name in made}
         rows = {name: file.rows for name, file in files.items() if file.rows is not None}
-        errors = output_errors(made, {name: file.read() for name, file in files.items()}, rows, self._value_policy)
+        steps = {name: file.step for name, file in files.items() if file.step}
+        errors = output_errors(made, {name: file.read() for name, file in files.items()}, rows, self._value_policy, steps)
         return max((max(error - files[name].noise, 0.0) for name, error in errors.items()), default=0.0)

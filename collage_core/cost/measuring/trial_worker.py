@@ -43,12 +43,14 @@ class ArrayFile:
     Attributes:
         rows: How it is compared where its length depends on values.
         noise: By how much it may differ by rounding alone; an error is what goes beyond that.
+        step: The error of a difference by one, in integers that were rounded from floats; 0 where each element that differs counts.
     """
 
     tensor: Tensor
     path: Path
     rows: RowSet | None = None
     noise: float = 0.0
+    step: float = 0.0
 
     def read(self) -> Any:
         """Return the values, mapped where they are large; never write to them. An opaque value is a pickle, of this program's own."""
@@ -132,7 +134,8 @@ class _Trial:
         got = self.values()
         wanted = {file.tensor.name: file.read() for file in self.wanted}
         rows = {file.tensor.name: file.rows for file in self.wanted if file.rows is not None}
-        errors = output_errors(got, wanted, rows, self.value_policy)
+        steps = {file.tensor.name: file.step for file in self.wanted if file.step}
+        errors = output_errors(got, wanted, rows, self.value_policy, steps)
         errors = {file.tensor.name: max(errors[file.tensor.name] - file.noise, 0.0) for file in self.wanted}
         worst = max(errors, key=errors.__getitem__, default="")
         element = worst_element(got[worst], wanted[worst], self.value_policy) if errors.get(worst, 0.0) > self.accuracy else ""

@@ -119,16 +119,27 @@ def _element_errors(got: np.ndarray, want: np.ndarray, value_policy: str) -> np.
 
 
 NO_ROW_SETS: Mapping[str, RowSet] = MappingProxyType({})
+NO_STEPS: Mapping[str, float] = MappingProxyType({})
 
 
-def output_errors(got: Arrays, want: Arrays, row_sets: Mapping[str, RowSet] = NO_ROW_SETS, value_policy: str = ANY) -> dict[str, float]:
+def output_errors(
+    got: Arrays,
+    want: Arrays,
+    row_sets: Mapping[str, RowSet] = NO_ROW_SETS,
+    value_policy: str = ANY,
+    steps: Mapping[str, float] = NO_STEPS,
+) -> dict[str, float]:
     """Return the error of each output of `want`, by name; infinite for one that is missing in `got`.
 
     Args:
+        steps: Integers that were rounded from floats → the error of a difference by one; the largest difference counts.
         row_sets: How outputs whose length depends on values are compared where they differ element by element. Rows with NaN or
             infinities are partners only of rows that have these in the same columns, whatever the policy.
     """
     errors = {name: relative_error(got[name], wanted, value_policy) if name in got else math.inf for name, wanted in want.items()}
+    for name, step in steps.items():
+        if 0 < errors.get(name, 0.0) < math.inf:
+            errors[name] = step * float(np.abs(np.subtract(got[name], want[name], dtype=np.int64)).max())
     if any(errors.get(name, 0.0) > 0 for name in row_sets):
         errors |= {name: min(errors[name], error) for name, error in row_errors(got, want, row_sets).items()}
     return errors

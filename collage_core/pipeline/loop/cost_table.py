@@ -17,6 +17,7 @@ from ...cost.error_limit import ErrorLimit
 from ...cost.estimators.prediction import Predictor
 from ...cost.estimators.profiles import Profiles
 from ...cost.profile import ProfiledPart
+from ...graph.cut_points import accumulators
 from ...graph.dataflow_graph import DataflowGraph
 from ...graph.index_set import IndexSet
 from ...rules.candidate import CandidatePartition
@@ -24,6 +25,7 @@ from ...rules.spec import HOST_TARGET
 from ..record.record import CostedCandidate
 
 TOO_LATE = Cost.unknown("measuring ended before it was measured")
+TORN_SUM = Cost.unknown("not tried: it begins or ends at a sum of integer products, which toolchains add up in other ways")
 NOT_PLANNED = Cost.invalid("predicate", "the host runs no bodies of this kind")
 
 ComputationKey = Callable[[CandidatePartition], Hashable]
@@ -138,6 +140,18 @@ class CostTable:
         """Return whether no trial showed that the target cannot build or run `candidate`; its results may be wrong."""
         cost = self._cost(candidate) if self.is_known(candidate) else TOO_LATE
         return cost.seconds is not None or cost.is_unknown or cost.stage == "numerics"
+
+    def _is_torn(self, candidate: CandidatePartition) -> bool:
+        """Return whether an accumulator crosses the border of `candidate`: only a trial tells whether its target sums as the others do."""
+        inside = candidate.inside
+        return any((maker in inside) != (reader in inside) for maker, reader in self._sums)
+
+    @cached_property
+    def _sums(self) -> list[tuple[int, int]]:
+        """The nodes that make and that read each accumulator of integers."""
+        graph = self.graph
+        names = graph.derive(accumulators)
+        return [(graph.producer[name], reader) for name in names for reader in graph.readers[name]]
 
     def errs(self, candidate: CandidatePartition) -> bool:
         """Return whether a trial showed that `candidate` errs too much."""
@@ -311,7 +325,9 @@ class CostTable:
     def _cost(self, candidate: CandidatePartition) -> Cost:
         key = self.key(candidate)
         known = self._failure(candidate) or self._own.get(candidate) or self._costs.get(key)
-        return known or self._beyond_limit(candidate) or self._estimates.get(key) or self._bounds.get(key) or TOO_LATE
+        if known := known or self._beyond_limit(candidate):
+            return known
+        return TORN_SUM if self._is_torn(candidate) else self._estimates.get(key) or self._bounds.get(key) or TOO_LATE
 
     def _learn(self, costs: Mapping[CandidatePartition, Cost]) -> None:
         for candidate, cost in costs.items():

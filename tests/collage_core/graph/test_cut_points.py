@@ -2,26 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
-from collage_core.graph.cut_points import accumulators, cut_points
-from collage_core.graph.dataflow_graph import DataflowGraph, TensorType
+from collage_core.graph.cut_points import accumulators, cut_points, rounded
 from collage_core.graph.index_set import IndexSet
-from tests.helpers.graphs import graph
-
-
-def typed(lines: list[str], **dtypes: str) -> DataflowGraph:
-    """The graph of `lines`, whose tensors are floats but for those in `dtypes`."""
-    plain = graph(lines)
-
-    def of_type(node_output: str, declared: TensorType) -> TensorType:
-        return replace(declared, dtype=dtypes.get(node_output, declared.dtype))
-
-    nodes = [replace(node, outputs=tuple(replace(one, type=of_type(one.name, one.type)) for one in node.outputs)) for node in plain.nodes]
-    return DataflowGraph(tuple(nodes), plain.inputs, plain.outputs)
-
+from tests.helpers.graphs import graph, typed
 
 QUANTISED = typed(
     ["norm: Add <- x", "q: QuantizeLinear <- norm", "dq: DequantizeLinear <- q", "conv: Conv <- dq", "relu: Relu <- conv"], q="int8"
@@ -49,6 +34,25 @@ def test_sums_of_integer_products_are_accumulators_until_they_are_scaled() -> No
 
 def test_no_cut_is_at_an_accumulator() -> None:
     assert cut_points(DYNAMIC, IndexSet(range(6)), range(6), 24) == [0, 4]
+
+
+def test_integers_that_were_rounded_from_floats_are_known_whatever_moves_them() -> None:
+    moved = typed(
+        [
+            "q: QuantizeLinear <- x",
+            "pool: MaxPool <- q",
+            "conv: com.microsoft.QLinearAdd <- pool",
+            "at: ArgMax <- conv",
+            "y: QuantizeLinear <- x",
+        ],
+        q="int8",
+        pool="int8",
+        conv="uint8",
+        at="int64",
+        y="int8",
+    )
+    assert rounded(moved) == {"q", "pool", "conv"}, "neither positions nor the outputs of the model"
+    assert rounded(DYNAMIC) == {"round"}
 
 
 @pytest.mark.parametrize(("most", "points"), [(24, [0, 1, 2, 3]), (2, [0, 3]), (1, [3])])

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from inexact_toolchains import RoundsUp
 
 from collage_core.cost.measuring import trial_worker
 from collage_core.cost.measuring.activations import ActivationStore
@@ -22,7 +23,7 @@ from collage_core.rules.base_rules import Explicit
 from collage_core.rules.rule import PartitionRule, RuleOptions
 from collage_core.toolchains.registry import get
 from collage_core.toolchains.toolchain import Availability, Toolchain
-from tests.helpers.models import write
+from tests.helpers.models import model_of, write
 from tests.helpers.odd_models import odd_model
 
 LIMITS = TimingLimits(warm_up_s=0.0, interval=-1.0, total_s=0.05, longest_s=0.5)
@@ -147,3 +148,21 @@ def test_a_wrong_sequence_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     trial_worker.release()
     right.close()
     other.close()
+
+
+def test_a_difference_by_one_counts_as_its_step_where_floats_were_rounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Outputs of the model are compared element by element."""
+    monkeypatch.setenv("COLLAGE_HOME", str(tmp_path))
+    body = "q = QuantizeLinear(x, s, o) y = DequantizeLinear(q, s, o) z = QuantizeLinear(x, s, o)"
+    made = model_of(f"m (float[4, 8] x) => (float[4, 8] y, int8[4, 8] z) {{ {body} }}", {"s": np.float32(0.1), "o": np.int8(0)})
+    model = load_model(write(tmp_path, made), fold=False)
+    store = ActivationStore(model, model.seeded_inputs())
+    errors = []
+    for name in ("q", "z"):
+        part = model.cut(IndexSet([model.graph.producer[name]]))
+        store.fetch(tensor.name for tensor in (*part.inputs, *part.outputs))
+        trial_worker.build(lambda target: RoundsUp(), "rounds_up", part, 1)
+        errors.append(trial_worker.check([store.file("x")], [store.file(name)], 2e-2).error)
+        trial_worker.release()
+    store.close()
+    assert errors == [1 / 128, 1.0]

@@ -12,7 +12,7 @@ from collage_core.graph.index_set import IndexSet
 from collage_core.pipeline.loop.cost_table import TOO_LATE, CostTable, is_settled
 from collage_core.rules.candidate import CandidatePartition
 from collage_core.rules.spec import HOST_TARGET
-from tests.helpers.graphs import graph
+from tests.helpers.graphs import graph, typed
 
 CHAIN = graph(["a: Relu <- x", "b: MatMul <- a", "c: Relu <- b", "d: Identity <- c"])
 MEASURED = Cost(1e-3, "measured", interval_s=1e-4)
@@ -214,3 +214,18 @@ def test_what_holds_a_failing_node_fails_with_it() -> None:
     assert [item.cost == failed for item in table.costed()] == [True, False, True, False]
     table.add_merged([on("tvm", 1, 2)])
     assert table.costed()[-1].cost == failed
+
+
+def test_no_guess_stands_for_what_ends_at_a_sum_of_integer_products() -> None:
+    """It costs what a trial says, once a plan cannot do without it."""
+    dynamic = typed(["q: DynamicQuantizeLinear <- x", "sum: MatMulInteger <- q", "y: Cast <- sum"], q="uint8", sum="int32")
+    whole, before, behind, first = (CandidatePartition(dynamic, "tvm", IndexSet(one), "test") for one in ((0, 1, 2), (0, 1), (2,), (0,)))
+    table = CostTable(dynamic, [whole, before, behind, first], lambda one: one.inside)
+    table.learn_profile(ProfiledPart(whole, tuple(((node,), 2e-3) for node in range(3))))
+    table.set_bounds(0.5)
+    assert [costs(table)[one].source for one in (whole, before, behind, first)] == ["bound", "unknown", "unknown", "bound"]
+    table.drop_bounds()
+    assert [costs(table)[one].source for one in (whole, before, behind, first)] == ["profile", "unknown", "unknown", "profile"]
+    assert costs(table)[before].reason.startswith("not tried: it begins or ends at a sum of integer products")
+    table.learn({before: MEASURED})
+    assert costs(table)[before] == MEASURED
