@@ -1,8 +1,8 @@
 """Collage Explorer's engine: finds the fastest way to run a neural network over several toolchains at once.
 
 ``import collage_core as collage`` gives `collage.partition`, `collage.Options` and `collage.apply`, `collage.open_run` for a run that was
-kept, `collage.Artifact` to run what was built, `collage.compare` and `collage.apparent_loss`. Nothing that takes long to import is imported
-before it is needed.
+kept, `collage.Artifact` to run what was built, `collage.compare` and `collage.apparent_loss`, `collage.plan_devices` of a
+`collage.device_problem`. Nothing that takes long to import is imported before it is needed.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from .version import __version__
 
 if TYPE_CHECKING:
     from .api import partition
+    from .devices.plan_devices import plan_devices
+    from .devices.read_problem import device_problem
     from .options import Options
     from .pipeline.record.record import RunRecord
     from .pipeline.shapes.apply_shapes import apply
@@ -33,9 +35,11 @@ __all__ = [
     "apparent_loss",
     "apply",
     "compare",
+    "device_problem",
     "open_artifact",
     "open_run",
     "partition",
+    "plan_devices",
 ]
 
 # ONNX Runtime reads this when it is imported: without it, it writes names of the user's nodes into a database and looks its collector up.
@@ -52,9 +56,11 @@ _OWNERS = {
     "apparent_loss": "what_if.apparent_loss",
     "apply": "pipeline.shapes.apply_shapes",
     "compare": "what_if.compare",
+    "device_problem": "devices.read_problem",
     "open_artifact": "rewrite.runtime.shaped_artifact",
     "open_run": "results.result",
     "partition": "api",
+    "plan_devices": "devices.plan_devices",
 }
 
 

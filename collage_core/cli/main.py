@@ -33,6 +33,7 @@ MODULES = {
     "survey": "survey",
     "candidates": "partition",
     "search": "plans",
+    "devices": "devices",
     "explain": "explain",
     "compare": "compare",
     "export": "export",

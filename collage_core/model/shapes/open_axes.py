@@ -60,7 +60,7 @@ SETTINGS: Mapping[str, tuple[int, ...]] = {
 """Operator → positions of the inputs whose values decide the shape of its outputs. Where these are constants the shape is known."""
 
 
-_OF_SHAPES = ("Shape", "Size")
+OF_SHAPES = ("Shape", "Size")
 
 
 def names_after_data(graph: GraphProto) -> frozenset[str]:
@@ -86,7 +86,7 @@ def _divided(graph: GraphProto) -> tuple[frozenset[str], frozenset[str]]:
         made, read = [name for name in node.output if name], read_by(node)
         if _decides(node, fixed) or not found.isdisjoint(read):
             found.update(made)
-        elif op_name(node) in _OF_SHAPES or (any(read) and fixed.issuperset(read) and not is_random(node)):
+        elif op_name(node) in OF_SHAPES or (any(read) and fixed.issuperset(read) and not is_random(node)):
             fixed.update(made)
     return frozenset(found), frozenset(fixed)
 
