@@ -25,6 +25,7 @@ from ..graph.dataflow_graph import DataflowGraph
 from ..model.relax.module_functions import bound_to_processor, check_shape, fixed_alike, prepared, region_module
 from ..model.relax.operators.call_writer import shape_of
 from ..model.relax.reading import region_summary
+from ..model.relax.realized_devices import with_realized_devices
 from ..model.relax.region_names import region_name
 from ..model.relax.regions import LeftBinding, Region, divided, variables
 from ..model.relax.relax_model import load_relax
@@ -142,6 +143,7 @@ class CollagePartition:
     def transform_module(self, mod: tvm.IRModule, _context: Any) -> tvm.IRModule:
         if not self.enabled:
             return mod
+        mod = with_realized_devices(mod)
         names = self._names(mod)
         self._check_shapes(mod, names)
         self._tunings = [str((mod.attrs or {}).get(TUNING, "")).encode()]

@@ -12,6 +12,7 @@ import pytest
 from collage_core.base.module_regions import RegionSummary
 from collage_core.errors import CollageError
 from collage_core.events import Note
+from collage_core.model.relax.load import load
 from collage_core.model.relax.relax_model import regions_in
 from collage_core.options import Options
 from collage_core.pipeline import partition as front_door
@@ -187,6 +188,20 @@ class Module:
             R.output(bent)
         return bent
 """
+HINTED = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2, 4), "float32"), w: R.Tensor((4, 4), "float32")):
+        with R.dataflow():
+            product = R.matmul(x, w)
+            there = R.hint_on_device(product, R.device(2, 0), "global")
+            bent = R.abs(there)
+            back = R.hint_on_device(bent, R.device(1, 0), "global")
+            last = R.tanh(back)
+            R.output(last)
+        return last
+"""
 
 
 @pytest.mark.long
@@ -197,6 +212,15 @@ def test_annotations_of_devices_are_vetoes(tmp_path: Path, monkeypatch: pytest.M
     path.write_text(BOUND)
     found = CandidateSet(path, Options(("elsewhere", "onnxruntime"), costs="roofline", accuracy=1e-3), Phases(lambda event: None), print)
     assert list(found.options.constraints) == [{"kind": "veto", "node": "hinted", "target": "elsewhere"}]
+
+
+def test_what_a_hint_at_a_device_reaches_goes_to_no_toolchain_of_the_processor(tmp_path: Path) -> None:
+    path = tmp_path / "hinted.py"
+    path.write_text(HINTED)
+    model = load(path)
+    assert [node.name for node in model.graph.nodes] == ["last"]
+    why = "makes a tensor on the device cuda, on which no toolchain here runs"
+    assert f"the binding 'product' of 'main' is left to TVM: relax.matmul {why}" in model.notes
 
 
 def test_other_models_are_one_run_and_have_no_regions(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from collage_core.errors import CollageError  # noqa: E402
 from collage_core.events import Note  # noqa: E402
 from collage_core.transform import CollagePartition, RunHooks  # noqa: E402
 from collage_core.transform.collage_partition import Report  # noqa: E402
+from tests.collage_core.model.relax.test_realized_devices import hinted_module  # noqa: E402
 from tests.helpers.fresh_modules import computed  # noqa: E402
 
 RANDOM = np.random.default_rng(0)
@@ -347,6 +348,15 @@ def test_devices_of_the_user_bound_who_may_have_a_node(monkeypatch: pytest.Monke
     assert placed == {"free": "elsewhere", "hinted": "onnxruntime", "bent": "elsewhere", "typed": "onnxruntime"}
     left = {one.name: one.reason for one in report.left["main"]}
     assert "on the device cuda" in left["last"]
+
+
+def test_what_a_hint_at_a_device_reaches_stays_with_tvm_and_is_copied_back_for_a_toolchain() -> None:
+    report = Report()
+    made = CollagePartition(["onnxruntime"], costs="roofline", accuracy=1e-3, report=report)(hinted_module())
+    assert [one.name for one in report.left["main"]] == ["begin", "product", "bent", "back"]
+    assert {str(device.target.kind.name) for device in made.global_infos["vdevice"]} == {"cuda", "llvm"}
+    assert "R.to_vdevice(bent" in made["main"].script()
+    assert [str(one.attrs["Codegen"]) for one in made.functions.values() if "Codegen" in (one.attrs or {})] == ["onnxruntime"]
 
 
 def test_a_module_that_is_not_well_formed_is_one_line() -> None:
