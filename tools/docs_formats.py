@@ -21,7 +21,7 @@ from collage_core.cost.database import json_lines, records
 from collage_core.cost.database.record_validation import FIELD_TYPES
 from collage_core.cost.estimators.served import Answer
 from collage_core.documents.cost import Tuned
-from collage_core.documents.plan import PlacedPartition, PlacedTransition
+from collage_core.documents.plan import PlanPartition, PlanTransition
 from collage_core.graph import dataflow_graph
 from collage_core.pipeline.record.record import FILE_NAME, RunRecord
 from collage_core.rewrite import plan
@@ -36,9 +36,9 @@ PLAN = (
     plan.Plan,
     plan.PlannedModel,
     plan.PlannedTarget,
-    PlacedPartition,
+    PlanPartition,
     Tuned,
-    PlacedTransition,
+    PlanTransition,
     plan.PlannedBody,
     plan.PlannedTensor,
     plan.ShapePlan,

@@ -20,7 +20,7 @@ import onnx
 from fresh_process import ALONE, MIX, Measurement, measure
 from suite import TOOLCHAINS, Case
 
-from collage_core.documents.plan import PlacedPartition
+from collage_core.documents.plan import PlanPartition
 from collage_core.model.files.loading import read_model
 from collage_core.model.onnx_model import load_model
 from collage_core.model.reference.accuracy import default_accuracy, largest_error
@@ -166,7 +166,7 @@ def baseline_plans(document: Mapping[str, Any], plan: Plan) -> dict[str, Plan]:
             continue
         met.add(ids)
         partitions = [
-            PlacedPartition(
+            PlanPartition(
                 id=part["id"],
                 target=part["target"],
                 nodes=tuple(part["nodes"]),

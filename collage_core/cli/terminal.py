@@ -17,7 +17,7 @@ from rich.text import Text
 from ..base.counted import counted
 from ..base.durations import duration
 from ..cost.cost import PROFILE
-from ..documents.plan import PlacedPartition, PlanPart
+from ..documents.plan import PlanPart, PlanPartition
 from ..documents.run import Alternative, BaselineInfo, RunDocument
 from ..documents.statement_text import time_text
 from ..documents.statements import time_of_plan
@@ -218,7 +218,7 @@ def show_plan(document: RunDocument) -> None:
         console.print(printable(line), markup=False, soft_wrap=True)
 
 
-def _tuned(part: PlacedPartition) -> str:
+def _tuned(part: PlanPartition) -> str:
     """Return by how much tuning made a partition faster, and for how long it was tuned; empty where it was not."""
     if part.tuned is None or not part.cost_s:
         return ""
@@ -256,7 +256,7 @@ def _undecided(document: RunDocument) -> list[str]:
     return [*lines, "`collage explain RUN --undecided` says how long each decision would take to measure"]
 
 
-def _targets(parts: Sequence[PlacedPartition | PlanPart]) -> str:
+def _targets(parts: Sequence[PlanPartition | PlanPart]) -> str:
     named = " + ".join(dict.fromkeys(part.target for part in parts))
     return named if len(parts) == 1 else f"{named} in {counted(len(parts), 'partition')}"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..base.counted import counted
 from ..base.durations import duration
-from ..documents.plan import PlacedPartition
+from ..documents.plan import PlanPartition
 from ..documents.undecided import Decided, DecisionNeeds, RunUndecided, StablePart
 from ..events import Emit
 from ..pipeline.record.record import RunRecord
@@ -59,7 +59,7 @@ def needs_text(needs: DecisionNeeds) -> str:
     return said + (" (how long a trial takes is assumed)" if needs.is_assumed else "")
 
 
-def stability_lines(partitions: Sequence[StablePart | PlacedPartition]) -> list[str]:
+def stability_lines(partitions: Sequence[StablePart | PlanPartition]) -> list[str]:
     """Return the toss-ups of a plan as lines: partitions that stay chosen in fewer than nine of ten searches with varied costs."""
     known = [(part.stability, part) for part in partitions if part.stability is not None]
     if not known:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from .explain import ExplainedNode
 from .json_form import IfKnown
-from .plan import PlacedPlan
+from .plan import PlanInfo
 from .statements import Statement
 
 
@@ -199,7 +199,7 @@ class CostedPlan:
     """
 
     name: str
-    plan: PlacedPlan
+    plan: PlanInfo
     apparent_loss_s: float | None
     unknown: tuple[UnknownPart, ...]
     ignored: tuple[str, ...]

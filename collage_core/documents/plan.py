@@ -26,6 +26,7 @@ class PlanPartition:
         decided_by: ``cost``; ``priority`` where the order of the targets decided, since costs could not; ``whole`` where it is in the
             plan since that was the fastest when timed end to end, though its sum is not the least.
         tuned: How its kernels were tuned; `Tuned.digest` is a key of `Plan.tuning`. None with the default schedules.
+        label: The toolchain's name for what it computes (the labels of its composites), such as ``conv2d_relu``; empty where it has none.
     """
 
     id: str
@@ -41,21 +42,11 @@ class PlanPartition:
     interval_s: float | None = None
     decided_by: str = "cost"
     tuned: Tuned | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class PlacedPartition(PlanPartition):
-    """A partition of a plan with its label.
-
-    Attributes:
-        label: The toolchain's name for what it computes (the labels of its composites), such as ``conv2d_relu``; empty where it has none.
-    """
-
     label: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlacedTransition:
+class PlanTransition:
     """A transition: a tensor that a partition (or the host) makes and another (or the host) reads.
 
     Attributes:
@@ -71,7 +62,7 @@ class PlacedTransition:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlacedCopy:
+class PlanCopy:
     """A copy of a tensor between two locations; it serves all that read the tensor there.
 
     Attributes:
@@ -87,7 +78,7 @@ class PlacedCopy:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlacedPlan:
+class PlanInfo:
     """A plan as the document of a run has it.
 
     Attributes:
@@ -100,9 +91,9 @@ class PlacedPlan:
 
     total_s: Seconds
     total_interval_s: float | None = None
-    partitions: tuple[PlacedPartition, ...]
-    transitions: tuple[PlacedTransition, ...] = ()
-    copies: IfKnown[tuple[PlacedCopy, ...]] = None
+    partitions: tuple[PlanPartition, ...]
+    transitions: tuple[PlanTransition, ...] = ()
+    copies: IfKnown[tuple[PlanCopy, ...]] = None
     free_transfers: IfKnown[tuple[str, ...]] = None
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 from .cost import CostInfo
 from .json_form import IfKnown, Seconds
 from .node_times import PartitionNodeTimes
-from .plan import Baseline, MeasuredPlan, PlacedPlan, PlanPart, TimedPlan
+from .plan import Baseline, MeasuredPlan, PlanInfo, PlanPart, TimedPlan
 from .shapes import ShapesInfo
 from .verify import Verify
 
@@ -189,7 +189,7 @@ class NodeWithBodies:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BodyPlan(PlacedPlan):
+class BodyPlan(PlanInfo):
     """A body, how often it ran in the reference run, and its plan.
 
     Attributes:
@@ -247,7 +247,7 @@ class RunDocument:
     phases: PhaseSeconds
     targets: tuple[TargetInfo, ...]
     search: RunSearch
-    plan: PlacedPlan
+    plan: PlanInfo
     budget: RunBudget | None
     decided_by: Literal["sum", "whole", "given"]
     alternatives: tuple[Alternative, ...]

@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from .plan import PlacedPlan, TimedPlan
+from .plan import PlanInfo, TimedPlan
 from .run import Alternative, RunDocument
 from .verify import VerifyInfo
 
@@ -194,7 +194,7 @@ def time_of_run(document: RunDocument) -> PlanTime:
 
 
 def time_of_plan(
-    plan: PlacedPlan, measured_s: float | None = None, interval_s: float | None = None, unexplained_s: float | None = None
+    plan: PlanInfo, measured_s: float | None = None, interval_s: float | None = None, unexplained_s: float | None = None
 ) -> PlanTime:
     """Return what is known of the time of a plan by its costs, and by the whole where that was measured."""
     unknown = sum(part.source in NOT_KNOWN for part in plan.partitions)
@@ -220,14 +220,14 @@ def measured_whole(document: RunDocument, partitions: Collection[str]) -> tuple[
     return (rows[0].measured_s, rows[0].interval_s) if rows else (None, None)
 
 
-def time_beside(document: RunDocument, plan: PlacedPlan) -> PlanTime:
+def time_beside(document: RunDocument, plan: PlanInfo) -> PlanTime:
     """Return what is known of the time of `plan` in the run of `document`: one that was timed end to end there counts with that."""
     ids = [part.id for part in plan.partitions]
     measured_s, interval_s = measured_whole(document, ids)
     return time_of_plan(plan, measured_s, interval_s)
 
 
-def of_plan(document: RunDocument, plan: PlacedPlan, *, interval_s: float | None = None, is_restricted: bool = False) -> Statement:
+def of_plan(document: RunDocument, plan: PlanInfo, *, interval_s: float | None = None, is_restricted: bool = False) -> Statement:
     """Return how `plan` compares with the plan that a run decided on.
 
     Args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .cost import CostInfo
-from .plan import PlacedPartition
+from .plan import PlanPartition
 from .statements import Statement
 
 
@@ -111,7 +111,7 @@ class Decided:
     before: RunUndecided
     after: RunUndecided
     repeated: tuple[RepeatedCost, ...]
-    plan: tuple[PlacedPartition, ...]
+    plan: tuple[PlanPartition, ...]
     total_s: float
     change: Statement | None
     change_text: str

@@ -8,7 +8,7 @@ from typing import Any
 
 from .compare import ComparedRegion
 from .cost import CostInfo
-from .plan import PlacedPlan
+from .plan import PlanInfo
 from .statements import Statement
 
 
@@ -43,7 +43,7 @@ class PlanUnderTerms:
         change_text: The same in words.
     """
 
-    plan: PlacedPlan
+    plan: PlanInfo
     optimal: bool
     untimed: int
     keeps_plan: bool
@@ -148,7 +148,7 @@ class ExplainedTerms(OtherTerms):
     """
 
     measured_s: float | None
-    plan: PlacedPlan
+    plan: PlanInfo
     optimal: bool
     untimed: int
     keeps_plan: bool

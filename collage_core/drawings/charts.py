@@ -12,7 +12,7 @@ from typing import Any
 
 from ..base.durations import milliseconds
 from ..documents.node_times import PartitionNodeTimes
-from ..documents.plan import PlacedPartition
+from ..documents.plan import PlanPartition
 from ..documents.statements import measured_beside
 from ..pipeline.record.record import RunRecord
 from ..rewrite.export.dot import PLAIN
@@ -92,9 +92,7 @@ def _time(go: Any, record: RunRecord) -> Any:
     return go.Figure(chart)
 
 
-def _rows(
-    record: RunRecord, part: PlacedPartition, colour: str, times: PartitionNodeTimes | None
-) -> list[tuple[str, str, str, float, str]]:
+def _rows(record: RunRecord, part: PlanPartition, colour: str, times: PartitionNodeTimes | None) -> list[tuple[str, str, str, float, str]]:
     """Id, parent, label, seconds and colour of a partition and of the kernels in it."""
     rows = [(part.id, "model", _label(f"{part.target}: {'+'.join(part.ops)}"), part.cost_s or 0.0, colour)]
     for number, group in enumerate(times.groups if times and len(times.groups) > 1 else ()):

@@ -9,7 +9,7 @@ from dataclasses import replace
 from ..base.counted import counted
 from ..base.durations import duration, milliseconds
 from ..cost.cost import PROFILE
-from ..documents.plan import PlacedCopy, PlacedPartition, PlacedPlan, PlacedTransition
+from ..documents.plan import PlanCopy, PlanInfo, PlanPartition, PlanTransition
 from ..documents.run import BodyPlan, NodeWithBodies, RunBudget, RunSearch, SearchInfo
 from ..graph.dataflow_graph import DataflowGraph
 from ..graph.sub_graph import SubGraph
@@ -28,7 +28,7 @@ from .record.record import CostedCandidate
 
 def placed_partitions(
     graph: DataflowGraph, planned: Planned, stability: Mapping[str, float] | None = None, decided: Mapping[str, str] | None = None
-) -> tuple[PlacedPartition, ...]:
+) -> tuple[PlanPartition, ...]:
     """The chosen candidates, as a plan lists them.
 
     Args:
@@ -43,7 +43,7 @@ def placed_partitions(
         item = by_place[candidate.inside, candidate.target]
         nodes = tuple(item.inside)
         made.append(
-            PlacedPartition(
+            PlanPartition(
                 id=item.id,
                 target=item.target,
                 nodes=nodes,
@@ -107,24 +107,24 @@ def within_noise(count: int, above_s: float, noise: float) -> str:
     )
 
 
-def placed_transitions(planned: Planned) -> tuple[PlacedTransition, ...]:
+def placed_transitions(planned: Planned) -> tuple[PlanTransition, ...]:
     """Every tensor that changes hands in the plan."""
     problem = planned.problem
     return tuple(
-        PlacedTransition(
+        PlanTransition(
             maker=maker, reader=reader, tensor=problem.tensors[tensor].name, bytes=problem.tensors[tensor].bytes, cost_s=cost / FEMTOSECONDS
         )
         for maker, reader, tensor, cost in plan_transitions(problem, planned.final.chosen)
     )
 
 
-def placed_copies(planned: Planned) -> tuple[PlacedCopy, ...] | None:
+def placed_copies(planned: Planned) -> tuple[PlanCopy, ...] | None:
     """Return every copy between locations in the plan; None where all targets are at the host."""
     if not planned.problem.needs_copies:
         return None
     tensors = planned.problem.tensors
     return tuple(
-        PlacedCopy(
+        PlanCopy(
             source=copy.source,
             destination=copy.destination,
             tensor=tensors[copy.tensor].name,
@@ -223,9 +223,9 @@ def _ran(count: int) -> str:
     return {0: "never ran", 1: "ran once"}.get(count, f"ran {count} times")
 
 
-def plan_document(plan: Plan) -> PlacedPlan:
+def plan_document(plan: Plan) -> PlanInfo:
     """Return a plan as the documents say it."""
-    return PlacedPlan(
+    return PlanInfo(
         total_s=plan.total_s,
         total_interval_s=plan.total_interval_s,
         partitions=plan.partitions,

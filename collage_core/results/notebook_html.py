@@ -13,7 +13,7 @@ from html import escape
 from ..base.counted import counted
 from ..base.durations import milliseconds
 from ..documents.explain import ExplainedCandidate, Explanation
-from ..documents.plan import PlacedPartition
+from ..documents.plan import PlanPartition
 from ..documents.statements import measured_beside
 from ..documents.verdict import verdict
 from ..drawings.layers import nodes_svg, partitions_svg
@@ -90,7 +90,7 @@ def _drawing(record: RunRecord) -> str:
     return partitions_svg(record) if len(record.plan.partitions) <= MOST_BOXES else ""
 
 
-def _partition(number: int, part: PlacedPartition, colour: str, regrets: Mapping[int, Regrets]) -> Sequence[str]:
+def _partition(number: int, part: PlanPartition, colour: str, regrets: Mapping[int, Regrets]) -> Sequence[str]:
     least: dict[str, float] = {}
     for node in part.nodes:
         for target, regret in regrets.get(node, {}).items():

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from ..base.user_file import read_text
 from ..base.whole_file import write_whole
 from ..documents.json_form import IfKnown
-from ..documents.plan import PlacedCopy, PlacedPartition, PlacedTransition
+from ..documents.plan import PlanCopy, PlanPartition, PlanTransition
 from ..errors import CollageError
 from ..graph.value_policy import FINITE
 from ..rules.spec import HOST_TARGET
@@ -86,9 +86,9 @@ class Plan(_PlanPart):
     accuracy: float = Field(gt=0, default=1e-3)
     total_s: float = Field(ge=0, allow_inf_nan=False)
     total_interval_s: float | None = None
-    partitions: tuple[PlacedPartition, ...]
-    transitions: tuple[PlacedTransition, ...] = ()
-    copies: IfKnown[tuple[PlacedCopy, ...]] = None
+    partitions: tuple[PlanPartition, ...]
+    transitions: tuple[PlanTransition, ...] = ()
+    copies: IfKnown[tuple[PlanCopy, ...]] = None
     tuning: dict[str, str] = {}
     bodies: dict[str, dict[str, PlannedBody]] = {}
     by_shape: tuple[ShapePlan, ...] = ()
@@ -123,7 +123,7 @@ class Plan(_PlanPart):
         """Write the plan to `path`, whole or not at all."""
         write_whole(path, f"{json.dumps(self.to_json(), indent=1)}\n".encode())
 
-    def tuning_of(self, partition: PlacedPartition) -> bytes:
+    def tuning_of(self, partition: PlanPartition) -> bytes:
         """Return the schedules that a partition is built with, as `SubModel.tuning`; empty for the default ones."""
         return self.tuning.get(partition.tuned.digest, "").encode() if partition.tuned else b""
 

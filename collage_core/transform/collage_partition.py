@@ -18,7 +18,7 @@ from tvm import relax
 
 from ..base.sizes import ShapeOf, shape_from
 from ..cost.estimators.function import CostFunction
-from ..documents.plan import PlacedPartition
+from ..documents.plan import PlanPartition
 from ..errors import CollageError
 from ..events import Emit, Note, ignore
 from ..graph.dataflow_graph import DataflowGraph
@@ -291,7 +291,7 @@ def _results(inner: relax.Function) -> tuple[list[Any], Any]:
     return list(result.fields), last
 
 
-def _partition_of(plan: Plan, graph: DataflowGraph, partitions: Sequence[PlacedPartition], region: Region) -> dict[Any, int]:
+def _partition_of(plan: Plan, graph: DataflowGraph, partitions: Sequence[PlanPartition], region: Region) -> dict[Any, int]:
     """Return variable → index in `partitions` of the one that has nodes of its binding, or `HOST` where the plan leaves them to TVM.
 
     Of a binding with nodes in several partitions it is the last. A binding without nodes is not in it.

@@ -24,7 +24,7 @@ from ..documents.compare import (
     MovedNode,
     PlansCompared,
 )
-from ..documents.plan import PlacedPartition
+from ..documents.plan import PlanPartition
 from ..documents.run import Alternative, BaselineInfo
 from ..documents.statement_text import change_text
 from ..documents.statements import PlanTime, Statement, compared, time_of_plan, time_of_row, time_of_run, turned
@@ -219,7 +219,7 @@ def _names(plan: Plan) -> dict[int, str]:
     return {node: name for part in plan.partitions for node, name in zip(part.nodes, part.names, strict=False)}
 
 
-def _knows(record: RunRecord, parts: Sequence[PlacedPartition]) -> bool:
+def _knows(record: RunRecord, parts: Sequence[PlanPartition]) -> bool:
     known = {candidate.id for candidate in record.problem.candidates}
     return all(part.id in known for part in parts)
 
@@ -232,7 +232,7 @@ class _Intervals:
         record = one.record or other.record
         self._computations = None if record is None else record.graph.derive(Computations)
 
-    def __call__(self, first: Iterable[PlacedPartition], second: Iterable[PlacedPartition]) -> float | None:
+    def __call__(self, first: Iterable[PlanPartition], second: Iterable[PlanPartition]) -> float | None:
         """Return by how much the costs of `first` less those of `second` may be off; None where a cost has no interval."""
         widths: dict[Hashable, float] = defaultdict(float)
         for sign, parts in ((1, first), (-1, second)):
@@ -244,12 +244,12 @@ class _Intervals:
                 widths[self._key(sign, part)] += sign * part.interval_s
         return math.hypot(*widths.values())
 
-    def _key(self, sign: int, part: PlacedPartition) -> Hashable:
+    def _key(self, sign: int, part: PlanPartition) -> Hashable:
         computation = part.id if self._computations is None else self._computations.of(IndexSet(part.nodes))
         return (part.target, computation) if self._is_one_run else (sign, part.target, computation)
 
 
-def _moved(first: Sequence[PlacedPartition], second: Iterable[PlacedPartition]) -> tuple[MovedNode, ...]:
+def _moved(first: Sequence[PlanPartition], second: Iterable[PlanPartition]) -> tuple[MovedNode, ...]:
     """Return every node whose target differs."""
     theirs = {node: part.target for part in second for node in part.nodes}
     mine = {node: (part.target, *named) for part in first for node, *named in zip(part.nodes, part.names, part.ops, strict=True)}
@@ -276,14 +276,14 @@ def _region(region: Region, plan: Plan, record: RunRecord | None, interval_s: _I
     )
 
 
-def _placed(part: PlacedPartition) -> ComparedPartition:
+def _placed(part: PlanPartition) -> ComparedPartition:
     return ComparedPartition(**{one.name: getattr(part, one.name) for one in fields(ComparedPartition)})
 
 
 def _saves_s(record: RunRecord, plan: Plan, region: Region) -> float | None:
     by_id = {item.id: item for item in record.candidates}
 
-    def items(parts: Sequence[PlacedPartition]) -> list[CostedCandidate]:
+    def items(parts: Sequence[PlanPartition]) -> list[CostedCandidate]:
         return [by_id[part.id] for part in parts]
 
     return swapped_saves_s(record, items(plan.partitions), items(region.first), items(region.second))

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 
-from ..documents.plan import PlacedPartition
+from ..documents.plan import PlanPartition
 from ..documents.what_if import ExplainedTerms, OtherTerms, TargetUnderTerms
 from ..errors import InfeasibleError
 from ..events import Emit, ignore
@@ -105,7 +105,7 @@ def _targets(record: RunRecord, terms: Terms, now: Plan, before: Plan) -> tuple[
     )
 
 
-def _nodes(partitions: Sequence[PlacedPartition]) -> Counter[str]:
+def _nodes(partitions: Sequence[PlanPartition]) -> Counter[str]:
     made: Counter[str] = Counter()
     for part in partitions:
         made[part.target] += len(part.nodes)

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..documents.plan import PlacedPartition
+from ..documents.plan import PlanPartition
 
 SAME, RECUT, MOVED = "same", "recut", "moved"
 """Kinds: one partition on one target in both plans; the same targets with other partitions; a node has another target."""
@@ -31,8 +31,8 @@ class Region:
 
     kind: str
     nodes: tuple[int, ...]
-    first: tuple[PlacedPartition, ...]
-    second: tuple[PlacedPartition, ...]
+    first: tuple[PlanPartition, ...]
+    second: tuple[PlanPartition, ...]
 
     @property
     def first_s(self) -> float | None:
@@ -56,7 +56,7 @@ class Region:
         return self.kind != SAME or abs(self.change_s or 0.0) >= NOTHING_S
 
 
-def regions_of(first: Iterable[PlacedPartition], second: Iterable[PlacedPartition]) -> list[Region]:
+def regions_of(first: Iterable[PlanPartition], second: Iterable[PlanPartition]) -> list[Region]:
     """Return the regions of two plans, the largest difference first."""
     mine, other = _holders(first), _holders(second)
     seen: set[int] = set()
@@ -69,20 +69,20 @@ def regions_of(first: Iterable[PlacedPartition], second: Iterable[PlacedPartitio
     return sorted(regions, key=lambda one: (-_size(one), _RANK[one.kind], one.nodes[0]))
 
 
-def moved_nodes(first: Iterable[PlacedPartition], second: Iterable[PlacedPartition]) -> list[int]:
+def moved_nodes(first: Iterable[PlanPartition], second: Iterable[PlanPartition]) -> list[int]:
     """Return the nodes whose targets in the two plans differ."""
     mine, other = _holders(first), _holders(second)
     return sorted(node for node, part in mine.items() if node not in other or other[node].target != part.target)
 
 
-def _holders(partitions: Iterable[PlacedPartition]) -> dict[int, PlacedPartition]:
+def _holders(partitions: Iterable[PlanPartition]) -> dict[int, PlanPartition]:
     return {node: part for part in partitions for node in part.nodes}
 
 
-def _grown(start: int, mine: Mapping[int, PlacedPartition], other: Mapping[int, PlacedPartition]) -> Region:
+def _grown(start: int, mine: Mapping[int, PlanPartition], other: Mapping[int, PlanPartition]) -> Region:
     """Return the region around a node: it grows by every partition of either plan that holds one of its nodes."""
     nodes, waiting = {start}, [start]
-    sides: tuple[dict[str, PlacedPartition], dict[str, PlacedPartition]] = ({}, {})
+    sides: tuple[dict[str, PlanPartition], dict[str, PlanPartition]] = ({}, {})
     while waiting:
         node = waiting.pop(0)
         for holders, kept in zip((mine, other), sides, strict=True):
@@ -98,7 +98,7 @@ def _grown(start: int, mine: Mapping[int, PlacedPartition], other: Mapping[int, 
     return Region(kind, tuple(sorted(nodes)), first, second)
 
 
-def _sum(parts: Sequence[PlacedPartition]) -> float | None:
+def _sum(parts: Sequence[PlanPartition]) -> float | None:
     costs = [part.cost_s for part in parts]
     return None if None in costs else sum(cost for cost in costs if cost is not None)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..documents.plan import PlacedPlan
+from ..documents.plan import PlanInfo
 from ..documents.run import Alternative, BaselineInfo
 from ..documents.statement_text import change_text, effect_text, transfers_text, typed_effect_text
 from ..documents.statements import (
@@ -316,7 +316,7 @@ class _Effects:
         return own + refused_in_bodies(self._record, terms.constraints)
 
 
-def baseline_plan(record: RunRecord, name: str) -> PlacedPlan:
+def baseline_plan(record: RunRecord, name: str) -> PlanInfo:
     """Return `plan_of_baseline` as documents have it. Raises as that."""
     return plan_document(plan_of_baseline(record, name))
 

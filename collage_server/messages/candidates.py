@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from collage_core.documents.candidates import NodeCandidate, NodeRejection
+from collage_core.documents.plan import PlanInfo
 from collage_core.documents.statements import Statement
 
 from .live import ApiError
-from .runs import PlanInfo
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from collage_core.documents.compare import UnknownPart
-
-from .runs import PlanInfo
+from collage_core.documents.plan import PlanInfo
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from collage_core.documents.plan import Baseline, MeasuredPlan, PlanPartition
+from collage_core.documents.plan import Baseline, MeasuredPlan, PlanInfo
 from collage_core.documents.run import CancelledInfo, RivalInfo
 from collage_core.documents.verdict import Verdict
 from collage_core.documents.verify import VerifyInfo
@@ -109,27 +109,6 @@ class ConsideredPlan:
 
     total_s: float
     partitions: list[ConsideredPart]
-
-
-@dataclass(frozen=True)
-class PlanTransition:
-    """A transition: one tensor that goes from one target to another; `source` and `target` are names of targets or ``host``."""
-
-    source: str
-    target: str
-    tensor: str
-    bytes: int
-    cost_s: float
-
-
-@dataclass(frozen=True)
-class PlanInfo:
-    """The best plan so far, or the final one; `total_interval_s` as `Plan.total_interval_s`."""
-
-    total_s: float
-    partitions: list[PlanPartition]
-    transitions: list[PlanTransition]
-    total_interval_s: float | None = None
 
 
 @dataclass(frozen=True)

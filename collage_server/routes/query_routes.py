@@ -27,7 +27,6 @@ from ..http.request_checks import check_groups, check_positive, check_targets, s
 from ..messages.candidates import BaselinePlan, WhatIf
 from ..messages.other_plans import Against
 from ..runs.run_store import run_folder
-from ..runs.state import plan_info
 from ..services import services
 from ..shared.run_files import DOCUMENT
 from ..worker import queries
@@ -63,12 +62,12 @@ def _what_if(run: str) -> Response:
         found = _answered(WHAT_IF, run)
     except InfeasibleError as error:
         return answer(WhatIf(run, None, error=api_error(error), conflict=error.conflict, off=error.switched_off, uncovered=error.uncovered))
-    return answer(WhatIf(run, plan_info(found.plan), found.optimal, found.untimed, found.keeps_plan, found.change, found.change_text))
+    return answer(WhatIf(run, found.plan, found.optimal, found.untimed, found.keeps_plan, found.change, found.change_text))
 
 
 def _against(run: str) -> Response:
     found = _answered(AGAINST, run)
-    return answer(Against(run, found.name, plan_info(found.plan), found.apparent_loss_s, found.unknown, found.ignored))
+    return answer(Against(run, found.name, found.plan, found.apparent_loss_s, found.unknown, found.ignored))
 
 
 ANSWERED_OTHERWISE: dict[Question[..., Any, Any], Callable[[str], Response]] = {
@@ -129,7 +128,7 @@ def get_baseline_plan(run: str, name: str) -> Response:
     known = [baseline.name for baseline in services().runs.get(run).baselines]
     if name not in known:
         raise not_found("unknown_baseline", f"the run {run!r} has no baseline {name!r}", f"it has {', '.join(known) or 'none'}")
-    return answer(BaselinePlan(run, name, plan_info(_ask(queries.baseline_plan, run, name))))
+    return answer(BaselinePlan(run, name, _ask(queries.baseline_plan, run, name)))
 
 
 @blueprint.get("/runs/<run>/document")

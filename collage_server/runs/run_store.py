@@ -18,12 +18,13 @@ from typing import Any
 import psutil
 
 from collage_core.base.home import home
+from collage_core.documents.plan import PlanInfo
 from collage_core.documents.statements import measured_of
 from collage_core.documents.verdict import Verdict
 
 from ..http.error_answers import Problem, not_found, refused
 from ..messages.live import ApiError, RunState
-from ..messages.runs import PlanInfo, PlanResult, RunSnapshot, RunSummary
+from ..messages.runs import PlanResult, RunSnapshot, RunSummary
 from ..shared.from_json import from_json
 from ..shared.json_files import is_id, json_data, read_json, write_json
 from ..shared.run_files import record_file

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from collage_core.documents.json_form import from_json, to_json
-from collage_core.documents.plan import Baseline, MeasuredPlan, PlacedPlan, PlanPartition
+from collage_core.documents.json_form import from_json
+from collage_core.documents.plan import Baseline, MeasuredPlan, PlanInfo, PlanPartition
 from collage_core.documents.run import PhaseSeconds, RunDocument, TargetInfo
 from collage_core.documents.verdict import verdict
 from collage_core.documents.verify import Verify, VerifyInfo
@@ -29,8 +29,6 @@ from ..messages.runs import (
     Doing,
     PhaseTime,
     PlacedPart,
-    PlanInfo,
-    PlanTransition,
     RunSnapshot,
     SearchStand,
     TargetCounts,
@@ -79,7 +77,7 @@ def finish(snapshot: RunSnapshot, document: RunDocument) -> RunSnapshot:
     known = replace(
         snapshot,
         counts=[_document_counts(target, snapshot) for target in document.targets] or snapshot.counts,
-        plan=plan_info(document.plan),
+        plan=document.plan,
         best_s=document.plan.total_s,
         lower_bound_s=final.lower_bound_s,
         optimal=final.optimal,
@@ -183,8 +181,8 @@ def _search_progress(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[
 
 
 def _plan_improved(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:
-    partitions = [_known_partition(target, indices, nodes) for target, indices in event["partitions"]]
-    return {"best_s": event["total_s"], "plan": PlanInfo(event["total_s"], partitions, [])}
+    partitions = tuple(_known_partition(target, indices, nodes) for target, indices in event["partitions"])
+    return {"best_s": event["total_s"], "plan": PlanInfo(total_s=event["total_s"], partitions=partitions)}
 
 
 def _comparing_plans(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:
@@ -285,13 +283,6 @@ def _known_partition(target: str, indices: Sequence[int], nodes: Nodes) -> PlanP
     ops = tuple(op for _, op in known)
     name = candidate_id(target, names)
     return PlanPartition(id=name, target=target, nodes=tuple(indices), names=names, ops=ops, cost_s=None, source="")
-
-
-def plan_info(plan: PlacedPlan) -> PlanInfo:
-    """Return a plan of the engine as the page gets it."""
-    partitions = [from_json(PlanPartition, to_json(partition)) for partition in plan.partitions]
-    transitions = [PlanTransition(one.maker, one.reader, one.tensor, one.bytes, one.cost_s) for one in plan.transitions]
-    return PlanInfo(plan.total_s, partitions, transitions, plan.total_interval_s)
 
 
 def _document_counts(target: TargetInfo, snapshot: RunSnapshot) -> TargetCounts:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from collage_core.documents.compare import AgainstRequest
 from collage_core.documents.node_times import InsideTimes
-from collage_core.documents.plan import PlacedPlan
+from collage_core.documents.plan import PlanInfo
 from collage_core.documents.run import RunDocument
 from collage_core.events import Emit
 from collage_core.what_if.questions import Asked, Question
@@ -141,7 +141,7 @@ class Engine(Protocol[R]):
     def why_not_forms(self, record: R) -> dict[str, str]:
         """Return form of an artifact → why the plan cannot have it, of the forms that it cannot have."""
 
-    def baseline_plan(self, record: R, name: str) -> PlacedPlan:
+    def baseline_plan(self, record: R, name: str) -> PlanInfo:
         """Return the plan of the target `name` alone, or the greedy one."""
 
     def profile(self, artifact: Path) -> InsideTimes:
@@ -256,7 +256,7 @@ class CollageEngine(Engine["RunRecord"]):
 
         return why_not_forms(record.plan, record.graph)
 
-    def baseline_plan(self, record: RunRecord, name: str) -> PlacedPlan:
+    def baseline_plan(self, record: RunRecord, name: str) -> PlanInfo:
         from collage_core.what_if.what_if import baseline_plan
 
         return baseline_plan(record, name)

@@ -15,7 +15,7 @@ from collage_core.base.whole_file import write_whole
 from collage_core.documents.candidates import NodeCandidate, NodeRejection, NodeRequest
 from collage_core.documents.json_form import to_json
 from collage_core.documents.node_times import InsideTimes
-from collage_core.documents.plan import PlacedPlan
+from collage_core.documents.plan import PlanInfo
 from collage_core.errors import CollageError
 from collage_core.what_if.questions import CANDIDATES, ESTIMATES, PlainRequest, Question
 
@@ -131,7 +131,7 @@ def _kept(file: Path, make: Callable[[], Json]) -> str | bytes:
     return str(file)
 
 
-def baseline_plan(engine: Engine[R], folder: str, name: str) -> PlacedPlan:
+def baseline_plan(engine: Engine[R], folder: str, name: str) -> PlanInfo:
     """Return the plan of the baseline `name`.
 
     Raises:

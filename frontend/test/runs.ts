@@ -4,7 +4,7 @@ import type { PlanPartition, RunSnapshot, RunSummary } from "../src/data/protoco
 
 export function partition(target: string, nodes: number[], costS = 1e-3): PlanPartition {
   const id = `${target}-${nodes.join("-")}`;
-  return { id, target, nodes, names: nodes.map((n) => `n${n}`), ops: [], cost_s: costS, spread_s: costS / 50, interval_s: costS / 50, samples: 12, source: "measured", stability: 1, decided_by: "cost", tuned: null };
+  return { id, target, nodes, names: nodes.map((n) => `n${n}`), ops: [], cost_s: costS, spread_s: costS / 50, interval_s: costS / 50, samples: 12, source: "measured", stability: 1, decided_by: "cost", tuned: null, label: "" };
 }
 
 export function runSnapshot(changes: Partial<RunSnapshot> = {}): RunSnapshot {

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from onnx import ModelProto
 
-from collage_core.documents.plan import PlacedPartition
+from collage_core.documents.plan import PlanPartition
 from collage_core.model.body_runs import NodeRuns, count_body_runs
 from collage_core.model.model import Arrays
 from collage_core.model.onnx_model import OnnxModel
@@ -182,7 +182,7 @@ def _plan(model: OnnxModel, runs: Mapping[int, NodeRuns], targets: Sequence[str]
         is_host = node.is_host or node.index in runs
         target = HOST_TARGET if is_host else targets[node.index % len(targets)]
         one = {"id": f"p{node.index}", "nodes": (node.index,), "names": (node.name,), "ops": (node.op,), "cost_s": 0.0}
-        placed.append(PlacedPartition(**one, target=target, source="mock"))
+        placed.append(PlanPartition(**one, target=target, source="mock"))
     named = tuple(PlannedTarget(name=target) for target in targets)
     return Plan(model=PlannedModel(name=model.name, hash=model.hash), targets=named, total_s=0.0, partitions=tuple(placed), bodies=bodies)
 

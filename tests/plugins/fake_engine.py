@@ -33,7 +33,7 @@ from collage_core.documents.compare import AgainstRequest, CostedPlan, UnknownPa
 from collage_core.documents.cost import CostInfo
 from collage_core.documents.json_form import from_json
 from collage_core.documents.node_times import InsideTime, InsideTimes, NodeGroupTime, PartitionNodeTimes, RunNodeTimes
-from collage_core.documents.plan import PlacedPlan
+from collage_core.documents.plan import PlanInfo
 from collage_core.documents.rules import RunRules
 from collage_core.documents.run import RunDocument
 from collage_core.documents.shapes import RunShapes
@@ -216,8 +216,8 @@ class FakeEngine(Engine[FakeRecord]):
     def why_not_forms(self, record: FakeRecord) -> dict[str, str]:
         return {"native": "its plan has 2 partitions"} if "several" in record.named else {}
 
-    def baseline_plan(self, record: FakeRecord, name: str) -> PlacedPlan:
-        return from_json(PlacedPlan, document_plan(0.012))
+    def baseline_plan(self, record: FakeRecord, name: str) -> PlanInfo:
+        return from_json(PlanInfo, document_plan(0.012))
 
     def _what_if(self, record: FakeRecord, asked: WhatIfRequest, terms: Terms, own: FakeRecord | None = None) -> PlanUnderTerms:
         """Find another plan than that of the run, unless the run holds the terms."""
@@ -225,7 +225,7 @@ class FakeEngine(Engine[FakeRecord]):
         meant = own or record
         keeps = list(terms.listed) == meant.constraints
         plan = meant.document["plan"] if keeps else found.document["plan"]
-        return PlanUnderTerms(from_json(PlacedPlan, plan), True, 0 if terms.accuracy is None else 3, keeps, NO_CHANGE, "no change")
+        return PlanUnderTerms(from_json(PlanInfo, plan), True, 0 if terms.accuracy is None else 3, keeps, NO_CHANGE, "no change")
 
     def _other_terms(self, record: FakeRecord, asked: WhatIfRequest, terms: Terms) -> OtherTerms:
         self.search_again(record, terms, lambda event: None)
@@ -235,7 +235,7 @@ class FakeEngine(Engine[FakeRecord]):
 
     def _against(self, record: FakeRecord, asked: AgainstRequest) -> CostedPlan:
         unknown = (UnknownPart("c7", "other", (1,), ("b",), asked.text),)
-        return CostedPlan(asked.name, from_json(PlacedPlan, document_plan(0.012)), -0.002, unknown, tuple(asked.devices))
+        return CostedPlan(asked.name, from_json(PlanInfo, document_plan(0.012)), -0.002, unknown, tuple(asked.devices))
 
     def _worth(self, record: FakeRecord, asked: PlainRequest) -> Worth:
         one = TargetSet(("fast",), ("fast",), 0.01, None, 1, True, NO_CHANGE, "predicted 10 ms")

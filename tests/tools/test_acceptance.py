@@ -12,7 +12,7 @@ from fresh_process import ALONE, MIX, Rounds
 from partitioned import baseline_plans
 from suite import NETWORKS, suite
 
-from collage_core.documents.plan import PlacedPartition
+from collage_core.documents.plan import PlanPartition
 from collage_core.rewrite.plan import Plan, PlannedModel
 
 
@@ -52,8 +52,8 @@ PLAN = Plan(
     total_s=1.0,
     options={"threads": 2},
     partitions=(
-        PlacedPartition(id="1", target="a", nodes=(0, 2), names=("x", "z"), ops=("Conv", "Add"), cost_s=1.0, source="measured"),
-        PlacedPartition(id="2", target="b", nodes=(1,), names=("y",), ops=("Relu",), cost_s=1.0, source="measured"),
+        PlanPartition(id="1", target="a", nodes=(0, 2), names=("x", "z"), ops=("Conv", "Add"), cost_s=1.0, source="measured"),
+        PlanPartition(id="2", target="b", nodes=(1,), names=("y",), ops=("Relu",), cost_s=1.0, source="measured"),
     ),
 )
 WHOLE, SPLIT = part("tvm", 0, 1, 2), (part("ncnn", 0, 1), part("openvino", 2))

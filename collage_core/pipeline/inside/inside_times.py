@@ -14,7 +14,7 @@ import numpy as np
 from ...base.isolation.worker import Worker
 from ...base.isolation.worker_errors import WorkerError
 from ...documents.node_times import InsideTime, InsideTimes
-from ...documents.plan import PlacedPartition
+from ...documents.plan import PlanPartition
 from ...errors import CollageError
 from ...rewrite.plan import Plan, read_plan
 from ...rewrite.runtime.artifact import Profile
@@ -69,7 +69,7 @@ def plan_in(folder: Path, arrays: Mapping[str, np.ndarray]) -> Plan | None:
     return next(fitting, plan)
 
 
-def profile_row(entries: Sequence[PartitionEntry], seconds: float, placed: Sequence[PlacedPartition | None]) -> InsideTime:
+def profile_row(entries: Sequence[PartitionEntry], seconds: float, placed: Sequence[PlanPartition | None]) -> InsideTime:
     """Return the row of a partition, or of several functions of the module in a row, which are timed together."""
     costs = [None if part is None else part.cost_s for part in placed]
     intervals = [None if part is None else part.interval_s for part in placed]

@@ -12,7 +12,7 @@ from ...cost.database.records import machine_id
 from ...cost.measuring.activations import ActivationStore
 from ...cost.measuring.profile_worker import profile_nodes
 from ...documents.node_times import PartitionNodeTimes
-from ...documents.plan import PlacedPartition
+from ...documents.plan import PlanPartition
 from ...errors import CollageError
 from ...graph.index_set import IndexSet
 from ...model.model import Arrays, Model
@@ -65,12 +65,12 @@ def profiled_times(
     return [made[partition.id] for partition in plan.partitions if partition.id in made]
 
 
-def _of_several_nodes(plan: Plan) -> list[PlacedPartition]:
+def _of_several_nodes(plan: Plan) -> list[PlanPartition]:
     return [partition for partition in plan.partitions if len(partition.nodes) > 1 and partition.target != HOST_TARGET]
 
 
 def _profiled(
-    model: Model, partition: PlacedPartition, store: ActivationStore, worker: Worker, threads: int, limit_s: float
+    model: Model, partition: PlanPartition, store: ActivationStore, worker: Worker, threads: int, limit_s: float
 ) -> PartitionNodeTimes:
     try:
         inside = model.cut(IndexSet(partition.nodes))

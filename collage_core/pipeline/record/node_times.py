@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from ...base.counted import counted
 from ...documents.node_times import NodeGroupTime, PartitionNodeTimes
-from ...documents.plan import PlacedPartition
+from ...documents.plan import PlanPartition
 from ...rewrite.plan import Plan
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def times_of_plan(plan: Plan, profiled: Iterable[PartitionNodeTimes], alone_s: M
     return [_times_of(partition, known.get(partition.id), alone_s) for partition in plan.partitions]
 
 
-def scaled(partition: PlacedPartition, found: Sequence[NodeTime]) -> PartitionNodeTimes:
+def scaled(partition: PlanPartition, found: Sequence[NodeTime]) -> PartitionNodeTimes:
     """Return the profile `found`, whose nodes count from 0 in the partition, as shares of its cost."""
     total_s = sum(one.seconds for one in found)
     if not total_s > 0 or not math.isfinite(total_s):
@@ -50,7 +50,7 @@ def scaled(partition: PlacedPartition, found: Sequence[NodeTime]) -> PartitionNo
     return PartitionNodeTimes(partition.id, PROFILER, groups, rest, total_s)
 
 
-def _times_of(partition: PlacedPartition, known: PartitionNodeTimes | None, alone_s: Mapping[tuple[int, str], float]) -> PartitionNodeTimes:
+def _times_of(partition: PlanPartition, known: PartitionNodeTimes | None, alone_s: Mapping[tuple[int, str], float]) -> PartitionNodeTimes:
     if known is not None and known.source == PROFILER:
         return known
     if len(partition.nodes) == 1:
@@ -66,5 +66,5 @@ def _times_of(partition: PlacedPartition, known: PartitionNodeTimes | None, alon
     return PartitionNodeTimes(partition.id, CANDIDATES, groups, profiled_s=total_s, reason=reason)
 
 
-def _group(partition: PlacedPartition, nodes: tuple[int, ...], share: float, kernel: str = "") -> NodeGroupTime:
+def _group(partition: PlanPartition, nodes: tuple[int, ...], share: float, kernel: str = "") -> NodeGroupTime:
     return NodeGroupTime(nodes, share, None if partition.cost_s is None else share * partition.cost_s, kernel)

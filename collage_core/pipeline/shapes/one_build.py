@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...documents.plan import PlacedPartition
+from ...documents.plan import PlanPartition
 from ...rewrite.plan import Plan, ShapePlan
 from ...rules.spec import HOST_TARGET
 
@@ -22,6 +22,6 @@ def of_one_plan(by_shape: Sequence[ShapePlan]) -> list[list[int]]:
     return [group for group in groups.values() if len(group) > 1]
 
 
-def on_toolchains(plan: Plan) -> list[PlacedPartition]:
+def on_toolchains(plan: Plan) -> list[PlanPartition]:
     """Return the partitions of a plan that a toolchain runs."""
     return [part for part in plan.partitions if part.target != HOST_TARGET]

@@ -27,7 +27,7 @@ from ...base.isolation.worker_errors import WorkerError
 from ...cost.measuring.other_load import OtherLoad
 from ...cost.measuring.paired_rounds import low_s
 from ...cost.measuring.turns import timed_alone
-from ...documents.plan import PlacedPartition
+from ...documents.plan import PlanPartition
 from ...documents.verify import Verify
 from ...errors import CollageError
 from ...events import Emit, Note, Verified
@@ -193,7 +193,7 @@ def pieces_of(model: OnnxModel, plan: Plan) -> list[PartitionModel]:
     return run_order(pieces)
 
 
-def planned_model(model: OnnxModel, plan: Plan, partition: PlacedPartition) -> SubModel:
+def planned_model(model: OnnxModel, plan: Plan, partition: PlanPartition) -> SubModel:
     """Return a partition of `plan` cut out of the model, with its tuned schedules."""
     return replace(model.cut(IndexSet(partition.nodes)), tuning=plan.tuning_of(partition))
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...documents.plan import PlacedPartition
+from ...documents.plan import PlanPartition
 from ...errors import CollageError
 from ...graph.dataflow_graph import DataflowGraph, Tensor, TensorType
 from ...model.onnx_model import OnnxModel
@@ -23,7 +23,7 @@ Pieces = Callable[[OnnxModel, Plan], Sequence[PartitionModel]]
 """Cuts a model into the partitions of a plan."""
 
 
-def control_model(model: OnnxModel, plan: Plan, partition: PlacedPartition, pieces: Pieces) -> ControlModel | None:
+def control_model(model: OnnxModel, plan: Plan, partition: PlanPartition, pieces: Pieces) -> ControlModel | None:
     """Return the bodies of `partition`; None where it is no node whose bodies the host runs.
 
     Raises:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, MutableSequence
 from onnx import ModelProto, StringStringEntryProto, TensorProto
 
 from ...base.durations import milliseconds
-from ...documents.plan import PlacedPartition
+from ...documents.plan import PlanPartition
 from ...graph.dataflow_graph import HOST
 from ...graph.index_set import IndexSet
 from ...model.files.external_data import is_external, tensors_of
@@ -107,7 +107,7 @@ def _facts_by_node(plan: Plan, regrets: Regrets) -> dict[int, dict[str, str]]:
     return found
 
 
-def _facts(number: int, partition: PlacedPartition) -> dict[str, str]:
+def _facts(number: int, partition: PlanPartition) -> dict[str, str]:
     facts = {"partition": f"{number} of {len(partition.nodes)} nodes", "target": partition.target}
     if partition.cost_s is None:
         return {**facts, "cost": "unknown"}

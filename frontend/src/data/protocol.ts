@@ -75,37 +75,6 @@ export interface FoldedInfo {
   into: string | null;
 }
 
-/**
- * A partition of the plan: its nodes by index and by name, its target, and its cost with the source of that cost.
- *
- * Attributes:
- *     cost_s: Seconds; None where the cost is unknown.
- *     spread_s: Half the inter-quartile range of the samples, in seconds.
- *     samples: Number of timed runs behind the cost.
- *     source: As in `Cost.source`.
- *     stability: Share of resamplings of the costs in which the partition stays chosen; None where no cost has an interval, and
- *         after a search over known costs, which does not resample.
- *     interval_s: As in `Cost.interval_s`.
- *     decided_by: `cost`; `priority` where the order of the targets decided, since costs could not; `whole` where it is in the
- *         plan since that was the fastest when timed end to end, though its sum is not the least.
- *     tuned: How its kernels were tuned; `Tuned.digest` is a key of `Plan.tuning`. None with the default schedules.
- */
-export interface PlanPartition {
-  id: string;
-  target: string;
-  nodes: number[];
-  names: string[];
-  ops: string[];
-  cost_s: number | null;
-  spread_s: number | null;
-  samples: number;
-  source: string;
-  stability: number | null;
-  interval_s: number | null;
-  decided_by: string;
-  tuned: Tuned | null;
-}
-
 /** The least that is said of a partition: the id of its candidate, its target and its nodes. */
 export interface PlanPart {
   id: string;
@@ -125,6 +94,88 @@ export interface RivalInfo {
   instead: PlanPart[];
   above_s: number;
   could_gain_s: number;
+}
+
+/**
+ * A partition of the plan: its nodes by index and by name, its target, and its cost with the source of that cost.
+ *
+ * Attributes:
+ *     cost_s: Seconds; None where the cost is unknown.
+ *     spread_s: Half the inter-quartile range of the samples, in seconds.
+ *     samples: Number of timed runs behind the cost.
+ *     source: As in `Cost.source`.
+ *     stability: Share of resamplings of the costs in which the partition stays chosen; None where no cost has an interval, and
+ *         after a search over known costs, which does not resample.
+ *     interval_s: As in `Cost.interval_s`.
+ *     decided_by: `cost`; `priority` where the order of the targets decided, since costs could not; `whole` where it is in the
+ *         plan since that was the fastest when timed end to end, though its sum is not the least.
+ *     tuned: How its kernels were tuned; `Tuned.digest` is a key of `Plan.tuning`. None with the default schedules.
+ *     label: The toolchain's name for what it computes (the labels of its composites), such as `conv2d_relu`; empty where it has none.
+ */
+export interface PlanPartition {
+  id: string;
+  target: string;
+  nodes: number[];
+  names: string[];
+  ops: string[];
+  cost_s: number | null;
+  spread_s: number | null;
+  samples: number;
+  source: string;
+  stability: number | null;
+  interval_s: number | null;
+  decided_by: string;
+  tuned: Tuned | null;
+  label: string;
+}
+
+/**
+ * A transition: a tensor that a partition (or the host) makes and another (or the host) reads.
+ *
+ * Attributes:
+ *     maker, reader: Names of targets, or `host`; `from` and `to` in JSON.
+ *     cost_s: Seconds.
+ */
+export interface PlanTransition {
+  from: string;
+  to: string;
+  tensor: string;
+  bytes: number;
+  cost_s: number;
+}
+
+/**
+ * A copy of a tensor between two locations; it serves all that read the tensor there.
+ *
+ * Attributes:
+ *     source, destination: Locations, such as `host`; `from` and `to` in JSON.
+ *     cost_s: Seconds.
+ */
+export interface PlanCopy {
+  from: string;
+  to: string;
+  tensor: string;
+  bytes: number;
+  cost_s: number;
+}
+
+/**
+ * A plan as the document of a run has it.
+ *
+ * Attributes:
+ *     total_s: Predicted seconds of one inference.
+ *     total_interval_s: Half of the 95 % interval of `total_s`; None where a cost in it has no interval.
+ *     copies: The copies between locations; left out where all targets are at the host.
+ *     free_transfers: Described targets in it whose descriptions do not say what transfers cost, so that these count as free; left out
+ *         where there are none.
+ */
+export interface PlanInfo {
+  total_s: number;
+  total_interval_s: number | null;
+  partitions: PlanPartition[];
+  transitions: PlanTransition[];
+  copies?: PlanCopy[] | null;
+  free_transfers?: string[] | null;
 }
 
 /** A target alone, `<target>+host`, `<target>:<source>`, or greedy; `total_s` is None where there is none, with the reason. */
@@ -1347,23 +1398,6 @@ export interface ConsideredPart {
 export interface ConsideredPlan {
   total_s: number;
   partitions: ConsideredPart[];
-}
-
-/** A transition: one tensor that goes from one target to another; `source` and `target` are names of targets or `host`. */
-export interface PlanTransition {
-  source: string;
-  target: string;
-  tensor: string;
-  bytes: number;
-  cost_s: number;
-}
-
-/** The best plan so far, or the final one; `total_interval_s` as `Plan.total_interval_s`. */
-export interface PlanInfo {
-  total_s: number;
-  partitions: PlanPartition[];
-  transitions: PlanTransition[];
-  total_interval_s: number | null;
 }
 
 /** The seconds that measuring could take (None for no limit) and took, and what it left undecided. */

@@ -10,7 +10,7 @@ import pytest
 
 from collage_core.cli.artifact_run import _timing
 from collage_core.cli.plans import _print_profile
-from collage_core.documents.plan import PlacedPartition
+from collage_core.documents.plan import PlanPartition
 from collage_core.model.samples.registry import SAMPLES
 from collage_core.pipeline.inside.inside_times import plan_in, profile_row
 from collage_core.pipeline.record.record import RunRecord
@@ -24,8 +24,8 @@ def entry(id: str, *nodes: str) -> PartitionEntry:
     return PartitionEntry(id, "tvm", "1", nodes, (), ())
 
 
-def placed(id: str, cost_s: float | None, interval_s: float | None = None) -> PlacedPartition:
-    return PlacedPartition(
+def placed(id: str, cost_s: float | None, interval_s: float | None = None) -> PlanPartition:
+    return PlanPartition(
         id=id, target="tvm", nodes=(0,), names=("n",), ops=("Relu",), cost_s=cost_s, interval_s=interval_s, source="measured"
     )
 

@@ -15,7 +15,7 @@ from collage_core.documents.cost import Tuned
 from collage_core.documents.explain import ExplainedNode, Explanation, NodeTime
 from collage_core.documents.json_form import from_json
 from collage_core.documents.node_times import NodeGroupTime, PartitionNodeTimes
-from collage_core.documents.plan import PlacedPlan
+from collage_core.documents.plan import PlanInfo
 from collage_core.documents.statement_text import effect_text
 from collage_core.documents.statements import Statement
 from collage_core.documents.what_if import Effect, ExplainedTerms
@@ -135,7 +135,7 @@ def test_the_time_of_a_node_inside_its_partition_is_told(saved: tuple[RunRecord,
 def test_the_total_of_other_terms_is_called_predicted(capsys: pytest.CaptureFixture[str]) -> None:
     changes = [Statement(basis="predicted", change_s=seconds) for seconds in (1e-3, 5e-4)]
     effects = (Effect(*changes, 1, effect_text(*changes, 1)),)
-    plan = from_json(PlacedPlan, {"total_s": 1.5e-3, "partitions": [PART]})
+    plan = from_json(PlanInfo, {"total_s": 1.5e-3, "partitions": [PART]})
     brought = {
         "total_s": 1.7e-3,
         "change": None,

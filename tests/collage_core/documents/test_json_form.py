@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from collage_core.documents.json_form import IfKnown, from_json, members, to_json
-from collage_core.documents.plan import PlacedTransition
+from collage_core.documents.plan import PlanTransition
 from collage_core.errors import CollageError
 
 
@@ -41,7 +41,7 @@ def test_a_key_whose_value_is_not_known_is_left_out() -> None:
 
 
 def test_the_members_of_a_record_are_those_of_its_json() -> None:
-    move = PlacedTransition(maker="tvm", reader="host", tensor="y", bytes=4, cost_s=1e-6)
+    move = PlanTransition(maker="tvm", reader="host", tensor="y", bytes=4, cost_s=1e-6)
     assert members(move) == to_json(move)
     assert members(Outer("a")) == {"name": "a", "rows": (), "by_name": {}}
     assert members(Outer("a", gap="late"))["gap"] == "late"

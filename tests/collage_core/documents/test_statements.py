@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from collage_core.documents.json_form import from_json
-from collage_core.documents.plan import PlacedPlan
+from collage_core.documents.plan import PlanInfo
 from collage_core.documents.statement_text import change_text, time_text
 from collage_core.documents.statements import (
     NO_CHANGE,
@@ -30,8 +30,8 @@ UNEXPLAINED = "less than what its sum leaves unexplained of the run's plan"
 NOWHERE = {**PART, "id": "e", "cost_s": None, "source": "unknown"}
 
 
-def plan(*parts: dict[str, object], total_s: float = 0.6) -> PlacedPlan:
-    return from_json(PlacedPlan, {"total_s": total_s, "partitions": list(parts)})
+def plan(*parts: dict[str, object], total_s: float = 0.6) -> PlanInfo:
+    return from_json(PlanInfo, {"total_s": total_s, "partitions": list(parts)})
 
 
 def test_measured_times_are_compared_where_both_plans_have_one() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from collage_core.documents.plan import PlacedPartition
+from collage_core.documents.plan import PlanPartition
 from collage_core.errors import CollageError
 from collage_core.rewrite.forms import form_for, why_not_forms
 from collage_core.rewrite.partition_models import PartitionModel
@@ -79,7 +79,7 @@ def why_not(lines: list[str], parts: list[tuple[str, tuple[int, ...]]]) -> dict[
     placed = []
     for index, (target, nodes) in enumerate(parts):
         names, ops = tuple(of.nodes[node].name for node in nodes), tuple(of.nodes[node].op for node in nodes)
-        placed.append(PlacedPartition(id=f"p{index}", target=target, nodes=nodes, names=names, ops=ops, **known))
+        placed.append(PlanPartition(id=f"p{index}", target=target, nodes=nodes, names=names, ops=ops, **known))
     plan = Plan(model=PlannedModel(name="m", hash="0"), targets=(), total_s=1.0, partitions=tuple(placed))
     return why_not_forms(plan, of)
 

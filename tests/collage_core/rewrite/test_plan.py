@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from collage_core.documents.plan import PlacedPartition, PlacedTransition
+from collage_core.documents.plan import PlanPartition, PlanTransition
 from collage_core.errors import CollageError
 from collage_core.rewrite.plan import Plan, PlannedModel, PlannedTarget, read_plan
 
@@ -23,15 +23,15 @@ PLAN = Plan(
     total_s=0.30000000000000004,
     total_interval_s=1e-3,
     partitions=(
-        PlacedPartition(
+        PlanPartition(
             id="p0", target="onnxruntime", nodes=(0, 2), names=("conv", "add"), ops=("Conv", "Add"),
             cost_s=0.1, spread_s=1e-3, interval_s=2e-3, samples=9, source="measured", stability=0.75,
         ),
-        PlacedPartition(
+        PlanPartition(
             id="p1", target="tvm", nodes=(1,), names=("relu",), ops=("Relu",), cost_s=None, source="unknown", decided_by="priority"
         ),
     ),
-    transitions=(PlacedTransition(maker="onnxruntime", reader="tvm", tensor="t", bytes=4096, cost_s=1e-6),),
+    transitions=(PlanTransition(maker="onnxruntime", reader="tvm", tensor="t", bytes=4096, cost_s=1e-6),),
 )  # fmt: skip
 NAMES = ("conv", "relu", "add")
 

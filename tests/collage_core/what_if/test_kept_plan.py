@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from collage_core.documents.json_form import from_json, to_json
-from collage_core.documents.plan import PlacedPlan
+from collage_core.documents.plan import PlanInfo
 from collage_core.documents.run import RunBudget
 from collage_core.documents.statements import NO_CHANGE
 from collage_core.errors import CollageError
@@ -37,7 +37,7 @@ def crnn() -> RunRecord:
     return record
 
 
-def ids(plan: PlacedPlan) -> list[str]:
+def ids(plan: PlanInfo) -> list[str]:
     return [part.id for part in plan.partitions]
 
 

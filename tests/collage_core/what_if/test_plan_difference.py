@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from collage_core.documents.plan import PlacedPartition
+from collage_core.documents.plan import PlanPartition
 from collage_core.what_if.plan_difference import moved_nodes, regions_of
 from tests.helpers.paths import ROOT
 
 CASES = json.loads((ROOT / "frontend" / "test" / "differences.json").read_text())["cases"]
 
 
-def placed(parts: list[list[Any]]) -> list[PlacedPartition]:
+def placed(parts: list[list[Any]]) -> list[PlanPartition]:
     made = []
     for target, nodes, cost_s in parts:
         names, id = tuple(f"n{node}" for node in nodes), f"{target}-{nodes}"
-        made.append(PlacedPartition(id=id, target=target, nodes=tuple(nodes), names=names, ops=names, cost_s=cost_s, source="measured"))
+        made.append(PlanPartition(id=id, target=target, nodes=tuple(nodes), names=names, ops=names, cost_s=cost_s, source="measured"))
     return made
 
 

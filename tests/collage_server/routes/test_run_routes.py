@@ -16,10 +16,11 @@ import psutil
 import pytest
 from flask import Flask
 
+from collage_core.documents.plan import PlanInfo
 from collage_core.documents.verdict import Verdict
 from collage_server.config import ServerConfig
 from collage_server.messages.requests import RunRequest
-from collage_server.messages.runs import PlanInfo, VerifyInfo
+from collage_server.messages.runs import VerifyInfo
 from collage_server.runs import live_run, run_store
 from collage_server.shared.run_files import ARTIFACT, STOP
 from tests.helpers.live import DEADLINE_S, Live, put_model, until
@@ -49,7 +50,7 @@ def test_created(live: Live, model: str) -> None:
 def test_done(live: Live, done: dict[str, Any]) -> None:
     assert (done["state"], done["error"], done["artifact"], done["machine"]) == ("done", None, True, "the fake machine")
     assert done["plan"]["total_s"] == done["best_s"] == 0.01
-    assert done["plan"]["transitions"] == [{"source": "host", "target": "fast", "tensor": "x", "bytes": 12, "cost_s": 0.0}]
+    assert done["plan"]["transitions"] == [{"from": "host", "to": "fast", "tensor": "x", "bytes": 12, "cost_s": 0.0}]
     assert done["verify"]["reference"] == "fake"
     assert done["notes"] == ["tiny.onnx ['x'] 0.5 60"]
     assert (done["done"], done["total"]) == (2, 2)
@@ -423,7 +424,7 @@ def test_ended_runs_in_memory_are_bounded(live: Live, model: str, done: dict[str
 
 def test_the_result_of_a_model_is_its_fastest_measured_run_and_only_without_one_a_prediction(app: Flask) -> None:
     def results(measured_s: float | None, total_s: float) -> Any:
-        plan, verify = PlanInfo(total_s, [], []), VerifyInfo(measured_s, None, 0.0, None, None)
+        plan, verify = PlanInfo(total_s=total_s, partitions=()), VerifyInfo(measured_s, None, 0.0, None, None)
         told = Verdict(kind="faster", text=f"of {total_s}", is_good=measured_s is not None)
         snapshot = replace(START, id=run_store.new_run_id(), state="done", model="7" * 64, plan=plan, verify=verify, verdict=told)
         run_store.save(run_store.runs_folder() / snapshot.id, snapshot)

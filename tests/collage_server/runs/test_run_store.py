@@ -16,7 +16,7 @@ import psutil
 import pytest
 from fake_engine import FakeEngine
 
-from collage_core.documents.plan import MeasuredPlan
+from collage_core.documents.plan import MeasuredPlan, PlanInfo
 from collage_core.documents.verdict import Verdict
 from collage_core.events import CandidateCosted, PhaseStarted
 from collage_server.app import create_app
@@ -24,7 +24,7 @@ from collage_server.config import ServerConfig
 from collage_server.http.error_answers import Problem
 from collage_server.messages.live import Numbered, RunState
 from collage_server.messages.requests import RunRequest
-from collage_server.messages.runs import Baseline, PlanInfo, PlanResult, RunSnapshot, VerifyInfo
+from collage_server.messages.runs import Baseline, PlanResult, RunSnapshot, VerifyInfo
 from collage_server.runs import run_store
 from collage_server.runs.factory import RunFactory
 from collage_server.runs.journal import Journal
@@ -64,7 +64,7 @@ def test_a_result_is_the_measured_time_where_there_is_one_with_the_verdict() -> 
 
 MEASURED_ALONE = replace(
     START,
-    plan=PlanInfo(1.0, [], []),
+    plan=PlanInfo(total_s=1.0, partitions=()),
     baselines=[Baseline("a", 2.0, 2.5)],
     verify=VerifyInfo(9.0, None, 0.0, None, None, apart=True),
     verdict=VERDICT,

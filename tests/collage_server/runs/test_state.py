@@ -41,15 +41,14 @@ from collage_server.messages.runs import (
     Doing,
     PhaseTime,
     PlacedPart,
-    PlanTransition,
     RunSnapshot,
     SearchStand,
     TargetCounts,
 )
 from collage_server.protocol import EVENTS
 from collage_server.runs import state
-from collage_server.runs.state import NOTES_KEPT, POINTS_KEPT, apply, finish, plan_info
-from tests.helpers.documents import PART, run_document
+from collage_server.runs.state import NOTES_KEPT, POINTS_KEPT, apply, finish
+from tests.helpers.documents import run_document
 from tests.helpers.run_changes import DOCUMENT, START
 
 NODES = (("conv1", "Conv"), ("relu1", "Relu"))
@@ -253,8 +252,7 @@ def test_finish() -> None:
     assert snapshot.counts == [TargetCounts("a", 5, 4, 9, 2, 1, 1)]
     assert (snapshot.best_s, snapshot.lower_bound_s, snapshot.optimal) == (0.7, 0.5, True)
     assert snapshot.plan is not None
-    assert snapshot.plan.partitions[0].spread_s is None
-    assert snapshot.plan.transitions == [PlanTransition("host", "a", "t", 4, 0.0)]
+    assert snapshot.plan == DOCUMENT.plan
     assert snapshot.baselines == [Baseline("b", None, None, "b cannot take every node")]
     assert snapshot.verify == VerifyInfo(0.72, 0.02, 1e-6, 1e-3, "onnxruntime", {"y": 0.0, "z": 1e-6})
 
@@ -277,10 +275,3 @@ def test_an_error_that_is_no_number_is_null_on_the_page() -> None:
 def test_a_cost_that_nobody_knows_is_neither_measured_nor_found(cost: Cost, from_cache: bool) -> None:
     (counts, _) = after(CandidatesFound("a", 5, 4, 9), CandidateCosted("a", ("c",), "Conv", cost.to_json(), from_cache, 1, 2)).counts
     assert counts == TargetCounts("a", 5, 4, 9)
-
-
-def test_what_decided_a_partition_is_kept() -> None:
-    plan = run_document(plan={"total_s": 0.7, "partitions": [{**PART, "decided_by": "priority", "label": "conv"}]}).plan
-    (partition,) = plan_info(plan).partitions
-    assert partition.decided_by == "priority"
-    assert not hasattr(partition, "label"), "the page has no use for it"

@@ -10,7 +10,8 @@ import jsonpatch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collage_server.messages.runs import PlanInfo, PlanPartition, RunSnapshot, TargetCounts
+from collage_core.documents.plan import PlanCopy, PlanInfo, PlanPartition
+from collage_server.messages.runs import RunSnapshot, TargetCounts
 from collage_server.shared.json_files import json_data
 from collage_server.streaming.patches import MOST_ROWS, patch_between
 from tests.helpers.examples import examples
@@ -29,14 +30,25 @@ def test_nothing_changes() -> None:
 
 def test_only_what_changes_is_sent() -> None:
     counts = [START.counts[0], replace(START.counts[1], measured=3)]
-    later = replace(START, seq=1, done=3, counts=counts, plan=PlanInfo(2.0, [], []))
+    later = replace(START, seq=1, done=3, counts=counts, plan=PlanInfo(total_s=2.0, partitions=()))
     assert [(change.op, change.path) for change in patch_between(START, later)] == [
         ("replace", "/seq"),
         ("replace", "/done"),
         ("replace", "/counts/1"),
         ("replace", "/plan"),
     ]
-    assert [change.path for change in patch_between(later, replace(later, plan=PlanInfo(1.0, [], [])))] == ["/plan/total_s"]
+    assert [change.path for change in patch_between(later, replace(later, plan=PlanInfo(total_s=1.0, partitions=())))] == ["/plan/total_s"]
+
+
+def test_a_member_that_is_left_out_comes_and_goes_with_its_record() -> None:
+    copies = (PlanCopy(source="host", destination="gpu", tensor="t", bytes=4, cost_s=1e-6),)
+    without = replace(START, plan=PlanInfo(total_s=1.0, partitions=()))
+    beside = replace(START, plan=PlanInfo(total_s=1.0, partitions=(), copies=copies))
+    for before, after in ((without, beside), (beside, without)):
+        patch: Any = json_data(patch_between(before, after))
+        assert jsonpatch.apply_patch(json_data(before), patch) == json_data(after)
+    (change,) = json_data(patch_between(without, beside))
+    assert change["value"]["copies"] == [{"from": "host", "to": "gpu", "tensor": "t", "bytes": 4, "cost_s": 1e-6}]
 
 
 def test_rows_are_added_removed_and_replaced_one_by_one() -> None:
@@ -57,13 +69,13 @@ def test_a_list_that_changes_for_the_larger_part_is_replaced() -> None:
 
 
 def test_what_stays_is_not_looked_into() -> None:
-    class Untouchable(list[PlanPartition]):
+    class Untouchable(tuple[PlanPartition, ...]):
         def __eq__(self, other: object) -> bool:
             raise AssertionError("a plan that stays was compared")
 
         __hash__ = None  # type: ignore[assignment]
 
-    known = replace(START, plan=PlanInfo(1.0, Untouchable(), []))
+    known = replace(START, plan=PlanInfo(total_s=1.0, partitions=Untouchable()))
     assert [change.path for change in patch_between(known, replace(known, done=1))] == ["/done"]
 
 

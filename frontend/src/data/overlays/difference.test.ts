@@ -27,7 +27,7 @@ describe("two plans of one model", () => {
   });
 
   test("the differences of the regions and the transitions add up to that of the totals", () => {
-    const transition = { source: "tvm", target: "openvino", tensor: "t", bytes: 4, cost_s: 5e-4 };
+    const transition = { from: "tvm", to: "openvino", tensor: "t", bytes: 4, cost_s: 5e-4 };
     const withTransition = { ...mine, total_s: mine.total_s + 5e-4, transitions: [transition] };
     const both = differenceOf(withTransition, other);
     const sum = both.regions.reduce((all, region) => all + (changeOf(region) ?? 0), both.planTransitionsS - both.againstTransitionsS);

@@ -5,7 +5,7 @@ import { crossings } from "./crossings";
 
 const [A, B, C] = [partition("tvm", [0, 1]), partition("ncnn", [2]), partition("ncnn", [3])];
 const HOLDERS = new Map([A, B, C].flatMap((one) => one.nodes.map((node): [number, typeof one] => [node, one])));
-const move = (source: string, target: string, tensor: string, bytes: number, costS: number): PlanInfo["transitions"][number] => ({ source, target, tensor, bytes, cost_s: costS });
+const move = (from: string, to: string, tensor: string, bytes: number, costS: number): PlanInfo["transitions"][number] => ({ from, to, tensor, bytes, cost_s: costS });
 const PLAN: PlanInfo = {
   total_s: 1,
   total_interval_s: null,

@@ -30,7 +30,7 @@ export function crossings<T extends Ends>(edges: readonly T[], partitionOf: Read
   for (const edge of edges) {
     const [from, to] = [targetOf(edge.from), targetOf(edge.to)];
     if (from === undefined || to === undefined || partitionOf.get(edge.from) === partitionOf.get(edge.to)) continue;
-    const moved = edge.tensors.flatMap((tensor) => byTensor.get(tensor)?.find((one) => one.source === from && one.target === to) ?? []);
+    const moved = edge.tensors.flatMap((tensor) => byTensor.get(tensor)?.find((one) => one.from === from && one.to === to) ?? []);
     if (moved.length > 0) found.set(edge, crossingOf(moved));
   }
   return found;
@@ -45,7 +45,7 @@ function crossingOf(moved: readonly PlanTransition[]): Crossing {
       return (label ??= `${bytes(sum("bytes"))} · ${duration(sum("cost_s"))}`);
     },
     get lines() {
-      return moved.map((one) => `${one.tensor}: ${bytes(one.bytes)} from ${one.source} to ${one.target}, transfer ${duration(one.cost_s)}`);
+      return moved.map((one) => `${one.tensor}: ${bytes(one.bytes)} from ${one.from} to ${one.to}, transfer ${duration(one.cost_s)}`);
     },
   };
 }

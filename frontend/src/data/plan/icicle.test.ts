@@ -59,7 +59,7 @@ describe("icicle", () => {
 
   test("what belongs to no kernel is a part of its own, and transitions stand at the end", () => {
     const rest = { ...times(FIRST, [[0, 1, 2, 3], 0.75]), rest_share: 0.25 };
-    const of = { ...plan(FIRST), transitions: [{ source: "host", target: "ncnn", tensor: "t", bytes: 8, cost_s: 1e-3 }] };
+    const of = { ...plan(FIRST), transitions: [{ from: "host", to: "ncnn", tensor: "t", bytes: 8, cost_s: 1e-3 }] };
     const made = icicle("tiny", of, kernelsByNode(runTimes([rest]), of.partitions), [], nodes);
     expect(outline(made)).toEqual(["tiny", 5, [["ncnn", 4, [["Conv + Relu + 2 more", 3], ["between kernels", 1]]], ["transitions", 1]]]);
   });

@@ -16,7 +16,7 @@ describe("a change of the plan", () => {
     expect(totalLines(runSnapshot({ plan: after, baselines }))[0]).toMatchObject({ sumS: null, sumIntervalS: null, reason: "some of its costs are not known" });
   });
   test("shares add up by target, with the transitions at the end", () => {
-    const transition = { source: "tvm", target: "host", tensor: "t", bytes: 4, cost_s: 1e-4 };
+    const transition = { from: "tvm", to: "host", tensor: "t", bytes: 4, cost_s: 1e-4 };
     expect(shares({ ...before, transitions: [transition] }).map((share) => share.name)).toEqual(["tvm", "openvino", "transition"]);
   });
   test("a run over recorded costs stays labelled", () => {

@@ -8,7 +8,7 @@ const NODES = nodesOf("Conv", "Relu", "MaxPool");
 const lines = (text: string): string[] => text.trimEnd().split("\r\n");
 
 test("partitions have their nodes by name and their share, and transitions follow", () => {
-  const plan = { total_s: 4e-3, partitions: [partition("tvm", [0, 1], 1e-3)], transitions: [{ source: "tvm", target: "host", tensor: "=cmd", bytes: 4, cost_s: 3e-3 }], total_interval_s: null };
+  const plan = { total_s: 4e-3, partitions: [partition("tvm", [0, 1], 1e-3)], transitions: [{ from: "tvm", to: "host", tensor: "=cmd", bytes: 4, cost_s: 3e-3 }], total_interval_s: null };
   const [header, first, transition, ...rest] = lines(partitionsCsv(plan.partitions, plan, NODES));
   expect(header).toBe("target,operators,nodes,count,cost_s,interval_s,spread_s,share_of_predicted,samples,source,stability,id");
   expect(first).toBe("tvm,Conv+Relu,conv0;relu1,2,0.001,0.00002,0.00002,0.25,12,measured,1,tvm-0-1");

@@ -32,7 +32,7 @@ export function partitionsCsv(partitions: readonly PlanPartition[], plan: PlanIn
   const lines = partitions.map((one): Cell[] => [
     one.target, opsOf(one.nodes, nodes), namesOf(one.nodes, nodes), one.nodes.length, one.cost_s, one.interval_s, one.spread_s, share(one.cost_s), one.samples, one.source, one.stability, one.id,
   ]);
-  const transitions = plan.transitions.map((one): Cell[] => [`${one.source} to ${one.target}`, "transition", one.tensor, null, one.cost_s, null, null, share(one.cost_s), null, null, null, null]);
+  const transitions = plan.transitions.map((one): Cell[] => [`${one.from} to ${one.to}`, "transition", one.tensor, null, one.cost_s, null, null, share(one.cost_s), null, null, null, null]);
   return csv(header, [...lines, ...transitions]);
 }
 

@@ -14,7 +14,7 @@ test("lines are counted and found as a text area has them", () => {
 
 test("the gain of a toolchain is told against the plan without it", () => {
   const part = (id: string, target: string, nodes: number[], cost: number): PlanPartition => ({
-    id, target, nodes, names: [], ops: [], cost_s: cost, spread_s: null, interval_s: null, samples: 0, source: "estimate", stability: null, decided_by: "cost", tuned: null,
+    id, target, nodes, names: [], ops: [], cost_s: cost, spread_s: null, interval_s: null, samples: 0, source: "estimate", stability: null, decided_by: "cost", tuned: null, label: "",
   });
   const before = { total_s: 0.01, partitions: [part("a", "tvm", [0, 1, 2], 0.01)], transitions: [], total_interval_s: null };
   const after = { total_s: 0.004, partitions: [part("b", "hook", [0], 0.001), part("c", "tvm", [1], 0.001), part("d", "hook", [2], 0.002)], transitions: [], total_interval_s: null };

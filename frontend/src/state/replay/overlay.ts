@@ -49,7 +49,7 @@ function partitionOf(known: TraceFacts, candidate: TraceCandidate): PlanPartitio
   const { number, target, spans, cost_s, source } = candidate;
   const kept = all.get(number);
   if (kept) return kept;
-  const one = { id: `trace:${number}`, target, nodes: nodesIn(spans), names: [], ops: [], cost_s, spread_s: null, interval_s: null, samples: 0, source, stability: null, decided_by: "cost", tuned: null };
+  const one = { id: `trace:${number}`, target, nodes: nodesIn(spans), names: [], ops: [], cost_s, spread_s: null, interval_s: null, samples: 0, source, stability: null, decided_by: "cost", tuned: null, label: "" };
   if (all.size >= KEPT) all.clear();
   all.set(number, one);
   return one;
@@ -79,7 +79,7 @@ export function livePicture(plan: ConsideredPlan | null, now: Doing | null, stan
 
 function partitionFrom(id: string, target: string, spans: readonly number[], isKnown: boolean): PlanPartition {
   const source = isKnown ? "" : "bound";
-  return { id, target, nodes: nodesIn(spans), names: [], ops: [], cost_s: null, spread_s: null, interval_s: null, samples: 0, source, stability: null, decided_by: "cost", tuned: null };
+  return { id, target, nodes: nodesIn(spans), names: [], ops: [], cost_s: null, spread_s: null, interval_s: null, samples: 0, source, stability: null, decided_by: "cost", tuned: null, label: "" };
 }
 
 const NOTHING: ReadonlySet<string> = new Set();

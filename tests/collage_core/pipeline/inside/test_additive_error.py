@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from collage_core.documents.plan import PlacedPartition, PlacedTransition
+from collage_core.documents.plan import PlanPartition, PlanTransition
 from collage_core.pipeline.inside.additive_error import (
     additive_error_s,
     additive_error_text,
@@ -22,10 +22,10 @@ from tests.collage_core.pipeline.whole.test_choose_finalists import COSTS, plann
 
 def plan(source: str = "measured") -> Plan:
     parts = [
-        PlacedPartition(id=name, target=target, nodes=(node,), names=(f"n{node}",), ops=("Relu",), cost_s=4e-3, source=source)
+        PlanPartition(id=name, target=target, nodes=(node,), names=(f"n{node}",), ops=("Relu",), cost_s=4e-3, source=source)
         for node, (name, target) in enumerate((("front", "ncnn"), ("tail", "openvino")))
     ]
-    handed = PlacedTransition(maker="front", reader="tail", tensor="t", bytes=4, cost_s=2e-3)
+    handed = PlanTransition(maker="front", reader="tail", tensor="t", bytes=4, cost_s=2e-3)
     return Plan(model=PlannedModel(name="m", hash=""), targets=(), total_s=10e-3, partitions=tuple(parts), transitions=(handed,))
 
 

@@ -17,7 +17,7 @@ from collage_core.cost.estimator import Known
 from collage_core.cost.measuring.call_meter import CallMeter
 from collage_core.cost.transition import TransitionModel
 from collage_core.documents.json_form import to_json
-from collage_core.documents.plan import PlacedPartition
+from collage_core.documents.plan import PlanPartition
 from collage_core.events import (
     CandidateBuilding,
     CandidateCosted,
@@ -274,7 +274,7 @@ def test_the_terminal_says_which_step_it_is() -> None:
 
 def test_the_terminal_says_what_is_undecided(capsys: pytest.CaptureFixture[str]) -> None:
     part = {"id": "p1", "target": "tvm", "nodes": (0, 1), "names": ("conv", "relu"), "ops": ("Conv", "Relu"), "cost_s": 1e-3}
-    placed = PlacedPartition(**part, spread_s=None, interval_s=1e-4, samples=5, source="measured", decided_by="cost", stability=None)
+    placed = PlanPartition(**part, spread_s=None, interval_s=1e-4, samples=5, source="measured", decided_by="cost", stability=None)
     instead = [{"id": "p2", "target": "ncnn", "nodes": [0]}, {"id": "p3", "target": "tvm", "nodes": [1]}]
     rival = {"partitions": ["p1"], "instead": instead, "above_s": 0.0, "could_gain_s": 5e-5}
     plan = {"total_s": 1e-3, "total_interval_s": 1e-4, "partitions": [to_json(placed)]}

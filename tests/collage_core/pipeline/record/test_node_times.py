@@ -10,19 +10,19 @@ import pytest
 
 from collage_core.documents.json_form import from_json, to_json
 from collage_core.documents.node_times import PartitionNodeTimes
-from collage_core.documents.plan import PlacedPartition
+from collage_core.documents.plan import PlanPartition
 from collage_core.errors import CollageError
 from collage_core.pipeline.record.node_times import scaled, times_of_plan
 from collage_core.rewrite.plan import Plan, PlannedModel
 from collage_core.toolchains.profiling import NodeTime
 
 
-def partition(*nodes: int, id: str = "p", target: str = "a", cost_s: float | None = 1.0) -> PlacedPartition:
+def partition(*nodes: int, id: str = "p", target: str = "a", cost_s: float | None = 1.0) -> PlanPartition:
     names = tuple(f"n{node}" for node in nodes)
-    return PlacedPartition(id=id, target=target, nodes=nodes, names=names, ops=("Relu",) * len(nodes), cost_s=cost_s, source="measured")
+    return PlanPartition(id=id, target=target, nodes=nodes, names=names, ops=("Relu",) * len(nodes), cost_s=cost_s, source="measured")
 
 
-def plan(*partitions: PlacedPartition) -> Plan:
+def plan(*partitions: PlanPartition) -> Plan:
     return Plan(
         model=PlannedModel(name="tiny", hash="c0ffee"), targets=(), options={}, constraints=(), machine="", accuracy=1e-3, total_s=1.0,
         partitions=partitions, transitions=(),

@@ -10,7 +10,7 @@ import pytest
 from collage_core.api import partition
 from collage_core.cli.shapes_text import shapes_lines
 from collage_core.documents.json_form import to_json
-from collage_core.documents.plan import PlacedPartition
+from collage_core.documents.plan import PlanPartition
 from collage_core.errors import CollageError
 from collage_core.model.reference.accuracy import largest_error
 from collage_core.options import Options
@@ -32,7 +32,7 @@ SIZES = (2, 3, 40, 50)
 
 def shape_plan(name: str, *parts: tuple[str, tuple[str, ...]]) -> ShapePlan:
     given = {"nodes": (0,), "ops": (), "cost_s": 1.0, "source": "mock"}
-    placed = [PlacedPartition(id=f"P{index}", target=target, names=names, **given) for index, (target, names) in enumerate(parts)]
+    placed = [PlanPartition(id=f"P{index}", target=target, names=names, **given) for index, (target, names) in enumerate(parts)]
     plan = Plan(model=PlannedModel(name="m", hash=""), targets=(), total_s=1.0, partitions=tuple(placed))
     return ShapePlan(name=name, weight=0.0, plan=plan)
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from collage_core.cost.measuring.paired_rounds import FEWEST_ROUNDS, Round
-from collage_core.documents.plan import PlacedPartition, PlanPart
+from collage_core.documents.plan import PlanPart, PlanPartition
 from collage_core.documents.run import RunDocument
 from collage_core.pipeline.whole.finalists import (
     BASELINE,
@@ -29,7 +29,7 @@ from tests.helpers.documents import PART, alternative, run_document
 def finalist(
     name: str, kind: str = BASELINE, *, rank: int = 0, partitions: int = 1, may_ship: bool = True, total_s: float = 1.0, reason: str = ""
 ) -> Finalist:
-    part = PlacedPartition(id=f"of {name}", target=name, nodes=(0,), names=("n",), ops=("Relu",), cost_s=total_s, source="measured")
+    part = PlanPartition(id=f"of {name}", target=name, nodes=(0,), names=("n",), ops=("Relu",), cost_s=total_s, source="measured")
     plan = Plan(model=PlannedModel(name="m", hash=""), targets=(), total_s=total_s, partitions=(part,))
     return Finalist({name: kind}, plan, (), (partitions, rank), may_ship, total_s, total_s, reason=reason)
 
