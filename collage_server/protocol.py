@@ -38,9 +38,9 @@ from typing import Any
 
 from collage_core import events
 from collage_core.documents.node_times import InsideTimes
-from collage_core.what_if.questions import AGAINST, CANDIDATES, QUESTIONS, WHAT_IF
+from collage_core.what_if.questions import CANDIDATES, QUESTIONS, WHAT_IF
 
-from .messages import candidates, installation, kept, live, models, other_plans, requests, runs
+from .messages import candidates, installation, kept, live, models, requests, runs
 
 EVENTS = (
     events.PhaseStarted,
@@ -61,13 +61,13 @@ EVENTS = (
 )
 """The pipeline's events, as they travel: each is its fields and ``type``, the name of its class."""
 
-PARTS = (live, installation, models, requests, runs, candidates, other_plans, kept)
+PARTS = (live, installation, models, requests, runs, candidates, kept)
 """The files of `messages`, in the order in which the page's types stand."""
 
 ASKED = tuple(question for question in QUESTIONS if question.method is not None)
 """The questions about a run that the web API answers."""
 
-SENT = {WHAT_IF: candidates.WhatIf, AGAINST: other_plans.Against, CANDIDATES: CANDIDATES.answer}
+SENT = {WHAT_IF: candidates.WhatIf, CANDIDATES: CANDIDATES.answer}
 """Question → the type that its answer travels as, of those whose answer is not `ANSWERS`."""
 
 ANSWERS = (*(question.answer for question in ASKED if question not in SENT), InsideTimes)

@@ -194,8 +194,9 @@ class CostedPlan:
     """A plan of the user's own on the costs of a run.
 
     Attributes:
-        plan: On the costs of the run.
-        apparent_loss_s, unknown, ignored: As in `ApparentLoss`.
+        apparent_loss_s: The total of the run's plan less that of this one; None where a cost is not known.
+        unknown: Its parts whose costs are not known to their end.
+        ignored: Names of the given plan that the model does not have.
     """
 
     name: str

@@ -136,22 +136,17 @@ class OtherTerms:
 
 
 @dataclass(frozen=True)
-class ExplainedTerms(OtherTerms):
+class ExplainedTerms(OtherTerms, PlanUnderTerms):
     """The whole answer of ``collage explain --what-if``.
 
     Attributes:
         measured_s: Measured seconds of the run's plan, where it stays.
-        plan, optimal, untimed, keeps_plan: As in `PlanUnderTerms`.
         accuracy: Largest relative error of a partition.
         effects: Of each of `constraints`, in their order; those that took too long are missing at the end.
         regions: Those in which the two plans differ by more than a cost.
     """
 
     measured_s: float | None
-    plan: PlanInfo
-    optimal: bool
-    untimed: int
-    keeps_plan: bool
     accuracy: float
     constraints: tuple[Mapping[str, Any], ...]
     effects: tuple[Effect, ...]

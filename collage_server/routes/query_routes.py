@@ -18,14 +18,13 @@ from collage_core.documents.candidates import RegretRequest
 from collage_core.documents.json_form import to_json
 from collage_core.documents.what_if import WhatIfRequest
 from collage_core.errors import InfeasibleError
-from collage_core.what_if.questions import AGAINST, CANDIDATES, ESTIMATES, QUESTIONS, WHAT_IF, Question
+from collage_core.what_if.questions import CANDIDATES, ESTIMATES, QUESTIONS, WHAT_IF, Question
 
 from ..http.answers import answer, json_body, json_file
 from ..http.asker import asker_left
 from ..http.error_answers import Problem, api_error, not_found, refused
 from ..http.request_checks import check_groups, check_positive, check_targets, switched_off
 from ..messages.candidates import BaselinePlan, WhatIf
-from ..messages.other_plans import Against
 from ..runs.run_store import run_folder
 from ..services import services
 from ..shared.run_files import DOCUMENT
@@ -65,16 +64,10 @@ def _what_if(run: str) -> Response:
     return answer(WhatIf(run, found.plan, found.optimal, found.untimed, found.keeps_plan, found.change, found.change_text))
 
 
-def _against(run: str) -> Response:
-    found = _answered(AGAINST, run)
-    return answer(Against(run, found.name, found.plan, found.apparent_loss_s, found.unknown, found.ignored))
-
-
 ANSWERED_OTHERWISE: dict[Question[..., Any, Any], Callable[[str], Response]] = {
     CANDIDATES: _candidates,
     ESTIMATES: _estimates,
     WHAT_IF: _what_if,
-    AGAINST: _against,
 }
 """Questions whose answers travel in another form than their records."""
 

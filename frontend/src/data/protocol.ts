@@ -336,15 +336,6 @@ export interface NodeRejection {
   reason: string;
 }
 
-/** A part of a given plan whose cost is not known to its end, with the reason. */
-export interface UnknownPart {
-  id: string;
-  target: string;
-  nodes: number[];
-  names: string[];
-  reason: string;
-}
-
 /**
  * A rule tree of a run, and the targets that share it: its rules ran once for all of them.
  *
@@ -659,6 +650,15 @@ export interface TargetUnderTerms {
   nodes_before: number;
   untimed: number;
   brings_s: number | null;
+}
+
+/** A part of a given plan whose cost is not known to its end, with the reason. */
+export interface UnknownPart {
+  id: string;
+  target: string;
+  nodes: number[];
+  names: string[];
+  reason: string;
 }
 
 /**
@@ -1761,22 +1761,6 @@ export interface WhatIf {
   uncovered: number[];
 }
 
-/**
- * `POST /api/v1/runs/<id>/against`: a plan of the user's own, on the costs of the run. Nothing is measured, nothing is kept.
- *
- * Attributes:
- *     apparent_loss_s: The total of the run's plan less that of this one; None where a cost is not known.
- *     ignored: Names of the given plan that the model does not have.
- */
-export interface Against {
-  run: string;
-  name: string;
-  plan: PlanInfo;
-  apparent_loss_s: number | null;
-  unknown: UnknownPart[];
-  ignored: string[];
-}
-
 /** Counts up to a step of a trace: states taken, found, and found again by a better way; candidates refused. */
 export interface TraceStart {
   taken: number;
@@ -2092,6 +2076,23 @@ export interface OtherTerms {
 }
 
 /**
+ * A plan of the user's own on the costs of a run.
+ *
+ * Attributes:
+ *     apparent_loss_s: The total of the run's plan less that of this one; None where a cost is not known.
+ *     unknown: Its parts whose costs are not known to their end.
+ *     ignored: Names of the given plan that the model does not have.
+ */
+export interface CostedPlan {
+  run: string;
+  name: string;
+  plan: PlanInfo;
+  apparent_loss_s: number | null;
+  unknown: UnknownPart[];
+  ignored: string[];
+}
+
+/**
  * `POST /api/v1/runs/<id>/profile`: what `collage run ARTIFACT --profile` tells; the artifact is run for about a second.
  *
  * Attributes:
@@ -2364,5 +2365,5 @@ export const questionsBy = (ask: Ask) => ({
   whatIf: (run: string, body: WhatIfRequest) => ask<WhatIf>(run, "POST", "what-if", body),
   effects: (run: string, body: WhatIfRequest) => ask<Effects>(run, "POST", "effects", body),
   otherTerms: (run: string, body: WhatIfRequest) => ask<OtherTerms>(run, "POST", "other-terms", body),
-  against: (run: string, body: AgainstRequest) => ask<Against>(run, "POST", "against", body),
+  against: (run: string, body: AgainstRequest) => ask<CostedPlan>(run, "POST", "against", body),
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Against } from "../protocol";
+import type { CostedPlan } from "../protocol";
 import { lossLines, measureCommand, measuredLines, parseDevices } from "./own_plan";
 
 test("devices are read as the command line reads them", () => {
@@ -11,7 +11,7 @@ test("devices are read as the command line reads them", () => {
 
 test("the apparent loss is said with what it rests on", () => {
   const plan = { total_s: 3e-3, partitions: [], transitions: [], total_interval_s: null };
-  const own: Against = { run: "r", name: "mine", plan, apparent_loss_s: -1e-3, unknown: [], ignored: [] };
+  const own: CostedPlan = { run: "r", name: "mine", plan, apparent_loss_s: -1e-3, unknown: [], ignored: [] };
   expect(lossLines(own)).toEqual(["this run's plan is predicted 1.00 ms faster than yours"]);
   expect(lossLines({ ...own, apparent_loss_s: 1e-3 })[0]).toBe("this run's plan is predicted 1.00 ms slower than yours");
   const unknown = [{ id: "c", target: "tvm", nodes: [1, 2], names: ["a", "b"], reason: "never timed" }];

@@ -1,7 +1,7 @@
 // A plan of the user's own: the devices that it names, and its apparent loss in words. Pure.
 
 import { duration, plural } from "../../base/format";
-import type { Against, AgainstRequest } from "../protocol";
+import type { AgainstRequest, CostedPlan } from "../protocol";
 
 /** The text "CPU=openvino, CUDA=tensorrt" as device → target; the mistake in it where there is one. */
 export function parseDevices(text: string): { devices: Record<string, string> } | { mistake: string } {
@@ -16,7 +16,7 @@ export function parseDevices(text: string): { devices: Record<string, string> } 
 }
 
 /** The apparent loss as the command line says it; then what is not known, and what was ignored. */
-export function lossLines({ apparent_loss_s: lossS, unknown, ignored }: Against): string[] {
+export function lossLines({ apparent_loss_s: lossS, unknown, ignored }: CostedPlan): string[] {
   const estimate = unknown.length > 0 ? " (an estimate: not all of its costs were measured to their end)" : "";
   const lines = lossS === null ? ["its total is not known"] : [`this run's plan is predicted ${duration(Math.abs(lossS))} ${lossS <= 0 ? "faster" : "slower"} than yours${estimate}`];
   for (const part of unknown.slice(0, FEW)) lines.push(`not known: ${plural(part.nodes.length, "node")} from ${part.names[0] ?? ""} on ${part.target}: ${part.reason}`);

@@ -1,11 +1,11 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { runSnapshot } from "../../../test/runs";
 import { api } from "../../data/api";
-import type { Against, MeasuredPlan, RunSnapshot } from "../../data/protocol";
+import type { CostedPlan, MeasuredPlan, RunSnapshot } from "../../data/protocol";
 import { keptRun } from "../run/run";
 import { giveOwnPlan, measureOwnPlan, measuringOwn, type OwnPlan, ownPlan, ownPlanError } from "./own_plan";
 
-const answer: Against = { run: "r1", name: "mine", plan: { total_s: 3e-3, partitions: [], transitions: [], total_interval_s: null }, apparent_loss_s: -1e-3, unknown: [], ignored: [] };
+const answer: CostedPlan = { run: "r1", name: "mine", plan: { total_s: 3e-3, partitions: [], transitions: [], total_interval_s: null }, apparent_loss_s: -1e-3, unknown: [], ignored: [] };
 
 afterEach(() => {
   vi.restoreAllMocks();

@@ -4,7 +4,7 @@
 import { signal } from "@preact/signals";
 import { api, asApiError } from "../../data/api";
 import { parseDevices } from "../../data/plan/own_plan";
-import type { Against, AgainstRequest, RunSnapshot } from "../../data/protocol";
+import type { AgainstRequest, CostedPlan, RunSnapshot } from "../../data/protocol";
 import { Asking } from "../asking";
 import { cancelOnceStarted, ended, run } from "../run/run";
 import { loadRuns } from "../run/runs";
@@ -15,7 +15,7 @@ export const OWN = "own:";
 export interface OwnPlan {
   ref: string;
   given: Required<AgainstRequest>;
-  answer: Against;
+  answer: CostedPlan;
   /** Both plans timed end to end in turns; null where they were not. */
   measured: { ownS: number; besideS: number } | null;
 }
