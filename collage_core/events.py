@@ -13,7 +13,7 @@ from typing import Any, Literal
 from .documents.plan import MeasuredPlan
 
 PHASES = ("load", "specs", "candidates", "costs", "search", "merge", "rewrite", "verify", "baselines")
-STEPS = ("profile", "largest first", "settle", "search", "merge", "repeat", "tune", "decide")
+STEPS = ("largest first", "profile", "settle", "search", "merge", "repeat", "tune", "decide")
 """The steps of the measuring loop (`pipeline.measure`), within the phases ``costs``, ``search`` and ``merge``."""
 
 

@@ -53,7 +53,7 @@ class Options:
         threads: Threads of every kernel; None for the number of usable cores.
         accuracy: Largest relative error that is accepted; None for the model's default.
         value_policy: What must be right of NaN and infinities: one of `VALUE_POLICIES`.
-        budget_s: Seconds that measuring may take in all; None for what the size of the model suggests, and for a run with an end.
+        budget_s: Seconds from the start of a run to its answer; None for what the size of the model suggests.
         tune_s: Seconds that tuning kernels may take, on top of that; None for no tuning.
         time_limit_s: Seconds after which a search returns its best plan so far; None for no limit.
         fold: Fold constants and fuse batch norms first.

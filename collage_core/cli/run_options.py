@@ -26,8 +26,8 @@ SEARCHERS_HELP = (
 )
 COSTS_HELP = "Source of costs (docs/costs.md): measure, roofline, mock:FILE, replay:DB or http://HOST:PORT."
 BUDGET_HELP = (
-    "Time for measuring: 60, 60s or 2m. The default is 15 s and 0.1 s for each node (at most 45 s), plus the "
-    "time of 75 runs of the model (at most 45 s). The next run continues from the stored costs. Several regions share it."
+    "Time to the answer, with building and timing whole plans: 60, 60s or 2m. The default is 15 s and 0.5 s for each node (at most "
+    "45 s), plus the time of 75 runs of the model (at most 45 s). The next run continues from the stored costs. Several regions share it."
 )
 TUNE_HELP = (
     "Time for tuning kernels, in addition to the budget: 60s or 2m. Kernels that could gain most come first; the "

@@ -23,14 +23,16 @@ from .inside.additive_error import additive_error_s, correction_s, costs_inside
 from .inside.profile_nodes import profiled_times
 from .inside.timing_gap import Surroundings, disturbance_of, timing_gap
 from .loop.cost_table import is_settled
-from .loop.deadline import ComparingDeadlines, comparing_deadlines
+from .loop.deadline import Deadline, comparing_deadline
 from .record.record import RunRecord
 from .searched_run import SearchedRun
-from .whole.assemble_and_verify import Built, build_and_verify
+from .whole.assemble_and_verify import BUILD_TIMEOUT_S, Built, build_and_verify
 from .whole.choose_finalists import another_plan, carried_over, finalists
 from .whole.compare_whole import Comparison, compare_whole, needed_s
 from .whole.finalists import BARRED, SEARCHED, Finalist, WholeTime, alternatives, barred, decision_text
 
+BUILD_SHARE, LEAST_BUILD_S = 0.5, 3.0
+"""A plan on estimates may take that share of the time that is left to build, and so many seconds in any case."""
 TOO_LATE_TO_COMPARE = "no time was left to measure these plans whole: {} (--budget gives a run more)"
 
 
@@ -94,7 +96,10 @@ def finalists_of(run: SearchedRun, decision: Decision, why_not: Mapping[str, str
 def _build(run: SearchedRun, decision: Decision, record: RunRecord, why_not: Mapping[str, str]) -> Outcome:
     """As `build`, of a plan that can be built. Raises Cancelled where the user stopped the run before the plan was verified."""
     services = run.phases, run.emit, run.options.out, run.is_stopped
-    with build_and_verify(run.found.model, record.plan, run.inputs, *services, packages=run.packages) as built:
+    # Nobody has built the partitions whose costs are estimates: a plan of known costs takes the place of one that takes too long to build.
+    is_estimated = any(item.cost.is_guess for item in decision.planned.partitions)
+    limit_s = max(LEAST_BUILD_S, BUILD_SHARE * run.deadline.left_s) if is_estimated and run.options.is_measured else BUILD_TIMEOUT_S
+    with build_and_verify(run.found.model, record.plan, run.inputs, *services, packages=run.packages, limit_s=limit_s) as built:
         record = replace(
             record, document=replace(record.document, verify=replace(built.verify, estimated_error=record.document.verify.estimated_error))
         )
@@ -124,8 +129,8 @@ def _measure_whole(
     run: SearchedRun, decision: Decision, record: RunRecord, built: Built, why_not: Mapping[str, str]
 ) -> tuple[Decision, RunRecord]:
     """Time the plan beside the other finalists, and return the decision for the fastest with its record."""
-    others, deadlines = finalists_of(run, decision, why_not), comparing_deadlines(run.budget.limit_s, run.deadline)
-    outcome = compare_whole(built, others, run.emit, deadlines)
+    others, deadline = finalists_of(run, decision, why_not), comparing_deadline(run.whole_run_s, run.deadline)
+    outcome = compare_whole(built, others, run.emit, deadline)
     if outcome.winner:
         decision = decision.take(others[outcome.winner].chosen, run.plans)
     missing = _missing_costs(run, decision)
@@ -136,7 +141,7 @@ def _measure_whole(
         text = f"the costs of {counted(len(inside), 'partition')} were corrected to what they take inside the whole"
         run.emit(Note(f"{text}, and the search ran again"))
     if missing or inside:
-        decision, others, outcome = over_other_costs(run, decision, {**missing, **inside}, built, others, outcome, deadlines)
+        decision, others, outcome = over_other_costs(run, decision, {**missing, **inside}, built, others, outcome, deadline)
     late = [next(iter(one.names)) for one in others if one.is_late]
     if late:
         run.emit(Note(TOO_LATE_TO_COMPARE.format(", ".join(late))))
@@ -191,7 +196,7 @@ def over_other_costs(
     built: Built,
     others: list[Finalist],
     outcome: Comparison,
-    deadlines: ComparingDeadlines,
+    deadline: Deadline,
 ) -> tuple[Decision, list[Finalist], Comparison]:
     """Search again where some partitions of the plan have other costs, and time what is found beside the plan, if there is time.
 
@@ -202,12 +207,12 @@ def over_other_costs(
         decision = run.decide(run.loop.with_costs(decision.planned, costs), decision.bodies)
     carried = carried_over(others, before, decision.searched, lambda planned: run.plan_of(planned, decision.bodies))
     ahead, times = outcome.winner, list(outcome.times)
-    if len(carried) > len(others) and needed_s(built, carried[-1:]) > deadlines.last.left_s:
+    if len(carried) > len(others) and needed_s(built, carried[-1:]) > deadline.left_s:
         carried[-1].leave_for_time()
         times.append(WholeTime())
     elif len(carried) > len(others):
         try:
-            again = compare_whole(built, [carried[ahead], carried[-1]], run.emit, deadlines)
+            again = compare_whole(built, [carried[ahead], carried[-1]], run.emit, deadline)
         except Cancelled:
             carried = carried[:-1]
         else:

@@ -29,8 +29,8 @@ from ..rules.spec import HOST_TARGET
 from ..toolchains.border import availability_of
 from ..toolchains.described import has_trials
 from .discover import CandidateSet, Phases, model_document
-from .loop.budget import MOST_FOR_INFERENCES_S, budget_s
-from .loop.deadline import MOST_COMPARING_S, run_deadline
+from .loop.budget import MOST_FOR_INFERENCES_S, budget_s, reserved_s
+from .loop.deadline import MOST_COMPARING_S
 from .loop.measuring_policy import MeasuringPolicy
 from .loop.tuning import check_tunes
 from .whole.choose_finalists import MOST_RIVALS
@@ -74,9 +74,9 @@ def dry_run(source: str | Path, options: Options, emit: Emit = ignore) -> dict[s
         ``{"schema", "dry_run": true, "model", "targets": [{"name", "candidates", "unique", "deferred", "known", "to_measure"}],
         "transitions": {"pairs", "to_measure"}, "builds_at_most", "builds_expected", "seconds_at_most", "seconds_expected",
         "after_at_most_s", "after_expected_s", "budget_s", "tuning_s", "busy", "basis"}``. All but ``candidates`` counts distinct
-        computations; the deferred ones are measured only where merging comes to them. Seconds are those of measuring, which ends after
-        ``budget_s`` (None for no bound), and after ``tuning_s`` more where kernels are tuned; those ``after`` it go into building and
-        timing whole plans. ``busy`` says that other processes take the cores that kernels want; it is empty where they do not.
+        computations; the deferred ones are measured only where merging comes to them. Seconds are those of measuring; those ``after`` it
+        go into building and timing whole plans. The run ends after ``budget_s`` (None for no bound), and after ``tuning_s`` more where
+        kernels are tuned. ``busy`` says that other processes take the cores that kernels want; it is empty where they do not.
 
     Raises:
         CollageError: a mistake of the user, as in the run itself.
@@ -174,9 +174,10 @@ def _work(found: CandidateSet, targets: Sequence[_Target], machine: str) -> dict
     expected = at_most if options.measure_all else _expected(measured)
     trials_s = sum(target.to_measure * past.trials.get(target.name, (TRIAL_S, 0))[0] for target in measured)
     limit_s = budget_s(options, len(found.graph))
+    measuring_s = limit_s - reserved_s(limit_s)
     seconds = {
-        "seconds_at_most": min(limit_s, trials_s + TRANSITION_S * len(missing)),
-        "seconds_expected": min(limit_s, (trials_s * expected / at_most if at_most else 0.0) + TRANSITION_S * len(missing)),
+        "seconds_at_most": min(measuring_s, trials_s + TRANSITION_S * len(missing)),
+        "seconds_expected": min(measuring_s, (trials_s * expected / at_most if at_most else 0.0) + TRANSITION_S * len(missing)),
     }
     builds = {"builds_at_most": at_most + extra_builds, "builds_expected": expected + extra_builds}
     said = [_basis(target.name, past.trials) for target in measured]
@@ -192,7 +193,7 @@ def _work(found: CandidateSet, targets: Sequence[_Target], machine: str) -> dict
         "transitions": {"pairs": len(pairs), "to_measure": len(missing)},
         **builds,
         **seconds,
-        **_after([past.trials.get(name, (TRIAL_S, 0))[0] for name in versions], run_deadline(options, 0.0).left_s),
+        **_after([past.trials.get(name, (TRIAL_S, 0))[0] for name in versions], limit_s),
         **bound,
         "tuning_s": options.tune_s or 0.0,
         "basis": "; ".join([*said, *([TUNED_AGAIN] if options.tune_s else []), NOT_COUNTED]),
@@ -218,8 +219,8 @@ def _after(trials_s: Sequence[float], run_s: float) -> dict[str, float]:
 
 
 def _budget_text(options: Options, limit_s: float) -> str:
-    slow = "" if options.budget_s is not None else f", and a slow model's by {duration(MOST_FOR_INFERENCES_S)} later at most"
-    return f"the budget ends it after {duration(limit_s)}{slow}"
+    slow = "" if options.budget_s is not None else f", of a slow model up to {duration(MOST_FOR_INFERENCES_S)} more"
+    return f"the budget is {duration(limit_s)} to the answer{slow}"
 
 
 def _expected(measured: Sequence[_Target]) -> int:

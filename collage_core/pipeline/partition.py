@@ -6,6 +6,7 @@ each, a model of several shapes one for each shape; any other model is one run.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -70,9 +71,9 @@ def partition(
             emit(Note(f"cancelled: the regions {', '.join(names[at:])} have no plan"))
             break
         emit(Note(shares.progress_text(name)))
-        out = options.out if options.out is None or at == 0 else options.out / name
+        out, began = options.out if options.out is None or at == 0 else options.out / name, time.monotonic()
         records[name] = run(source, replace(shares.options_of(name), region=name, out=out), emit, function, should_stop)
-        shares.ended(name, records[name].document.budget)
+        shares.ended(name, time.monotonic() - began, records[name].document.budget)
     return replace(records.pop(names[0]), regions=records)
 
 

@@ -48,10 +48,14 @@ class RegionShares:
         """Return the options of the run of the region `name`, if that is the next one."""
         return replace(self._options, budget_s=self._part("budget_s", name), tune_s=self._part("tune_s", name))
 
-    def ended(self, name: str, budget: RunBudget | None) -> None:
-        """Take what the run of the region `name` spent off what is left, by its document: no more than its part."""
-        spent_s, tuned_s = (budget.spent_s, budget.tuned_s) if budget else (0.0, 0.0)
-        seconds = {"budget_s": spent_s - tuned_s, "tune_s": tuned_s}
+    def ended(self, name: str, took_s: float, budget: RunBudget | None) -> None:
+        """Take what the run of the region `name` spent off what is left, no more than its part: it took `took_s` in all.
+
+        Args:
+            budget: As its document has it; a run that measures nothing spends nothing.
+        """
+        tuned_s = budget.tuned_s if budget else 0.0
+        seconds = {"budget_s": took_s - tuned_s if budget else 0.0, "tune_s": tuned_s}
         for limit, left_s in self._left.items():
             if left_s is not None:
                 self._left[limit] = left_s - min(seconds[limit], self._part(limit, name) or 0.0)
@@ -65,7 +69,7 @@ class RegionShares:
         """Return the line that begins the run of the region `name`: which of how many it is, and its part of the time for all."""
         own, options = self.options_of(name), self._options
         number = len(self._shares) - len(self._open) + 1
-        limits = [(own.budget_s, options.budget_s, "measuring"), (own.tune_s, options.tune_s, "tuning")]
+        limits = [(own.budget_s, options.budget_s, "its run"), (own.tune_s, options.tune_s, "tuning")]
         parts = [
             f"{duration(part, 3)} of {duration(whole, 3)} for {what}"
             for part, whole, what in limits

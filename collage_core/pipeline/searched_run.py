@@ -5,6 +5,7 @@ A model and `Options` enter; a `Decision` leaves, and its record before anything
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext, suppress
 from dataclasses import replace
@@ -47,11 +48,11 @@ from .cancelled import UserStop, cancelled_document
 from .decision import Decision, decide
 from .described_targets import described_options
 from .discover import CandidateSet, Phases, model_document
-from .loop.budget import Budget, budget_s
+from .loop.budget import Budget, reserved_s
 from .loop.certainty import noise_s, total_interval_s
 from .loop.cost_progress import CostProgress
 from .loop.cost_table import CostTable
-from .loop.deadline import LEAST_COMPARING_S, RESERVED_S, run_deadline
+from .loop.deadline import run_deadline, run_s
 from .loop.error_budget import ErrorBudget
 from .loop.measure import Costs, MeasuringLoop
 from .loop.measuring_policy import MeasureEverything, MeasuringPolicy
@@ -74,6 +75,13 @@ from .record.record import RunRecord
 from .run_estimator import estimator_of
 from .whole.run_baselines import baseline_rows, find_baselines
 from .whole.trials_alone import TrialsAlone
+
+SEARCHED_BEFORE, LATE = 0.5, 0.25
+"""Searches end when that share of what is reserved for the end of the run is left, and no other plan is looked for with the second."""
+
+
+OF_A_BODY = 0.25
+"""So much of what a run reserves for its end the search of a body does."""
 
 
 class FirstPlan:
@@ -107,6 +115,8 @@ class SearchedRun:
         emit: Tells an event.
         budget: The time for measuring.
         deadline: When the run should be over.
+        whole_run_s: Seconds from its start until then, as planned.
+        reserved_s: Those of them that measuring leaves for the end of the run.
         trials_alone: Trials of candidates whose costs are no measurements.
     """
 
@@ -132,12 +142,14 @@ class SearchedRun:
         self.options = options = self.found.options
         self.found.check_constraints()  # before any is measured
         check_tunes(self.found.toolchains, options.tune_s)
-        self.deadline = run_deadline(options, self.phases.elapsed_s)
+        self.deadline = run_deadline(options, len(self.found.graph), self.phases.elapsed_s)
+        self.whole_run_s = run_s(options, len(self.found.graph))
+        # Of a body alone nothing is built.
+        self.reserved_s = reserved_s(self.whole_run_s if body is None else OF_A_BODY * self.whole_run_s)
         self.budget = Budget(
-            budget_s(options, len(self.found.graph)),
-            grows=options.budget_s is None,
+            max(0.0, self.deadline.left_s - (options.tune_s or 0.0) - self.reserved_s) if options.is_measured else math.inf,
+            extend_run=self.deadline.extend if options.budget_s is None else None,
             should_stop=self.is_stopped,
-            most_s=self.deadline.left_s - RESERVED_S,
         )
         self.inputs = self.found.model.seeded_inputs() if self.found.given is None else self.found.given
         if self.found.given is None and options.builds and self.found.model.inputs_note:
@@ -156,7 +168,7 @@ class SearchedRun:
         settings = SearchSettings(
             options.search,
             parse_objective(options.objective),
-            lambda: self.is_stopped() or self.deadline.left_s < RESERVED_S,
+            lambda: self.is_stopped() or self.deadline.left_s < SEARCHED_BEFORE * self.reserved_s,
             options.time_limit_s,
         )
         errors = ErrorBudget.of(self.found.accuracy(), self.found.toolchains)
@@ -170,7 +182,7 @@ class SearchedRun:
 
     def is_late(self) -> bool:
         """Return whether too little time is left to search for another plan, and to compare that one."""
-        return self.deadline.left_s < LEAST_COMPARING_S
+        return self.deadline.left_s < LATE * self.reserved_s
 
     def cancelled_document(self, document: RunDocument) -> CancelledInfo | None:
         """The ``cancelled`` part of the run's `document`."""
@@ -213,17 +225,16 @@ class SearchedRun:
     def _plan_bodies(self) -> dict[int, PlannedNode]:
         """Search the bodies of the model's nodes, and take what each of these nodes costs on the host.
 
-        Where the user says how long measuring may take, that is a part of it; else it comes on top, as far as the run has time.
+        That is a part of measuring.
         """
         found, constraints = self.found, self.options.constraints
         for candidate in refused_by_constraints(found.graph, found.candidates, found.toolchains, constraints):
             if candidate.target == HOST_TARGET and candidate.inside.first() in found.body_runs:
                 found.body_runs[candidate.inside.first()].reason = KEPT_AWAY
-        limit_s = bodies_s(self.found.body_runs, self.options, self.budget.limit_s, self.deadline.left_s - RESERVED_S)
+        limit_s = bodies_s(self.found.body_runs, self.options, self.budget.limit_s)
         search = BodySearch(self.found, self.options, limit_s, self.inputs, self.emit, self._search_body, self.is_stopped)
-        with self.budget.counting() if self.options.budget_s is not None else nullcontext():
+        with self.budget.counting():
             bodies = search.plan(self._body.runs if self._body else 1)
-        self.budget.bound(self.deadline.left_s - RESERVED_S)
         for candidate in self.found.by_target[HOST_TARGET]:
             planned = bodies.get(candidate.inside.first())
             if planned is not None:

@@ -7,6 +7,7 @@ left to TVM as it was. TVM's pass `RunCodegen` then has the toolchains build the
 from __future__ import annotations
 
 import tempfile
+import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -264,9 +265,10 @@ class CollagePartition:
         if shares is not None:
             self._emit(Note(shares.progress_text(name)))
             own = shares.options_of(name)
+        began = time.monotonic()
         record = partition(path, replace(own, constraints=(*own.constraints, *vetoes)), self._emit, self._cost_function, regions=())
         if shares is not None:
-            shares.ended(name, record.document.budget)
+            shares.ended(name, time.monotonic() - began, record.document.budget)
         return record
 
     def _vetoes(self, path: Path, region: Region, bound: Collection[str]) -> list[dict[str, str]]:

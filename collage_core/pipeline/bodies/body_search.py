@@ -31,7 +31,7 @@ from .body_rows import named_nodes
 from .plan_bodies import NodeMeter, PlannedNode, plan_bodies
 
 SHARE = 0.5
-"""All bodies together may be measured for that share of the time that the user gives, or that the run has."""
+"""All bodies together may be measured for that share of the time for measuring."""
 LEAST_S = 3.0
 """Each of them may be measured for so many seconds in any case."""
 MOST_BODIES = 64
@@ -44,17 +44,15 @@ RunSearch = Callable[[str, BodyRuns, Options, Emit], RunRecord]
 """Searches one body under its own options."""
 
 
-def bodies_s(runs: Mapping[int, NodeRuns], options: Options, budget_limit_s: float, run_s: float) -> float:
-    """Return the seconds that searching all bodies may take: as many as their sizes suggest, within bounds; infinite without any.
+def bodies_s(runs: Mapping[int, NodeRuns], options: Options, limit_s: float) -> float:
+    """Return the seconds that searching all bodies may take, where measuring may take `limit_s` in all.
 
-    Args:
-        budget_limit_s: Seconds that measuring may take in all.
-        run_s: Seconds that the run has for measuring.
+    As many as their sizes suggest unless the user gives a budget, and a share of it in any case.
     """
     if options.budget_s is not None:
-        return SHARE * budget_limit_s
+        return SHARE * limit_s
     wished = (budget_s(options, len(body.model.graph)) for node in runs.values() if not node.reason for body in node.bodies.values())
-    return min(sum(wished), SHARE * run_s)
+    return min(sum(wished), SHARE * limit_s)
 
 
 class BodySearch:

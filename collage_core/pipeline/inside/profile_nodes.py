@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from ...base.isolation.worker import Worker
-from ...base.isolation.worker_errors import WorkerError
+from ...base.isolation.worker_errors import WorkerError, WorkerTimeout
 from ...cost.database.records import machine_id
 from ...cost.measuring.activations import ActivationStore
 from ...cost.measuring.profile_worker import profile_nodes
@@ -24,8 +24,8 @@ from ..record.node_times import NONE, scaled
 
 ALL_S = 15.0
 """No further partition is profiled after so many seconds, or fewer where the run has less time; the dearest are first."""
-LEAST_ONE_S, ONE_S = 10.0, 60.0
-"""Longest that profiling one partition may take, its build included: where the run is in a hurry, and else."""
+ONE_S = 60.0
+"""Longest that profiling one partition may take, its build included, where the run has the time."""
 
 NO_PROFILER = "{} has no profiler"
 OUT_OF_TIME = "no time was left to profile it"
@@ -51,15 +51,16 @@ def profiled_times(
     if plan.machine not in ("", machine_id()):
         reason = ELSEWHERE.format(plan.machine)
         return [PartitionNodeTimes(partition.id, NONE, reason=reason) for partition in _of_several_nodes(plan)]
-    store, ends, one_s = ActivationStore(model, inputs), clock() + min(ALL_S, limit_s), min(ONE_S, max(LEAST_ONE_S, limit_s))
+    store, began = ActivationStore(model, inputs), clock()
     threads = int(plan.options.get("threads", 1))
     made = {}
     try:
         for partition in sorted(_of_several_nodes(plan), key=lambda one: -(one.cost_s or 0.0)):
-            if clock() >= ends:
+            spent_s = clock() - began
+            if spent_s >= min(ALL_S, limit_s):
                 made[partition.id] = PartitionNodeTimes(partition.id, NONE, reason=OUT_OF_TIME)
             else:
-                made[partition.id] = _profiled(model, partition, store, worker, threads, one_s)
+                made[partition.id] = _profiled(model, partition, store, worker, threads, min(ONE_S, limit_s - spent_s))
     finally:
         store.close()
     return [made[partition.id] for partition in plan.partitions if partition.id in made]
@@ -78,7 +79,8 @@ def _profiled(
         given = [store.file(tensor.name) for tensor in inside.inputs]
         found = worker.call(profile_nodes, registry.get, partition.target, inside, given, threads, timeout_s=limit_s)
     except (CollageError, WorkerError) as error:
-        return PartitionNodeTimes(partition.id, NONE, reason=f"the profile failed: {one_line(error)}")
+        is_late = isinstance(error, WorkerTimeout) and limit_s < ONE_S
+        return PartitionNodeTimes(partition.id, NONE, reason=OUT_OF_TIME if is_late else f"the profile failed: {one_line(error)}")
     if found is None:
         return PartitionNodeTimes(partition.id, NONE, reason=NO_PROFILER.format(partition.target))
     return scaled(partition, found)

@@ -1,7 +1,8 @@
 """`Budget`: the seconds that a run may spend on measuring, and how many it spent.
 
-It takes a limit and a clock, and says when the time is over. It does not count while nothing is measured, and it ends nothing before
-there is a first complete plan: a run without any plan would help nobody.
+The budget of a run (`budget_s`) is the time to its answer: building and timing whole plans have their part of it (`reserved_s`), and the
+rest is for measuring. A `Budget` takes that rest and a clock, and says when it is over. It ends nothing before there is a first complete
+plan: a run without any plan would help nobody.
 """
 
 from __future__ import annotations
@@ -14,15 +15,17 @@ from contextlib import contextmanager
 from ...options import Options
 from ...search.searcher import never
 
-LEAST_S, OF_A_NODE_S, MOST_S = 15.0, 0.1, 45.0
+LEAST_S, OF_A_NODE_S, MOST_S = 15.0, 0.5, 45.0
 INFERENCES, MOST_FOR_INFERENCES_S = 75, 45.0
 """Measuring a slow model takes longer: so many runs of the whole model are added, but not more than those seconds."""
+RESERVED, MOST_RESERVED_S = 0.4, 45.0
+"""Of the time of a run so much is kept for the end: the last searches, building, verifying, and timing whole plans."""
 
 
 def budget_s(options: Options, nodes: int) -> float:
-    """Return the seconds that measuring a model of so many nodes may take: what the user says, or as many as its size suggests.
+    """Return the seconds to the answer of a run of so many nodes: what the user says, or as many as its size suggests.
 
-    The time for `INFERENCES` runs comes on top (`Budget.add_inferences`), unless the user says how long measuring may take.
+    The time for `INFERENCES` runs comes on top (`Budget.add_inferences`), unless the user says how long the run may take.
 
     Infinite where nothing is measured, or everything was asked for.
     """
@@ -33,15 +36,19 @@ def budget_s(options: Options, nodes: int) -> float:
     return math.inf if options.measure_all else min(LEAST_S + OF_A_NODE_S * nodes, MOST_S)
 
 
+def reserved_s(run_s: float) -> float:
+    """Return how many of the seconds of a run measuring leaves for its end."""
+    return min(RESERVED * run_s, MOST_RESERVED_S)
+
+
 class Budget:
     """The time for measuring in one run.
 
     Args:
         limit_s: Seconds; infinite for no limit.
         clock: Gives seconds that only go up.
-        grows: `add_inferences` adds to the limit.
+        extend_run: `add_inferences` adds to the limit, and tells how many seconds the run may take longer; None where nothing is added.
         should_stop: Asked often; once it is True, nothing more is measured, whether there is a plan or not.
-        most_s: The limit never grows above that: the rest of the run needs its time, too.
 
     Attributes:
         has_plan: Set once a complete plan is known, or cannot be had soon: from then on the time may be over.
@@ -51,15 +58,14 @@ class Budget:
         self,
         limit_s: float = math.inf,
         clock: Callable[[], float] = time.monotonic,
-        grows: bool = False,
+        extend_run: Callable[[float], None] | None = None,
         should_stop: Callable[[], bool] = never,
-        most_s: float = math.inf,
     ):
-        self.limit_s = min(limit_s, most_s)
+        self.limit_s = limit_s
         self.should_stop = should_stop
         self.has_plan = False
         self._clock = clock
-        self._least_s, self._most_s, self._grows = limit_s, most_s, grows
+        self._extend_run, self._added_s = extend_run, 0.0
         self._spent_s = 0.0
         self._shares_from_s = 0.0
         self._most_share = math.inf
@@ -70,17 +76,14 @@ class Budget:
 
         A later call, where a faster whole is known, takes the place of an earlier one.
         """
-        if self._grows and whole_s is not None:
-            self.limit_s = min(self._least_s + min(INFERENCES * whole_s, MOST_FOR_INFERENCES_S), self._most_s)
+        if self._extend_run is not None and whole_s is not None:
+            more_s = min(INFERENCES * whole_s, MOST_FOR_INFERENCES_S) - self._added_s
+            self.limit_s, self._added_s = self.limit_s + more_s, self._added_s + more_s
+            self._extend_run(more_s)
 
     def extend(self, seconds: float) -> None:
         """Let measuring take so many seconds more than was left, or than it has taken already."""
-        self.limit_s, self._grows = max(self.limit_s, self.spent_s) + seconds, False
-
-    def bound(self, most_s: float) -> None:
-        """Let the limit be no more than `most_s`, and never grow above that: something else took of the run's time."""
-        self._most_s = min(self._most_s, most_s)
-        self.limit_s = min(self.limit_s, most_s)
+        self.limit_s, self._extend_run = max(self.limit_s, self.spent_s) + seconds, None
 
     def begin_shares(self) -> None:
         """Count shares from now on: what was spent so far had to be spent."""

@@ -8,23 +8,18 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from ...options import Options
+from .budget import budget_s
 
 RUN_S = 135.0
-"""A run is over about so long after its start, unless the user says how long measuring may take.
-
-The goal is 150 s, and whatever is under way at that moment still ends.
-"""
-LEAST_S = 100.0
-"""If loading and the search for candidates took long, so much time is left all the same."""
-RESERVED_S = 45.0
-"""Of that time so much is kept for building, comparing and profiling: then measuring ends, and searches do."""
-COMPARING = 0.75
-"""Comparing whole plans should take no more than this share of the seconds that measuring may take."""
-LEAST_COMPARING_S, MOST_COMPARING_S = 10.0, 300.0
-"""It has so many seconds in any case, and at most."""
+"""A run that measures nothing is over about so long after its start."""
+LEAST_S = 30.0
+"""If loading and the search for candidates took long, so much time is left all the same, unless the user gives a budget."""
+GRACE = 0.1
+"""Share of its time by which a run may be late so that the plan is compared at least with the best single toolchain."""
+MOST_COMPARING_S = 300.0
+"""Comparing whole plans takes no longer than that, also in a run without a limit."""
 
 
 class Deadline:
@@ -46,35 +41,31 @@ class Deadline:
     def is_over(self) -> bool:
         return self.left_s <= 0
 
+    def extend(self, seconds: float) -> None:
+        """Let it come so many seconds later."""
+        self._at += seconds
 
-def run_deadline(options: Options, elapsed_s: float, clock: Callable[[], float] = time.monotonic) -> Deadline:
-    """Return when a run should be over that began `elapsed_s` seconds ago and has its candidates.
+    def leave(self, seconds: float) -> None:
+        """Let it come no sooner than in so many seconds."""
+        self._at = max(self._at, self._clock() + seconds)
 
-    Never where the user says how long measuring, or where nothing is measured each search, may take, or asks for everything. Tuning
-    comes on top.
+
+def run_s(options: Options, nodes: int) -> float:
+    """Return the seconds that a run of a model of so many nodes takes at most; tuning comes on top.
+
+    Infinite where the user asks for all costs, or says how long each search, or a cost server, may take in a run that measures nothing.
     """
-    is_users = options.budget_s is not None or options.measure_all or (not options.is_measured and options.time_limit_s is not None)
-    return Deadline(math.inf if is_users else max(RUN_S - elapsed_s, LEAST_S) + (options.tune_s or 0.0), clock)
+    if options.is_measured:
+        return budget_s(options, nodes)
+    return RUN_S if options.time_limit_s is None and options.budget_s is None else math.inf
 
 
-@dataclass(frozen=True)
-class ComparingDeadlines:
-    """When whole plans should be compared.
-
-    Attributes:
-        wanted: For plans that are worth a look.
-        last: For those without which the plan may be slower than a single toolchain.
-    """
-
-    wanted: Deadline = field(default_factory=Deadline)
-    last: Deadline = field(default_factory=Deadline)
+def run_deadline(options: Options, nodes: int, elapsed_s: float, clock: Callable[[], float] = time.monotonic) -> Deadline:
+    """Return when a run should be over that began `elapsed_s` seconds ago and has its candidates."""
+    least_s = LEAST_S if options.budget_s is None else 0.0
+    return Deadline(max(run_s(options, nodes) - elapsed_s, least_s) + (options.tune_s or 0.0), clock)
 
 
-def comparing_deadlines(measuring_s: float, run: Deadline, clock: Callable[[], float] = time.monotonic) -> ComparingDeadlines:
-    """Return the deadlines of a comparison that begins now, in a run whose measuring may take `measuring_s` seconds.
-
-    Some time there always is.
-    """
-    last_s = max(LEAST_COMPARING_S, min(MOST_COMPARING_S, run.left_s))
-    wanted_s = max(LEAST_COMPARING_S, COMPARING * measuring_s)
-    return ComparingDeadlines(Deadline(min(wanted_s, last_s), clock), Deadline(last_s, clock))
+def comparing_deadline(whole_run_s: float, run: Deadline, clock: Callable[[], float] = time.monotonic) -> Deadline:
+    """Return the deadline of a comparison of whole plans that begins now, in a run that may take `whole_run_s` seconds in all."""
+    return Deadline(min(max(run.left_s, GRACE * whole_run_s), MOST_COMPARING_S), clock)

@@ -1,13 +1,14 @@
 """`MeasuringLoop`: the one loop of a run in which costs get known and a plan is found, through steps that have names.
 
-    profile ─▶ largest first ─▶ settle ─▶ search ─▶ merge ─▶ repeat ─▶ tune ─▶ decide
+    largest first ─▶ profile ─▶ settle ─▶ search ─▶ merge ─▶ repeat ─▶ tune ─▶ decide
                                   ▲                            │  ▲       │
                                   └────────────────────────────┘  └───────┘
 
-* **profile** asks each toolchain's own profiler where the time of its largest parts goes, if more is open than can be measured.
 * **largest first** measures the largest candidate of each target, and the groups of partitionings: the plans to beat. With the first
   of them there is a plan.
-  Targets without a profiler have a share of the time there, and the rest of it when better plans were looked for.
+* **profile** asks each toolchain's own profiler where the time of its largest parts goes, if more is open than can be measured.
+  The largest candidates of targets without a profiler come after it: they have a share of the time, and the rest of it when better plans
+  were looked for.
 * **settle** searches under lower bounds for what is not measured, and measures what the best plan rests on, until that is everything.
 * **search** finds the best plan over the rules' candidates.
 * **merge** tries to fuse adjacent partitions of one target, and searches again, until nothing changes.
@@ -148,17 +149,20 @@ class MeasuringLoop:
         self._slow: set[str] = set()
 
     def costs(self) -> None:
-        """Steps ``profile``, ``largest first`` and ``settle``."""
-        self._profile_parts()
+        """Steps ``largest first``, ``profile`` and ``settle``."""
         self._enter("largest first")
         tell = self._tell_first_plan if self._repeat is not None else None
-        is_known = True
+        is_known, others = True, list[CandidatePartition]()
         if self._repeat is not None:
             self._tell_first_plan()  # An earlier run may have measured all that is asked for here.
             largest = self.policy.largest(self.table)
-            # A plan on estimates needs the wholes of profiled targets; another target may be slow to build (TVM).
+            # Another target than the profiled ones may be slow to build (TVM).
             others = [candidate for candidate in largest if self._profiled_targets and candidate.target not in self._profiled_targets]
             is_known = self._ask([candidate for candidate in largest if candidate not in others], tell)
+        self._profile_parts()
+        if self._repeat is not None:
+            if others:
+                self._enter("largest first")
             with self.budget.within(self.policy.largest_share):
                 is_known = self._ask(others, tell) and is_known
             if not self.budget.is_over():
@@ -180,9 +184,10 @@ class MeasuringLoop:
         if self._profile is None or not self.policy.profiles(self.table):
             return
         self._enter("profile")
+        began = self.budget.share_spent
         for target in self._profiled_targets:
             tried: dict[CandidatePartition, bool] = {}
-            while self.budget.share_spent < self.policy.profiling:
+            while self.budget.share_spent - began < self.policy.profiling:
                 part = self.policy.next_to_profile(self.table, target, tried)
                 if part is None:
                     break

@@ -128,6 +128,12 @@ class _Shapes:
                     self._stop_after(number)
                     return
             self.runs.append(run)
+        self._leave_time()
+
+    def _leave_time(self) -> None:
+        """Let each run have the time that it reserved for its end: it comes after those of other shapes."""
+        for run in self.runs:
+            run.run.deadline.leave(run.run.reserved_s)
 
     def _stop_after(self, count: int) -> None:
         left = len(self.asked.shapes) - count
@@ -194,6 +200,7 @@ class _Shapes:
             others[ALL_SHAPES] = decision.plans[decision.joint]
         if parts not in (run.own, *others.values()):
             others[OF_RANGE] = parts
+        run.run.deadline.leave(run.run.reserved_s)
         with named(run.shape):
             return finish(run.run, run.take(parts, others))
 

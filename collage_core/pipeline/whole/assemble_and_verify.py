@@ -130,6 +130,7 @@ def build_and_verify(
     pool: Pool | None = None,
     form: str = MODULE,
     packages: BuiltPackages | None = None,
+    limit_s: float = BUILD_TIMEOUT_S,
 ) -> Iterator[Built]:
     """Assemble `plan`, run it and compare; on leaving, the artifact, if it is right, is moved into `out`.
 
@@ -137,15 +138,16 @@ def build_and_verify(
         pool: Workers that are there already, and stay; others unless given.
         form: Of the artifact (`rewrite.forms`).
         packages: Those that were built while costs were measured.
+        limit_s: Longest that building it may take.
 
     Raises:
-        CollageError: it cannot be built, or it failed when it ran; the toolchain's own words.
+        CollageError: it cannot be built in that time, or it failed when it ran; the toolchain's own words.
         Cancelled: `should_stop` said so, which is asked about every 50 ms while a worker is busy.
     """
     with _scratch() as scratch, nullcontext(pool) if pool else Pool(should_stop=should_stop) as workers:
         built = Built(model, plan, inputs, scratch / "plan", scratch, workers, weight_bytes=model.external_bytes, packages=packages)
         with phases("rewrite"):
-            assemble_plan(built, plan, built.folder, form=form)
+            assemble_plan(built, plan, built.folder, limit_s, form=form)
         with phases("verify"):
             by_set = errors_of(built, "plan", built.folder)
             if (built.folder / LOADER).is_file():

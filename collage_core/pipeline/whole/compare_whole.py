@@ -15,7 +15,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from queue import SimpleQueue
-from typing import NamedTuple
 
 from ...base.cores import usable_cores
 from ...base.isolation.memory import available_bytes
@@ -27,7 +26,7 @@ from ...events import ComparingPlans, Emit, Note
 from ...rewrite.runtime.artifact import Profile
 from ...rules.baseline_names import GREEDY, is_partitioning
 from ..inside.additive_error import additive_error_text, is_confirmed, is_large
-from ..loop.deadline import ComparingDeadlines, Deadline
+from ..loop.deadline import Deadline
 from .assemble_and_verify import (
     BUILD_TIMEOUT_S,
     RUN_TIMEOUT_S,
@@ -46,8 +45,6 @@ RENEWED = (2, 4)
 per cent faster than the next."""
 BUILD_S = 120.0
 """Longest that building and checking one other finalist may take."""
-LEAST_BUILD_S = 10.0
-"""The first of them may take so long, however little time is left: it is the most promising one."""
 AT_ONCE = 2
 """Most finalists that are built at the same time, each in a worker of its own: nothing is timed meanwhile, but each needs memory."""
 _START_S = 60.0
@@ -76,14 +73,14 @@ def compare_whole(
     built: Built,
     finalists: Sequence[Finalist],
     emit: Emit,
-    deadlines: ComparingDeadlines | None = None,
+    deadline: Deadline | None = None,
 ) -> Comparison:
     """Build every other finalist, time all of them in turns, and put the winner in the place of the plan in `built`.
 
     Args:
         finalists: The first is the plan that is built already. Others that were built before are not built again. Those that cannot
             be built, err too much or fail get their reason.
-        deadlines: When it should be over. Those that would be ready too late (`by_promise`) are left out, and those for which a large
+        deadline: When it should be over. Those that would be ready too late (`by_promise`) are left out, and those for which a large
             model leaves no room.
 
     Raises:
@@ -91,10 +88,10 @@ def compare_whole(
         Cancelled: the user stopped the run; the plan in `built` is the one that it was.
     """
     finalists[0].folder, finalists[0].verify = built.folder, built.verify
-    deadlines = deadlines or ComparingDeadlines()
+    deadline = deadline or Deadline()
     open_ = by_promise([one for one in finalists[1:] if not one.reason and one.folder is None], built.measured_s)
-    _build_all(built, [*open_.needed, *open_.wanted], emit, _Schedule(built, finalists, open_.needed, deadlines))
-    rounds = _rounds(built, finalists, emit, deadlines.last)
+    _build_all(built, open_, emit, _Schedule(built, finalists, deadline))
+    rounds = _rounds(built, finalists, emit, deadline)
     best = winner(rounds, finalists)
     if finalists[best].reason:
         raise CollageError(finalists[best].reason, "veto the target that fails, or leave it out of --targets", "toolchain")
@@ -120,27 +117,19 @@ def _rounds_s(built: Built, finalists: Sequence[Finalist]) -> float:
     return all_s
 
 
-class Promise(NamedTuple):
-    """Finalists by what comparing them promises, each list in the order in which they are built.
+def by_promise(finalists: Sequence[Finalist], plan_s: float) -> list[Finalist]:
+    """Return finalists beside a plan that takes `plan_s` seconds in the order in which they are built.
 
-    Attributes:
-        needed: Partitionings, then baselines that may be as fast as the plan, which must not be slower, and the best target that is no
-            mix of many.
-        wanted: Rivals, then baselines that are far behind.
+    Partitionings come first, then baselines that may be as fast as the plan, which must not be slower, and the best target that is no
+    mix of many; then rivals, and baselines that are far behind. Of those that promise the same the least sum is first.
     """
-
-    needed: list[Finalist]
-    wanted: list[Finalist]
-
-
-def by_promise(finalists: Sequence[Finalist], plan_s: float) -> Promise:
-    """Return finalists beside a plan that takes `plan_s` seconds; of those that promise the same the least sum comes first."""
     listed = sorted(finalists, key=lambda one: math.inf if one.guessed_s is None else one.guessed_s)
     baselines = [one for one in listed if BASELINE in one.names.values()]
     targets = [one for one in baselines if any(kind == BASELINE and name != GREEDY for name, kind in one.names.items())]
     near = [one for one in baselines if _is_partitioning(one) or one in targets[:1] or _may_take(one) <= (1 + min(FAR.values())) * plan_s]
     rivals = [one for one in listed if one not in baselines]
-    return Promise(sorted(near, key=lambda one: not _is_partitioning(one)), [*rivals, *(one for one in baselines if one not in near)])
+    far = [one for one in baselines if one not in near]
+    return [*sorted(near, key=lambda one: not _is_partitioning(one)), *rivals, *far]
 
 
 def _is_partitioning(one: Finalist) -> bool:
@@ -162,15 +151,13 @@ class _Schedule:
 
     Args:
         finalists: All of them; those that are built already are timed in any case.
-        needed: Those of them that are built as long as the last deadline has not come, and not only till the other.
     """
 
-    def __init__(self, built: Built, finalists: Sequence[Finalist], needed: Sequence[Finalist], deadlines: ComparingDeadlines):
-        self.deadlines = deadlines
-        self._built, self._needed = built, needed
+    def __init__(self, built: Built, finalists: Sequence[Finalist], deadline: Deadline):
+        self.deadline = deadline
+        self._built = built
         self._begun = [one for one in finalists[1:] if one.folder is not None and not one.reason]
         self._took_s = [built.took_s]
-        self._is_first = True
         self._room = _room(built.weight_bytes)
 
     def takes_room(self) -> bool:
@@ -180,10 +167,8 @@ class _Schedule:
 
     def begins(self, one: Finalist) -> bool:
         """Return whether `one` is to be built; then it counts as begun."""
-        left_s = (self.deadlines.last if one in self._needed else self.deadlines.wanted).left_s
-        if not self._is_first and left_s < max(self._took_s) + _rounds_s(self._built, [*self._begun, one]):
+        if self.deadline.left_s < max(self._took_s) + _rounds_s(self._built, [*self._begun, one]):
             return False
-        self._is_first = False
         self._begun.append(one)
         return True
 
@@ -194,7 +179,7 @@ class _Schedule:
     def left_s(self, open_: int, at_once: int) -> float:
         """Return about how long building `open_` others and timing all takes yet."""
         builds_s = statistics.fmean(self._took_s) * math.ceil(open_ / at_once)
-        return min(self.deadlines.last.left_s, builds_s + _rounds_s(self._built, self._begun))
+        return min(self.deadline.left_s, builds_s + _rounds_s(self._built, self._begun))
 
 
 def _build_all(built: Built, open_: Sequence[Finalist], emit: Emit, schedule: _Schedule) -> None:
@@ -214,7 +199,7 @@ def _build_all(built: Built, open_: Sequence[Finalist], emit: Emit, schedule: _S
             return
         assembler, began = assemblers.get(), time.monotonic()
         try:
-            _build(built, one, name, assembler, schedule.deadlines.last)
+            _build(built, one, name, assembler, schedule.deadline)
             schedule.ended(time.monotonic() - began)
         finally:
             assemblers.put(assembler)
@@ -242,9 +227,9 @@ def _build(built: Built, one: Finalist, name: str, assembler: str, deadline: Dea
 
     limits, count, folder = TrialLimits.from_environment(), len(one.plan.partitions), built.scratch / name
     try:
-        most_s = min(BUILD_TIMEOUT_S, BUILD_S, limits.build_s * (count + 1), max(LEAST_BUILD_S, deadline.left_s))
+        most_s = min(BUILD_TIMEOUT_S, BUILD_S, limits.build_s * (count + 1), deadline.left_s)
         assemble_plan(built, one.plan, folder, most_s, assembler)
-        most_s = min(RUN_TIMEOUT_S, BUILD_S, _START_S + limits.run_s * count, max(LEAST_BUILD_S, deadline.left_s))
+        most_s = min(RUN_TIMEOUT_S, BUILD_S, _START_S + limits.run_s * count, deadline.left_s)
         by_set = errors_of(built, name, folder, most_s)
     except CollageError as error:
         if deadline.is_over() and isinstance(error.__cause__, WorkerTimeout):

@@ -1181,7 +1181,7 @@ export interface DotRequest {
  * Attributes:
  *     accuracy: Largest relative error; None for the default of the model, or that of the base.
  *     value_policy: What must be right of NaN and infinities: `finite` or `any`; None for `finite`.
- *     budget_s: For measuring; None for what the size of the model suggests.
+ *     budget_s: To the answer; None for what the size of the model suggests.
  *     tune_s: For tuning kernels, on top of that; None for no tuning.
  *     time_limit_s: Of each search; None for none.
  *     max_depth: Target → bound on every candidate of its rules.
@@ -1293,7 +1293,7 @@ export interface RunRequest {
  *     builds_expected, builds_at_most: Candidates that are built and measured.
  *     seconds_expected, seconds_at_most: How long that takes.
  *     after_expected_s, after_at_most_s: How long building and timing whole plans takes after it.
- *     budget_s: The end of measuring, whatever is left; None for none.
+ *     budget_s: The end of the run, whatever is left; None for none.
  *     tuning_s: The time for tuning kernels, on top of that; 0 where none is tuned.
  *     basis: What the seconds rest on, and what comes on top.
  *     busy: That other processes take the cores now; empty where they do not.

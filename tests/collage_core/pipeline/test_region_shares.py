@@ -28,8 +28,8 @@ def test_where_no_operations_are_known_each_region_has_an_equal_part_for_them():
     assert shares([summary("a.0", 3, 0.0), summary("b.0", 1, 0.0)]) == pytest.approx([(0.75 + 0.5) / 2, (0.25 + 0.5) / 2])
 
 
-def budget(spent_s: float, tuned_s: float) -> RunBudget:
-    return RunBudget(limit_s=None, spent_s=spent_s, tuned_s=tuned_s, undecided=(), rivals=())
+def budget(tuned_s: float) -> RunBudget:
+    return RunBudget(limit_s=None, spent_s=tuned_s, tuned_s=tuned_s, undecided=(), rivals=())
 
 
 def limits(given: RegionShares, names: list[str]) -> list[tuple[float | None, float | None]]:
@@ -48,34 +48,34 @@ def test_all_of_the_time_is_shared_out_and_no_more():
 def test_a_limit_that_the_user_does_not_say_stays_open():
     given = RegionShares(Options(("tvm",), tune_s=20), REGIONS)
     assert {budget_s for budget_s, _ in limits(given, NAMES)} == {None}
-    given.ended("main.1", budget(7.0, 5.0))
+    given.ended("main.1", 7.0, budget(5.0))
     assert limits(given, NAMES[1:]) == [(None, pytest.approx(6.0)), (None, pytest.approx(9.0))]
 
 
 def test_what_a_run_leaves_goes_to_those_after_it():
     """The first has 45 s and 15 s, and needs 5 s and 10 s: of its parts 40 s and 5 s are left."""
     given = RegionShares(Options(("tvm",), budget_s=60, tune_s=20), REGIONS)
-    given.ended("main.1", budget(15.0, 10.0))
+    given.ended("main.1", 15.0, budget(10.0))
     assert limits(given, NAMES[1:]) == [(pytest.approx(22.0), pytest.approx(4.0)), (pytest.approx(33.0), pytest.approx(6.0))]
-    given.ended("main.0", budget(22.0, 0.0))
+    given.ended("main.0", 22.0, budget(0.0))
     assert limits(given, NAMES[2:]) == [(pytest.approx(33.0), pytest.approx(10.0))]
 
 
 def test_a_run_that_takes_longer_than_its_part_takes_nothing_from_those_after_it():
     given = RegionShares(Options(("tvm",), budget_s=60, tune_s=20), REGIONS)
-    given.ended("main.1", budget(100.0, 30.0))
+    given.ended("main.1", 100.0, budget(30.0))
     assert limits(given, NAMES[1:]) == [(pytest.approx(6.0), pytest.approx(2.0)), (pytest.approx(9.0), pytest.approx(3.0))]
 
 
 def test_a_run_of_other_costs_spends_nothing():
     given = RegionShares(Options(("tvm",), budget_s=60), REGIONS)
-    given.ended("main.1", None)
+    given.ended("main.1", 5.0, None)
     assert [budget_s for budget_s, _ in limits(given, NAMES[1:])] == pytest.approx([24.0, 36.0])
 
 
 def test_the_text_says_the_part_of_a_region():
     given = RegionShares(Options(("tvm",), budget_s=60, tune_s=20), REGIONS)
-    given.ended("main.1", budget(60.0, 15.0))
-    assert given.progress_text("main.0") == "region main.0, 2 of 3: 6 s of 60 s for measuring, 2 s of 20 s for tuning"
+    given.ended("main.1", 60.0, budget(15.0))
+    assert given.progress_text("main.0") == "region main.0, 2 of 3: 6 s of 60 s for its run, 2 s of 20 s for tuning"
     plain = RegionShares(Options(("tvm",)), REGIONS)
     assert plain.progress_text("scaled.0") == "region scaled.0, 1 of 3"

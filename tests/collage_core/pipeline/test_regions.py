@@ -123,8 +123,11 @@ def test_the_budget_is_shared_out_and_said(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(front_door, "regions_in", lambda _path, _shapes: (found_regions, []))
     record, given, notes = partition("mini_mnist", OPTIONS), [], []
     record = replace(record, document=run_document(budget=budget(45.0, 15.0)))
+    clock_s, took_s = [0.0], 45.0
+    monkeypatch.setattr(front_door.time, "monotonic", lambda: clock_s[0])
 
     def planned(_source: object, options: Options, *_others: object) -> RunRecord:
+        clock_s[0] += took_s
         given.append((options.region, options.budget_s, options.tune_s))
         return record
 
@@ -133,9 +136,9 @@ def test_the_budget_is_shared_out_and_said(monkeypatch: pytest.MonkeyPatch) -> N
     partition("model.py", options, lambda event: notes.append(event.text) if isinstance(event, Note) else None)
     partition("model.py", Options(("tvm",), tune_s=20))
     assert given == [("main.1", 30, None), ("main.0", 10, None), ("main.1", None, 15), ("main.0", None, 5)]
-    assert notes == ["region main.1, 1 of 2: 30 s of 40 s for measuring", "region main.0, 2 of 2: 10 s of 40 s for measuring"]
+    assert notes == ["region main.1, 1 of 2: 30 s of 40 s for its run", "region main.0, 2 of 2: 10 s of 40 s for its run"]
     given.clear()
-    record = replace(record, document=run_document(budget=budget(17.0, 5.0)))
+    took_s, record = 17.0, replace(record, document=run_document(budget=budget(12.0, 5.0)))
     partition("model.py", Options(("tvm",), budget_s=40, tune_s=20))
     assert given == [("main.1", 30, 15), ("main.0", 28, 15)], "what the first run leaves goes to the next"
 

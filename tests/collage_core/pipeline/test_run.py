@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,17 +23,18 @@ from collage_core.errors import AccuracyError, CollageError, InfeasibleError
 from collage_core.events import CandidateCosted, Event, Note, PlanDecided, ignore
 from collage_core.graph.index_set import IndexSet
 from collage_core.options import Options
-from collage_core.pipeline import build_and_compare, next_plan, run_estimator
+from collage_core.pipeline import build_and_compare, next_plan, run_estimator, searched_run
 from collage_core.pipeline.build_and_compare import Outcome, over_other_costs
 from collage_core.pipeline.decision import decide
-from collage_core.pipeline.loop.budget import Budget
-from collage_core.pipeline.loop.deadline import ComparingDeadlines, Deadline
+from collage_core.pipeline.loop.budget import MOST_RESERVED_S, Budget
+from collage_core.pipeline.loop.deadline import Deadline
 from collage_core.pipeline.loop.measure import MeasuringLoop
 from collage_core.pipeline.next_plan import MOST_EXCLUSIONS, build_until_right
 from collage_core.pipeline.partition import partition
 from collage_core.pipeline.record.record import CostedCandidate, RunRecord
 from collage_core.pipeline.searched_run import SearchedRun
 from collage_core.pipeline.whole import choose_finalists, compare_whole, run_baselines
+from collage_core.pipeline.whole.assemble_and_verify import BUILD_TIMEOUT_S
 from collage_core.pipeline.whole.compare_whole import Comparison
 from collage_core.pipeline.whole.finalists import NO_TIME, SEARCHED, Finalist, WholeTime
 from collage_core.rewrite.plan import read_plan
@@ -232,8 +233,7 @@ def test_a_plan_of_corrected_costs_for_which_no_time_is_left_is_not_compared_and
     run.decide = lambda planned, bodies: decide(planned, [], plans)
     built: Any = SimpleNamespace(took_s=5.0, measured_s=1.0)
     outcome = Comparison(0, [WholeTime(1.0, None, 5)] * len(listed))
-    before_s = ComparingDeadlines(last=Deadline(4.0))
-    decision, carried, got = over_other_costs(run, decide(before, [], plans), {}, built, listed, outcome, before_s)
+    decision, carried, got = over_other_costs(run, decide(before, [], plans), {}, built, listed, outcome, Deadline(4.0))
     assert (list(carried[-1].names), carried[-1].reason) == ([SEARCHED], NO_TIME)
     assert (got.winner, got.times) == (0, [*outcome.times, WholeTime()])
     assert (decision.searched, decision.planned.final.chosen) == (newer, carried[0].chosen)
@@ -241,7 +241,7 @@ def test_a_plan_of_corrected_costs_for_which_no_time_is_left_is_not_compared_and
 
 @pytest.mark.long
 def test_plans_that_there_was_no_time_to_compare_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(build_and_compare, "comparing_deadlines", lambda *given: ComparingDeadlines(Deadline(0.0), Deadline(0.0)))
+    monkeypatch.setattr(build_and_compare, "comparing_deadline", lambda *given: Deadline(0.0))
     record, events = decided_whole(monkeypatch, tmp_path, lambda one: 1e-3, "ncnn")
     late = [row.name for row in record.document.alternatives if row.reason == NO_TIME]
     assert late
@@ -331,7 +331,7 @@ def test_what_a_target_turns_out_not_to_build_is_left_out_of_the_plan(tmp_path: 
 
 
 def estimated_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, plug_in: str, name: str) -> tuple[RunRecord, list[str]]:
-    """A run whose time is over after the first trials, where a profile promises much of the toolchain `name`, and its notes."""
+    """A run whose time for measuring is over after the first trials, where a profile promises much of the toolchain `name`, and its notes."""
 
     def promise(loop: MeasuringLoop) -> None:
         whole = next(one for one in loop.table.by_target[name] if len(one.inside) == 3)
@@ -340,8 +340,9 @@ def estimated_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, plug_in: str,
     monkeypatch.setenv("COLLAGE_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("COLLAGE_TOOLCHAINS", f"{plug_in},collage_test_toolchains:Numpy")
     monkeypatch.setattr(MeasuringLoop, "_profile_parts", promise)
+    monkeypatch.setattr(searched_run, "reserved_s", lambda run_s: run_s)
     events: list[Event] = []
-    options = Options((name, "numpy"), threads=1, budget_s=1e-3, out=tmp_path / "out")
+    options = Options((name, "numpy"), threads=1, budget_s=600.0, out=tmp_path / "out")
     record = partition(sigmoids_and_a_relu(tmp_path / "model.onnx"), options, events.append)
     return record, [event.text for event in events if isinstance(event, Note)]
 
@@ -459,3 +460,40 @@ def test_where_no_plan_is_left_the_toolchains_words_are_the_error(tmp_path: Path
     with pytest.raises(CollageError, match=r"^refuses_relu cannot build partition [0-9a-f]+: no converter for Relu") as caught:
         partition(sigmoids_and_a_relu(tmp_path / "model.onnx"), options)
     assert caught.value.exit_status == 2
+
+
+def test_measuring_leaves_of_a_budget_what_the_end_of_the_run_needs(tmp_path: Path) -> None:
+    chain_of_relus(tmp_path / "chain.onnx")
+    options = Options(("onnxruntime",), threads=1, budget_s=1000.0, costs_db=str(tmp_path / "costs.sqlite3"))
+    with closing(SearchedRun(tmp_path / "chain.onnx", options, ignore)) as run:
+        assert run.whole_run_s == 1000.0
+        assert run.budget.limit_s + run.reserved_s == pytest.approx(run.deadline.left_s, abs=1.0)
+        assert run.reserved_s == MOST_RESERVED_S
+        run.budget.add_inferences(1.0)
+        assert run.budget.limit_s + run.reserved_s == pytest.approx(run.deadline.left_s, abs=1.0), "the user's budget stays what it is"
+    with closing(SearchedRun(tmp_path / "chain.onnx", replace(options, budget_s=None), ignore)) as run:
+        before_s = run.budget.limit_s
+        run.budget.add_inferences(0.1)
+        assert run.budget.limit_s == pytest.approx(before_s + 7.5)
+        assert run.budget.limit_s + run.reserved_s == pytest.approx(run.deadline.left_s, abs=1.0)
+
+
+@pytest.mark.parametrize(("is_estimated", "left_s", "limit_s"), [(True, 20.0, 10.0), (True, 0.0, 3.0), (False, 20.0, BUILD_TIMEOUT_S)])
+def test_a_plan_on_estimates_has_half_of_the_time_that_is_left_to_be_built(
+    is_estimated: bool, left_s: float, limit_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[float] = []
+
+    def build(*_: object, limit_s: float, **others: object) -> Any:
+        given.append(limit_s)
+        raise CollageError("assembling the plan failed", "", "toolchain")
+
+    monkeypatch.setattr(build_and_compare, "build_and_verify", build)
+    parts = [SimpleNamespace(cost=SimpleNamespace(is_guess=is_estimated))]
+    options = SimpleNamespace(is_measured=True, out=None)
+    found = SimpleNamespace(model=None)
+    rest = {"inputs": {}, "phases": None, "emit": ignore, "is_stopped": lambda: False, "packages": None}
+    run: Any = SimpleNamespace(deadline=Deadline(left_s, lambda: 0.0), options=options, found=found, **rest)
+    with pytest.raises(CollageError):
+        build_and_compare._build(run, SimpleNamespace(planned=SimpleNamespace(partitions=parts)), SimpleNamespace(plan=None), {})  # type: ignore[arg-type]
+    assert given == [limit_s]

@@ -183,7 +183,7 @@ def test_what_no_toolchain_can_take_stays_and_divides() -> None:
     report, notes = Report(), list[str]()
     told = {"report": report, "emit": lambda event: notes.append(event.text) if isinstance(event, Note) else None}
     made = CollagePartition(["onnxruntime"], costs="roofline", threads=1, budget_s=12, **told)(several())
-    parts = [found for found in (re.fullmatch(r"region main\.\d, \d of 3: (.*) s of 12 s for measuring", note) for note in notes) if found]
+    parts = [found for found in (re.fullmatch(r"region main\.\d, \d of 3: (.*) s of 12 s for its run", note) for note in notes) if found]
     seconds = [float(found[1]) for found in parts]
     assert seconds == sorted(seconds), "nothing is measured, so all that one leaves goes to the next"
     assert seconds[0] < seconds[-1] == 12

@@ -165,13 +165,13 @@ def test_a_name_that_is_in_no_body_is_a_mistake(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given_s", "run_s", "expected_s"), [(40.0, 90.0, 20.0), (None, 90.0, 31.0), (None, 20.0, 10.0)], ids=["a budget", "sizes", "the run"]
+    ("given_s", "limit_s", "expected_s"), [(60.0, 40.0, 20.0), (None, 90.0, 32.5), (None, 20.0, 10.0)], ids=["a budget", "sizes", "a share"]
 )
-def test_the_time_for_all_bodies(tmp_path: Path, given_s: float | None, run_s: float, expected_s: float) -> None:
-    """Branches of 3 and 2 nodes, 15 s and a tenth of a second for each node; or a half of what the user gives, or of what the run has."""
+def test_the_time_for_all_bodies(tmp_path: Path, given_s: float | None, limit_s: float, expected_s: float) -> None:
+    """Branches of 3 and 2 nodes, 15 s and half a second for each node; or a half of the time for measuring."""
     model = load_model(write(tmp_path, branches()))
     options = Options(("onnxruntime",), budget_s=given_s)
-    found = body_search.bodies_s(count_body_runs(model, drawn(model, 0)), options, given_s or 15.0, run_s)
+    found = body_search.bodies_s(count_body_runs(model, drawn(model, 0)), options, limit_s)
     assert found == pytest.approx(expected_s, abs=0.6)
 
 

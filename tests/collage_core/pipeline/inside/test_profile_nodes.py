@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from collage_core.base.isolation.worker import Worker
-from collage_core.base.isolation.worker_errors import WorkerDied
+from collage_core.base.isolation.worker_errors import WorkerDied, WorkerTimeout
 from collage_core.cost.measuring.profile_worker import profile_nodes
 from collage_core.model.onnx_model import OnnxModel
 from collage_core.pipeline.inside.profile_nodes import ALL_S, profiled_times
@@ -29,10 +29,12 @@ class FakeWorker:
         self.answer = answer
         self.asked: list[str] = []
         self.given: list[np.ndarray] = []
+        self.limits_s: list[float] = []
 
     def call(self, function: Any, get: Any, target: str, model: Any, files: Any, threads: int, *, timeout_s: float) -> Any:
         assert function is profile_nodes
         self.asked.append(target)
+        self.limits_s.append(timeout_s)
         self.given += [file.read() for file in files]
         return self.answer(target)
 
@@ -80,8 +82,18 @@ def test_after_some_time_no_further_one_is_profiled(model: OnnxModel):
 def test_a_run_without_time_profiles_nothing_and_one_with_little_what_it_can(model: OnnxModel):
     late = ("none", "no time was left to profile it")
     assert times(model, TWO, FakeWorker(lambda target: HALVES), limit_s=0.0) == {"cheap": late, "dear": late}
-    clock: Iterator[float] = iter([0.0, 0.0, 2.5])
-    assert times(model, TWO, FakeWorker(lambda target: HALVES), lambda: next(clock), 2.0) == {"cheap": late, "dear": ("profiler", "")}
+    clock: Iterator[float] = iter([0.0, 0.5, 2.5])
+    worker = FakeWorker(lambda target: HALVES)
+    assert times(model, TWO, worker, lambda: next(clock), 2.0) == {"cheap": late, "dear": ("profiler", "")}
+    assert worker.limits_s == [1.5], "no profile takes longer than the run has"
+
+
+def test_a_profile_that_was_ended_since_the_run_was_over_says_so(model: OnnxModel):
+    def slow(target: str) -> None:
+        raise WorkerTimeout(2.0, "")
+
+    assert times(model, TWO, FakeWorker(slow), limit_s=2.0)["dear"] == ("none", "no time was left to profile it")
+    assert times(model, TWO, FakeWorker(slow))["dear"][1].startswith("the profile failed: ")
 
 
 def test_a_profiler_that_fails_or_dies_or_is_missing_is_told(model: OnnxModel):

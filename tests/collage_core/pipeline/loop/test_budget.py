@@ -7,7 +7,8 @@ import math
 import pytest
 
 from collage_core.options import Options
-from collage_core.pipeline.loop.budget import MOST_FOR_INFERENCES_S, MOST_S, Budget, budget_s
+from collage_core.pipeline.loop.budget import MOST_FOR_INFERENCES_S, MOST_RESERVED_S, MOST_S, Budget, budget_s, reserved_s
+from collage_core.pipeline.loop.deadline import Deadline
 
 
 class Clock:
@@ -86,20 +87,27 @@ def test_shares_are_of_what_the_first_looks_left() -> None:
 
 @pytest.mark.parametrize(("whole_s", "more_s"), [(None, 0.0), (0.02, 1.5), (5.0, MOST_FOR_INFERENCES_S)])
 def test_a_slow_model_gets_more_unless_the_user_says_how_long_it_may_take(whole_s: float | None, more_s: float) -> None:
-    grown, fixed = Budget(10.0, grows=True), Budget(10.0)
+    run = Deadline(30.0, lambda: 0.0)
+    grown, fixed = Budget(10.0, extend_run=run.extend), Budget(10.0)
     for budget in (grown, fixed):
         budget.add_inferences(whole_s)
-    assert (grown.limit_s, fixed.limit_s) == (10.0 + more_s, 10.0)
+    assert (grown.limit_s, run.left_s, fixed.limit_s) == (10.0 + more_s, 30.0 + more_s, 10.0)
 
 
-def test_it_leaves_the_rest_of_the_run_its_time() -> None:
-    budget = Budget(10.0, grows=True, most_s=12.0)
-    budget.add_inferences(5.0)
-    assert budget.limit_s == 12.0
-    assert Budget(10.0, most_s=7.0).limit_s == 7.0
+def test_a_faster_whole_takes_the_place_of_a_slower_one() -> None:
+    run = Deadline(30.0, lambda: 0.0)
+    budget = Budget(10.0, extend_run=run.extend)
+    budget.add_inferences(0.2)
+    budget.add_inferences(0.1)
+    assert (budget.limit_s, run.left_s) == (17.5, 37.5)
 
 
-@pytest.mark.parametrize(("nodes", "seconds"), [(0, 15.0), (100, 25.0), (10_000, MOST_S)])
+@pytest.mark.parametrize(("run_s", "seconds"), [(30.0, 12.0), (600.0, MOST_RESERVED_S), (math.inf, MOST_RESERVED_S)])
+def test_measuring_leaves_a_share_of_the_run_for_its_end(run_s: float, seconds: float) -> None:
+    assert reserved_s(run_s) == seconds
+
+
+@pytest.mark.parametrize(("nodes", "seconds"), [(0, 15.0), (20, 25.0), (10_000, MOST_S)])
 def test_the_default_grows_with_the_model_up_to_a_limit(nodes: int, seconds: float) -> None:
     assert budget_s(Options(("tvm",)), nodes) == seconds
     assert budget_s(Options(("tvm",), budget_s=7.0, measure_all=True), nodes) == 7.0
@@ -107,17 +115,6 @@ def test_the_default_grows_with_the_model_up_to_a_limit(nodes: int, seconds: flo
 
 def test_nothing_bounds_what_is_not_measured_or_was_asked_for_whole() -> None:
     assert budget_s(Options(("tvm",), costs="roofline"), 8) == budget_s(Options(("tvm",), measure_all=True), 8) == math.inf
-
-
-def test_what_else_takes_of_the_runs_time_bounds_the_budget() -> None:
-    budget = Budget(20.0, grows=True, most_s=60.0)
-    budget.bound(30.0)
-    budget.add_inferences(1.0)
-    assert budget.limit_s == 30.0
-    budget.bound(5.0)
-    assert budget.limit_s == 5.0
-    budget.bound(90.0)
-    assert budget.limit_s == 5.0
 
 
 def test_a_share_of_it_may_be_all_for_a_while_once_there_is_a_plan() -> None:

@@ -143,7 +143,7 @@ class SlowSearch:
         return self._recorded.search(costed, emit, limit_s)
 
     def loop(self, seconds: float, known: dict[CandidatePartition, Cost] | None = None, emit: Emit = ignore) -> MeasuringLoop:
-        budget = Budget(seconds, lambda: float(self.searches), grows=True)
+        budget = Budget(seconds, lambda: float(self.searches), extend_run=lambda more_s: None)
         self._recorded.is_over = budget.is_over
         plain = self._recorded.loop(known=known)
         return MeasuringLoop(plain.table, plain.policy, self._recorded.measure, self, emit, self._recorded.repeat, budget=budget)

@@ -114,8 +114,8 @@ function General(): JSX.Element {
       <Labelled words="percentile" hint="the percentile of the measured samples that counts as the cost">
         <Field label="percentile" field="percentile" value={now.percentile} placeholder="50" set={(percentile) => changeForm({ percentile })} />
       </Labelled>
-      <Labelled words="budget, s" hint="time for measuring; what it leaves undecided is said, and the run can go on">
-        <Field label="budget for measuring in seconds" field="budget_s" value={now.budget} placeholder="15 to 45" set={(budget) => changeForm({ budget })} />
+      <Labelled words="budget, s" hint="time to the answer; what it leaves undecided is said, and the run can go on">
+        <Field label="budget of the run in seconds" field="budget_s" value={now.budget} placeholder="15 to 45" set={(budget) => changeForm({ budget })} />
       </Labelled>
       <Labelled words="tune, s" hint="time for faster schedules of the kernels of targets that tune (tvm), on top of the budget">
         <Field label="time for tuning in seconds" field="tune_s" value={now.tune} placeholder="none" set={(tune) => changeForm({ tune })} />
