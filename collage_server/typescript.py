@@ -79,7 +79,8 @@ def _questions() -> str:
     for question in protocol.ASKED:
         first, *words = question.name.split("-")
         name = first + "".join(map(str.capitalize, words))
-        answer = protocol.SENT.get(question, question.answer).__name__
+        kind: Any = protocol.SENT.get(question, question.answer)
+        answer = kind.__name__
         if question.method == "POST":
             body = question.request.__name__
             lines.append(f'  {name}: (run: string, body: {body}) => ask<{answer}>(run, "POST", "{question.name}", body),')

@@ -26,7 +26,7 @@ from collage_core.errors import InfeasibleError
 from collage_core.events import ignore
 from collage_core.model.onnx_model import load_model
 from collage_core.options import Options
-from collage_core.pipeline.loop.search_and_merge import Planned, search_first
+from collage_core.pipeline.loop.search_and_merge import Planned, searched
 from collage_core.pipeline.searched_run import SearchedRun
 from collage_core.search.constraints.constraints import parse_constraints
 from collage_core.search.problem import FEMTOSECONDS, SearchProblem
@@ -101,7 +101,7 @@ class Once:
         costed = time.perf_counter()
         self.costed = self.run.loop.table.costed()
         self.problem = self.run.plans.problem(self.costed)
-        self.first = search_first(self.problem, (), self.run.plans.settings, ignore)
+        self.first = searched(self.problem, (), self.run.plans.settings, ignore)
         self.seconds |= {"costs": costed - began, "search": time.perf_counter() - costed}
         self.seconds["sum"] = sum(self.seconds.values())
 

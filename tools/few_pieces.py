@@ -1,4 +1,4 @@
-"""What a slow exhaustive search over few pieces finds: every piece between two cuts is timed alone on every target, with no budget.
+"""A slow exhaustive search over few pieces: every piece between two cuts is timed alone on every target, with no budget.
 
 A model and its targets enter; the plans of one to three pieces with the least sums leave, for whoever times them end to end. It knows
 nothing of rules, estimates or the search: a plan of `collage partition` that is behind one of these has missed it.
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from collage_core.cost.database.database import CostDatabase
 from collage_core.cost.estimators.measure import MeasureEstimator
-from collage_core.documents.plan import PlacedPartition
+from collage_core.documents.plan import PlanPartition
 from collage_core.graph.dataflow_graph import DataflowGraph
 from collage_core.graph.index_set import IndexSet
 from collage_core.graph.work_estimate import WorkEstimator
@@ -91,7 +91,7 @@ def timed_pieces(
 def plan_of(division: Sequence[Piece], plan: Plan, graph: DataflowGraph) -> Plan:
     """Return `plan` with the pieces of a division for partitions, their costs not stated."""
     partitions = [
-        PlacedPartition(
+        PlanPartition(
             id=CandidatePartition(graph, target, IndexSet(range(begin, end)), "few_pieces").id,
             target=target,
             nodes=tuple(range(begin, end)),

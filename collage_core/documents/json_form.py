@@ -80,6 +80,7 @@ def keys_of(kind: type) -> Mapping[str, Key]:
 
 def members(record: Any) -> dict[str, Any]:
     """Return the members of the JSON object that a record is, each as its attribute has it."""
-    keys = keys_of(type(record))
+    kind: type = type(record)
+    keys = keys_of(kind)
     values = ((keys[field.name], getattr(record, field.name)) for field in fields(record))
     return {key.name: value for key, value in values if value is not None or not key.is_optional}

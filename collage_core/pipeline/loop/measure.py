@@ -198,8 +198,10 @@ class MeasuringLoop:
 
     def _learn_limits(self) -> None:
         """Find out of each target that takes the model and errs too much which of its parts do not."""
-        for target in self._profiled_targets if self._limits is not None else ():
-            largest = max(self.table.by_target[target], key=lambda one: len(one.inside), default=None)
+        if self._limits is None:
+            return
+        for target in self._profiled_targets:
+            largest = max(self.table.by_target.get(target, ()), key=lambda one: len(one.inside), default=None)
             if largest is None or not self.table.errs(largest) or self.budget.is_over():
                 continue
             limits = []

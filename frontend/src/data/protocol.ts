@@ -309,7 +309,8 @@ export interface EstimateBasisJson {
  *     regret_at_least_s: A proven lower bound of it, where it is not known exactly; else the same.
  *     rests_on_unknown: It is not known exactly since a cost in one of the two plans is unknown, or since the run found that sums do
  *         not decide and that plan was not timed end to end; else since it takes too long.
- *     regret_basis: `measured` where both plans were timed end to end, else `predicted`.
+ *     regret_basis: `measured` where both plans were timed end to end, `estimated` where one of them rests on an estimate from a
+ *         profile, else `predicted`.
  */
 export interface NodeCandidate {
   id: string;
