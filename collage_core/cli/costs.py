@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
@@ -60,22 +60,25 @@ def _which(*more: str) -> Callable[[F], F]:
 @_JSON
 def show(db: str | None, as_json: bool, **given: str) -> None:
     """Count the costs by machine, toolchain, version, threads and options."""
-    from ..cost.database.maintenance import groups, records, selected_transitions, selected_tunings
+    from ..cost.database.maintenance import groups, records, selected_profiles, selected_transitions, selected_tunings
 
     selection = _selection(**given)
     with _opened(db, read_only=True) as database:
         found = groups(database, selection)
         listed = records(database, selection) if selection.computation else []
         pairs, kernels = selected_transitions(database, selection), selected_tunings(database, selection)
+        profiles = selected_profiles(database, selection)
     if as_json:
         rows = {
             name: [{**asdict(key), **asdict(value)} for key, value in each]
             for name, each in (("costs", listed), ("transitions", pairs), ("tunings", kernels))
         }
+        rows["profiles"] = [{**asdict(key), "created": created} for key, created in profiles]
         document = {"schema": 1, "database": database.name, "groups": [asdict(group) for group in found], **rows}
         click.echo(json.dumps(document, allow_nan=False))
         return
-    say(f"{database.name}: {counted(sum(group.costs for group in found), 'cost')}, {counted(len(pairs), 'transition')}{_tuned(kernels)}")
+    said = f"{counted(sum(group.costs for group in found), 'cost')}, {counted(len(pairs), 'transition')}"
+    say(f"{database.name}: {said}{_more(len(kernels), len(profiles))}")
     _show_groups(found)
     for key, record in listed:
         cost = cost_of(record, 50.0, "recorded")
@@ -97,7 +100,7 @@ def export(file: str, db: str | None, **given: str) -> None:
         found, pairs = records(database, selection), selected_transitions(database, selection)
         kernels = selected_tunings(database, selection)
     write_file(file, found, pairs, kernels)
-    say(f"exported {counted(len(found), 'cost')} and {counted(len(pairs), 'transition')}{_tuned(kernels)}", err=file == "-")
+    say(f"exported {counted(len(found), 'cost')} and {counted(len(pairs), 'transition')}{_more(len(kernels))}", err=file == "-")
 
 
 @costs.command("import", short_help="Merge costs from FILE.")
@@ -125,7 +128,7 @@ def import_(file: str, db: str | None, as_json: bool) -> None:
 @_JSON
 def prune(db: str | None, older_than: str, dry_run: bool, as_json: bool, **given: str) -> None:
     """Remove the costs that match all given options."""
-    from ..cost.database.maintenance import groups, remove, selected_transitions, selected_tunings
+    from ..cost.database.maintenance import groups, remove, selected_profiles, selected_transitions, selected_tunings
 
     selection = _selection(**given, before=_cutoff(older_than))
     if not any((older_than, *given.values())):
@@ -137,22 +140,23 @@ def prune(db: str | None, older_than: str, dry_run: bool, as_json: bool, **given
                 sum(group.costs for group in found),
                 len(selected_transitions(database, selection)),
                 len(selected_tunings(database, selection)),
+                len(selected_profiles(database, selection)),
             )
             if dry_run
             else remove(database, selection)
         )
     if as_json:
-        removed = {"dry_run": dry_run, "costs": counts[0], "transitions": counts[1], "tunings": counts[2]}
+        removed = {"dry_run": dry_run, "costs": counts[0], "transitions": counts[1], "tunings": counts[2], "profiles": counts[3]}
         click.echo(json.dumps({"schema": 1, "database": database.name, **removed}))
         return
     _show_groups(found)
-    said = f"{counted(counts[0], 'cost')} and {counted(counts[1], 'transition')}{_tuned(range(counts[2]))}"
+    said = f"{counted(counts[0], 'cost')} and {counted(counts[1], 'transition')}{_more(counts[2], counts[3])}"
     say(f"{database.name}: {said} {'would be' if dry_run else 'were'} removed")
 
 
-def _tuned(kernels: Sequence[Any]) -> str:
-    """Return the number of tuned kernels as the end of a list; empty where there are none."""
-    return f", {counted(len(kernels), 'tuned kernel')}" if kernels else ""
+def _more(kernels: int, profiles: int = 0) -> str:
+    """Return the numbers of tuned kernels and of profiles as the end of a list; empty where there are none."""
+    return "".join(f", {counted(count, name)}" for count, name in ((kernels, "tuned kernel"), (profiles, "profile")) if count)
 
 
 def _opened(db: str | None, *, read_only: bool = False) -> CostDatabase:

@@ -20,6 +20,7 @@ RECORD = Record(samples=(1e-3, 1.1e-3), error=3e-7, reference_s=1e-5 / 3, create
 FAILED = Record(stage="build", reason="crashed with SIGSEGV while building", crashed=True, limit_s=2.5, created=RECORD.created)
 PAIR = TransitionKey("tvm", "onnxruntime", "0.27", "1.31", 1, "a CPU, 2 cores")
 KERNEL = TuningKey("0123456789abcdef", '{"kind": "llvm", "mcpu": "a CPU"}', "tvm", "0.27", 1, "a CPU, 2 cores")
+PROFILE = (((0, 2), 1e-4), ((1,), 2e-4), ((), 1e-5))
 TUNED = TuningRecord('[[["GetSBlock"]],[]]' + " " * 30_000, 1e-4, 2e-4, 32, 7.5, RECORD.created)
 """Its trace is longer than any other text may be."""
 

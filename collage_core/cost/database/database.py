@@ -1,6 +1,7 @@
 """`CostDatabase`: every cost that was ever measured here or by the team, shared by several processes.
 
-It holds `Record`s by `CostKey`, transitions by `TransitionKey` and tuned kernels by `TuningKey`; every `put` is committed at once.
+It holds `Record`s and profiles by `CostKey`, transitions by `TransitionKey`, tuned kernels by `TuningKey`; every `put` is committed at
+once.
 The database is a file or a PostgreSQL server (`location`). While it cannot be read or written (offline, locked, read-only, full),
 measuring continues: records stay in memory, writing is tried again, and `notes` says so. Records that could not be written by the
 end are left as a file to import.
@@ -8,17 +9,18 @@ end are left as a file to import.
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from sqlalchemy import ColumnElement, func, select
+from sqlalchemy import ColumnElement, delete, func, select
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
@@ -28,11 +30,12 @@ from ...errors import CollageError
 from .find_location import find_location
 from .json_lines import write_lines
 from .location import BUSY_S, DatabaseLocation, DatabaseTrouble
-from .record_validation import InvalidRecord, cleaned, cost_row, transition_row, tuning_row
+from .record_validation import InvalidRecord, cleaned, cost_row, profile_kernels, transition_row, tuning_row
 from .records import (
     CostKey,
     CostRow,
     MeasuredTransition,
+    ProfileKernels,
     Record,
     Row,
     TransitionKey,
@@ -42,7 +45,7 @@ from .records import (
     fields_of,
     now,
 )
-from .schema import measurements, put_rows, read_rows, transitions, tunings
+from .schema import has_profiles, measurements, profiles, put_rows, read_rows, transitions, tunings
 
 T = TypeVar("T")
 _RETRY_S = 30.0
@@ -171,6 +174,29 @@ class CostDatabase:
         with self._lock:
             self._unsaved_transitions[key] = measured
             self._save()
+
+    def get_profile(self, key: CostKey) -> ProfileKernels | None:
+        """Return the kernels of the profile that was taken of the computation of `key`; None where there is none that can be read."""
+        same = [profiles.c[name] == value for name, value in asdict(key).items()]
+
+        def read(connection: Connection) -> str | None:
+            return connection.execute(select(profiles.c.kernels).where(*same)).scalar() if has_profiles(connection) else None
+
+        text = self._try("read", read)
+        with suppress(InvalidRecord):
+            return None if text is None else profile_kernels(text)
+        return None
+
+    def put_profile(self, key: CostKey, kernels: ProfileKernels) -> None:
+        """Keep a profile, in place of the one with the same key; one that cannot be written just now is taken again by the next run."""
+        values = {**asdict(cleaned(key)), "kernels": json.dumps(kernels), "created": now()}
+
+        def write(connection: Connection) -> None:
+            profiles.create(connection, checkfirst=True)
+            connection.execute(delete(profiles).where(*(profiles.c[name] == values[name] for name in CostKey.__slots__)))
+            connection.execute(profiles.insert().values(**values))
+
+        self._try("written", write)
 
     def get_tunings(self, keys: Iterable[TuningKey]) -> dict[TuningKey, TuningRecord]:
         """Return the tuned kernels of those keys that have one."""

@@ -1,4 +1,4 @@
-"""Select, count, merge and remove costs, transitions and tuned kernels of a whole database, for `collage costs`.
+"""Select, count, merge and remove costs, transitions, profiles and tuned kernels of a whole database, for `collage costs`.
 
 The database must be open. If it cannot be used, everything here raises; nothing is kept in memory instead.
 """
@@ -15,8 +15,8 @@ from sqlalchemy.engine import Connection
 
 from .database import CostDatabase
 from .record_validation import cost_row, transition_row, tuning_row
-from .records import CostRow, Row, TransitionRow, TuningRow
-from .schema import measurements, put_rows, read_rows, transitions, tunings
+from .records import CostKey, CostRow, Row, TransitionRow, TuningRow
+from .schema import has_profiles, measurements, profiles, put_rows, read_rows, transitions, tunings
 
 _CHUNK = 500
 _GROUP = ("machine", "toolchain", "version", "threads", "options")
@@ -93,6 +93,15 @@ def selected_tunings(database: CostDatabase, selection: Selection) -> list[Tunin
         return list(database.valid(tuning_row, read_rows(connection, query)))
 
 
+def selected_profiles(database: CostDatabase, selection: Selection) -> list[tuple[CostKey, str]]:
+    """Return the keys of the selected profiles in order, each with the time when it was taken."""
+    with database.session() as connection:
+        if not has_profiles(connection):
+            return []
+        query = select(*profiles.primary_key, profiles.c.created).where(_selects_cost(connection, selection, profiles))
+        return [(CostKey(*key), created) for *key, created in connection.execute(query.order_by(*profiles.primary_key))]
+
+
 def groups(database: CostDatabase, selection: Selection) -> list[Group]:
     """Count the selected costs by all that they must have in common to be compared."""
     columns = [measurements.c[name] for name in _GROUP]
@@ -120,8 +129,8 @@ def merge(database: CostDatabase, costs: Sequence[CostRow], pairs: Sequence[Tran
         return merged + _merge(connection, tunings, kernels)
 
 
-def remove(database: CostDatabase, selection: Selection) -> tuple[int, int, int]:
-    """Remove the selected rows; return the numbers of costs, of transitions and of tuned kernels that were removed.
+def remove(database: CostDatabase, selection: Selection) -> tuple[int, int, int, int]:
+    """Remove the selected rows; return the numbers of costs, of transitions, of tuned kernels and of profiles that were removed.
 
     Raises:
         CollageError: the database cannot be written.
@@ -133,7 +142,9 @@ def remove(database: CostDatabase, selection: Selection) -> tuple[int, int, int]
             (tunings, _selects_tuning(connection, selection)),
         )
         costs, pairs, kernels = (connection.execute(delete(table).where(selected)).rowcount for table, selected in selects)
-        return costs, pairs, kernels
+        if not has_profiles(connection):
+            return costs, pairs, kernels, 0
+        return costs, pairs, kernels, connection.execute(delete(profiles).where(_selects_cost(connection, selection, profiles))).rowcount
 
 
 def _merge(connection: Connection, table: Table, rows: Sequence[Row]) -> Merged:
@@ -159,12 +170,12 @@ def _created(connection: Connection, table: Table, keys: Iterable[tuple[Any, ...
             yield tuple(key), created
 
 
-def _selects_cost(connection: Connection, selection: Selection) -> ColumnElement[bool]:
-    table = measurements.c
+def _selects_cost(connection: Connection, selection: Selection, of: Table = measurements) -> ColumnElement[bool]:
+    table = of.c
     same = [table[name] == value for name in ("toolchain", "version") if (value := getattr(selection, name))]
     if selection.computation:
         same.append(table.computation.startswith(selection.computation, autoescape=True))
-    return and_(true(), *same, *_selects_row(connection, measurements, selection))
+    return and_(true(), *same, *_selects_row(connection, of, selection))
 
 
 def _selects_transition(connection: Connection, selection: Selection) -> ColumnElement[bool]:

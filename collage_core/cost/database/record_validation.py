@@ -9,10 +9,22 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, BaseModel, FailFast, Field, Strict, ValidationError, create_model
+from pydantic import AfterValidator, BaseModel, FailFast, Field, Strict, TypeAdapter, ValidationError, create_model
 
 from ...base.validation import MustBe, first_mistake
-from .records import CostKey, CostRow, MeasuredTransition, Record, TransitionKey, TransitionRow, TuningKey, TuningRecord, TuningRow, utc
+from .records import (
+    CostKey,
+    CostRow,
+    MeasuredTransition,
+    ProfileKernels,
+    Record,
+    TransitionKey,
+    TransitionRow,
+    TuningKey,
+    TuningRecord,
+    TuningRow,
+    utc,
+)
 
 LARGEST_S = 1e6
 MOST_SAMPLES = 100_000
@@ -51,6 +63,14 @@ def tuning_row(values: Mapping[str, Any]) -> TuningRow:
     if record.trace and record.seconds > record.default_s:
         raise InvalidRecord(f"seconds is {record.seconds:g} with a trace, more than the {record.default_s:g} of the default schedule")
     return key, record
+
+
+def profile_kernels(text: str) -> ProfileKernels:
+    """Read the kernels of a profile as the database has them. Raises `InvalidRecord`."""
+    try:
+        return _PROFILE.validate_json(text)
+    except ValidationError as error:
+        raise InvalidRecord(f"a profile {first_mistake(error)!s}") from None
 
 
 def record_of(values: Mapping[str, Any]) -> Record:
@@ -125,6 +145,7 @@ def _model(*classes: type[Any]) -> type[BaseModel]:
     return create_model("_".join(one.__name__ for one in classes), **names)  # type: ignore[call-overload]
 
 
+_PROFILE: TypeAdapter[ProfileKernels] = TypeAdapter(tuple[tuple[_Counts, _Seconds], ...])
 _COST, _TRANSITION, _RECORD = _model(CostKey, Record), _model(TransitionKey, MeasuredTransition), _model(Record)
 _TUNING = _model(TuningKey, TuningRecord)
 

@@ -149,6 +149,8 @@ class TuningRecord:
     created: str = ""
 
 
+ProfileKernels = tuple[tuple[tuple[int, ...], float], ...]
+"""The kernels of a profiled computation: the positions of its nodes that each computes, and its seconds. None has no nodes twice."""
 CostRow = tuple[CostKey, Record]
 TransitionRow = tuple[TransitionKey, MeasuredTransition]
 TuningRow = tuple[TuningKey, TuningRecord]

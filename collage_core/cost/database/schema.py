@@ -1,4 +1,4 @@
-"""The tables of the cost database, schema 1: one row per cost, one per transition, one per tuned kernel; and how rows are written.
+"""The tables of the cost database, schema 1: one row per cost, transition, profile and tuned kernel; and how rows are written.
 
 A database is ours when it says this schema and its tables have exactly these columns. Rows that are read may hold anything:
 `record_validation` decides.
@@ -16,7 +16,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection, Dialect
 
 from ...errors import CollageError
-from .records import Row, fields_of
+from .records import CostKey, Row, fields_of
 
 SCHEMA = 1
 
@@ -81,6 +81,15 @@ transitions = Table(
     Column("created", String, nullable=False),
     sqlite_with_rowid=False,
 )
+profiles = Table(
+    "profiles",
+    metadata,
+    *(Column(name, Integer if name == "threads" else String, primary_key=True) for name in CostKey.__slots__),
+    Column("kernels", Text, nullable=False),
+    Column("created", String, nullable=False),
+    sqlite_with_rowid=False,
+)
+"""A database that is older than profiles lacks it until the first is put."""
 tunings = Table(
     "tunings",
     metadata,
@@ -125,11 +134,18 @@ def has_tables(connection: Connection, name: str) -> bool:
     if str(schema) != str(SCHEMA):
         raise _other_schema(f"the cost database {name!r} has schema {schema}, and this collage-explorer reads schema {SCHEMA} alone")
     for table in metadata.sorted_tables:
+        if table is profiles and table.name not in columns:
+            continue
         different = columns.get(table.name, set()) ^ set(table.columns.keys())
         if different:
             what = f"column {min(different)!r} of table {table.name!r}"
             raise _other_schema(f"the cost database {name!r} does not have the tables of schema {SCHEMA}: they differ in {what}")
     return True
+
+
+def has_profiles(connection: Connection) -> bool:
+    """Return whether the database has a table of profiles."""
+    return inspect(connection).has_table(profiles.name)
 
 
 def make_tables(connection: Connection) -> None:

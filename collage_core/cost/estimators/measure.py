@@ -211,18 +211,23 @@ class MeasureEstimator:
         return isinstance(self._get_toolchain(target), Profiles)
 
     def profile(self, candidate: CandidatePartition) -> ProfiledPart | None:
-        """As `ProfilingEstimator.profile`, on the inputs that are timed."""
-        try:
-            model = self._model.cut(candidate.inside)
-        except CollageError:
-            return None
-        store = next(iter(self._activations().values()))
-        store.fetch(tensor.name for tensor in model.inputs)
-        given = [store.file(tensor.name) for tensor in model.inputs]
-        kernels = self._backend.profile(TrialTask(candidate.target, model, given, (), None))
-        nodes = list(candidate.inside)
-        groups = tuple((tuple(nodes[index] for index in one.nodes), one.seconds) for one in kernels if one.nodes)
-        return ProfiledPart(candidate, groups, sum(one.seconds for one in kernels if not one.nodes)) if groups else None
+        """As `ProfilingEstimator.profile`: the database's, or a new one on the inputs that are timed."""
+        nodes, key = list(candidate.inside), self.computation_key(candidate)
+        kernels = None if self._is_afresh else self._database.get_profile(key)
+        if kernels is None or any(index >= len(nodes) for indices, _ in kernels for index in indices):
+            try:
+                model = self._model.cut(candidate.inside)
+            except CollageError:
+                return None
+            store = next(iter(self._activations().values()))
+            store.fetch(tensor.name for tensor in model.inputs)
+            given = [store.file(tensor.name) for tensor in model.inputs]
+            taken = self._backend.profile(TrialTask(candidate.target, model, given, (), None))
+            kernels = tuple((one.nodes, one.seconds) for one in taken)
+            if kernels:
+                self._database.put_profile(key, kernels)
+        groups = tuple((tuple(nodes[index] for index in indices), seconds) for indices, seconds in kernels if indices)
+        return ProfiledPart(candidate, groups, sum(seconds for indices, seconds in kernels if not indices)) if groups else None
 
     def error_limits(self, candidate: CandidatePartition, ends: Sequence[int]) -> Iterator[ErrorLimit]:
         """As `ProfilingEstimator.error_limits`, on all inputs that candidates are checked on."""

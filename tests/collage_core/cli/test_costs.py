@@ -26,7 +26,7 @@ from collage_core.cost.database.json_lines import read_lines, write_lines
 from collage_core.cost.database.maintenance import Group, Merged, Selection, merge, records, selected_transitions, selected_tunings
 from collage_core.cost.database.records import CostKey, MeasuredTransition, Record, TransitionKey, machine_id
 from collage_core.errors import CollageError
-from tests.helpers.cost_records import FAILED, KERNEL, KEY, PAIR, RECORD, TUNED
+from tests.helpers.cost_records import FAILED, KERNEL, KEY, PAIR, PROFILE, RECORD, TUNED
 
 ELSEWHERE = replace(KEY, machine="a shed, 8 cores", toolchain="openvino")
 NEWER = replace(RECORD, samples=(5.0,), created="2026-03-01T00:00:00+00:00")
@@ -105,6 +105,18 @@ def test_tuned_kernels_are_exported_imported_and_removed(costs: Costs, path: Pat
     assert "2 costs and 1 transition, 1 tuned kernel were removed" in costs("prune", "--toolchain", "tvm")
     document = json.loads(costs("show", "--json"))
     assert (document["tunings"], len(document["groups"])) == ([], 1)
+
+
+def test_profiles_are_shown_and_removed_with_their_toolchain(costs: Costs, path: Path) -> None:
+    with CostDatabase(path) as database:
+        database.put_profile(KEY, PROFILE)
+        database.put_profile(ELSEWHERE, PROFILE)
+    assert "3 costs, 1 transition, 2 profiles" in costs("show", "--db", path)
+    shown = json.loads(costs("show", "--db", path, "--machine", "a shed*", "--json"))["profiles"]
+    assert [(one["toolchain"], one["machine"]) for one in shown] == [("openvino", ELSEWHERE.machine)]
+    assert "1 profile would be removed" in costs("prune", "--db", path, "--toolchain", "openvino", "--dry-run")
+    assert "1 profile were removed" in costs("prune", "--db", path, "--toolchain", "openvino")
+    assert len(json.loads(costs("show", "--db", path, "--json"))["profiles"]) == 1
 
 
 def test_a_tuned_kernel_that_cannot_be_true_is_refused(costs: Costs, tmp_path: Path) -> None:

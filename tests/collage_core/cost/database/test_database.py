@@ -27,6 +27,7 @@ from collage_core.base.isolation.worker import Worker
 from collage_core.cost.database.database import CostDatabase, open_database
 from collage_core.cost.database.find_location import FILE_NAME
 from collage_core.cost.database.location import DatabaseTrouble
+from collage_core.cost.database.maintenance import Selection, selected_profiles
 from collage_core.cost.database.records import CostKey, MeasuredTransition, Record, machine_id
 from collage_core.errors import CollageError
 from tests.helpers.cost_records import (
@@ -35,6 +36,7 @@ from tests.helpers.cost_records import (
     KEY,
     PAIR,
     PROCESSES,
+    PROFILE,
     RECORD,
     TUNED,
     all_at_once,
@@ -69,6 +71,41 @@ def test_a_tuned_kernel_is_there_after_opening_again(path: Path) -> None:
     with CostDatabase(path) as database:
         assert database.get_tunings([KERNEL, replace(KERNEL, target="{}")]) == {KERNEL: TUNED}
         assert database.get_tunings([]) == {}
+        assert database.notes == []
+
+
+def test_a_profile_is_there_after_opening_again(path: Path) -> None:
+    with CostDatabase(path) as database:
+        database.put_profile(KEY, PROFILE[:1])
+        database.put_profile(KEY, PROFILE)
+    with CostDatabase(path) as database:
+        assert database.get_profile(KEY) == PROFILE
+        assert database.get_profile(replace(KEY, threads=2)) is None
+        assert database.notes == []
+
+
+@pytest.mark.parametrize("text", ["[[[-1], 1.0]]", "[[[0], -1.0]]", "[[[0], 1.0", "[[[0], Infinity]]", "{}"])
+def test_a_profile_that_cannot_be_true_is_none(path: Path, text: str) -> None:
+    with CostDatabase(path) as database:
+        database.put_profile(KEY, PROFILE)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE profiles SET kernels = ?", (text,))
+    with CostDatabase(path) as database:
+        assert database.get_profile(KEY) is None
+
+
+def test_a_database_that_is_older_than_profiles_is_used_as_it_is(path: Path) -> None:
+    with CostDatabase(path) as database:
+        database.put(KEY, RECORD)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("DROP TABLE profiles")
+    with CostDatabase(path, read_only=True) as database:
+        assert selected_profiles(database, Selection()) == []
+    with CostDatabase(path) as database:
+        assert database.get_profile(KEY) is None
+        assert database.get([KEY]) == {KEY: RECORD}
+        database.put_profile(KEY, PROFILE)
+        assert database.get_profile(KEY) == PROFILE
         assert database.notes == []
 
 

@@ -31,6 +31,7 @@ from tests.helpers.cost_records import (
     FAILED,
     KEY,
     PAIR,
+    PROFILE,
     RECORD,
     all_at_once,
     assert_nothing_lost,
@@ -137,7 +138,7 @@ def test_another_schema_is_refused_and_left_as_it_is(postgres_url: str) -> None:
 def test_the_tables_are_made_whole_whenever_the_process_is_killed(postgres_url: str) -> None:
     assert kills_while_tables_are_made(postgres_url) > 5
     tables = rows_of(postgres_url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1")
-    assert tables == [("measurements",), ("meta",), ("transitions",), ("tunings",)]
+    assert tables == [("measurements",), ("meta",), ("profiles",), ("transitions",), ("tunings",)]
     assert rows_of(postgres_url, "SELECT * FROM meta") == [("schema", "1")]
 
 
@@ -175,8 +176,12 @@ def test_merge_select_and_remove(postgres_url: str) -> None:
         ]
         assert records(database, Selection(computation="c0f", machine="*shed*")) == [(elsewhere, FAILED)]
         assert selected_transitions(database, Selection(toolchain="onnxruntime", version="1.31")) == [pair]
-        assert remove(database, Selection(before="2026-02-01")) == (1, 1, 0)
+        assert remove(database, Selection(before="2026-02-01")) == (1, 1, 0, 0)
         assert records(database, Selection()) == [(KEY, newer)]
+        for kernels in (PROFILE[:1], PROFILE):
+            database.put_profile(KEY, kernels)
+        assert database.get_profile(KEY) == PROFILE
+        assert remove(database, Selection(toolchain=KEY.toolchain)) == (1, 0, 0, 1)
 
 
 def test_it_can_be_replayed(postgres_url: str, postgres_server: PostgresServer) -> None:

@@ -23,7 +23,7 @@ def test_the_tables_are_made_whole_whenever_the_process_is_killed(path: Path) ->
     assert kills_while_tables_are_made(path) > 5
     with closing(sqlite3.connect(path)) as connection:
         tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").fetchall()
-        assert tables == [("measurements",), ("meta",), ("transitions",), ("tunings",)]
+        assert tables == [("measurements",), ("meta",), ("profiles",), ("transitions",), ("tunings",)]
         assert connection.execute("SELECT * FROM meta").fetchall() == [("schema", "1")]
 
 

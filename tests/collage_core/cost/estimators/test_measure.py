@@ -91,7 +91,7 @@ class Bench:
         self.tried: list[tuple[str, str, int, int]] = []
 
     def estimator(
-        self, limits: TrialLimits = PATIENT, accuracy: float = 1e-3, inputs: Arrays | None = None, **options: Any
+        self, limits: TrialLimits = PATIENT, accuracy: float = 1e-3, inputs: Arrays | None = None, threads: int = 1, **options: Any
     ) -> MeasureEstimator:
         def on_trial(candidate: CandidatePartition, done: int, total: int, repetition: int) -> None:
             assert repetition <= 2
@@ -100,7 +100,7 @@ class Bench:
 
         inputs, database = inputs or self.model.seeded_inputs(), CostDatabase(self.database)
         told: dict[str, Any] = {"emit": self.events.append, "on_trial": on_trial, **options}
-        return MeasureEstimator(self.model, inputs, 1, database, accuracy, limits=limits, **told)
+        return MeasureEstimator(self.model, inputs, threads, database, accuracy, limits=limits, **told)
 
     def candidates(self, target: str, *sets: Sequence[int]) -> list[CandidatePartition]:
         return [CandidatePartition(self.model.graph, target, IndexSet(nodes), "test") for nodes in sets]
@@ -537,6 +537,23 @@ def test_time_limits_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("COLLAGE_BUILD_TIMEOUT_S", "7.5")
     limits = TrialLimits.from_environment()
     assert (limits.build_s, limits.run_s) == (7.5, TrialLimits.run_s)
+
+
+def test_a_profile_that_was_taken_is_found_again(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of each two nodes that are the same computation, one is profiled; other threads are another profile."""
+    first, second = bench.candidates("onnxruntime", (RELU1, ADD1), (RELU2, ADD2))
+    for candidate, threads in ((first, 1), (second, 1), (second, 2)):
+        estimator = bench.estimator(threads=threads)
+        asked: list[TrialTask] = []
+        take = estimator._backend.profile
+        monkeypatch.setattr(estimator._backend, "profile", lambda task, asked=asked, take=take: asked.append(task) or take(task))
+        try:
+            told = estimator.profile(candidate)
+        finally:
+            estimator.close()
+        assert told is not None
+        assert sorted(node for nodes, _ in told.groups for node in nodes) == list(candidate.inside)
+        assert len(asked) == (candidate is first or threads == 2)
 
 
 def test_a_profile_names_the_nodes_of_the_model(bench: Bench) -> None:
