@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import random
 import statistics
 import sys
 import tempfile
@@ -25,12 +26,13 @@ from suite import OTHERS as WHOLLY_RECORDED
 
 from collage_core.base.cores import usable_cores
 from collage_core.base.isolation.worker import Worker
-from collage_core.cost.cost import Cost
+from collage_core.cost.cost import PROFILE, Cost
 from collage_core.cost.database.database import CostDatabase
 from collage_core.cost.database.records import Record, machine_id
 from collage_core.cost.estimators.measure import MeasureEstimator
 from collage_core.cost.measuring.noise_filter import HIGH_LATENCY
 from collage_core.cost.measuring.repetitions import FEWEST
+from collage_core.events import ignore
 from collage_core.graph.computation import Computations
 from collage_core.graph.index_set import IndexSet
 from collage_core.model.onnx_model import OnnxModel, load_model
@@ -41,6 +43,7 @@ from collage_core.pipeline.loop.certainty import together_s
 from collage_core.pipeline.loop.measuring_policy import MeasuringPolicy
 from collage_core.pipeline.partition import partition
 from collage_core.pipeline.record.record import RunRecord
+from collage_core.pipeline.searched_run import SearchedRun
 from collage_core.rules.candidate import CandidatePartition
 from collage_core.rules.spec import HOST_TARGET
 
@@ -60,6 +63,9 @@ THREADED = ("onnxruntime", "tvm")
 """Targets whose kernels are timed at low and high core-to-core latency: one with threads of its own, and one with TVM's."""
 AGREEING = 19
 CALLS = 200
+ESTIMATES = 20
+MEDIAN_ERROR, WORST_ERROR = 0.1, 0.3
+"""By so much estimates from profiles may miss later trials: in the median, and the worst of 95 % of them."""
 DATABASE = "costs.sqlite3"
 
 Row = Sequence[object]
@@ -72,6 +78,7 @@ def main() -> int:
         "live": live,
         "latency": low_and_high_latency,
         "aa": measured_twice,
+        "profiles": estimated,
         "additive": additive,
         "workers": workers,
         "ablation": lambda models: ablation(models, given.recording, given.visits),
@@ -178,6 +185,42 @@ def live(models: Sequence[str]) -> Iterator[str]:
     head = ["sample", "trials, all", "lazy", "share", "seconds, all", "lazy", "times faster", "plan", "total, lazy / all"]
     show("Measured lazily and wholly", head, rows)
     yield from ()
+
+
+def estimated(models: Sequence[str]) -> Iterator[str]:
+    """Print by how much estimates from profiles miss trials that come later, of candidates drawn from all that were not measured."""
+    rows, every = [], list[float]()
+    for name in models:
+        with scratch() as folder, closing(SearchedRun(name, Options(TARGETS, costs_db=str(folder / DATABASE)), ignore)) as run:
+            run.cost()
+            table = run.loop.table
+            table.set_estimates()
+            guesses = {item.held: item.cost for item in table.costed() if item.cost.source == PROFILE}
+            drawn = random.Random(0).sample(list(guesses), min(ESTIMATES, len(guesses)))
+            run.budget.extend(math.inf)
+            run.loop.get_known(drawn)
+            pairs = [(guesses[one], table.seconds(one)) for one in drawn]
+        errors = [abs((cost.seconds or 0.0) / seconds - 1) for cost, seconds in pairs if seconds]
+        within = sum(abs((cost.seconds or 0.0) - seconds) <= (cost.interval_s or 0.0) for cost, seconds in pairs if seconds)
+        every += errors
+        targets = ", ".join(sorted({one.target for one in guesses}))
+        rows.append([name, targets, len(guesses), len(errors), *(f"{share:.0%}" for share in spread(errors)), f"{within} of {len(errors)}"])
+    head = ["sample", "targets", "estimated", "tried", "median error", "worst of 95 %", "within the interval"]
+    show("Estimates from profiles beside later trials", head, rows)
+    yield estimates_verdict(every)
+
+
+def spread(errors: Sequence[float]) -> tuple[float, float]:
+    """Return the median of some errors and the worst of 95 % of them; 0 where there are none."""
+    return (statistics.median(errors), sorted(errors)[math.ceil(0.95 * len(errors)) - 1]) if errors else (0.0, 0.0)
+
+
+def estimates_verdict(errors: Sequence[float]) -> str:
+    """Return whether estimates that miss their trials by these shares are as near as they should be."""
+    middle, worst = spread(errors)
+    text = f"{middle:.0%} in the median, at most {MEDIAN_ERROR:.0%} may be; worst of 95 %: {worst:.0%}, at most {WORST_ERROR:.0%} may be"
+    is_met = bool(errors) and middle <= MEDIAN_ERROR and worst <= WORST_ERROR
+    return verdict(is_met, f"profiles: estimates of {len(errors)} candidates miss their trials by {text}")
 
 
 def parts_of(record: RunRecord) -> list[CandidatePartition]:
