@@ -23,6 +23,7 @@ from ..documents.plan import PlanPartition
 from ..errors import CollageError
 from ..events import Emit, Note, ignore
 from ..graph.dataflow_graph import DataflowGraph
+from ..model.relax.branches import BRANCHES, outline_branches
 from ..model.relax.module_functions import bound_to_processor, check_shape, fixed_alike, prepared, region_module
 from ..model.relax.operators.call_writer import shape_of
 from ..model.relax.reading import region_summary
@@ -42,7 +43,6 @@ from ..toolchains.border import availability_of
 from ..toolchains.relax_attributes import TUNING
 from ..toolchains.toolchain import PROCESSOR
 from ..toolchains.tuning import merged
-from .branches import outline_branches
 from .cpu_pipeline import ScheduleRest
 from .encodings import Placement, as_byoc, as_primitive, is_planned
 from .grouping import HOST, Group, grouped
@@ -144,16 +144,16 @@ class CollagePartition:
     def transform_module(self, mod: tvm.IRModule, _context: Any) -> tvm.IRModule:
         if not self.enabled:
             return mod
-        mod = with_realized_devices(mod)
+        given = with_realized_devices(mod)
+        mod = before = outline_branches(given)
         names = self._names(mod)
         self._check_shapes(mod, names)
         self._tunings = [str((mod.attrs or {}).get(TUNING, "")).encode()]
         self._shares = self._shared(mod, names)
-        before = mod
         for name in names:
             mod = self._function(mod, name)
-        if not mod.same_as(before):
-            mod = outline_branches(mod)
+        if mod.same_as(before):
+            mod = given
         tuning = merged(self._tunings)
         if tuning:
             mod = mod.with_attr(TUNING, tuning.decode())
@@ -167,8 +167,9 @@ class CollagePartition:
         for name in self.functions or ():
             if name not in functions:
                 raise CollageError(f"the module has no Relax function {name!r}", f"it has {', '.join(functions) or 'none'}", "not_relax")
-        wanted = self.functions or tuple(functions)
-        return [name for name in wanted if not is_planned(functions[name])]
+        branches = tuple(f"{name}_{which}_" for name in self.functions or () for which in BRANCHES)
+        wanted = self.functions and [name for name in functions if name in self.functions or name.startswith(branches)]
+        return [name for name in wanted or functions if not is_planned(functions[name])]
 
     def _check_shapes(self, mod: tvm.IRModule, names: Sequence[str]) -> None:
         for parameter, shape in self.shapes.items():

@@ -14,11 +14,11 @@ from tvm.relax.backend.cpu_generic import pipeline as cpu_generic
 
 from ..base.cores import usable_cores
 from ..errors import CollageError
+from ..model.relax.branches import outline_branches
 from ..toolchains.relax_attributes import TUNING
 from ..toolchains.toolchain import ToolchainError
 from ..toolchains.tvm.tvm_build import cpu_target, kernel_passes
 from ..toolchains.tvm.tvm_schedule import finished
-from .branches import outline_branches
 from .encodings import SYMBOL
 from .hooks import builder_of, target_of
 from .pass_errors import carried

@@ -25,10 +25,11 @@ def function_of(module: tvm.IRModule, name: str | None) -> str:
     Raises:
         CollageError: there is none of that name, or several and none is called ``main``.
     """
-    names = [str(var.name_hint) for var, function in module.functions_items() if isinstance(function, relax.Function)]
+    functions = {str(var.name_hint): function for var, function in module.functions_items() if isinstance(function, relax.Function)}
+    if name in functions:
+        return name
+    names = [name for name, function in functions.items() if "global_symbol" in (function.attrs or {})] or list(functions)
     if name is not None:
-        if name in names:
-            return name
         raise CollageError(f"the module has no Relax function {name!r}", f"it has {', '.join(names) or 'none'}", "not_relax")
     if "main" in names or len(names) == 1:
         return "main" if "main" in names else names[0]

@@ -359,6 +359,18 @@ def test_what_a_hint_at_a_device_reaches_stays_with_tvm_and_is_copied_back_for_a
     assert [str(one.attrs["Codegen"]) for one in made.functions.values() if "Codegen" in (one.attrs or {})] == ["onnxruntime"]
 
 
+def test_the_branches_of_an_if_are_planned() -> None:
+    from tests.collage_core.model.relax.test_branches import X, expected, nested
+
+    report = Report()
+    made = CollagePartition(["onnxruntime"], costs="roofline", accuracy=1e-3, functions=["main"], report=report, codegen=True)(nested())
+    nodes = {name for region in report.regions for part in region.record.plan.partitions for name in part.names}
+    assert {"inside", "bent", "grown", "last"} <= nodes
+    made = relax.transform.RunCodegen()(made)
+    for first, second in ((True, True), (True, False), (False, True)):
+        assert np.allclose(run(made, X, np.array(first), np.array(second))[0], expected(first, second), atol=1e-5)
+
+
 def test_a_module_that_is_not_well_formed_is_one_line() -> None:
     kind = relax.TensorType((2, 4), "float32")
     x, lost, out = (relax.Var(name, kind) for name in ("x", "lost", "out"))

@@ -53,4 +53,4 @@ def test_a_second_time_changes_nothing_and_neither_do_hints_at_the_processor():
 
 def test_a_device_that_tvm_cannot_realize_is_one_line():
     with pytest.raises(CollageError, match="the devices that the module hints at cannot be realized: "):
-        with_realized_devices(hinted_module(12))
+        with_realized_devices(hinted_module(9))

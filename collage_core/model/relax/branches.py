@@ -1,7 +1,8 @@
 """`outline_branches`: the branches of every `If` as private functions of their own.
 
-A module enters; an equal one leaves. TVM plans memory for a whole function at once, and then one branch of an `If` may write where the
-other has allocated, or what comes after it: that crashes. Between functions it shares no memory.
+A module enters; an equal one leaves. The bindings of a branch are then those of a function, which can be partitioned. Besides, TVM plans
+memory for a whole function at once, and then one branch of an `If` may write where the other has allocated, or what comes after it: that
+crashes. Between functions it shares no memory.
 """
 
 from __future__ import annotations
@@ -11,6 +12,9 @@ from typing import Any
 
 import tvm
 from tvm import relax
+
+BRANCHES = ("then", "else")
+"""Parts of the names of the functions: those of the branches in ``main`` are ``main_then_1``, ``main_else_2`` and so on."""
 
 
 def outline_branches(mod: tvm.IRModule) -> tvm.IRModule:
@@ -50,12 +54,13 @@ class _Outliner:
         value = binding.value
         if not isinstance(value, relax.If):
             return binding
-        branches = [self._branch(branch, name) for branch, name in ((value.true_branch, "then"), (value.false_branch, "else"))]
+        branches = [self._branch(branch, name) for branch, name in zip((value.true_branch, value.false_branch), BRANCHES, strict=True)]
         return relax.VarBinding(binding.var, self.builder.normalize(relax.If(value.cond, *branches)))
 
     def _branch(self, branch: relax.SeqExpr, which: str) -> relax.SeqExpr:
         """Return `branch`, or one that only calls a function that does what it did."""
-        if not branch.blocks:
+        values = [binding.value for block in branch.blocks for binding in block.bindings]
+        if all(isinstance(getattr(value, "op", None), tvm.ir.GlobalVar) for value in values):
             return branch
         given = relax.analysis.free_vars(branch)
         body = self._body(branch)

@@ -15,9 +15,8 @@ from tvm.script import ir as I  # noqa: E402
 from tvm.script import relax as R  # noqa: E402
 from tvm.script import tirx as T  # noqa: E402
 
-from collage_core.transform.branches import outline_branches  # noqa: E402
-
-from .test_collage_partition import picture_module, run  # noqa: E402
+from collage_core.model.relax.branches import outline_branches  # noqa: E402
+from tests.collage_core.transform.test_collage_partition import picture_module, run  # noqa: E402
 
 
 @functools.cache
@@ -85,6 +84,11 @@ def test_each_branch_is_a_function_and_computes_what_it_did() -> None:
     assert "R.sigmoid" in text
     for first, second in ((True, True), (True, False), (False, True)):
         assert np.allclose(run(made, X, np.array(first), np.array(second))[0], expected(first, second), atol=1e-5)
+
+
+def test_branches_that_only_call_functions_stay_as_they_are() -> None:
+    made = outline_branches(nested())
+    assert outline_branches(made).same_as(made)
 
 
 def planned(module: Any) -> dict[str, str]:
