@@ -29,7 +29,7 @@ def free_transfers(options: Mapping[str, Any], costs: Iterable[tuple[str, str]])
     """
     texts = options.get(DESCRIBED, {})
     estimated = dict.fromkeys(target for target, source in costs if source == "estimate" and target in texts)
-    return tuple(name for name in estimated if not parse_description(texts[name], name).memory)
+    return tuple(name for name in estimated if not parse_description(texts[name], name).location)
 
 
 def check_not_described(plan: Plan) -> None:

@@ -26,7 +26,7 @@ from ..rules.spec import HOST_TARGET
 from ..rules.toml import line_of
 from ..rules.trees import FUSION_STYLES, fusion_tree
 from .abilities import StatesCosts
-from .toolchain import HOST_LOCATION, Availability, Kernel, Toolchain, ToolchainError
+from .toolchain import Availability, Kernel, Toolchain, ToolchainError
 
 DEPTH = 4
 """Bound on the depth of candidates that patterns combine to, unless the user gives one."""
@@ -81,7 +81,7 @@ class DescribedToolchain(Toolchain):
 
     Attributes:
         cost: Its ``[cost]``: some of `COST_BOUNDS`; empty where the file has none.
-        memory: Its ``[location]``: the ``name`` of the memory where it computes, and ``from_host`` and ``to_host``, the costs of copies.
+        location: Its ``[location]``: the ``name`` of the memory where it computes, and ``from_host`` and ``to_host``, the costs of copies.
             Transfers in its ``[cost]`` make a location of its own name. Empty where it computes at the host, so that transfers are free.
 
     Raises:
@@ -96,8 +96,7 @@ class DescribedToolchain(Toolchain):
         self.takes_open_shapes = self.takes_opaque = True  # its rules say what it takes, and nothing is run on it
         self.letter = self.name[0].upper()
         self.cost = dict(data.get("cost", {}))
-        self.memory = dict(data.get("location", {})) or _own_location(self.name, self.cost)
-        self.location = self.memory.get("name", HOST_LOCATION)
+        self.location = dict(data.get("location", {})) or _own_location(self.name, self.cost)
         self._fusion = data.get("fusion", "arbitrary" if self.style == "graph" else "none")
         self._tree = rule_from_json(data["rule"], "rule") if "rule" in data else None
         self.takes_merged = self._tree is None and self._fusion == "arbitrary"

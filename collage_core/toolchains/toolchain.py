@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 PROCESSOR = "CPU"
 """`Availability.device` of the toolchains that compute on the processor."""
 
-HOST_LOCATION = "host"
-"""`Toolchain.location` of the toolchains whose kernels read and make tensors in the host's memory."""
-
 
 @dataclass(frozen=True)
 class Availability:
@@ -105,7 +102,6 @@ class Toolchain(ABC):
     Attributes:
         name: Name in ``--targets``.
         letter: One capital letter that marks it on the page.
-        location: The memory in which its kernels read and make tensors: ``host``, or that of a device such as ``cuda:0``.
         style: ``graph`` (whole sub-graphs) or ``library`` (calls).
         build_s: Seconds that it takes to build a small sub-graph, roughly. The quickest toolchains are measured first.
         distributions: The packages that pip installs for it; the first one has its version.
@@ -113,7 +109,6 @@ class Toolchain(ABC):
 
     name: str
     letter: str = "?"
-    location: str = HOST_LOCATION
     style: str = "graph"
     build_s: float = 0.1
     distributions: tuple[str, ...] = ()

@@ -86,7 +86,7 @@ def described_rates(toolchain: DescribedToolchain) -> Rates:
         cost.get("launch_s", 0.0),
         cost.get("flops_per_s", math.inf),
         cost.get("bytes_per_s", math.inf),
-        has_transfers=bool(toolchain.memory),
+        has_transfers=bool(toolchain.location),
     )
 
 

@@ -249,7 +249,7 @@ def with_locations(problem: SearchProblem, toolchains: Mapping[str, Toolchain]) 
     target_locations = {target: name for target, name in problem.target_locations.items() if target not in toolchains}
     copies = {pair: cost for pair, cost in problem.copies.items() if {*pair} <= {HOST_TARGET, *target_locations.values()}}
     for target, toolchain in toolchains.items():
-        location = toolchain.memory if isinstance(toolchain, DescribedToolchain) else {}
+        location = toolchain.location if isinstance(toolchain, DescribedToolchain) else {}
         if not location:
             continue
         target_locations[target] = name = location["name"]

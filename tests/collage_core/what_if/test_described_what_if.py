@@ -199,7 +199,7 @@ LINKS = "from_host = {fixed_s = 1e-5}\nto_host = {per_byte_s = 1e-9}\n"
 )
 def test_a_mistake_in_a_location_is_reported_with_its_key(location: str, key: str, message: str) -> None:
     text = 'name = "gpu"\n[[pattern]]\nmatch = "Relu(*)"\n[location]\n'
-    assert parse_description(f'{text}name = "cuda:0"\n{LINKS}', "gpu.toml").location == "cuda:0"
+    assert parse_description(f'{text}name = "cuda:0"\n{LINKS}', "gpu.toml").location["name"] == "cuda:0"
     with pytest.raises(CollageError) as caught:
         parse_description(text + location, "gpu.toml")
     assert f"{key} {message}" in caught.value.message
