@@ -20,7 +20,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST_SPREAD = $(BIN)/pytest --dist worksteal --durations 20 --durations-min 1
 
 .PHONY: help setup run test test-long lint lint-python lint-page format page-test page-and-lint python-test chromium postgres torch docs-generator docs \
-        slow acceptance bench onnx-suite bench-calls bench-costs bench-e2e bench-operators bench-page bench-size bench-tvm contract-cost protocol pictures record sizes footprint lock value-cases value-contract wheel runtime-wheel versions clean
+        slow acceptance bench onnx-suite bench-calls bench-costs bench-e2e bench-operators bench-page bench-size bench-tvm contract-cost protocol pictures record sizes footprint gpu lock value-cases value-contract wheel runtime-wheel versions clean
 
 help: ## what can be made
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -110,6 +110,9 @@ bench-calls: setup ## what calling an artifact costs beyond its kernels, and wha
 
 bench-operators: setup ## what a toolchain faster at one kind of operator could bring to the samples (BENCH="--only GELU" for one kind)
 	@$(BIN)/python tools/bench_operators.py $(BENCH)
+
+gpu: ## checks and measures the GPUs of this machine (GPU="--wheels DIR" without a network, from the wheels in DIR)
+	@if [ -x $(BIN)/python ]; then $(BIN)/python tools/gpu.py $(GPU); else python3 tools/gpu.py $(GPU); fi
 
 bench-size: setup ## memory, time and disk of a model of 3 GB, opened and partitioned (BENCH="--gigabytes 1" for less)
 	@$(BIN)/python tools/bench_size.py $(BENCH)

@@ -6,6 +6,8 @@ there are several shapes the one plan for all, and that of a range of them.
 
 from __future__ import annotations
 
+import re
+
 GREEDY = "greedy"
 """The baseline that takes the largest sub-graphs first, and its search."""
 ALL_SHAPES = "all shapes"
@@ -14,7 +16,8 @@ OF_RANGE = "its range"
 """The plan of the range that a shape lies in, where the shape alone would have another."""
 _REST = "+host"
 _SOURCE = ":"
-"""No target has it in its name."""
+"""Besides, only the device of a target has it (``onnxruntime:cuda:0``)."""
+_DEVICE = re.compile(r":[A-Za-z]\w*:\d+")
 
 
 def with_rest(target: str) -> str:
@@ -34,7 +37,7 @@ def partitioning_name(target: str, source: str) -> str:
 
 def is_partitioning(name: str) -> bool:
     """Return whether `partitioning_name` made the name of a baseline."""
-    return _SOURCE in name
+    return _SOURCE in _DEVICE.sub("", name)
 
 
 def is_alone(name: str) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..graph.dataflow_graph import Tensor
 from ..model.model import SubModel
-from .toolchain import Kernel, ToolchainError
+from .toolchain import Kernel, Toolchain, ToolchainError
 
 if TYPE_CHECKING:
     import tvm
@@ -72,6 +72,15 @@ class MeasuredValues(Protocol):
     """Says whether its rules follow `RuleOptions.value_policy`, by what was measured of it (docs/values.md)."""
 
     has_value_contract: bool
+
+
+@runtime_checkable
+class DeviceNumbers(Protocol):
+    """Computes on one of several devices, which the end of its name says (``onnxruntime:cuda:0``); the registry knows the first."""
+
+    def at_device(self, number: int) -> Toolchain:
+        """Return the same toolchain for another device of its type."""
+        ...
 
 
 @runtime_checkable

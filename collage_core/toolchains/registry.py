@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,9 @@ from typing import TYPE_CHECKING, Any
 from ..errors import CollageError
 from ..graph.dataflow_graph import Tensor
 from ..model.model import SubModel
+from .abilities import DeviceNumbers
 from .reasons import one_line
+from .target_names import target_name
 from .toolchain import Availability, Kernel, Toolchain, ToolchainError
 
 if TYPE_CHECKING:
@@ -67,15 +70,24 @@ def names() -> tuple[str, ...]:
 
 
 def get(name: str) -> Toolchain:
-    """Return the toolchain of that name.
+    """Return the toolchain of that name; of one for a device, that of any number.
 
     Raises:
         CollageError: there is no such toolchain (code ``unknown_target``).
     """
-    for toolchain in all_toolchains():
-        if toolchain.name == name:
-            return toolchain
+    known = {toolchain.name: toolchain for toolchain in all_toolchains()}
+    if name in known:
+        return known[name]
+    parts = target_name(name)
+    first = known.get(str(replace(parts, number=0))) if parts is not None else None
+    if parts is not None and isinstance(first, DeviceNumbers):
+        return _at_device(first, parts.number)
     raise CollageError(f"no toolchain is called {name!r}", f"these are known: {', '.join(names()) or 'none'}", "unknown_target")
+
+
+@cache
+def _at_device(toolchain: DeviceNumbers, number: int) -> Toolchain:
+    return toolchain.at_device(number)
 
 
 def check_name_is_free(described: DescribedToolchain) -> None:

@@ -6,6 +6,7 @@ left to TVM as it was. TVM's pass `RunCodegen` then has the toolchains build the
 
 from __future__ import annotations
 
+import re
 import tempfile
 import time
 from collections.abc import Collection, Mapping, Sequence
@@ -237,7 +238,7 @@ class CollagePartition:
         wanted = {at: of[one.var] for at, (one, _) in enumerate(pairs) if one.var in of}
 
         def new_name(placement: Placement) -> str:
-            return _free_name(f"{function}_{placement.target}".replace("@", "_"), taken)
+            return _free_name(re.sub("[@:]", "_", f"{function}_{placement.target}"), taken)
 
         rewriter = RegionRewriter(builder, bindings, given, leaves, ENCODINGS[self.encoding], new_name, twins.shape)
         self._tunings += [plan.tuning_of(one) for one in plan.partitions]

@@ -76,7 +76,7 @@ class OnnxRuntimeBase(Toolchain):
     def build(self, model: SubModel, threads: int) -> bytes:
         import onnxruntime
 
-        options = _session_options(threads, SPIN_CONFIG)
+        options = session_options(threads, SPIN_CONFIG)
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
         with tempfile.TemporaryDirectory(prefix="collage-ort-") as folder:
             path = Path(folder) / "optimised.onnx"
@@ -89,10 +89,10 @@ class OnnxRuntimeBase(Toolchain):
             return _package(path, model.onnx)
 
     def load(self, package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int) -> Kernel:
-        return _loaded(package, inputs, outputs, _session_options(threads, SPIN_CONFIG))
+        return _loaded(package, inputs, outputs, session_options(threads, SPIN_CONFIG))
 
     def load_alone(self, package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int) -> Kernel:
-        return _loaded(package, inputs, outputs, _session_options(threads, {}))
+        return _loaded(package, inputs, outputs, session_options(threads, {}))
 
     def with_weights_in_files(self, package: bytes, folder: Path, threads: int) -> bytes | None:
         """Return `package` with its weights in a file, each beside the form in which kernels pack it: sessions map both."""
@@ -102,7 +102,7 @@ class OnnxRuntimeBase(Toolchain):
         from ...model.files.external_data import external_tensors, make_paths_absolute, tensors_of
         from ...model.files.external_data import is_external as has_file
 
-        options = _session_options(threads, SPIN_CONFIG)
+        options = session_options(threads, SPIN_CONFIG)
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         path = folder / "model.onnx"
         options.optimized_model_filepath = str(path)
@@ -127,7 +127,7 @@ class OnnxRuntimeBase(Toolchain):
         built = self.build(named, threads)
         package, kernels = numbered(onnx_of(built) if is_external(built) else built)
         with tempfile.TemporaryDirectory(prefix="collage-ort-") as folder:
-            options = _session_options(threads, SPIN_CONFIG)
+            options = session_options(threads, SPIN_CONFIG)
             options.enable_profiling, options.profile_file_prefix = True, str(Path(folder) / "profile")
             kernel = _loaded(package, named.inputs, named.outputs, options)
             kernel.bind(inputs, unbound_outputs(named))
@@ -149,7 +149,7 @@ class OnnxRuntimeToolchain(OnnxRuntimeBase):
 
         entries = {} if is_alone else SPIN_CONFIG
         try:
-            _, exact, further = _exact_session(onnx, _session_options(threads, entries))
+            _, exact, further = _exact_session(onnx, session_options(threads, entries))
         except Exception as error:  # as in `build`
             raise ToolchainError(_stage(error), one_line(error)) from error
         return files_of(exact, outputs, threads, {**entries, **further}, _version())
@@ -158,7 +158,7 @@ class OnnxRuntimeToolchain(OnnxRuntimeBase):
         import onnxruntime
 
         try:
-            options = _session_options(int(settings["threads"]), dict(settings["entries"]))
+            options = session_options(int(settings["threads"]), dict(settings["entries"]))
             session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
         except Exception as error:  # as in `build`
             raise ToolchainError("build", one_line(error)) from error
@@ -173,7 +173,7 @@ def _taken(options: RuleOptions) -> PartitionRule:
     return OpPredicate() if options.value_policy == FINITE else MatchCheck(onnxruntime_refusal_of_any, OpPredicate())
 
 
-def _loaded(package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], options: Any) -> _Kernel | _OpaqueKernel:
+def _loaded(package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], options: Any) -> BoundSession | _OpaqueKernel:
     import onnxruntime
 
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
@@ -184,9 +184,9 @@ def _loaded(package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor],
     return _kernel(session, inputs, outputs)
 
 
-def _kernel(session: Any, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> _Kernel | _OpaqueKernel:
+def _kernel(session: Any, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> BoundSession | _OpaqueKernel:
     is_opaque = any(tensor.type.is_opaque for tensor in (*inputs, *outputs))
-    return (_OpaqueKernel if is_opaque else _Kernel)(session, inputs, outputs)
+    return (_OpaqueKernel if is_opaque else BoundSession)(session, inputs, outputs)
 
 
 class OnnxRuntimeInt8Toolchain(OnnxRuntimeToolchain):
@@ -256,7 +256,7 @@ class _OpaqueKernel:
         return self._made[self._outputs[index]]
 
 
-class _Kernel:
+class BoundSession:
     """A session with an I/O binding on the caller's buffers.
 
     ONNX Runtime allocates outputs of open shape. It writes into the last ones where it finds them bound, so they are bound anew each time.
@@ -310,13 +310,13 @@ class _Kernel:
 
 
 def _version() -> str:
-    try:
-        return metadata.version("onnxruntime")
-    except metadata.PackageNotFoundError:  # packages such as onnxruntime-gpu have the same module
-        return "unknown"
+    for package in ("onnxruntime", "onnxruntime-gpu"):  # either holds the module, with the processor's provider
+        with suppress(metadata.PackageNotFoundError):
+            return metadata.version(package)
+    return "unknown"
 
 
-def _session_options(threads: int, spinning: Mapping[str, str]) -> Any:
+def session_options(threads: int, spinning: Mapping[str, str]) -> Any:
     """Return options for a session on `threads` threads, with entries that say how long they spin (as ONNX Runtime itself has it: none)."""
     import onnxruntime
 
