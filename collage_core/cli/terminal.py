@@ -214,7 +214,7 @@ def show_plan(document: RunDocument) -> None:
         console.print(printable(line), markup=False, soft_wrap=True)
     for line in bodies_text(document.bodies):
         console.print(printable(line), markup=False, soft_wrap=True)
-    for line in (*stability_lines(plan.partitions), *_undecided(document)):
+    for line in (*stability_lines(plan.partitions, document.unknown_costs), *_undecided(document)):
         console.print(printable(line), markup=False, soft_wrap=True)
 
 

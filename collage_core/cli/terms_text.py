@@ -42,13 +42,13 @@ def explain_terms(
 
 def show_terms(document: ExplainedTerms) -> None:
     """Print the answer of `explain_terms` as text."""
-    total_s, partitions = document.plan.total_s, counted(len(document.plan.partitions), "partition")
+    predicted, partitions = document.predicted_text, counted(len(document.plan.partitions), "partition")
     if document.keeps_plan:
         measured = "" if document.measured_s is None else f"measured {duration(document.measured_s)}, "
-        say(f"nothing changes, the plan of the run holds this: {measured}predicted {duration(total_s)}, {partitions}")
+        say(f"nothing changes, the plan of the run holds this: {measured}{predicted}, {partitions}")
     else:
         basis = ", with costs typed in" if document.typed else ""
-        say(f"{document.change_text} against the plan of the run: predicted {duration(total_s)}, {partitions}{basis}")
+        say(f"{document.change_text} against the plan of the run: {predicted}, {partitions}{basis}")
     for row in document.typed:
         before = row.before
         was = duration(before.seconds) if before.seconds is not None else before.reason

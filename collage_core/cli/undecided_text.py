@@ -7,11 +7,13 @@ from pathlib import Path
 
 from ..base.counted import counted
 from ..base.durations import duration
+from ..documents.cost import UnknownCosts
 from ..documents.plan import PlanPartition
 from ..documents.undecided import Decided, DecisionNeeds, RunUndecided, StablePart
 from ..events import Emit
 from ..pipeline.record.record import RunRecord
 from ..pipeline.whole.differences import region_text
+from ..rules.spec import HOST_TARGET
 from ..what_if.undecided import STABLE, decide
 from .say import say
 
@@ -32,7 +34,7 @@ def show_undecided(document: RunUndecided) -> None:
     """Print what is undecided as text."""
     off = "" if document.total_interval_s is None else f" ± {duration(document.total_interval_s)}"
     say(f"predicted {duration(document.total_s)}{off}")
-    for line in stability_lines(document.partitions):
+    for line in stability_lines(document.partitions, document.unknown_costs):
         say(line)
     if not document.is_measured:
         say("no cost of this run has an interval, so nothing can be called undecided")
@@ -59,17 +61,24 @@ def needs_text(needs: DecisionNeeds) -> str:
     return said + (" (how long a trial takes is assumed)" if needs.is_assumed else "")
 
 
-def stability_lines(partitions: Sequence[StablePart | PlanPartition]) -> list[str]:
-    """Return the toss-ups of a plan as lines: partitions that stay chosen in fewer than nine of ten searches with varied costs."""
-    known = [(part.stability, part) for part in partitions if part.stability is not None]
+def stability_lines(partitions: Sequence[StablePart | PlanPartition], unknown: UnknownCosts | None = None) -> list[str]:
+    """Return the toss-ups of a plan as lines: partitions that stay chosen in fewer than nine of ten searches with varied costs.
+
+    Before them stands how many costs are not known.
+    """
+    first = [] if unknown is None else [unknown.text]
+    placed = [part for part in partitions if part.target != HOST_TARGET]
+    known = [(part.stability, part) for part in placed if part.stability is not None]
     if not known:
-        return []
+        return first
     toss_ups = sorted(((share, part) for share, part in known if share < STABLE), key=lambda pair: pair[0])
     if not toss_ups:
         lowest = min(share for share, _ in known)
-        return [f"every partition stays in the plan in at least {lowest:.0%} of searches with costs varied within their intervals"]
+        which = "" if len(known) == len(placed) else f" but {len(placed) - len(known)}, of which it is not known,"
+        share = "all" if lowest == 1 else f"at least {lowest:.0%} of"
+        return [*first, f"every partition{which} stays in the plan in {share} searches with costs varied within their intervals"]
     meaning = "share of searches, with costs varied within their intervals, in which they stay in the plan"
-    lines = [f"toss-ups: {len(toss_ups)} of {counted(len(known), 'partition')} ({meaning}):"]
+    lines = [*first, f"toss-ups: {len(toss_ups)} of {counted(len(known), 'partition')} ({meaning}):"]
     for share, part in toss_ups[:SHOWN]:
         ops = "+".join(part.ops[:6]) + ("+…" if len(part.ops) > 6 else "")
         off = "" if part.interval_s is None else f" ± {duration(part.interval_s)}"

@@ -39,3 +39,17 @@ class CostInfo:
     interval_s: Seconds | None = None
     tuned: Tuned | None = None
     alone_s: Seconds | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownCosts:
+    """How many of the costs of a run nobody knows.
+
+    Attributes:
+        costs: Of candidates that a plan may hold; those of the host are not counted.
+        text: The same in words, with what is not known therefore.
+    """
+
+    unknown: int
+    costs: int
+    text: str

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from .cost import CostInfo
+from .cost import CostInfo, UnknownCosts
 from .json_form import IfKnown, Seconds
 from .node_times import PartitionNodeTimes
 from .plan import Baseline, MeasuredPlan, PlanInfo, PlanPart, TimedPlan
@@ -234,6 +234,7 @@ class RunDocument:
         decided_by: What decided that the plan is the plan: the ``sum`` of its costs, or the ``whole`` measured; or it was ``given``.
         alternatives: Empty where nothing was timed end to end.
         cancelled: Of a run that its user stopped; None for others, and where nothing is missing.
+        unknown_costs: None where every cost is known, if only by a bound.
         disturbance: What disturbed the timing of whole plans; None where nothing did.
         decided_for: Shapes that the plan was decided for, where it is not the fastest of this one.
         shapes: Of a run for several shapes (docs/shapes.md).
@@ -255,6 +256,7 @@ class RunDocument:
     baselines: tuple[BaselineInfo, ...]
     verify: Verify
     cancelled: CancelledInfo | None
+    unknown_costs: IfKnown[UnknownCosts] = None
     disturbance: IfKnown[Disturbance] = None
     decided_for: IfKnown[str] = None
     shapes: IfKnown[ShapesInfo] = None

@@ -5,24 +5,29 @@ A statement enters; a text leaves. Nothing is compared here.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from ..base.counted import counted
 from ..base.durations import duration, signed
-from .statements import PlanTime, Statement
+from .statements import PlanTime, Statement, Totalled, time_of_plan
 
 _LEAST_S = 0.5e-9
 """A change of less is none."""
 
 
-def time_text(time: PlanTime) -> str:
+def time_text(time: PlanTime, write: Callable[[float], str] = duration) -> str:
     """Return the time of a plan: measured where it was, else predicted; ``at least`` where a cost is not known."""
     if time.measured_s is not None:
-        return f"measured {duration(time.measured_s)}"
+        return f"measured {write(time.measured_s)}"
     if time.predicted_s is not None:
-        return f"predicted {duration(time.predicted_s)}"
+        return f"predicted {write(time.predicted_s)}"
     whose = f"{counted(time.unknown, 'cost')} {'is' if time.unknown == 1 else 'are'} not known"
-    return f"predicted at least {duration(time.at_least_s)}: {whose}" if time.at_least_s > 0 else f"not known: {whose}"
+    return f"predicted at least {write(time.at_least_s)}: {whose}" if time.at_least_s > 0 else f"not known: {whose}"
+
+
+def predicted_text(plan: Totalled, write: Callable[[float], str] = duration) -> str:
+    """Return the predicted time of a plan as `time_text`; `write` gives the text of a time in seconds."""
+    return time_text(time_of_plan(plan), write)
 
 
 def transfers_text(targets: Collection[str] | None) -> str:

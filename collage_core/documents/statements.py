@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, Protocol
 
-from .plan import PlanInfo, TimedPlan
+from .plan import PlanInfo, PlanPartition, TimedPlan
 from .run import Alternative, RunDocument
 from .verify import VerifyInfo
 
@@ -193,8 +193,19 @@ def time_of_run(document: RunDocument) -> PlanTime:
     return time_of_plan(document.plan, measured_beside(document), interval_s, verify.additive_error_s)
 
 
+class Totalled(Protocol):
+    """A plan with its total: of a document, or of a plan file."""
+
+    @property
+    def total_s(self) -> float: ...
+    @property
+    def total_interval_s(self) -> float | None: ...
+    @property
+    def partitions(self) -> Sequence[PlanPartition]: ...
+
+
 def time_of_plan(
-    plan: PlanInfo, measured_s: float | None = None, interval_s: float | None = None, unexplained_s: float | None = None
+    plan: Totalled, measured_s: float | None = None, interval_s: float | None = None, unexplained_s: float | None = None
 ) -> PlanTime:
     """Return what is known of the time of a plan by its costs, and by the whole where that was measured."""
     unknown = sum(part.source in NOT_KNOWN for part in plan.partitions)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .cost import CostInfo
+from .cost import CostInfo, UnknownCosts
 from .plan import PlanPartition
 from .statements import Statement
 
@@ -76,6 +76,7 @@ class RunUndecided:
         toss_ups: Ids of the partitions that stay chosen in few draws.
         rivals: The largest gain first.
         seconds: Of measuring that would decide all of them, each computation once.
+        unknown_costs: As in `RunDocument`: the rest of the answer leaves them out.
     """
 
     total_s: float
@@ -85,6 +86,7 @@ class RunUndecided:
     toss_ups: tuple[str, ...]
     rivals: tuple[UndecidedRival, ...]
     seconds: float
+    unknown_costs: UnknownCosts | None = None
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,7 @@ class PlanUnderTerms:
         keeps_plan: It is the plan of the run, whose measured times hold for it.
         change: How its time compares with that of the run's plan.
         change_text: The same in words.
+        predicted_text: Its predicted time in words: ``at least`` where one of its costs is not known.
     """
 
     plan: PlanInfo
@@ -49,6 +50,7 @@ class PlanUnderTerms:
     keeps_plan: bool
     change: Statement
     change_text: str
+    predicted_text: str
 
 
 @dataclass(frozen=True)
@@ -123,13 +125,14 @@ class OtherTerms:
 
     Attributes:
         total_s: Of the run that measured.
-        change, change_text: As in `PlanUnderTerms`.
+        change, change_text, predicted_text: As in `PlanUnderTerms`.
         kept_s: The total of the run's plan under these terms; None where it does not hold them.
     """
 
     total_s: float
     change: Statement
     change_text: str
+    predicted_text: str
     kept_s: float | None
     typed: tuple[TypedCost, ...]
     targets: tuple[TargetUnderTerms, ...]

@@ -13,6 +13,7 @@ from typing import Any
 from ..base.durations import milliseconds
 from ..documents.node_times import PartitionNodeTimes
 from ..documents.plan import PlanPartition
+from ..documents.statement_text import predicted_text
 from ..documents.statements import measured_beside
 from ..pipeline.record.record import RunRecord
 from ..rewrite.export.dot import PLAIN
@@ -55,7 +56,7 @@ def html(record: RunRecord) -> str:
         CollageError: the package is not installed.
     """
     sources = ", ".join(sorted({part.source for part in record.plan.partitions}))
-    title = escape(f"{record.plan.model.name}: predicted {milliseconds(record.plan.total_s)} (costs: {sources})")
+    title = escape(f"{record.plan.model.name}: {predicted_text(record.plan, milliseconds)} (costs: {sources})")
     parts = [f"<!doctype html>\n<html lang=en><meta charset=utf-8><title>{title}</title>\n<h1>{title}</h1>"]
     for number, (heading, figure) in enumerate(figures(record).items()):
         chart = figure.to_html(full_html=False, include_plotlyjs=number == 0, div_id=f"chart{number}")

@@ -12,6 +12,7 @@ from html import escape
 
 from ..base.counted import counted
 from ..base.durations import milliseconds
+from ..documents.statement_text import predicted_text
 from ..graph.dataflow_graph import HOST
 from ..graph.topological_order import topological_order
 from ..pipeline.record.record import RunRecord
@@ -118,7 +119,7 @@ def _node_edges(record: RunRecord) -> list[tuple[int, int]]:
 
 
 def _title(record: RunRecord) -> str:
-    return f"{record.plan.model.name}: predicted {_cost(record.plan.total_s)}"
+    return f"{record.plan.model.name}: {predicted_text(record.plan, _cost)}"
 
 
 def _cost(seconds: float | None) -> str:

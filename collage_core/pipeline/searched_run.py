@@ -71,7 +71,7 @@ from .plan_documents import (
     search_document,
     within_noise,
 )
-from .record.record import RunRecord
+from .record.record import RunRecord, unknown_costs
 from .run_estimator import estimator_of
 from .whole.run_baselines import baseline_rows, find_baselines
 from .whole.trials_alone import TrialsAlone
@@ -462,5 +462,6 @@ class SearchedRun:
                 estimated_error=decision.estimated_error if self.plans.budget.lowered else None,
             ),
             cancelled=None,
+            unknown_costs=unknown_costs(decision.planned.costed),
         )
         return replace(document, cancelled=self.cancelled_document(document))

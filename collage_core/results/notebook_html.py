@@ -14,6 +14,7 @@ from ..base.counted import counted
 from ..base.durations import milliseconds
 from ..documents.explain import ExplainedCandidate, Explanation
 from ..documents.plan import PlanPartition
+from ..documents.statement_text import predicted_text
 from ..documents.statements import measured_beside
 from ..documents.verdict import verdict
 from ..drawings.layers import nodes_svg, partitions_svg
@@ -48,7 +49,7 @@ def result_html(record: RunRecord, page: Page) -> str:
     """Return the plan of a run: totals, what decided it, the page, a drawing, and its partitions."""
     plan, measured_s = record.plan, measured_beside(record.document)
     measured = "" if measured_s is None else f", measured {_ms(measured_s)}"
-    totals = f"predicted {_ms(plan.total_s)}{measured}; {counted(len(plan.partitions), 'partition')} on {', '.join(plan.used_targets)}"
+    totals = f"{predicted_text(plan, _ms)}{measured}; {counted(len(plan.partitions), 'partition')} on {', '.join(plan.used_targets)}"
     lines = [_OPEN, f"<p><b>{_text(verdict(record.document).text)}</b></p>", f"<p>{_text(plan.model.name)}: {_text(totals)}</p>"]
     if said := decision_text(record.document):
         lines.append(f"<p>{_text(said)}</p>")

@@ -17,6 +17,7 @@ from ..base.durations import milliseconds
 from ..base.isolation.worker_errors import WorkerError
 from ..documents.compare import PlansCompared
 from ..documents.explain import Explanation
+from ..documents.statement_text import predicted_text
 from ..documents.undecided import RunUndecided
 from ..documents.verdict import Verdict, verdict
 from ..documents.worth import Worth
@@ -110,7 +111,7 @@ class Result(RunRecord):
 
     def __repr__(self) -> str:
         plan = self.plan
-        total = f"predicted {milliseconds(plan.total_s)}"
+        total = predicted_text(plan, milliseconds)
         sizes = "".join(f", {name} = {size}" for name, size in self.assumed.items())
         parts = counted(len(plan.partitions), "partition")
         return f"<Result of {plan.model.name!r}{sizes}: {total}, {parts} on {', '.join(plan.used_targets)}>"

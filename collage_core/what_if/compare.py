@@ -62,7 +62,7 @@ class Side:
 
     @property
     def time(self) -> PlanTime:
-        """The time of it, as far as that is known."""
+        """Return what is known of its time."""
         known = time_of_plan(plan_document(self.plan))
         if self.whole is None:
             return known

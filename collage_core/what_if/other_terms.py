@@ -12,11 +12,13 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 from ..documents.plan import PlanPartition
+from ..documents.statement_text import predicted_text
+from ..documents.statements import compared, time_beside, time_of_plan, under_restriction
 from ..documents.what_if import ExplainedTerms, OtherTerms, TargetUnderTerms
 from ..errors import InfeasibleError
 from ..events import Emit, ignore
 from ..graph.index_set import IndexSet
-from ..pipeline.loop.search_and_merge import SearchSettings, searched
+from ..pipeline.loop.search_and_merge import SearchSettings
 from ..pipeline.plan_documents import plan_document
 from ..pipeline.record.record import CostedCandidate, RunRecord, search_candidates
 from ..rewrite.plan import Plan
@@ -26,6 +28,7 @@ from ..search.plan_properties import plan_total
 from ..search.problem import FEMTOSECONDS
 from .compare import Side, compare_sides
 from .plan_difference import SAME
+from .plan_times import best_of_known_costs, time_of_result
 from .terms import Terms
 from .trial_setup import check_measurable, measuring, model_of
 from .typed_costs import typed_costs
@@ -76,6 +79,7 @@ def _brought(record: RunRecord, known: RunRecord, terms: Terms, found: WhatIfRes
         total_s=record.plan.total_s,
         change=change,
         change_text=text,
+        predicted_text=predicted_text(found.plan),
         kept_s=_kept_s(found.record, record.plan),
         typed=typed_costs(record, terms.costs),
         targets=_targets(known, terms, found.plan, record.plan),
@@ -113,15 +117,19 @@ def _nodes(partitions: Sequence[PlanPartition]) -> Counter[str]:
 
 
 def _brings_s(record: RunRecord, terms: Terms, target: str, plan: Plan) -> float | None:
-    """Return the least total without `target` less that of `plan`; None where no plan is left, or the search took too long."""
+    """Return by how much the best plan without `target` is slower than `plan`; None where there is none, or that is not known in time."""
     without = replace(terms, switched_off=[*terms.switched_off, target])
     judged = under_terms(record, without)
     settings = SearchSettings.given(record.plan.options).within(LONGEST_S)
     try:
-        result = searched(judged.problem, without.parse(judged.problem), settings, ignore)
+        result = best_of_known_costs(judged, without.parse(judged.problem), settings)
     except InfeasibleError:
         return None
-    return None if result.stopped else result.total / FEMTOSECONDS - plan.total_s
+    has_own_costs = not terms.costs and not record.has_newer_costs
+    placed = plan_document(plan)
+    own = time_beside(record.document, placed) if has_own_costs else time_of_plan(placed)
+    other = time_of_result(judged, result, has_own_costs=has_own_costs)
+    return None if result.stopped else under_restriction(compared(other, own)).change_s
 
 
 def _with_untimed(record: RunRecord, terms: Terms, source: str | Path, emit: Emit) -> RunRecord:

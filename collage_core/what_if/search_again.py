@@ -11,7 +11,7 @@ from ..events import Emit, ignore
 from ..pipeline.discover import Phases
 from ..pipeline.loop.search_and_merge import regret_seconds
 from ..pipeline.plan_documents import bodies_under, plan_document, search_document
-from ..pipeline.record.record import RunRecord
+from ..pipeline.record.record import RunRecord, unknown_costs
 from ..search.constraints.constraints import allowed_indices
 from .terms import Terms
 from .what_if import WhatIfResult, replanned
@@ -32,7 +32,8 @@ def search_again(record: RunRecord, terms: Terms, emit: Emit = ignore, own: RunR
     phases = Phases(emit)
     with phases("search"):
         found = replanned(record, terms, emit, own=own)
-    known = replace(found.record.document, shapes=None, phases=phases.info, plan=plan_document(found.plan))
+    unknown = unknown_costs(found.record.candidates)
+    known = replace(found.record.document, shapes=None, phases=phases.info, plan=plan_document(found.plan), unknown_costs=unknown)
     document = (_new if found.kept is None else _kept)(known, found)
     regret_s = regret_seconds(found.planned, found.constraints) if found.kept is None else {}
     return replace(found.record, document=document, plan=found.plan, regret_s=regret_s, created=now(), has_newer_costs=False)

@@ -29,7 +29,7 @@ from ..pipeline.loop.measuring_policy import MeasuringPolicy
 from ..pipeline.loop.rivals import Rival, rivals_of, width_s
 from ..pipeline.loop.search_and_merge import Planned, SearchSettings, searched
 from ..pipeline.plan_documents import plan_document
-from ..pipeline.record.record import CostedCandidate, RunRecord, search_candidates
+from ..pipeline.record.record import CostedCandidate, RunRecord, search_candidates, unknown_costs
 from ..rewrite.plan import Plan
 from ..rules.candidate import CandidatePartition
 from ..rules.spec import HOST_TARGET
@@ -79,6 +79,7 @@ def undecided(record: RunRecord, database: CostDatabase | None = None, clock: Ca
         toss_ups=tuple(part.id for part in parts if part.stability is not None and part.stability < STABLE),
         rivals=tuple(_rival_row(record, rival, timed, total_s) for rival in rivals),
         seconds=_all_s(rivals, timed, total_s),
+        unknown_costs=unknown_costs(record.candidates),
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..documents.plan import PlanInfo
 from ..documents.run import Alternative, BaselineInfo
-from ..documents.statement_text import change_text, effect_text, transfers_text, typed_effect_text
+from ..documents.statement_text import change_text, effect_text, predicted_text, transfers_text, typed_effect_text
 from ..documents.statements import (
     NO_CHANGE,
     PlanTime,
@@ -188,7 +188,16 @@ def what_if(record: RunRecord, terms: Terms, own: RunRecord | None = None) -> Pl
     found = replanned(record, terms, own=own)
     keeps_plan = found.kept is (own or record)
     change, text = change_of(own or record, terms, found)
-    return PlanUnderTerms(plan_document(found.plan), found.planned.final.optimal, untimed(record, terms.accuracy), keeps_plan, change, text)
+    plan = plan_document(found.plan)
+    return PlanUnderTerms(
+        plan=plan,
+        optimal=found.planned.final.optimal,
+        untimed=untimed(record, terms.accuracy),
+        keeps_plan=keeps_plan,
+        change=change,
+        change_text=text,
+        predicted_text=predicted_text(plan),
+    )
 
 
 def change_of(record: RunRecord, terms: Terms, found: WhatIfResult) -> tuple[Statement, str]:

@@ -142,7 +142,7 @@ class WhatIf:
         optimal: It is proven that no better plan holds them.
         untimed: How many candidates are accurate enough now, and were not when the run measured: their costs are not known.
         keeps_plan: It is the plan of the run, since the terms ask for nothing that it does not have: what was measured of it holds.
-        change, change_text: As in `PlanUnderTerms`; None and empty where there is no plan.
+        change, change_text, predicted_text: As in `PlanUnderTerms`; None and empty where there is no plan.
         error: Why there is no plan.
         conflict: Indices in the request's constraints of a minimal set that cannot hold together.
         off: Targets that are switched off and belong to that set.
@@ -156,6 +156,7 @@ class WhatIf:
     keeps_plan: bool = False
     change: Statement | None = None
     change_text: str = ""
+    predicted_text: str = ""
     error: ApiError | None = None
     conflict: list[int] = field(default_factory=list)
     off: list[str] = field(default_factory=list)

@@ -61,7 +61,8 @@ def _what_if(run: str) -> Response:
         found = _answered(WHAT_IF, run)
     except InfeasibleError as error:
         return answer(WhatIf(run, None, error=api_error(error), conflict=error.conflict, off=error.switched_off, uncovered=error.uncovered))
-    return answer(WhatIf(run, found.plan, found.optimal, found.untimed, found.keeps_plan, found.change, found.change_text))
+    texts = found.change_text, found.predicted_text
+    return answer(WhatIf(run, found.plan, found.optimal, found.untimed, found.keeps_plan, found.change, *texts))
 
 
 ANSWERED_OTHERWISE: dict[Question[..., Any, Any], Callable[[str], Response]] = {

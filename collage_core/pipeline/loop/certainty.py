@@ -36,6 +36,8 @@ FEWEST_DRAWS = 10
 def stability(planned: Planned, constraints: Sequence[Constraint], settings: SearchSettings) -> dict[str, float]:
     """Id of each partition of the plan → share of the draws in which it is in the best plan; empty where no cost says how sure it is.
 
+    A partition is left out where a candidate of its nodes has an unknown cost: whether it would stay beside that nobody knows.
+
     In each draw every measured cost is moved by its standard error times a normal number, the same for equal computations.
     """
     errors = _errors(planned)
@@ -62,7 +64,9 @@ def stability(planned: Planned, constraints: Sequence[Constraint], settings: Sea
         draws += 1
     if draws < FEWEST_DRAWS:
         return {}
-    return {candidate.id: stayed[candidate.target, candidate.inside] / draws for candidate in chosen}
+    unknown = [candidate.inside for index, candidate in enumerate(candidates) if candidate.is_unknown and index not in in_plan]
+    sure = [candidate for candidate in chosen if all(candidate.inside.isdisjoint(inside) for inside in unknown)]
+    return {candidate.id: stayed[candidate.target, candidate.inside] / draws for candidate in sure}
 
 
 def break_ties_by_priority(planned: Planned, constraints: Sequence[Constraint], settings: SearchSettings, most_s: float | None) -> Planned:

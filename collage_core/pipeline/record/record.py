@@ -19,11 +19,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from ...base.counted import counted
 from ...base.user_file import read_file, unpack
 from ...base.whole_file import write_whole
 from ...cost.cost import Cost
 from ...cost.estimators.roofline import Rates, described_rates
 from ...documents.candidates import CandidateRegret, EstimateBasisJson, NodeCandidate, NodeCandidates, NodeRejection
+from ...documents.cost import UnknownCosts
 from ...documents.json_form import from_json, to_json
 from ...documents.node_times import PartitionNodeTimes
 from ...documents.run import RunDocument
@@ -35,6 +37,7 @@ from ...graph.work_estimate import WorkEstimator
 from ...rewrite.plan import Plan, plan_from_json
 from ...rules import rule_report
 from ...rules.candidate import CandidatePartition
+from ...rules.spec import HOST_TARGET
 from ...search.constraints.constraints import parse_constraints
 from ...search.plan_properties import plan_total
 from ...search.problem import BILLION, FlowTensor, SearchCandidate, SearchProblem, billionths, femtoseconds
@@ -347,6 +350,16 @@ def flow_tensors(graph: DataflowGraph) -> tuple[FlowTensor, ...]:
 def usable(costed: Iterable[CostedCandidate]) -> list[CostedCandidate]:
     """Those that a plan may hold: one for each candidate of the problem, in its order."""
     return [item for item in costed if not item.cost.is_invalid]
+
+
+def unknown_costs(costed: Iterable[CostedCandidate]) -> UnknownCosts | None:
+    """Return how many costs nobody knows; None where that is none."""
+    costs = [item.cost for item in usable(costed) if item.target != HOST_TARGET]
+    unknown = sum(cost.is_unknown for cost in costs)
+    if not unknown:
+        return None
+    which = f"{unknown} of {counted(len(costs), 'cost')} {'is' if unknown == 1 else 'are'} not known"
+    return UnknownCosts(unknown, len(costs), f"{which}: how stable the partitions beside are is not known either")
 
 
 def indices_of(chosen: Iterable[int], costed: Iterable[CostedCandidate]) -> list[int]:

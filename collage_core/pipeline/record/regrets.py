@@ -174,15 +174,14 @@ class _Regrets:
         """
         if not self._is_by_time or not self._chosen or regret.at_least_s is None:
             return regret
-        is_sum = set(self._chosen) == set(self._best.chosen)
         if index in self._chosen:
-            return regret if is_sum else KnownRegret(0.0)
+            return KnownRegret(0.0)
         total = self._best.total + femtoseconds(regret.at_least_s)
         is_open = regret.rests_on_unknown
         whole = [one.regret_s for one in self._rivals if index in one.chosen and (is_open or one.ties_with(total))]
         if whole and (regret.is_exact or is_open):
             return KnownRegret(min(whole), basis="measured")
-        if is_sum:
+        if set(self._chosen) == set(self._best.chosen):
             return regret
         above_s = (total - plan_total(self._problem, self._chosen)) / FEMTOSECONDS
         is_unknown = any(self._problem.candidates[one].is_unknown for one in self._chosen)

@@ -12,6 +12,7 @@ from onnx import ModelProto, StringStringEntryProto, TensorProto
 
 from ...base.durations import milliseconds
 from ...documents.plan import PlanPartition
+from ...documents.statement_text import predicted_text
 from ...graph.dataflow_graph import HOST
 from ...graph.index_set import IndexSet
 from ...model.files.external_data import is_external, tensors_of
@@ -93,7 +94,8 @@ def _empty(tensor: TensorProto) -> None:
 
 def _totals(plan: Plan) -> dict[str, str]:
     targets = dict.fromkeys(partition.target for partition in plan.partitions)
-    totals = {"predicted": milliseconds(plan.total_s), "partitions": str(len(plan.partitions)), "targets": ", ".join(targets)}
+    predicted = predicted_text(plan, milliseconds).removeprefix("predicted ")
+    totals = {"predicted": predicted, "partitions": str(len(plan.partitions)), "targets": ", ".join(targets)}
     return {**totals, "measured on": plan.machine}
 
 

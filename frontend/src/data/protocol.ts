@@ -593,6 +593,19 @@ export interface UndecidedRival {
   needs: DecisionNeeds;
 }
 
+/**
+ * How many of the costs of a run nobody knows.
+ *
+ * Attributes:
+ *     costs: Of candidates that a plan may hold; those of the host are not counted.
+ *     text: The same in words, with what is not known therefore.
+ */
+export interface UnknownCosts {
+  unknown: number;
+  costs: number;
+  text: string;
+}
+
 /** The regret of a candidate; fields as in `NodeCandidate`, and `in_no_plan`: it is known that no plan holds it. */
 export interface CandidateRegret {
   id: string;
@@ -1742,7 +1755,7 @@ export interface BaselinePlan {
  *     optimal: It is proven that no better plan holds them.
  *     untimed: How many candidates are accurate enough now, and were not when the run measured: their costs are not known.
  *     keeps_plan: It is the plan of the run, since the terms ask for nothing that it does not have: what was measured of it holds.
- *     change, change_text: As in `PlanUnderTerms`; None and empty where there is no plan.
+ *     change, change_text, predicted_text: As in `PlanUnderTerms`; None and empty where there is no plan.
  *     error: Why there is no plan.
  *     conflict: Indices in the request's constraints of a minimal set that cannot hold together.
  *     off: Targets that are switched off and belong to that set.
@@ -1756,6 +1769,7 @@ export interface WhatIf {
   keeps_plan: boolean;
   change: Statement | null;
   change_text: string;
+  predicted_text: string;
   error: ApiError | null;
   conflict: number[];
   off: string[];
@@ -2027,6 +2041,7 @@ export interface Worth {
  *     toss_ups: Ids of the partitions that stay chosen in few draws.
  *     rivals: The largest gain first.
  *     seconds: Of measuring that would decide all of them, each computation once.
+ *     unknown_costs: As in `RunDocument`: the rest of the answer leaves them out.
  */
 export interface RunUndecided {
   run: string;
@@ -2037,6 +2052,7 @@ export interface RunUndecided {
   toss_ups: string[];
   rivals: UndecidedRival[];
   seconds: number;
+  unknown_costs: UnknownCosts | null;
 }
 
 /** Answers `RegretRequest`: worked out when asked for, within a second; those that cannot be used are left out. */
@@ -2063,7 +2079,7 @@ export interface Effects {
  *
  * Attributes:
  *     total_s: Of the run that measured.
- *     change, change_text: As in `PlanUnderTerms`.
+ *     change, change_text, predicted_text: As in `PlanUnderTerms`.
  *     kept_s: The total of the run's plan under these terms; None where it does not hold them.
  */
 export interface OtherTerms {
@@ -2071,6 +2087,7 @@ export interface OtherTerms {
   total_s: number;
   change: Statement;
   change_text: string;
+  predicted_text: string;
   kept_s: number | null;
   typed: TypedCost[];
   targets: TargetUnderTerms[];

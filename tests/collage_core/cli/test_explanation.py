@@ -132,7 +132,7 @@ def test_the_time_of_a_node_inside_its_partition_is_told(saved: tuple[RunRecord,
     assert "   the partition's time, shares by the costs of its nodes, each alone on the same target: nothing is fused in them:" in out
 
 
-def test_the_total_of_other_terms_is_called_predicted(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_total_of_other_terms_is_what_the_answer_says_of_it(capsys: pytest.CaptureFixture[str]) -> None:
     changes = [Statement(basis="predicted", change_s=seconds) for seconds in (1e-3, 5e-4)]
     effects = (Effect(*changes, 1, effect_text(*changes, 1)),)
     plan = from_json(PlanInfo, {"total_s": 1.5e-3, "partitions": [PART]})
@@ -140,6 +140,7 @@ def test_the_total_of_other_terms_is_called_predicted(capsys: pytest.CaptureFixt
         "total_s": 1.7e-3,
         "change": None,
         "change_text": "-200 µs predicted",
+        "predicted_text": "predicted at least 1.5 ms: 1 cost is not known",
         "kept_s": None,
         "typed": (),
         "targets": (),
@@ -148,7 +149,7 @@ def test_the_total_of_other_terms_is_called_predicted(capsys: pytest.CaptureFixt
     found = {"measured_s": None, "plan": plan, "optimal": True, "untimed": 0, "keeps_plan": False, "accuracy": 1e-3}
     show_terms(ExplainedTerms(**brought, **found, constraints=({"kind": "veto"},), effects=effects))
     assert capsys.readouterr().out.splitlines() == [
-        "-200 µs predicted against the plan of the run: predicted 1.5 ms, 1 partition",
+        "-200 µs predicted against the plan of the run: predicted at least 1.5 ms: 1 cost is not known, 1 partition",
         '  {"kind": "veto"}: costs 1 ms predicted alone; taking it back saves 500 µs predicted',
     ]
 

@@ -105,15 +105,10 @@ EXCEPTIONS = {
     "cli/proof_text.py": "plan.total_s - least_s: how far a sum is above the bound that the search has proven",
     "cli/terminal.py": "what tuning made of one kernel; the share of a sum that other partitions of the same nodes could save",
     "pipeline/inside/additive_error.py": "one plan: its time less that of its own parts",
-    "pipeline/loop/budget.py": "time spent on measuring",
     "pipeline/loop/measuring_policy.py": "plan.final.total - hoped.final.total: sums of one search, to choose the next trial",
     "pipeline/loop/rivals.py": "sums of one search, to choose the next trial",
-    "pipeline/loop/tuning.py": "time spent on tuning",
-    "pipeline/record/record.py": "total - decided.total: regrets, sums of one search",
-    "pipeline/region_shares.py": "time spent on measuring",
+    "pipeline/record/regrets.py": "regrets: sums of one search",
     "pipeline/searched_run.py": "sums of one search, of plans that costs could not tell apart",
-    "pipeline/shapes/shape_run.py": "time spent on measuring",
-    "pipeline/whole/compare_whole.py": "a lower end of one plan's time, to choose what is timed",
     "pipeline/whole/differences.py": "plan_total(...) - plan_total(...): sums of one problem, of the same nodes in two ways",
     "results/tables.py": "cost_s / total_s: the share of a partition in its own plan",
     "what_if/compare_costs.py": "first_s - second_s: costs of one computation on two machines",
@@ -122,6 +117,23 @@ EXCEPTIONS = {
     "what_if/replan_bodies.py": "the sum of a body by two plans, which is a part of the node's cost",
 }
 """File → why it may subtract or divide two times: they are not those of two plans, or a search compares sums."""
+
+
+OF_PLANS = {
+    "total_s",
+    "total",
+    "plan_total",
+    "measured_s",
+    "predicted_s",
+    "at_least_s",
+    "least_s",
+    "plan_s",
+    "its_s",
+    "own_s",
+    "first_s",
+    "second_s",
+    "cost_s",
+}
 
 
 def time_name(node: ast.AST) -> str:
@@ -135,10 +147,13 @@ def time_name(node: ast.AST) -> str:
 
 
 def subtractions(room: Path) -> Iterator[tuple[str, int]]:
-    """Yield file and line of each difference or ratio of two times in a room."""
+    """Yield file and line of each difference or ratio of two times in a room, of which one may be that of a plan."""
     for file in sorted(room.rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub | ast.Div) and time_name(node.left) and time_name(node.right):
+            if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Sub | ast.Div):
+                continue
+            names = time_name(node.left), time_name(node.right)
+            if all(names) and OF_PLANS.intersection(names):
                 yield os.path.relpath(file, CORE), node.lineno
 
 

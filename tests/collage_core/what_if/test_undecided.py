@@ -17,6 +17,7 @@ from collage_core.cost.database.database import CostDatabase
 from collage_core.cost.database.maintenance import Selection, records
 from collage_core.cost.database.records import CostKey, Record
 from collage_core.cost.measuring.repetitions import repetition_count
+from collage_core.documents.cost import UnknownCosts
 from collage_core.documents.json_form import to_json
 from collage_core.documents.undecided import Decided, DecisionNeeds, RepeatedCost, RunUndecided, StablePart, UndecidedRival
 from collage_core.errors import CollageError
@@ -127,10 +128,20 @@ def test_toss_ups_are_told_the_least_stable_first() -> None:
         "   30%  Conv+Relu on openvino, 1 ms ± 100 µs",
         "   62%  Conv+Relu on tvm, 1 ms ± 100 µs",
     ]
-    assert stability_lines([replace(part, stability=0.97), replace(part, stability=None)]) == [
+    assert stability_lines([replace(part, stability=0.97)]) == [
         "every partition stays in the plan in at least 97% of searches with costs varied within their intervals"
     ]
     assert stability_lines([replace(part, stability=None)]) == []
+
+
+def test_stability_says_which_part_of_it_is_not_known() -> None:
+    part = StablePart("id", "tvm", (0, 1), ("Conv", "Relu"), 1e-3, 1e-4, 1.0, "cost", "measured")
+    unknown = UnknownCosts(58, 63, "58 of 63 costs are not known: how stable the partitions beside are is not known either")
+    assert stability_lines([replace(part, stability=None)], unknown) == [unknown.text]
+    assert stability_lines([part, replace(part, stability=None)], unknown) == [
+        unknown.text,
+        "every partition but 1, of which it is not known, stays in the plan in all searches with costs varied within their intervals",
+    ]
 
 
 def test_a_need_is_said_in_words() -> None:

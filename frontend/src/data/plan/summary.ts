@@ -9,9 +9,9 @@ export interface PlanChange {
   text: string;
 }
 
-/** The number of partitions of a plan whose cost is not known: its total is the sum of the others, and no prediction. */
+/** The number of partitions of a plan whose cost is not known, if only bounded: its total is no prediction. */
 export function unknownCosts({ partitions }: Pick<PlanInfo, "partitions">): number {
-  return partitions.filter((partition) => partition.cost_s === null).length;
+  return partitions.filter((partition) => partition.cost_s === null || partition.source === "bound").length;
 }
 
 /** The change from one plan to another. */

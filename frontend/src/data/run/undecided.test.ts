@@ -38,8 +38,13 @@ test("what would decide a choice is said as the command line says it", () => {
 
 test("toss-ups are named, or the least stable share is", () => {
   const part = { id: "a", target: "tvm", nodes: [0], ops: ["Conv", "Relu"], cost_s: 1e-3, interval_s: 1e-4, stability: 0.96, decided_by: "cost", source: "measured" };
-  const found: RunUndecided = { run: "r", total_s: 1e-3, total_interval_s: null, is_measured: true, partitions: [part], toss_ups: [], rivals: [], seconds: 0 };
+  const found: RunUndecided = { run: "r", total_s: 1e-3, total_interval_s: null, is_measured: true, partitions: [part], toss_ups: [], rivals: [], seconds: 0, unknown_costs: null };
   expect(tossUpLines(found)).toEqual(["every partition stays in the plan in at least 96 % of searches with costs varied within their intervals"]);
   expect(tossUpLines({ ...found, partitions: [{ ...part, stability: 0.6 }], toss_ups: ["a"] })).toEqual(["Conv+Relu on tvm stays in the plan in 60 % of searches with costs varied within their intervals: 1.00 ms ± 0.10 ms"]);
   expect(tossUpLines({ ...found, partitions: [{ ...part, stability: null }] })).toEqual([]);
+  const unknown = { unknown: 58, costs: 63, text: "58 of 63 costs are not known" };
+  expect(tossUpLines({ ...found, unknown_costs: unknown, partitions: [{ ...part, stability: 1 }, { ...part, id: "b", stability: null }] })).toEqual([
+    "58 of 63 costs are not known",
+    "every partition but 1, of which it is not known, stays in the plan in all searches with costs varied within their intervals",
+  ]);
 });

@@ -41,12 +41,17 @@ export function rivalText(rival: UndecidedRival): string {
   return `${sideText(rival.plan)} or ${sideText(rival.instead)} for ${opsText(rival.plan)}: the second could be ${duration(rival.could_gain_s)} faster, ${needsText(rival.needs)}`;
 }
 
-/** The toss-ups of a plan: partitions that stay chosen in few searches with varied costs; a sentence where there are none. */
-export function tossUpLines({ partitions, toss_ups: tossUps }: RunUndecided): string[] {
+/** How many costs are not known, then the toss-ups: partitions that stay chosen in few searches with varied costs; a sentence where there are none. */
+export function tossUpLines({ unknown_costs: unknown, ...found }: RunUndecided): string[] {
+  return [...(unknown === null ? [] : [unknown.text]), ...stabilityLines(found)];
+}
+
+function stabilityLines({ partitions, toss_ups: tossUps }: Pick<RunUndecided, "partitions" | "toss_ups">): string[] {
   const known = partitions.filter((one) => one.stability !== null);
   const lowest = Math.min(...known.map((one) => one.stability ?? 1));
   if (known.length === 0) return [];
-  if (tossUps.length === 0) return [`every partition stays in the plan in at least ${share(lowest)} of searches with costs varied within their intervals`];
+  const others = known.length === partitions.length ? "" : ` but ${partitions.length - known.length}, of which it is not known,`;
+  if (tossUps.length === 0) return [`every partition${others} stays in the plan in ${lowest === 1 ? "all" : `at least ${share(lowest)} of`} searches with costs varied within their intervals`];
   return known.filter((one) => tossUps.includes(one.id)).map((one) => `${opsText([one])} on ${one.target} stays in the plan in ${share(one.stability ?? 0)} of searches with costs varied within their intervals${offText(one)}`);
 }
 

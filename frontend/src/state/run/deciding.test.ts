@@ -7,7 +7,7 @@ import { askUndecided, decidedText, decidingError, measureUndecided, undecided }
 import { keptRun, run, showRun } from "./run";
 
 const base = runSnapshot({ id: "base", state: "done" });
-const answer: RunUndecided = { run: "base", total_s: 2e-3, total_interval_s: null, is_measured: true, partitions: [], toss_ups: [], rivals: [], seconds: 0 };
+const answer: RunUndecided = { run: "base", total_s: 2e-3, total_interval_s: null, is_measured: true, partitions: [], toss_ups: [], rivals: [], seconds: 0, unknown_costs: null };
 
 beforeEach(() => {
   showRun(base);

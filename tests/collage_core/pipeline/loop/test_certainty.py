@@ -67,6 +67,12 @@ def test_what_is_far_ahead_stays_and_what_is_close_is_a_toss_up() -> None:
     assert stability(close, (), SearchSettings()) == shares, "the same seed draws the same"
 
 
+def test_beside_an_unknown_cost_nobody_knows_how_stable_a_partition_is() -> None:
+    open_ = planned({**SURE, ("second", 2): Cost.unknown("no time was left")})
+    names = {open_.problem.candidates[index].id: index for index in open_.final.chosen}
+    assert {open_.problem.candidates[names[id]].inside.first() for id in stability(open_, (), SearchSettings())} == {0, 1}
+
+
 def test_draws_whose_search_was_stopped_say_nothing_of_stability(monkeypatch: pytest.MonkeyPatch) -> None:
     close, limits = planned(CLOSE), list[float | None]()
 
