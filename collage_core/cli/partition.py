@@ -12,6 +12,7 @@ import click
 from ..base.counted import counted
 from ..base.durations import duration
 from ..documents.candidate_set import CandidateSetInfo
+from ..documents.dry_run import DryRun
 from ..documents.json_form import to_json
 from ..documents.verdict import verdict
 from ..documents.verify import Verify
@@ -122,34 +123,34 @@ def _dry_run(model: str, as_json: bool, given: dict[str, Any]) -> None:
     with mistakes_located(given["constraints_file"]), prints_to_stderr():
         document = dry_run_at_shapes(model, options_of(given), _tell_note)
     if as_json:
-        print_json(document)
+        print_json(to_json(document))
         return
-    for name, one in document.get("shapes", {}).items():
+    shapes, others = document.shapes or {}, document.regions or {}
+    for name, of_shape in shapes.items():
         say(f"shape {name}")
-        _show_dry_run(one)
-    if "shapes" in document:
-        say(f"all {counted(len(document['shapes']), 'shape')} at most, since what they have in common is measured once:")
-    others = document.get("regions", {})
-    for name, one in {document.get("region", ""): document, **others}.items():
+        _show_dry_run(of_shape)
+    if shapes:
+        say(f"all {counted(len(shapes), 'shape')} at most, since what they have in common is measured once:")
+    for name, of_region in {document.region: document, **others}.items():
         if others:
             say(f"region {name}")
-        _show_dry_run(one)
+        _show_dry_run(of_region)
 
 
-def _show_dry_run(document: dict[str, Any]) -> None:
-    for item in document["targets"]:
+def _show_dry_run(document: DryRun) -> None:
+    for target in document.targets:
         say(
-            f"{item['name']:<14} {counted(item['candidates'], 'candidate')} ({item['unique']} different), {item['known']} known, "
-            f"{item['to_measure']} to measure at most"
+            f"{target.name:<14} {counted(target.candidates, 'candidate')} ({target.unique} different), {target.known} known, "
+            f"{target.to_measure} to measure at most"
         )
-    if document["busy"]:
-        say(f"note: {document['busy']}: what is measured now may be too high, and unsteady", err=True)
-    say(f"builds: about {document['builds_expected']}, at most {document['builds_at_most']}")
-    say(f"measuring: about {duration(document['seconds_expected'], 2)}, at most {duration(document['seconds_at_most'], 2)}")
-    if document["tuning_s"]:
-        say(f"tuning, on top of that: at most {duration(document['tuning_s'], 2)}")
-    after = f"about {duration(document['after_expected_s'], 2)}, at most {duration(document['after_at_most_s'], 2)}"
-    say(f"building and timing whole plans, after that: {after} ({document['basis']})")
+    if document.busy:
+        say(f"note: {document.busy}: what is measured now may be too high, and unsteady", err=True)
+    say(f"builds: about {document.builds_expected}, at most {document.builds_at_most}")
+    say(f"measuring: about {duration(document.seconds_expected, 2)}, at most {duration(document.seconds_at_most, 2)}")
+    if document.tuning_s:
+        say(f"tuning, on top of that: at most {duration(document.tuning_s, 2)}")
+    after = f"about {duration(document.after_expected_s, 2)}, at most {duration(document.after_at_most_s, 2)}"
+    say(f"building and timing whole plans, after that: {after} ({document.basis})")
 
 
 @click.command()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from .json_form import IfKnown
 from .rules import RuleTree
-from .run import ModelInfo, TensorInfo
+from .run import RunModel, TensorInfo
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +104,7 @@ class CandidateSetInfo:
     """
 
     schema: int = 1
-    model: ModelInfo
+    model: RunModel
     nodes: tuple[NodeInfo, ...]
     candidates: tuple[CandidateInfo, ...]
     rejected: tuple[RejectionInfo, ...]

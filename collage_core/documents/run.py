@@ -34,7 +34,7 @@ class TensorInfo:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelInfo:
+class RunModel:
     """The model of a run.
 
     Attributes:
@@ -244,7 +244,7 @@ class RunDocument:
     """
 
     schema: int = 1
-    model: ModelInfo
+    model: RunModel
     phases: PhaseSeconds
     targets: tuple[TargetInfo, ...]
     search: RunSearch

@@ -17,7 +17,7 @@ from ..base.counted import counted
 from ..base.garbage import no_collector
 from ..documents.candidate_set import CandidateInfo, CandidateSetInfo, FoldedInfo, NodeInfo, RejectionCount, RejectionInfo, SpecInfo
 from ..documents.json_form import from_json
-from ..documents.run import ModelInfo, PhaseSeconds, TensorInfo
+from ..documents.run import PhaseSeconds, RunModel, TensorInfo
 from ..errors import CollageError
 from ..events import CandidatesFound, Emit, Note, PhaseEnded, PhaseStarted
 from ..graph.dataflow_graph import DataflowGraph, Tensor
@@ -293,11 +293,11 @@ def planned_shapes(plan: Plan) -> dict[str, tuple[int, ...]]:
         raise CollageError("the plan is broken: its shapes are none", "make it again with `collage partition`", "bad_plan") from error
 
 
-def model_document(model: OnnxModel) -> ModelInfo:
+def model_document(model: OnnxModel) -> RunModel:
     """Return a model as the documents say it."""
     graph = model.graph
     outputs = (Tensor(name, graph.types.get(name) or graph.constants[name].type) for name in graph.outputs)
-    return ModelInfo(
+    return RunModel(
         name=model.name,
         hash=model.hash,
         nodes=len(graph),

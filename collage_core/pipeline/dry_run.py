@@ -9,10 +9,9 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
-from typing import Any
 
 from ..base.cores import usable_cores
 from ..base.durations import duration
@@ -21,7 +20,7 @@ from ..cost.estimators.factory import Measuring, make_estimator
 from ..cost.measuring.other_load import OtherLoad, busy_text
 from ..cost.measuring.paired_rounds import FEWEST_ROUNDS
 from ..cost.measuring.turns import MOST_S, turn_s
-from ..documents.json_form import to_json
+from ..documents.dry_run import DryRun, DryRunTarget, DryRunTransitions
 from ..events import Emit, ignore
 from ..options import Options
 from ..rules.candidate import CandidatePartition
@@ -48,35 +47,8 @@ BODIES = "searching the bodies of {} nodes comes before it, and is not counted"
 NOT_COUNTED = "adjacent partitions that are fused after the search come on top"
 
 
-@dataclass(frozen=True)
-class _Target:
-    """One target; all but `candidates` counts distinct computations. `is_measured` where a trial says what it costs.
-
-    Of a toolchain that looks at the weights' values, equal computations with other weights are known or measured on their own.
-    """
-
-    name: str
-    candidates: int
-    unique: int
-    deferred: int
-    known: int
-    to_measure: int
-    is_measured: bool
-
-    def to_json(self) -> dict[str, Any]:
-        return {key: getattr(self, key) for key in ("name", "candidates", "unique", "deferred", "known", "to_measure")}
-
-
-def dry_run(source: str | Path, options: Options, emit: Emit = ignore) -> dict[str, Any]:
+def dry_run(source: str | Path, options: Options, emit: Emit = ignore) -> DryRun:
     """Estimate the builds and the time of a run of these options.
-
-    Returns:
-        ``{"schema", "dry_run": true, "model", "targets": [{"name", "candidates", "unique", "deferred", "known", "to_measure"}],
-        "transitions": {"pairs", "to_measure"}, "builds_at_most", "builds_expected", "seconds_at_most", "seconds_expected",
-        "after_at_most_s", "after_expected_s", "budget_s", "tuning_s", "busy", "basis"}``. All but ``candidates`` counts distinct
-        computations; the deferred ones are measured only where merging comes to them. Seconds are those of measuring; those ``after`` it
-        go into building and timing whole plans. The run ends after ``budget_s`` (None for no bound), and after ``tuning_s`` more where
-        kernels are tuned. ``busy`` says that other processes take the cores that kernels want; it is empty where they do not.
 
     Raises:
         CollageError: a mistake of the user, as in the run itself.
@@ -99,31 +71,30 @@ def dry_run(source: str | Path, options: Options, emit: Emit = ignore) -> dict[s
         targets, machine = _targets(found, estimator), estimator.machine
     finally:
         estimator.close()
-    document = {
-        "schema": 1,
-        "dry_run": True,
-        "model": to_json(model_document(found.model)),
-        "targets": [target.to_json() for target in targets],
-    }
+    document = DryRun(model=model_document(found.model), targets=targets, basis=f"with {options.costs} nothing is measured")
     if not options.is_measured:
-        return {**document, **_no_work(options.costs)}
+        return document
     busy = "" if options.fleet else busy_text(load.cores(), usable_cores(), options.used_threads)
-    return {**document, "busy": busy, **_work(found, targets, machine)}
+    return replace(_with_work(document, found, machine), busy=busy)
 
 
-def _targets(found: CandidateSet, estimator: CostEstimator) -> list[_Target]:
+def _targets(found: CandidateSet, estimator: CostEstimator) -> tuple[DryRunTarget, ...]:
     options = found.options
     placed = [candidate for candidate in found.costed_first if candidate.target != HOST_TARGET]
     key_of = estimator.computation_key if isinstance(estimator, LazyEstimator) else _computation
     keys, known = _keys(placed, key_of), _keys(_known(found, estimator, placed), key_of)
     asked = _keys(placed, _computation)
-    made = []
-    for name in options.targets:
-        to_measure = len(keys[name] - known[name]) if options.is_measured else 0
-        is_measured = options.is_measured and has_trials(found.toolchains[name])
-        candidates, unique = len(found.by_target[name]), found.unique[name]
-        made.append(_Target(name, candidates, unique, unique - len(asked[name]), len(known[name]), to_measure, is_measured))
-    return made
+    return tuple(
+        DryRunTarget(
+            name=name,
+            candidates=len(found.by_target[name]),
+            unique=found.unique[name],
+            deferred=found.unique[name] - len(asked[name]),
+            known=len(known[name]),
+            to_measure=len(keys[name] - known[name]) if options.is_measured else 0,
+        )
+        for name in options.targets
+    )
 
 
 def _computation(candidate: CandidatePartition) -> Hashable:
@@ -147,24 +118,11 @@ def _keys(candidates: Iterable[CandidatePartition], key_of: Callable[[CandidateP
     return made
 
 
-def _no_work(costs: str) -> dict[str, Any]:
-    counted = ("builds_at_most", "builds_expected", "seconds_at_most", "seconds_expected", "after_at_most_s", "after_expected_s")
-    zero = dict.fromkeys(counted, 0)
-    return {
-        "transitions": {"pairs": 0, "to_measure": 0},
-        **zero,
-        "budget_s": None,
-        "tuning_s": 0.0,
-        "busy": "",
-        "basis": f"with {costs} nothing is measured",
-    }
-
-
-def _work(found: CandidateSet, targets: Sequence[_Target], machine: str) -> dict[str, Any]:
-    """How many builds, about how long, and how that is known."""
+def _with_work(document: DryRun, found: CandidateSet, machine: str) -> DryRun:
+    """Return the document with how many builds the run needs, about how long they take, and how that is known."""
     from ..cost.database.trial_history import trial_history
 
-    options, measured = found.options, [target for target in targets if target.is_measured]
+    options, measured = found.options, [target for target in document.targets if has_trials(found.toolchains[target.name])]
     versions = {target.name: availability_of(found.toolchains[target.name]).version for target in measured}
     past = trial_history(versions, options.used_threads, machine, options.costs_db)
     pairs = list(permutations(versions, 2))
@@ -175,47 +133,47 @@ def _work(found: CandidateSet, targets: Sequence[_Target], machine: str) -> dict
     trials_s = sum(target.to_measure * past.trials.get(target.name, (TRIAL_S, 0))[0] for target in measured)
     limit_s = budget_s(options, len(found.graph))
     measuring_s = limit_s - reserved_s(limit_s)
-    seconds = {
-        "seconds_at_most": min(measuring_s, trials_s + TRANSITION_S * len(missing)),
-        "seconds_expected": min(measuring_s, (trials_s * expected / at_most if at_most else 0.0) + TRANSITION_S * len(missing)),
-    }
-    builds = {"builds_at_most": at_most + extra_builds, "builds_expected": expected + extra_builds}
-    said = [_basis(target.name, past.trials) for target in measured]
-    said += [f"measuring a transition: {duration(TRANSITION_S)}, assumed"] if missing else []
-    said += [past.trouble] if past.trouble else []
-    said += [BODIES.format(len(found.model.controls))] if found.model.controls else []
-    said.append(AFTER)
+    basis = [_basis(target.name, past.trials) for target in measured]
+    basis += [f"measuring a transition: {duration(TRANSITION_S)}, assumed"] if missing else []
+    basis += [past.trouble] if past.trouble else []
+    basis += [BODIES.format(len(found.model.controls))] if found.model.controls else []
+    basis.append(AFTER)
     if not options.measure_all:
-        said.append(f"about {MeasuringPolicy().share:.0%} of the different computations are measured, often fewer: a heuristic")
-    bound = {"budget_s": limit_s if limit_s < math.inf else None}
-    said += [_budget_text(options, limit_s)] if limit_s < math.inf else []
-    return {
-        "transitions": {"pairs": len(pairs), "to_measure": len(missing)},
-        **builds,
-        **seconds,
-        **_after([past.trials.get(name, (TRIAL_S, 0))[0] for name in versions], limit_s),
-        **bound,
-        "tuning_s": options.tune_s or 0.0,
-        "basis": "; ".join([*said, *([TUNED_AGAIN] if options.tune_s else []), NOT_COUNTED]),
-    }
+        basis.append(f"about {MeasuringPolicy().share:.0%} of the different computations are measured, often fewer: a heuristic")
+    basis += [_budget_text(options, limit_s)] if limit_s < math.inf else []
+    after_expected_s, after_at_most_s = _after([past.trials.get(name, (TRIAL_S, 0))[0] for name in versions], limit_s)
+    return replace(
+        document,
+        transitions=DryRunTransitions(pairs=len(pairs), to_measure=len(missing)),
+        builds_at_most=at_most + extra_builds,
+        builds_expected=expected + extra_builds,
+        seconds_at_most=min(measuring_s, trials_s + TRANSITION_S * len(missing)),
+        seconds_expected=min(measuring_s, (trials_s * expected / at_most if at_most else 0.0) + TRANSITION_S * len(missing)),
+        after_expected_s=after_expected_s,
+        after_at_most_s=after_at_most_s,
+        budget_s=limit_s if limit_s < math.inf else None,
+        tuning_s=options.tune_s or 0.0,
+        basis="; ".join([*basis, *([TUNED_AGAIN] if options.tune_s else []), NOT_COUNTED]),
+    )
 
 
-def _after(trials_s: Sequence[float], run_s: float) -> dict[str, float]:
-    """Return how long building and timing whole plans takes after measuring, from the seconds of a trial of each target.
+def _after(trials_s: Sequence[float], run_s: float) -> tuple[float, float]:
+    """Return how long building and timing whole plans takes after measuring, as expected and at most.
 
     Expected are the plan, of all targets, and each target alone; at most greedy and all rivals too. The plan is built first, then some
     at once, and after `run_s` seconds of the whole run none is begun.
+
+    Args:
+        trials_s: The seconds of a trial of each target.
     """
     if not trials_s:
-        return {"after_at_most_s": 0.0, "after_expected_s": 0.0}
+        return 0.0, 0.0
     plan_s, at_once = sum(trials_s), min(AT_ONCE, usable_cores())
     alone_s, alone = (plan_s, len(trials_s)) if len(trials_s) > 1 else (0.0, 0)  # the plan of one target is that target alone
     others = MOST_RIVALS + 1
     timing_s = FEWEST_ROUNDS * (1 + alone) * turn_s(0.0)
-    return {
-        "after_at_most_s": plan_s + min((alone_s + others * plan_s) / at_once + MOST_S, run_s, MOST_COMPARING_S),
-        "after_expected_s": plan_s + alone_s / at_once + min(timing_s, MOST_S),
-    }
+    expected_s = plan_s + alone_s / at_once + min(timing_s, MOST_S)
+    return expected_s, plan_s + min((alone_s + others * plan_s) / at_once + MOST_S, run_s, MOST_COMPARING_S)
 
 
 def _budget_text(options: Options, limit_s: float) -> str:
@@ -223,7 +181,7 @@ def _budget_text(options: Options, limit_s: float) -> str:
     return f"the budget is {duration(limit_s)} to the answer{slow}"
 
 
-def _expected(measured: Sequence[_Target]) -> int:
+def _expected(measured: Sequence[DryRunTarget]) -> int:
     """How many trials lazy measuring is expected to ask for: what is known counts towards its share."""
     known, open_ = sum(target.known for target in measured), sum(target.to_measure for target in measured)
     return min(open_, max(0, math.ceil(MeasuringPolicy().share * (known + open_)) - known))

@@ -5,13 +5,14 @@ A model's file and `Options` enter; the document of one shape leaves, with those
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from ..documents.candidate_set import CandidateSetInfo
+from ..documents.dry_run import DryRun
 from ..events import Emit, Note, ignore
 from ..options import Options
 from .discover import find
@@ -43,7 +44,7 @@ def find_at_shapes(source: str | Path, options: Options, emit: Emit = ignore) ->
     return replace(documents[main], shapes=documents) if main else documents[main]
 
 
-def dry_run_at_shapes(source: str | Path, options: Options, emit: Emit = ignore) -> dict[str, Any]:
+def dry_run_at_shapes(source: str | Path, options: Options, emit: Emit = ignore) -> DryRun:
     """Return the document of `dry_run_regions`; of several shapes with those of all by name as ``shapes``, and their sums beside it.
 
     What several shapes have in common is measured once, so the sums are bounds.
@@ -52,7 +53,7 @@ def dry_run_at_shapes(source: str | Path, options: Options, emit: Emit = ignore)
         CollageError: as `find_at_shapes`.
     """
     main, documents = _at_each(source, options, emit, dry_run_regions)
-    return {**documents[main], **_sums(list(documents.values())), "shapes": documents} if main else documents[main]
+    return replace(_sum(documents[main], list(documents.values())), shapes=documents) if main else documents[main]
 
 
 def _at_each(source: str | Path, options: Options, emit: Emit, ask: Callable[[str | Path, Options, Emit], D]) -> tuple[str, dict[str, D]]:
@@ -73,10 +74,10 @@ def _emit_named(emit: Emit, name: str, event: Any) -> None:
     emit(Note(f"{name}: {event.text}") if isinstance(event, Note) else event)
 
 
-def _sums(documents: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the numbers of dry runs added up, those of each target too; what one of them does not know, the sum does not."""
-    values = {name: [one[name] for one in documents] for name in _ADDED}
+def _sum(main: DryRun, documents: Sequence[DryRun]) -> DryRun:
+    """Return `main` with the numbers of all dry runs added up, those of each target too; a sum with an unknown number is unknown."""
+    values = {name: [getattr(document, name) for document in documents] for name in _ADDED}
     added = {name: None if None in known else sum(known) for name, known in values.items()}
-    rows = zip(*(one["targets"] for one in documents), strict=True)
-    targets = [{"name": row[0]["name"], **{name: sum(one[name] for one in row) for name in _COUNTED}} for row in rows]
-    return {**added, "targets": targets, "basis": f"added up over {len(documents)} shapes, each like this: {documents[-1]['basis']}"}
+    rows = zip(*(document.targets for document in documents), strict=True)
+    targets = tuple(replace(row[0], **{name: sum(getattr(target, name) for target in row) for name in _COUNTED}) for row in rows)
+    return replace(main, **added, targets=targets, basis=f"added up over {len(documents)} shapes, each like this: {documents[-1].basis}")

@@ -10,10 +10,10 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from ..base.module_regions import RegionSummary
 from ..cost.estimators.function import CostFunction
+from ..documents.dry_run import DryRun
 from ..documents.run import RunDocument
 from ..errors import CollageError
 from ..events import Emit, Note, ignore
@@ -77,15 +77,14 @@ def partition(
     return replace(records.pop(names[0]), regions=records)
 
 
-def dry_run_regions(source: str | Path, options: Options, emit: Emit = ignore) -> dict[str, Any]:
+def dry_run_regions(source: str | Path, options: Options, emit: Emit = ignore) -> DryRun:
     """Return what `dry_run` says of each region: of the first, with those of the others by name where there are several."""
     regions = regions_of(source, options, emit)
     if len(regions) < 2:
         return dry_run(source, options, emit)
     shares, names = RegionShares(options, regions), [region.name for region in regions]
-    found = {name: dry_run(source, replace(shares.options_of(name), region=name), emit) for name in names}
-    name = regions[0].name
-    return {**found.pop(name), "region": name, "regions": found}
+    documents = {name: dry_run(source, replace(shares.options_of(name), region=name), emit) for name in names}
+    return replace(documents.pop(names[0]), region=names[0], regions=documents)
 
 
 def regions_of(source: str | Path, options: Options, emit: Emit) -> Sequence[RegionSummary]:

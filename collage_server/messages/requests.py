@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from collage_core.documents.dry_run import DryRun
+
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
@@ -102,32 +104,6 @@ class RunRequest(RunOptions):
     decide_s: float | None = None
     own_plan: dict[str, Any] | None = None
     toolchain: str | None = None
-
-
-@dataclass(frozen=True)
-class DryRun:
-    """The work that a run would do before it has a plan.
-
-    Attributes:
-        builds_expected, builds_at_most: Candidates that are built and measured.
-        seconds_expected, seconds_at_most: How long that takes.
-        after_expected_s, after_at_most_s: How long building and timing whole plans takes after it.
-        budget_s: The end of the run, whatever is left; None for none.
-        tuning_s: The time for tuning kernels, on top of that; 0 where none is tuned.
-        basis: What the seconds rest on, and what comes on top.
-        busy: That other processes take the cores now; empty where they do not.
-    """
-
-    builds_expected: int
-    builds_at_most: int
-    seconds_expected: float
-    seconds_at_most: float
-    after_expected_s: float
-    after_at_most_s: float
-    budget_s: float | None
-    tuning_s: float
-    basis: str
-    busy: str
 
 
 @dataclass(frozen=True)

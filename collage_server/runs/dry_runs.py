@@ -11,10 +11,11 @@ import threading
 from pathlib import Path
 
 from collage_core.base.isolation.worker_errors import WorkerError
+from collage_core.documents.dry_run import DryRun
 from collage_core.errors import Cancelled, CollageError
 
 from ..config import ServerConfig
-from ..messages.requests import DryRun, DryRunAnswer, RunRequest
+from ..messages.requests import DryRunAnswer, RunRequest
 from ..process_pool import ProcessPool
 from ..worker import queries
 from .factory import RunFactory
@@ -78,8 +79,7 @@ class DryRuns:
         with tempfile.TemporaryDirectory(prefix="collage-dry-run-") as folder:
             path, options = self._factory.engine_options(request, Path(folder))
             arguments = self._config.engine, str(path), options
-            found = self._pool.run(queries.dry_run, *arguments, on_events=_ignore, should_stop=stop.is_set, is_reusable=True)
-        return DryRun(**{name: found[name] for name in DryRun.__dataclass_fields__})
+            return self._pool.run(queries.dry_run, *arguments, on_events=_ignore, should_stop=stop.is_set, is_reusable=True)
 
 
 def _ignore(events: object) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from collage_core.documents.compare import AgainstRequest
+from collage_core.documents.dry_run import DryRun
 from collage_core.documents.node_times import InsideTimes
 from collage_core.documents.plan import PlanInfo
 from collage_core.documents.run import RunDocument
@@ -63,7 +64,7 @@ class Engine(Protocol[R]):
     def check_option(self, targets: Sequence[str], name: str, value: Any) -> None:
         """Raise CollageError where a run on `targets` cannot have this value of the option `name`."""
 
-    def dry_run(self, model: Path, options: Json) -> Json:
+    def dry_run(self, model: Path, options: Json) -> DryRun:
         """Return what ``collage partition --dry-run --json`` prints; `options` as for `partition`."""
 
     def partition(self, model: Path, options: Json, out: Path, emit: Emit, should_stop: Callable[[], bool]) -> R:
@@ -164,7 +165,7 @@ class CollageEngine(Engine["RunRecord"]):
 
         Options(**options_from_json({"targets": targets, name: value}))
 
-    def dry_run(self, model: Path, options: Json) -> Json:
+    def dry_run(self, model: Path, options: Json) -> DryRun:
         from collage_core.options import Options
         from collage_core.pipeline.each_shape import dry_run_at_shapes
 

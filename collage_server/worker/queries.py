@@ -13,6 +13,7 @@ from typing import Any
 
 from collage_core.base.whole_file import write_whole
 from collage_core.documents.candidates import NodeCandidate, NodeRejection, NodeRequest
+from collage_core.documents.dry_run import DryRun
 from collage_core.documents.json_form import to_json
 from collage_core.documents.node_times import InsideTimes
 from collage_core.documents.plan import PlanInfo
@@ -47,13 +48,13 @@ def option_problems(engine: Engine[R], targets: Sequence[str], given: Json) -> l
     return [problem for name, value in given.items() for problem in _problems(engine, targets, name, value)]
 
 
-def dry_run(engine: Engine[R], model: str, options: Json) -> Json:
-    """Return the fields of a `DryRun`, and more.
+def dry_run(engine: Engine[R], model: str, options: Json) -> DryRun:
+    """Estimate the builds and the time of a run.
 
     Raises:
         CollageError: the options are not right, or a target is not usable.
     """
-    return json_data(engine.dry_run(Path(model), options))
+    return engine.dry_run(Path(model), options)
 
 
 def _problems(engine: Engine[R], targets: Sequence[str], name: str, value: Any) -> Iterator[dict[str, str]]:

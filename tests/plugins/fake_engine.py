@@ -31,11 +31,12 @@ from collage_core.documents.candidates import (
 )
 from collage_core.documents.compare import AgainstRequest, CostedPlan, UnknownPart
 from collage_core.documents.cost import CostInfo
+from collage_core.documents.dry_run import DryRun
 from collage_core.documents.json_form import from_json
 from collage_core.documents.node_times import InsideTime, InsideTimes, NodeGroupTime, PartitionNodeTimes, RunNodeTimes
 from collage_core.documents.plan import PlanInfo
 from collage_core.documents.rules import RunRules
-from collage_core.documents.run import RunDocument
+from collage_core.documents.run import RunDocument, RunModel
 from collage_core.documents.shapes import RunShapes
 from collage_core.documents.statements import NO_CHANGE, Statement
 from collage_core.documents.undecided import DecisionNeeds, RunUndecided, StablePart, UndecidedPart, UndecidedRival
@@ -64,16 +65,25 @@ class FakeEngine(Engine[FakeRecord]):
     def check_option(self, targets: Sequence[str], name: str, value: Any) -> None:
         return None
 
-    def dry_run(self, model: Path, options: Json) -> Json:
+    def dry_run(self, model: Path, options: Json) -> DryRun:
         if options["targets"][0] == "hang":
             time.sleep(600)
         if options["targets"][0] == "mistake":
             raise CollageError("no toolchain is called 'mistake'", "these are known: fast", "unknown_target")
-        builds, seconds = {"builds_expected": 57, "builds_at_most": 228}, {"seconds_expected": 21.5, "seconds_at_most": 40.0}
-        after, busy = {"after_expected_s": 12.5, "after_at_most_s": 50.0}, BUSY if options["targets"][0] == "busy" else ""
-        limits = {"budget_s": options.get("budget_s", 40.0), "tuning_s": options.get("tune_s") or 0.0}
-        told = {**builds, **seconds, **after, **limits, "busy": busy, "basis": "fast: 0.4 s a trial"}
-        return {**told, "more": 1}
+        return DryRun(
+            model=RunModel(name="tiny", hash="f" * 64, nodes=2, inputs=(), outputs=()),
+            targets=(),
+            builds_expected=57,
+            builds_at_most=228,
+            seconds_expected=21.5,
+            seconds_at_most=40.0,
+            after_expected_s=12.5,
+            after_at_most_s=50.0,
+            budget_s=options.get("budget_s", 40.0),
+            tuning_s=options.get("tune_s") or 0.0,
+            busy=BUSY if options["targets"][0] == "busy" else "",
+            basis="fast: 0.4 s a trial",
+        )
 
     def partition(self, model: Path, options: Json, out: Path, emit: Emit, should_stop: Callable[[], bool]) -> FakeRecord:
         run = Run(options, out, should_stop)

@@ -75,6 +75,83 @@ export interface FoldedInfo {
   into: string | null;
 }
 
+/**
+ * The model of a run.
+ *
+ * Attributes:
+ *     nodes: How many.
+ *     fixed: Inputs of the file that are constants here → their values.
+ *     assumed: Dynamic dimensions of the file whose size nobody gave, by symbol or as `input[axis]` → the size that they have here.
+ */
+export interface RunModel {
+  name: string;
+  hash: string;
+  nodes: number;
+  inputs: TensorInfo[];
+  outputs: TensorInfo[];
+  fixed: Record<string, boolean | number | number | (boolean | number | number)[]>;
+  assumed: Record<string, number>;
+}
+
+/**
+ * Counts of one target: of candidates, and of distinct computations.
+ *
+ * Of a toolchain that looks at the weights' values, equal computations with other weights are known or measured on their own.
+ *
+ * Attributes:
+ *     candidates: The one count that is of candidates.
+ *     deferred: Measured only where merging comes to them.
+ */
+export interface DryRunTarget {
+  name: string;
+  candidates: number;
+  unique: number;
+  deferred: number;
+  known: number;
+  to_measure: number;
+}
+
+/** Counts of ordered pairs of targets between which a transition costs something: all of them, and those not known. */
+export interface DryRunTransitions {
+  pairs: number;
+  to_measure: number;
+}
+
+/**
+ * The work that a run would do before it has a plan; every time is an estimate.
+ *
+ * Attributes:
+ *     builds_expected, builds_at_most: Candidates that are built and measured.
+ *     seconds_expected, seconds_at_most: How long that takes.
+ *     after_expected_s, after_at_most_s: How long building and timing whole plans takes after it.
+ *     budget_s: The end of the run, whatever is left; None for none.
+ *     tuning_s: The time for tuning kernels, on top of that; 0 where none is tuned.
+ *     busy: That other processes take the cores now; empty where they do not.
+ *     basis: What the seconds rest on, and what comes on top.
+ *     shapes: Of a model of several shapes, the same for each by its name; the rest adds them up, apart from `model`.
+ *     region, regions: Of a module of several regions, the name of this one, and the same for each of the others by its name.
+ */
+export interface DryRun {
+  schema: number;
+  dry_run: boolean;
+  model: RunModel;
+  targets: DryRunTarget[];
+  transitions: DryRunTransitions;
+  builds_at_most: number;
+  builds_expected: number;
+  seconds_at_most: number;
+  seconds_expected: number;
+  after_at_most_s: number;
+  after_expected_s: number;
+  budget_s: number | null;
+  tuning_s: number;
+  busy: string;
+  basis: string;
+  shapes?: Record<string, DryRun> | null;
+  region?: string | null;
+  regions?: Record<string, DryRun> | null;
+}
+
 /** The least that is said of a partition: the id of its candidate, its target and its nodes. */
 export interface PlanPart {
   id: string;
@@ -1298,31 +1375,6 @@ export interface RunRequest {
   decide_s?: number | null;
   own_plan?: Record<string, unknown> | null;
   toolchain?: string | null;
-}
-
-/**
- * The work that a run would do before it has a plan.
- *
- * Attributes:
- *     builds_expected, builds_at_most: Candidates that are built and measured.
- *     seconds_expected, seconds_at_most: How long that takes.
- *     after_expected_s, after_at_most_s: How long building and timing whole plans takes after it.
- *     budget_s: The end of the run, whatever is left; None for none.
- *     tuning_s: The time for tuning kernels, on top of that; 0 where none is tuned.
- *     basis: What the seconds rest on, and what comes on top.
- *     busy: That other processes take the cores now; empty where they do not.
- */
-export interface DryRun {
-  builds_expected: number;
-  builds_at_most: number;
-  seconds_expected: number;
-  seconds_at_most: number;
-  after_expected_s: number;
-  after_at_most_s: number;
-  budget_s: number | null;
-  tuning_s: number;
-  basis: string;
-  busy: string;
 }
 
 /** `POST /api/v1/dry-run`, with a `RunRequest`: the dry run of that run; where there is none, the reason. */

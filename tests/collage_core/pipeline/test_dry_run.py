@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from collage_core.cost.estimator import LazyEstimator
 from collage_core.cost.estimators.factory import make_estimator
 from collage_core.cost.measuring.paired_rounds import FEWEST_ROUNDS
 from collage_core.cost.measuring.turns import MOST_S, turn_s
+from collage_core.documents.json_form import to_json
 from collage_core.errors import CollageError
 from collage_core.events import CandidatesFound, Event, Note, PhaseStarted
 from collage_core.graph.index_set import IndexSet
@@ -61,8 +61,7 @@ def database(tmp_path: Path) -> Iterator[CostDatabase]:
 
 
 def told(path: Path, targets: str = "numpy,slow", **options: Any) -> dict[str, Any]:
-    document = dry_run(path, Options(tuple(targets.split(",")), threads=1, fold=False, **options))
-    json.dumps(document)
+    document: dict[str, Any] = to_json(dry_run(path, Options(tuple(targets.split(",")), threads=1, fold=False, **options)))
     assert (document["schema"], document["dry_run"], document["model"]["nodes"]) == (1, True, 4)
     return document
 
@@ -113,8 +112,8 @@ def test_where_nothing_is_known(chain: Path) -> None:
 
 def test_bodies_are_said_not_to_be_counted(tmp_path: Path, chain: Path) -> None:
     document = dry_run(write(tmp_path, branches(), "if.onnx"), Options(("numpy",), threads=1, fold=False))
-    assert BODIES.format(1) in document["basis"]
-    assert "bodies" not in dry_run(chain, Options(("numpy",), threads=1))["basis"]
+    assert BODIES.format(1) in document.basis
+    assert "bodies" not in dry_run(chain, Options(("numpy",), threads=1)).basis
 
 
 def test_what_is_known_needs_no_build_and_says_how_long_others_take(tmp_path: Path, chain: Path, database: CostDatabase) -> None:

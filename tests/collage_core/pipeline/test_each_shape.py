@@ -27,8 +27,8 @@ def options(shape: str, **more: object) -> Options:
 
 def test_the_dry_run_of_several_shapes_has_each_and_their_sums(encoder: Path) -> None:
     told: list[Event] = []
-    found = dry_run_at_shapes(encoder, options("1,{8,32}", budget_s=60.0), told.append)
-    alone = dry_run(encoder, options("1,8", budget_s=30.0))
+    found = to_json(dry_run_at_shapes(encoder, options("1,{8,32}", budget_s=60.0), told.append))
+    alone = to_json(dry_run(encoder, options("1,8", budget_s=30.0)))
     assert list(found["shapes"]) == ["seq=8", "seq=32"]
     assert found["shapes"]["seq=8"]["targets"] == alone["targets"]
     assert found["shapes"]["seq=8"]["budget_s"] == 30.0

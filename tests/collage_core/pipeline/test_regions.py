@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from collage_core.base.module_regions import RegionSummary
+from collage_core.documents.dry_run import DryRun
 from collage_core.errors import CollageError
 from collage_core.events import Note
 from collage_core.model.relax.load import load
@@ -161,18 +162,21 @@ def test_a_module_is_not_read_for_regions_that_the_caller_knows(monkeypatch: pyt
 def test_a_dry_run_tells_of_each_region(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str | None] = []
 
-    def told(_source: object, options: Options, _emit: object) -> dict[str, Any]:
+    def told(_source: object, options: Options, _emit: object) -> DryRun:
         asked.append(options.region)
-        return {"of": options.region}
+        return dry_run_of(options.region)
+
+    def dry_run_of(region: str | None) -> DryRun:
+        return DryRun(model=run_document().model, targets=(), basis=f"of {region}")
 
     monkeypatch.setattr(front_door, "dry_run", told)
     found_regions = [RegionSummary("main.1", 2, 3, 24.0), RegionSummary("main.0", 0, 1, 8.0)]
     monkeypatch.setattr(front_door, "regions_in", lambda _path, _shapes: (found_regions, ["the function 'f' is left to TVM: why"]))
     notes: list[str] = []
     found = front_door.dry_run_regions("model.py", OPTIONS, lambda event: notes.append(event.text) if isinstance(event, Note) else None)
-    assert found == {"of": "main.1", "region": "main.1", "regions": {"main.0": {"of": "main.0"}}}
+    assert found == replace(dry_run_of("main.1"), region="main.1", regions={"main.0": dry_run_of("main.0")})
     assert notes == ["the function 'f' is left to TVM: why"]
-    assert front_door.dry_run_regions("mini_mnist", OPTIONS) == {"of": None}
+    assert front_door.dry_run_regions("mini_mnist", OPTIONS) == dry_run_of(None)
     assert asked == ["main.1", "main.0", None]
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+from collage_core.documents.dry_run import DryRun
+from collage_core.documents.json_form import from_json
 from tests.helpers.live import Live, until
 
 
@@ -16,18 +18,10 @@ def test_builds_and_time_before_anything_is_started(live: Live, model: str) -> N
     before = live.get("runs")
     found = dry_run(live, model, "fast", budget_s=30.0, tune_s=60.0)
     assert found["reason"] == ""
-    assert found["dry_run"] == {
-        "builds_expected": 57,
-        "builds_at_most": 228,
-        "seconds_expected": 21.5,
-        "seconds_at_most": 40.0,
-        "after_expected_s": 12.5,
-        "after_at_most_s": 50.0,
-        "budget_s": 30.0,
-        "tuning_s": 60.0,
-        "basis": "fast: 0.4 s a trial",
-        "busy": "",
-    }
+    told = from_json(DryRun, found["dry_run"])
+    assert (told.builds_expected, told.builds_at_most) == (57, 228)
+    assert (told.seconds_expected, told.seconds_at_most, told.after_expected_s, told.after_at_most_s) == (21.5, 40.0, 12.5, 50.0)
+    assert (told.budget_s, told.tuning_s, told.basis, told.busy) == (30.0, 60.0, "fast: 0.4 s a trial", "")
     assert live.get("runs") == before
 
 
