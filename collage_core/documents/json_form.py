@@ -68,7 +68,7 @@ class Key:
 
 
 @cache
-def keys_of(kind: type) -> Mapping[str, Key]:
+def keys_of(kind: Any) -> Mapping[str, Key]:
     """Return the key of each attribute of a dataclass."""
     keys = {}
     for name, hint in get_type_hints(kind, include_extras=True).items():
