@@ -29,7 +29,7 @@ class Options:
     """Options of a run.
 
     Attributes:
-        targets: Names of toolchains, the preferred one first.
+        targets: Names of toolchains, the preferred one first; `registry.default_targets` where nobody named any.
         costs: ``measure``, ``roofline``, ``mock:FILE``, ``replay:DB`` or ``http://HOST:PORT``; from Python also ``function:NAME``.
         search: Name of a searcher, with its settings where it has some (`search.solve.searcher_of`).
         objective: Quantity that plans are chosen by: ``time``, or another that `search.objectives.parse_objective` reads.

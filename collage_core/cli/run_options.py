@@ -12,10 +12,14 @@ import click
 from ..base.sizes import ShapeOf, is_fixed, shape_from, shape_text
 from ..errors import CollageError
 from .constraints_file import read_constraints
+from .say import say
 
 if TYPE_CHECKING:
     from ..options import Options
 
+TARGETS_HELP = (
+    "Toolchains, the preferred one first: a,b,…  The default is each one that is usable here and computes in the model's precision."
+)
 FORMS = ("module", "pieces", "native", "auto")
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -70,7 +74,7 @@ def values_option(command: F) -> F:
 def run_options(command: F) -> F:
     """Add the options that `partition` and `candidates` share to `command`."""
     options = [
-        click.option("--targets", default="", help="Toolchains, the preferred one first: a,b,…"),
+        click.option("--targets", help=TARGETS_HELP),
         click.option(
             "--constraints", "constraints_file", type=click.Path(path_type=Path), help="JSON file of pins, vetoes and cuts (docs/files.md)."
         ),
@@ -148,7 +152,7 @@ def options_of(given: dict[str, Any]) -> Options:
 
         check_fleet(given["fleet"], given["keys"])
     return Options(
-        targets=tuple(filter(None, (name.strip() for name in given["targets"].split(",")))),
+        targets=_targets(given["targets"]),
         costs=given["costs"],
         search=given.get("search", "astar"),
         objective=given.get("objective", "time"),
@@ -181,6 +185,17 @@ def options_of(given: dict[str, Any]) -> Options:
         inputs=given.get("inputs"),
         out=given.get("out"),
     )
+
+
+def _targets(text: str | None) -> tuple[str, ...]:
+    """Return the names in the text of ``--targets``; without one the default, which standard error names."""
+    if text is not None:
+        return tuple(filter(None, (name.strip() for name in text.split(","))))
+    from ..toolchains.registry import default_targets
+
+    names = default_targets()
+    say(f"targets: {', '.join(names)}, all that are usable here and keep the model's precision; --targets chooses others", err=True)
+    return names
 
 
 def seconds(text: str, option: str) -> float:

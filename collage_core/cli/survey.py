@@ -14,7 +14,7 @@ from ..base.whole_file import write_whole
 from ..documents.survey import SurveyRow, SurveyTable
 from ..errors import CollageError
 from .json_output import document_json, print_document, prints_to_stderr
-from .run_options import BUDGET_HELP, COSTS_HELP, TUNE_HELP, fleet_options, options_of, values_option
+from .run_options import BUDGET_HELP, COSTS_HELP, TARGETS_HELP, TUNE_HELP, fleet_options, options_of, values_option
 from .say import say
 from .trust import asks_trust
 
@@ -29,7 +29,7 @@ FILE_WIDTH = 200
 
 @click.command()
 @click.argument("models", nargs=-1, required=True)
-@click.option("--targets", default="", help="Toolchains, the preferred one first: a,b,…")
+@click.option("--targets", help=TARGETS_HELP)
 @click.option(
     "--toolchain",
     "toolchain_files",

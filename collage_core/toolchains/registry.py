@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 from ..errors import CollageError
 from ..graph.dataflow_graph import Tensor
 from ..model.model import SubModel
-from .abilities import DeviceNumbers
+from .abilities import DeviceNumbers, lowers_precision
+from .border import availability_of
 from .reasons import one_line
 from .target_names import target_name
 from .toolchain import Availability, Kernel, Toolchain, ToolchainError
@@ -67,6 +68,15 @@ def all_toolchains() -> tuple[Toolchain, ...]:
 def names() -> tuple[str, ...]:
     """Return the names that ``--targets`` accepts."""
     return tuple(toolchain.name for toolchain in all_toolchains())
+
+
+def default_targets() -> tuple[str, ...]:
+    """Return every target that is usable here and computes in the model's precision, in the order of their priority.
+
+    Toolchains come before their variants (``onnxruntime@nchw16c``), and libraries of calls come last.
+    """
+    kept = [toolchain for toolchain in all_toolchains() if not lowers_precision(toolchain) and availability_of(toolchain).usable]
+    return tuple(one.name for one in sorted(kept, key=lambda one: (one.style == "library", "@" in one.name, one.name)))
 
 
 def get(name: str) -> Toolchain:

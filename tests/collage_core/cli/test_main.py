@@ -21,6 +21,7 @@ from collage_core.graph.computation import computation_key
 from collage_core.graph.index_set import IndexSet
 from collage_core.model.onnx_model import load_model
 from collage_core.model.samples.registry import resolve
+from collage_core.toolchains import registry
 from collage_core.toolchains.conformance.small_models import node, normal, sub_model, tensor
 from tests.helpers.command import document_of, in_this_process
 
@@ -196,7 +197,6 @@ def test_an_open_shape_names_the_option_and_the_option_mends_it(capsys: pytest.C
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["mini_mnist"], "no target was given"),
         (["mini_mnist", "--targets", ","], "no target was given"),
         (["mini_mnist", "--targets", "abacus"], "'abacus'"),
         (["mini_mnist", "--targets", "tvm,tvm"], "twice"),
@@ -397,6 +397,13 @@ def test_a_plan_is_shipped_in_the_form_that_needs_least(capsys: pytest.CaptureFi
     assert "built with onnxruntime 0.1, run with" in err
     ran = document_of(capsys, "run", tmp_path / "pieces", "--other-versions")
     assert ran["notes"][0].startswith("built with onnxruntime 0.1, run with")
+
+
+def test_targets_that_nobody_named_are_named_on_standard_error(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "default_targets", lambda: ("onnxruntime", "tvm"))
+    status, out, err = in_this_process(capsys, "candidates", "mini_mnist", "--json")
+    assert (status, {row["target"] for row in json.loads(out)["candidates"]}) == (0, {"onnxruntime", "tvm"})
+    assert "targets: onnxruntime, tvm, all that are usable here and keep the model's precision; --targets chooses others\n" in err
 
 
 def test_a_batch_that_was_not_given_is_said_and_one_that_was_is_not(capsys: pytest.CaptureFixture[str]) -> None:

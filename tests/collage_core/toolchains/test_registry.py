@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
 from collage_core.errors import CollageError
 from collage_core.rules.candidate import RejectionLog
 from collage_core.rules.rule import RuleContext, RuleOptions
+from collage_core.toolchains import registry
 from collage_core.toolchains.abilities import lowers_precision
 from collage_core.toolchains.border import rule_of, shown_rules
 from collage_core.toolchains.conformance.small_models import matmul
-from collage_core.toolchains.registry import all_toolchains, get, names
-from collage_core.toolchains.toolchain import ToolchainError
+from collage_core.toolchains.registry import all_toolchains, default_targets, get, names
+from collage_core.toolchains.toolchain import Availability, ToolchainError
 from tests.helpers.graphs import graph
 
 HERE = "tests.helpers.plug_ins"
@@ -59,6 +61,24 @@ def test_an_unknown_name_is_an_error_that_lists_the_known_ones():
     assert caught.value.code == "unknown_target"
     assert caught.value.message == "no toolchain is called 'tvn'"
     assert caught.value.hint == f"these are known: {', '.join(names())}"
+
+
+def test_by_default_the_targets_are_those_that_are_usable_and_keep_the_models_precision(monkeypatch: pytest.MonkeyPatch):
+    """The order is that of priorities; no plug-in that cannot say whether it is usable, or is not, is among them."""
+
+    def standing_in(name: str, usable: bool = True, style: str = "graph", lowers: bool = False):
+        return SimpleNamespace(name=name, style=style, lowers_precision=lowers, availability=lambda: Availability(usable))
+
+    stand_ins = (
+        standing_in("blas", style="library"),
+        standing_in("ncnn@nchw16c"),
+        standing_in("onnxruntime@int8-dynamic", lowers=True),
+        standing_in("openvino"),
+        standing_in("tensorrt", usable=False),
+        standing_in("tvm"),
+    )
+    monkeypatch.setattr(registry, "all_toolchains", lambda: stand_ins)
+    assert default_targets() == ("openvino", "tvm", "ncnn@nchw16c", "blas")
 
 
 def test_more_are_added_by_the_environment(extra):
