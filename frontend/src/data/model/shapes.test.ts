@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { ModelInfo, OpenInputJson } from "../protocol";
-import { dimensionsAsked, dimensionsOf, sizedInputs, sizeMistake, withLinked } from "./shapes";
+import { dimensionsAsked, dimensionsOf, fixedSizes, sizedInputs, sizeMistake, withLinked } from "./shapes";
 
 const input = (name: string, dimensions: string[] | null, sizes: number[]): OpenInputJson => ({ name, dtype: "float32", dimensions, sizes, is_asked: true, takes_value: false, value: "" });
 
@@ -52,4 +52,15 @@ test("a model that was opened keeps the symbols of its dimensions, and which of 
   const unknown = ["1", "64"].map((guess) => ({ label: "?", guess, isFixed: false }));
   expect(of({})).toEqual(unknown);
   expect(of({ x: ["1"] })).toEqual(unknown);
+});
+
+test("dynamic dimensions that were fixed are named once, with their sizes", () => {
+  const inputs = [
+    { name: "x", shape: [1, 3, 64], dtype: "float32" },
+    { name: "y", shape: [1, 7], dtype: "float32" },
+    { name: "z", shape: [2], dtype: "float32" },
+  ];
+  const dimensions = { x: ["batch", "3", "width"], y: ["batch", "?"] };
+  expect(fixedSizes({ inputs, dimensions } as unknown as ModelInfo)).toEqual(["batch = 1", "width = 64", "y[1] = 7"]);
+  expect(fixedSizes({ inputs: inputs.slice(1, 2), dimensions: { y: ["1", "7"] } } as unknown as ModelInfo)).toEqual([]);
 });

@@ -46,6 +46,15 @@ export function dimensionsOf({ dimensions, inputs }: ModelInfo, input: string): 
   return shape.map((size, i) => dimension(labels.length === shape.length ? (labels[i] ?? "?") : "?", String(size ?? "")));
 }
 
+/** The dynamic dimensions of a model that was opened, with the sizes to which they were fixed: "batch = 1", "x[1] = 64". */
+export function fixedSizes(info: ModelInfo): string[] {
+  const texts = info.inputs.flatMap(({ name }) => {
+    const isKnown = info.dimensions[name] !== undefined;
+    return dimensionsOf(info, name).map(({ label, guess, isFixed }, axis) => (isFixed || !isKnown ? "" : `${label === "?" ? `${name}[${axis}]` : label} = ${guess}`));
+  });
+  return [...new Set(texts.filter(Boolean))];
+}
+
 /** Why a text is no size of a dimension; empty where it is one. */
 export function sizeMistake(text: string): string {
   if (text.trim() === "") return "a size is missing";

@@ -3,6 +3,7 @@
 import type { JSX } from "preact";
 import { bytes, plural, shape } from "../../base/format";
 import { isReport } from "../../data/config";
+import { fixedSizes } from "../../data/model/shapes";
 import { showDrawer } from "../../state/display";
 import { models, samples } from "../../state/model/catalogue";
 import { model } from "../../state/model/model";
@@ -14,6 +15,7 @@ import { Popover } from "../widgets/popover";
 export function ModelMenu(): JSX.Element | null {
   const info = model.value?.info;
   if (!info) return null;
+  const fixed = fixedSizes(info);
   const content = (
     <>
       <b>{info.name}</b> <span aria-hidden="true">▾</span> <span class="muted">{[info.region, plural(info.nodes, "node")].filter(Boolean).join(" · ")}</span>
@@ -30,6 +32,12 @@ export function ModelMenu(): JSX.Element | null {
             {bytes(info.size_bytes)}
             {info.folded > 0 && ` · ${plural(info.folded, "node")} folded away`}
             {info.quantised && " · quantised"}
+            {fixed.length > 0 && (
+              <>
+                <br />
+                {`${fixed.join(", ")}: fixed here, dynamic in the file`}
+              </>
+            )}
           </p>
           {!isReport && <Doors close={close} />}
         </div>
