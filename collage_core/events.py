@@ -45,7 +45,7 @@ class StepStarted(Event):
     """The measuring loop enters one of the `STEPS`, which it may have been in before.
 
     Attributes:
-        left_s: Longest that measuring takes still, as the budget has it; None while nobody can tell.
+        left_s: About how long the run takes still, as the budget has it; None while nobody can tell.
     """
 
     step: str
@@ -68,7 +68,7 @@ class CandidateBuilding(Event):
 
     Attributes:
         spans: Nodes of the candidate: first and last index of each run without gaps, one after another.
-        left_s: About how long measuring takes still, and no longer than the budget has it; None while nobody can tell.
+        left_s: As in `StepStarted`.
         repetition: Number of the repetition, from 1; candidates of the best plans are timed more than once.
     """
 
@@ -102,6 +102,22 @@ class CandidateCosted(Event):
     total: int
     took_s: float | None = None
     left_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TargetAlone(Event):
+    """The time of a target alone is known, or the reason why there is none: that of its largest candidate. A decision: never dropped.
+
+    Attributes:
+        nodes, of: Number of nodes of the candidate, and of the model.
+    """
+
+    target: str
+    nodes: int
+    of: int
+    total_s: float | None
+    interval_s: float | None = None
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

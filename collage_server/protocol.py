@@ -55,6 +55,7 @@ EVENTS = (
     events.PlanImproved,
     events.ComparingPlans,
     events.BaselineMeasured,
+    events.TargetAlone,
     events.PlanDecided,
     events.Verified,
     events.Note,

@@ -6,6 +6,7 @@ import math
 import signal
 import sys
 import threading
+import time
 from collections.abc import Sequence
 from types import FrameType
 
@@ -17,6 +18,7 @@ from rich.text import Text
 from ..base.counted import counted
 from ..base.durations import duration
 from ..cost.cost import PROFILE
+from ..documents.leaderboard import Leader, leaders_after
 from ..documents.plan import PlanPart, PlanPartition
 from ..documents.run import Alternative, BaselineInfo, RunDocument
 from ..documents.statement_text import time_text
@@ -39,6 +41,7 @@ from ..events import (
     SearchingBody,
     SearchProgress,
     StepStarted,
+    TargetAlone,
     Verified,
 )
 from ..pipeline.whole.choose_finalists import ON_MEASURED
@@ -46,6 +49,7 @@ from ..pipeline.whole.errors_by_set import error_text
 from ..pipeline.whole.finalists import RIVAL, SEARCHED, decision_text
 from ..rules.baseline_names import is_alone
 from .bodies_text import bodies_text
+from .leaderboard_text import leader_lines, leader_text
 from .proof_text import proof_text
 from .undecided_text import SHOWN, stability_lines
 
@@ -71,7 +75,8 @@ def _is_main_thread() -> bool:
 
 
 class Progress:
-    """Shows events on standard error: a live line on a terminal, else a line for each phase; if `quiet`, only notes.
+    """Shows events on standard error: on a terminal the present activity, the time left and the leaderboard, which are overwritten; else
+    a line for each phase and each toolchain alone; if `quiet`, only notes.
 
     Ctrl-C counts also where the code that it comes to drops it (a finaliser, a callback of a library): the next event raises it again.
     """
@@ -83,13 +88,16 @@ class Progress:
         self._phase = ""
         self._best: float | None = None
         self._invalid = 0
+        self._now = ""
+        self._ends_s: float | None = None
+        self._leaders: tuple[Leader, ...] = ()
         self._is_interrupted = False
 
     def __enter__(self) -> Progress:
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler and _is_main_thread():
             signal.signal(signal.SIGINT, self._interrupt)
         if self._console.is_terminal and not self._quiet:
-            self._live = Live(console=self._console, transient=True, refresh_per_second=12)
+            self._live = Live(console=self._console, transient=True, refresh_per_second=4, get_renderable=self.shown)
             self._live.start()
         return self
 
@@ -106,12 +114,20 @@ class Progress:
     def __call__(self, event: Event) -> None:
         if self._is_interrupted and _is_main_thread():
             raise KeyboardInterrupt
-        line = self._line(event)
-        if self._live is not None and line:
-            self._live.update(Text(printable(line)))
+        self._now = self._line(event) or self._now
+        left_s = getattr(event, "left_s", None)
+        self._ends_s = self._ends_s if left_s is None else time.monotonic() + left_s
+        self._leaders = leaders_after(self._leaders, event.to_json())
         kept = self._kept(event)
         if kept and (isinstance(event, Note) or not self._quiet):
             self._console.print(printable(kept), soft_wrap=True, markup=False)
+
+    def shown(self) -> Text:
+        """Return what stands below the lines that stay: the present activity, the time left, and the leaderboard."""
+        left_s = 0.0 if self._ends_s is None else self._ends_s - time.monotonic()
+        left = f", about {duration(left_s, 2)} left" if left_s >= 1 else ""
+        lines = [f"{self._now}{left}", *leader_lines(self._leaders)] if self._now else []
+        return Text(printable("\n".join(lines)), no_wrap=True, overflow="ellipsis")
 
     def _line(self, event: Event) -> str:
         if isinstance(event, PhaseStarted):
@@ -127,17 +143,16 @@ class Progress:
             return f"{self._phase} {event.done}/{event.total}  {event.target} {event.label}"
         if isinstance(event, CandidateCosted):
             self._invalid += event.cost["seconds"] is None
-            left = f"  about {duration(event.left_s, 2)} left" if (event.left_s or 0) >= 1 else ""
             failed = f"  ({self._invalid} cannot be taken)" if self._invalid else ""
             took = duration(event.cost["seconds"])
-            return f"{self._phase} {event.done}/{event.total}  {event.target} {event.label} {took}{failed}{left}"
+            return f"{self._phase} {event.done}/{event.total}  {event.target} {event.label} {took}{failed}"
         if isinstance(event, SearchingBody):
             known = f", {event.done}/{event.total}" if event.total else ""
             doing = "searching" if event.doing == "search" else "measuring"
             return f"{self._phase}, {doing} {event.name} (body {event.number} of {event.count}){known}"
         if isinstance(event, ComparingPlans):
             doing = f"building {event.name}" if event.doing == "build" else f"timing {event.name or 'whole plans'} in turns"
-            return f"{self._phase}, {doing}, {event.done + 1}/{event.total}  about {duration(event.left_s, 2)} left"
+            return f"{self._phase}, {doing}, {event.done + 1}/{event.total}"
         if isinstance(event, SearchProgress):
             bound = "" if event.lower_bound_s is None else f", bound {duration(event.lower_bound_s)}"
             return f"{self._phase} … {counted(event.states, 'state')}{bound}"
@@ -149,6 +164,8 @@ class Progress:
             return f"note: {event.text}"
         if isinstance(event, CandidatesFound):
             return f"{event.target}: {counted(event.candidates, 'candidate')} ({event.unique} different), {event.rejected} rejected"
+        if isinstance(event, TargetAlone) and self._live is None:
+            return f"{event.target} alone: {leader_text(next(row for row in self._leaders if row.name == event.target))}"
         if isinstance(event, PlanImproved) and (self._best is None or event.total_s < self._best):
             self._best = event.total_s
             return f"best plan: predicted {duration(event.total_s)} in {counted(len(event.partitions), 'partition')}"

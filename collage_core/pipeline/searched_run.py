@@ -151,6 +151,8 @@ class SearchedRun:
             extend_run=self.deadline.extend if options.budget_s is None else None,
             should_stop=self.is_stopped,
         )
+        if body is None and options.is_measured:
+            self.budget.end_s = lambda: min(self.reserved_s, self.deadline.left_s)
         self.inputs = self.found.model.seeded_inputs() if self.found.given is None else self.found.given
         if self.found.given is None and options.builds and self.found.model.inputs_note:
             emit(Note(f"{self.found.model.inputs_note} (--inputs FILE.npz brings your own)"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from collage_core.documents.leaderboard import Leader
 from collage_core.documents.plan import Baseline, MeasuredPlan, PlanInfo
 from collage_core.documents.run import CancelledInfo, RivalInfo
 from collage_core.documents.verdict import Verdict
@@ -154,10 +155,10 @@ class RunSnapshot:
         phases: Those that have begun, in their order.
         step: Of the measuring loop, as its latest `StepStarted` says; None outside of it.
         doing: While a candidate is measured, the trial; None while a search goes on.
-        ends_s: The time on the run's clock at which measuring, or the comparison of whole plans, will be over, about; None while it
-            cannot be estimated.
+        ends_s: The time on the run's clock at which it will be over, about; None while that cannot be estimated.
         comparing: While whole plans are built and timed, how far that is.
         body: While a body of a node is searched, how far that is.
+        leaders: The leaderboard, from the first candidates on; it stays as it was at the end.
         waits_for: While it is queued, what it waits for, in words.
         search: While a search goes on, its progress, also that of a search that decides what is measured next.
         considered: While costs are measured, the plan that decides what is measured next.
@@ -227,6 +228,7 @@ class RunSnapshot:
     cancelled: CancelledInfo | None = None
     comparing: Comparing | None = None
     body: BodyProgress | None = None
+    leaders: tuple[Leader, ...] = ()
     waits_for: str = ""
     groups: list[list[int]] = field(default_factory=list)
     costs: dict[str, float] = field(default_factory=dict)

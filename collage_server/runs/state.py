@@ -11,6 +11,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from collage_core.documents.json_form import from_json
+from collage_core.documents.leaderboard import leaders_after
 from collage_core.documents.plan import Baseline, MeasuredPlan, PlanInfo, PlanPartition
 from collage_core.documents.run import PhaseSeconds, RunDocument, TargetInfo
 from collage_core.documents.verdict import verdict
@@ -65,6 +66,8 @@ def apply(snapshot: RunSnapshot, item: Numbered, nodes: Nodes = ()) -> RunSnapsh
     """Return the snapshot after an event. An event whose type changes nothing changes only number and clock."""
     snapshot = replace(snapshot, seq=item.seq, now_s=item.at_s)
     change = _CHANGES.get(item.event["type"])
+    if item.event["type"] in _OF_THE_LEADERBOARD:
+        snapshot = replace(snapshot, leaders=leaders_after(snapshot.leaders, item.event))
     if change is None:
         return snapshot
     snapshot = replace(snapshot, **change(snapshot, item.event, nodes))
@@ -96,7 +99,12 @@ def finish(snapshot: RunSnapshot, document: RunDocument) -> RunSnapshot:
 
 
 def _phase_started(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:
-    return {**AT_REST, **_timed(snapshot, PhaseTime(event["phase"], snapshot.now_s, None)), "phase": event["phase"]}
+    return {
+        **AT_REST,
+        "ends_s": snapshot.ends_s,
+        **_timed(snapshot, PhaseTime(event["phase"], snapshot.now_s, None)),
+        "phase": event["phase"],
+    }
 
 
 def _step_started(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:
@@ -236,6 +244,7 @@ _CHANGES: dict[str, Callable[[RunSnapshot, Event, Nodes], dict[str, Any]]] = {
     "CandidatesFound": _candidates_found,
     "CandidateBuilding": _candidate_building,
     "CandidateCosted": _candidate_costed,
+    "TargetAlone": lambda snapshot, event, nodes: {},  # a row of the leaderboard, and nothing else
     "SearchingBody": _searching_body,
     "PlanConsidered": _plan_considered,
     "SearchProgress": _search_progress,
@@ -249,6 +258,7 @@ _CHANGES: dict[str, Callable[[RunSnapshot, Event, Nodes], dict[str, Any]]] = {
 }
 
 
+_OF_THE_LEADERBOARD = ("PhaseStarted", "CandidatesFound", "TargetAlone", "PlanImproved", "BaselineMeasured", "PlanDecided")
 _OF_THE_TOTAL = ("PlanConsidered", "SearchProgress", "PlanImproved")
 
 

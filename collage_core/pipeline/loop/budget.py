@@ -52,6 +52,7 @@ class Budget:
 
     Attributes:
         has_plan: Set once a complete plan is known, or cannot be had soon: from then on the time may be over.
+        end_s: Returns about how long the run takes after measuring.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class Budget:
         self.limit_s = limit_s
         self.should_stop = should_stop
         self.has_plan = False
+        self.end_s: Callable[[], float] = lambda: 0.0
         self._clock = clock
         self._extend_run, self._added_s = extend_run, 0.0
         self._spent_s = 0.0
@@ -126,15 +128,15 @@ class Budget:
         return (self.spent_s - self._shares_from_s) / left_s if left_s > 0 else 1.0
 
     def left_s(self, trials_s: float | None) -> float | None:
-        """About how long measuring takes still, where the trials that are planned would take `trials_s`; None where nobody can tell.
+        """About how long the run takes still, where the trials that are planned would take `trials_s`; None where nobody can tell.
 
         Args:
             trials_s: None where nothing is planned yet, or nobody knows how long a trial takes.
         """
         left_s = self.limit_s - self.spent_s
         if math.isinf(left_s) or (left_s <= 0 and not self.has_plan):
-            return trials_s
-        return max(0.0, left_s if trials_s is None else min(left_s, trials_s))
+            return None if trials_s is None else trials_s + self.end_s()
+        return max(0.0, left_s if trials_s is None else min(left_s, trials_s)) + self.end_s()
 
     def is_over(self) -> bool:
         """Return whether measuring must end, or what may take a share of it (`within`)."""

@@ -35,7 +35,7 @@ from ...cost.cost import Cost
 from ...cost.error_limit import ErrorLimit
 from ...cost.profile import ProfiledPart
 from ...errors import Cancelled, InfeasibleError
-from ...events import Emit, Event, Note, SearchProgress, StepStarted, ignore
+from ...events import Emit, Event, Note, SearchProgress, StepStarted, TargetAlone, ignore
 from ...graph.dataflow_graph import DataflowGraph
 from ...graph.index_set import IndexSet
 from ...rules.candidate import CandidatePartition
@@ -147,6 +147,7 @@ class MeasuringLoop:
         self._repeated: Counter[Hashable] = Counter()
         self._exhausted: set[Hashable] = set()
         self._slow: set[str] = set()
+        self._untold = {name: max(found, key=lambda one: len(one.inside)) for name, found in table.by_target.items() if found}
 
     def costs(self) -> None:
         """Steps ``largest first``, ``profile`` and ``settle``."""
@@ -154,7 +155,8 @@ class MeasuringLoop:
         tell = self._tell_first_plan if self._repeat is not None else None
         is_known, others = True, list[CandidatePartition]()
         if self._repeat is not None:
-            self._tell_first_plan()  # An earlier run may have measured all that is asked for here.
+            self._tell_alone()  # An earlier run may have measured all that is asked for here.
+            self._tell_first_plan()
             largest = self.policy.largest(self.table)
             # Another target than the profiled ones may be slow to build (TVM).
             others = [candidate for candidate in largest if self._profiled_targets and candidate.target not in self._profiled_targets]
@@ -413,9 +415,18 @@ class MeasuringLoop:
         for known in _one_by_one(self._measure(candidates, self.table.best_s), on_cost is not None):
             self.table.learn(known)
             answered.update(known)
+            self._tell_alone()
             if on_cost is not None:
                 on_cost()
         return answered.issuperset(candidates)
+
+    def _tell_alone(self) -> None:
+        """Tell what targets take alone whose largest candidates have got known."""
+        known = [(name, one) for name, one in self._untold.items() if self._repeat is not None and self.table.is_known(one)]
+        for name, one in known:
+            (item,) = self.table.costed_of([self._untold.pop(name)])
+            cost, nodes, of = item.cost, len(one.inside), len(self.table.graph)
+            self._emit(TargetAlone(name, nodes, of, cost.seconds, cost.interval_s, "" if cost.seconds is not None else cost.reason))
 
     def _tell_first_plan(self) -> None:
         """Tell the best plan of what is known so far, if that is a plan at all; how long it takes says how long measuring may take."""

@@ -357,6 +357,31 @@ export interface CancelledInfo {
 }
 
 /**
+ * A row of the leaderboard.
+ *
+ * Attributes:
+ *     name: Of a target alone, or `MIX`.
+ *     total_s: Of a target alone the time of its largest candidate, of the mix the predicted one; None where that is not known.
+ *     interval_s: Half of its 95 % interval; None where that is not known.
+ *     measured_s: Its time as a whole plan, timed end to end; None before that.
+ *     nodes: Number of nodes that `total_s` is of, of all `of`; 0 before it is known.
+ *     targets: Of the mix, those that have a part of it.
+ *     partitions: Of the mix.
+ *     reason: Why there is no time; empty where there is one, or none yet.
+ */
+export interface Leader {
+  name: string;
+  total_s: number | null;
+  interval_s: number | null;
+  measured_s: number | null;
+  nodes: number;
+  of: number;
+  targets: string[];
+  partitions: number;
+  reason: string;
+}
+
+/**
  * The basis of an estimate for a target that is only described: the candidate's work, and the target's stated speed.
  *
  * The cost is `launch_s` and the longer of `operations` at `operations_per_s` and `bytes` at `bytes_per_s`.
@@ -1502,10 +1527,10 @@ export interface BodyProgress {
  *     phases: Those that have begun, in their order.
  *     step: Of the measuring loop, as its latest `StepStarted` says; None outside of it.
  *     doing: While a candidate is measured, the trial; None while a search goes on.
- *     ends_s: The time on the run's clock at which measuring, or the comparison of whole plans, will be over, about; None while it
- *         cannot be estimated.
+ *     ends_s: The time on the run's clock at which it will be over, about; None while that cannot be estimated.
  *     comparing: While whole plans are built and timed, how far that is.
  *     body: While a body of a node is searched, how far that is.
+ *     leaders: The leaderboard, from the first candidates on; it stays as it was at the end.
  *     waits_for: While it is queued, what it waits for, in words.
  *     search: While a search goes on, its progress, also that of a search that decides what is measured next.
  *     considered: While costs are measured, the plan that decides what is measured next.
@@ -1575,6 +1600,7 @@ export interface RunSnapshot {
   cancelled: CancelledInfo | null;
   comparing: Comparing | null;
   body: BodyProgress | null;
+  leaders: Leader[];
   waits_for: string;
   groups: number[][];
   costs: Record<string, number>;
@@ -2196,7 +2222,7 @@ export interface PhaseEnded {
  * The measuring loop enters one of the `STEPS`, which it may have been in before.
  *
  * Attributes:
- *     left_s: Longest that measuring takes still, as the budget has it; None while nobody can tell.
+ *     left_s: About how long the run takes still, as the budget has it; None while nobody can tell.
  */
 export interface StepStarted {
   type: "StepStarted";
@@ -2218,7 +2244,7 @@ export interface CandidatesFound {
  *
  * Attributes:
  *     spans: Nodes of the candidate: first and last index of each run without gaps, one after another.
- *     left_s: About how long measuring takes still, and no longer than the budget has it; None while nobody can tell.
+ *     left_s: As in `StepStarted`.
  *     repetition: Number of the repetition, from 1; candidates of the best plans are timed more than once.
  */
 export interface CandidateBuilding {
@@ -2346,6 +2372,22 @@ export interface BaselineMeasured {
 }
 
 /**
+ * The time of a target alone is known, or the reason why there is none: that of its largest candidate. A decision: never dropped.
+ *
+ * Attributes:
+ *     nodes, of: Number of nodes of the candidate, and of the model.
+ */
+export interface TargetAlone {
+  type: "TargetAlone";
+  target: string;
+  nodes: number;
+  of: number;
+  total_s: number | null;
+  interval_s: number | null;
+  reason: string;
+}
+
+/**
  * The plan and its alternatives were timed end to end, turn by turn. A decision: never dropped.
  *
  * Attributes:
@@ -2413,6 +2455,7 @@ export type RunEvent =
   | PlanImproved
   | ComparingPlans
   | BaselineMeasured
+  | TargetAlone
   | PlanDecided
   | Verified
   | Note

@@ -331,7 +331,7 @@ def test_what_a_target_turns_out_not_to_build_is_left_out_of_the_plan(tmp_path: 
 
 
 def estimated_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, plug_in: str, name: str) -> tuple[RunRecord, list[str]]:
-    """A run whose time is over after the first trials, where a profile promises much of the toolchain `name`, and its notes."""
+    """A run whose measuring is over after the first trials, where a profile promises much of the toolchain `name`, and its notes."""
 
     def promise(loop: MeasuringLoop) -> None:
         whole = next(one for one in loop.table.by_target[name] if len(one.inside) == 3)

@@ -28,6 +28,7 @@ from collage_core.events import (
     SearchingBody,
     SearchProgress,
     StepStarted,
+    TargetAlone,
     Verified,
 )
 from collage_core.rules.candidate import candidate_id
@@ -63,6 +64,13 @@ def after(*events: Event | dict[str, Any], start: RunSnapshot = START) -> RunSna
 
 MEASURED = {"seconds": 1.0, "source": "measured", "stage": ""}
 INVALID = {"seconds": None, "source": "invalid", "stage": "build"}
+
+
+def test_the_leaderboard_follows_the_events() -> None:
+    start = after(CandidatesFound("a", 3, 2, 1), CandidatesFound("b", 0, 0, 4))
+    assert [(row.name, row.seconds, row.reason) for row in start.leaders] == [("a", None, ""), ("b", None, "it takes no node of the model")]
+    known = after(TargetAlone("a", 2, 2, 3e-3, 1e-4), PlanImproved(2e-3, (("a", (0,)), ("b", (1,))), 0), start=start)
+    assert [(row.name, row.seconds) for row in known.leaders] == [("best mix", 2e-3), ("a", 3e-3), ("b", None)]
 
 
 def test_seq_and_phase() -> None:
@@ -103,7 +111,7 @@ def test_what_it_does_and_when_costing_is_over() -> None:
     assert snapshot.ends_s == 42.0
     assert after(StepStarted("settle"), start=snapshot).step == "settle"
     over = after(PhaseEnded("costs", 2.0), PhaseStarted("search"), start=snapshot)
-    assert (over.doing, over.ends_s) == (None, None)
+    assert (over.doing, over.ends_s) == (None, 42.0), "the end of the run is not that of the phase"
 
 
 def test_the_body_that_is_searched_is_told_until_the_model_itself_is() -> None:

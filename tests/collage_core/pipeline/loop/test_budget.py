@@ -62,6 +62,15 @@ def test_what_is_left_is_no_more_than_the_limit_leaves() -> None:
     assert (Budget().left_s(None), Budget().left_s(5.0)) == (None, 5.0)
 
 
+def test_what_is_left_of_the_run_includes_its_end() -> None:
+    budget = Budget(10.0, Clock())
+    budget.end_s = lambda: 4.0
+    assert (budget.left_s(None), budget.left_s(2.0)) == (14.0, 6.0)
+    budget = Budget()
+    budget.end_s = lambda: 4.0
+    assert (budget.left_s(None), budget.left_s(2.0)) == (None, 6.0)
+
+
 def test_without_a_limit_it_is_never_over() -> None:
     clock = Clock()
     budget = Budget(clock=clock)

@@ -295,8 +295,11 @@ def test_the_terminal_says_what_is_undecided(capsys: pytest.CaptureFixture[str])
 
 def test_the_terminal_says_what_is_left() -> None:
     def line(left_s: float | None) -> str:
-        return Progress()._line(CandidateCosted("tvm", ("c",), "Conv", {"seconds": 1e-6}, False, 3, 20, left_s=left_s))
+        progress = Progress(quiet=True)
+        cost = {"seconds": 1e-6, "source": "measured"}
+        progress(CandidateCosted("tvm", ("c",), "Conv", cost, False, 3, 20, left_s=left_s))
+        return progress.shown().plain
 
-    assert line(34.2).endswith("about 34 s left")
+    assert line(34.4).endswith("about 34 s left")
     assert "left" not in line(None)
     assert "left" not in line(0.4)

@@ -14,7 +14,7 @@ from recorded_costs import MEASURED_WHOLLY, RecordedCosts, computation_key
 from collage_core.cost.cost import Cost
 from collage_core.cost.error_limit import ErrorLimit
 from collage_core.cost.profile import ProfiledPart
-from collage_core.events import STEPS, Emit, Event, Note, PlanConsidered, PlanImproved, SearchProgress, StepStarted, ignore
+from collage_core.events import STEPS, Emit, Event, Note, PlanConsidered, PlanImproved, SearchProgress, StepStarted, TargetAlone, ignore
 from collage_core.graph.dataflow_graph import DataflowGraph
 from collage_core.graph.index_set import IndexSet
 from collage_core.pipeline.loop.budget import INFERENCES, Budget
@@ -131,6 +131,25 @@ def test_what_is_undecided_at_the_end_is_said_and_a_new_budget_goes_on_from_ther
     assert sum(rival.could_gain_s for rival in again.undecided(further)) < sum(rival.could_gain_s for rival in left)
 
 
+def test_each_target_alone_is_told_before_anything_else_and_once() -> None:
+    """Its time, or why it has none; one that is slow to build comes when it is known."""
+    events: list[Event] = []
+    recorded = RecordedCosts(record_of("squeezenet"), noise=0.05)
+    loop = recorded.loop(emit=events.append, is_profiled=True)
+    loop.costs()
+    told = [event for event in events if isinstance(event, TargetAlone)]
+    assert {event.target for event in told} == set(loop.table.by_target)
+    assert len(told) == len(loop.table.by_target)
+    assert all((event.total_s is None) == bool(event.reason) and 0 < event.nodes <= event.of for event in told)
+    first_profile = next(at for at, event in enumerate(events) if isinstance(event, StepStarted) and event.step == "profile")
+    profiled = {candidate.target for candidate in recorded.profiled}
+    assert all(events.index(event) < first_profile for event in told if event.target in profiled)
+    again: list[Event] = []
+    known = {item.held: item.cost for item in loop.table.costed() if item.cost.source in ("measured", "invalid")}
+    recorded.loop(known=known, emit=again.append).costs()  # type: ignore[arg-type]
+    assert sorted(event.target for event in again if isinstance(event, TargetAlone)) == sorted(loop.table.by_target)
+
+
 class SlowSearch:
     """Searches over recorded costs, and a clock on which each of them takes a second; measuring takes none."""
 
@@ -223,7 +242,7 @@ def test_what_is_known_already_makes_the_first_plan_at_once_and_its_time_the_bud
     loop.costs()
     assert not recorded.asked
     told = [type(event) for event in events if not isinstance(event, SearchProgress)]
-    assert told[:2] == [StepStarted, PlanImproved]
+    assert [kind for kind in told if kind is not TargetAlone][:2] == [StepStarted, PlanImproved]
     assert loop.table.best_s is not None
     assert loop.budget.limit_s == 30.0 + INFERENCES * loop.table.best_s
 
