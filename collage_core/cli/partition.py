@@ -126,12 +126,12 @@ def _dry_run(model: str, as_json: bool, given: dict[str, Any]) -> None:
         print_json(to_json(document))
         return
     shapes, others = document.shapes or {}, document.regions or {}
-    for name, of_shape in shapes.items():
-        say(f"shape {name}")
+    for shape, of_shape in shapes.items():
+        say(f"shape {shape}")
         _show_dry_run(of_shape)
     if shapes:
         say(f"all {counted(len(shapes), 'shape')} at most, since what they have in common is measured once:")
-    for name, of_region in {document.region: document, **others}.items():
+    for name, of_region in [(document.region, document), *others.items()]:
         if others:
             say(f"region {name}")
         _show_dry_run(of_region)

@@ -77,7 +77,7 @@ def _emit_named(emit: Emit, name: str, event: Any) -> None:
 def _sum(main: DryRun, documents: Sequence[DryRun]) -> DryRun:
     """Return `main` with the numbers of all dry runs added up, those of each target too; a sum with an unknown number is unknown."""
     values = {name: [getattr(document, name) for document in documents] for name in _ADDED}
-    added = {name: None if None in known else sum(known) for name, known in values.items()}
+    added: dict[str, Any] = {name: None if None in known else sum(known) for name, known in values.items()}
     rows = zip(*(document.targets for document in documents), strict=True)
     targets = tuple(replace(row[0], **{name: sum(getattr(target, name) for target in row) for name in _COUNTED}) for row in rows)
     return replace(main, **added, targets=targets, basis=f"added up over {len(documents)} shapes, each like this: {documents[-1].basis}")

@@ -235,13 +235,17 @@ class FakeEngine(Engine[FakeRecord]):
         meant = own or record
         keeps = list(terms.listed) == meant.constraints
         plan = meant.document["plan"] if keeps else found.document["plan"]
-        return PlanUnderTerms(from_json(PlanInfo, plan), True, 0 if terms.accuracy is None else 3, keeps, NO_CHANGE, "no change")
+        return PlanUnderTerms(
+            from_json(PlanInfo, plan), True, 0 if terms.accuracy is None else 3, keeps, NO_CHANGE, "no change", "predicted 12 ms"
+        )
 
     def _other_terms(self, record: FakeRecord, asked: WhatIfRequest, terms: Terms) -> OtherTerms:
         self.search_again(record, terms, lambda event: None)
         before = CostInfo(0.01, **COST)
         typed = (TypedCost(id, "fast", "Conv+Relu", (0, 1), seconds, before, 2) for id, seconds in terms.costs.items())
-        return OtherTerms(0.01, changed(-0.003), "-3 ms predicted", None, tuple(typed), (TargetUnderTerms("fast", 2, 0, 0, 0.003),))
+        return OtherTerms(
+            0.01, changed(-0.003), "-3 ms predicted", "predicted 10 ms", None, tuple(typed), (TargetUnderTerms("fast", 2, 0, 0, 0.003),)
+        )
 
     def _against(self, record: FakeRecord, asked: AgainstRequest) -> CostedPlan:
         unknown = (UnknownPart("c7", "other", (1,), ("b",), asked.text),)
