@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from .explain import ExplainedNode
 from .json_form import IfKnown
 from .plan import PlanInfo
-from .statements import Statement
+from .statements import PlanTime, Statement
 
 
 @dataclass(frozen=True)
@@ -194,6 +194,7 @@ class CostedPlan:
     """A plan of the user's own on the costs of a run.
 
     Attributes:
+        time: What is known of its time.
         apparent_loss_s: The total of the run's plan less that of this one; None where a cost is not known.
         unknown: Its parts whose costs are not known to their end.
         ignored: Names of the given plan that the model does not have.
@@ -201,6 +202,7 @@ class CostedPlan:
 
     name: str
     plan: PlanInfo
+    time: PlanTime
     apparent_loss_s: float | None
     unknown: tuple[UnknownPart, ...]
     ignored: tuple[str, ...]

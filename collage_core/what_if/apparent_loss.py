@@ -14,7 +14,7 @@ from typing import Any
 
 from ..cost.cost import Cost
 from ..documents.compare import ApparentLoss, CostedPlan, UnknownPart
-from ..documents.statements import PlanTime, time_beside
+from ..documents.statements import PlanTime, time_beside, time_of_plan
 from ..errors import CollageError
 from ..events import Emit, ignore
 from ..graph.dataflow_graph import DataflowGraph
@@ -110,7 +110,8 @@ def costed_plan(record: RunRecord, given: GivenPlan, devices: Mapping[str, str])
     """Return a plan from elsewhere on the costs of `record`; nothing is measured. Arguments and errors are those of `apparent_loss`."""
     own = own_plan(record, given, devices)
     loss = loss_document(side_of(record), own)
-    return CostedPlan(own.name, plan_document(own.plan), loss.apparent_loss_s, loss.unknown, loss.ignored)
+    plan = plan_document(own.plan)
+    return CostedPlan(own.name, plan, time_of_plan(plan), loss.apparent_loss_s, loss.unknown, loss.ignored)
 
 
 def own_plan(

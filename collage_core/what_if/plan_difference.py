@@ -1,7 +1,6 @@
 """`regions_of`: the difference between two plans of one model, by regions: sets of nodes that are whole partitions of both plans.
 
-Partitions of two plans enter; plain data leaves. Nothing is searched, and costs are those that the plans say. The page finds the same
-regions in the same order (`frontend/src/data/overlays/difference.ts`); one file of cases holds both to it.
+Partitions of two plans enter; plain data leaves. Nothing is searched, and costs are those that the plans say.
 """
 
 from __future__ import annotations

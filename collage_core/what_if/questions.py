@@ -18,6 +18,7 @@ from ..documents.explain import ExplainRequest, Explanation
 from ..documents.node_times import RunNodeTimes
 from ..documents.rules import RunRules
 from ..documents.shapes import RunShapes
+from ..documents.totals import RunTotals
 from ..documents.undecided import RunUndecided
 from ..documents.what_if import Effects, OtherTerms, PlanUnderTerms, WhatIfRequest
 from ..documents.worth import Worth
@@ -128,6 +129,12 @@ def _worth(asked: Asked[PlainRequest]) -> Worth:
     return worth(asked.record)
 
 
+def _totals(asked: Asked[PlainRequest]) -> RunTotals:
+    from .totals import totals
+
+    return totals(asked.record.document)
+
+
 def _undecided(asked: Asked[PlainRequest]) -> RunUndecided:
     from .undecided import undecided_here
 
@@ -171,6 +178,7 @@ NODE_TIMES = Question("node-times", PlainRequest, RunNodeTimes, _node_times)
 SHAPES = Question("shapes", PlainRequest, RunShapes, _shapes)
 BODIES = Question("bodies", PlainRequest, RunBodies, _bodies)
 WORTH = Question("worth", PlainRequest, Worth, _worth)
+TOTALS = Question("totals", PlainRequest, RunTotals, _totals)
 UNDECIDED = Question("undecided", PlainRequest, RunUndecided, _undecided)
 REGRETS = Question("regrets", RegretRequest, RunRegrets, _regrets, "POST")
 WHAT_IF = Question("what-if", WhatIfRequest, PlanUnderTerms, _what_if, "POST")
@@ -179,7 +187,7 @@ OTHER_TERMS = Question("other-terms", WhatIfRequest, OtherTerms, _other_terms, "
 AGAINST = Question("against", AgainstRequest, CostedPlan, _against, "POST")
 
 QUESTIONS: tuple[Question[..., Any, Any], ...] = (
-    *(EXPLAIN, CANDIDATES, RULES, ESTIMATES, NODE_TIMES, SHAPES, BODIES, WORTH, UNDECIDED),
+    *(EXPLAIN, CANDIDATES, RULES, ESTIMATES, NODE_TIMES, SHAPES, BODIES, WORTH, TOTALS, UNDECIDED),
     *(REGRETS, WHAT_IF, EFFECTS, OTHER_TERMS, AGAINST),
 )
 """The table."""

@@ -37,13 +37,25 @@ def read(kind: type[T], data: Any) -> T:
         model.model_validate(data)
     except ValidationError as error:
         raise _invalid(str(first_mistake(error))) from None
-    return kind(**data)
+    return cast("T", _made(kind, data))
+
+
+_hints = cache(get_type_hints)
+
+
+def _made(hint: Any, value: Any) -> Any:
+    """Return a checked value as what `hint` says: a dataclass of an object; anything else as it came."""
+    if dataclasses.is_dataclass(hint):
+        return hint(**{name: _made(inner, value[name]) for name, inner in _hints(hint).items() if name in value})  # type: ignore[operator]
+    if get_origin(hint) is list and dataclasses.is_dataclass(get_args(hint)[0]):
+        return [_made(get_args(hint)[0], one) for one in value]
+    return value
 
 
 @cache
 def _model_of(kind: Any) -> type[BaseModel]:
     """Return a model of the fields of a dataclass; what a field is if it is not given, the dataclass knows itself."""
-    hints = get_type_hints(kind)
+    hints = _hints(kind)
     required = {
         field.name
         for field in dataclasses.fields(kind)
@@ -54,7 +66,9 @@ def _model_of(kind: Any) -> type[BaseModel]:
 
 
 def _failing_fast(hint: Any) -> Any:
-    """Return `hint` with lists that end at their first mistake: a body may hold millions."""
+    """Return `hint` with lists that end at their first mistake, since a body may hold millions, and dataclasses as models."""
+    if dataclasses.is_dataclass(hint):
+        return _model_of(hint)
     inner = tuple(map(_failing_fast, get_args(hint)))
     origin = get_origin(hint)
     if origin is list:

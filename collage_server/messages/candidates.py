@@ -7,7 +7,7 @@ from typing import Any
 
 from collage_core.documents.candidates import NodeCandidate, NodeRejection
 from collage_core.documents.plan import PlanInfo
-from collage_core.documents.statements import Statement
+from collage_core.documents.statements import PlanTime, Statement
 
 from .live import ApiError
 
@@ -142,6 +142,7 @@ class WhatIf:
         optimal: It is proven that no better plan holds them.
         untimed: How many candidates are accurate enough now, and were not when the run measured: their costs are not known.
         keeps_plan: It is the plan of the run, since the terms ask for nothing that it does not have: what was measured of it holds.
+        time: What is known of its time; None where there is no plan.
         change, change_text, predicted_text: As in `PlanUnderTerms`; None and empty where there is no plan.
         error: Why there is no plan.
         conflict: Indices in the request's constraints of a minimal set that cannot hold together.
@@ -154,6 +155,7 @@ class WhatIf:
     optimal: bool = False
     untimed: int = 0
     keeps_plan: bool = False
+    time: PlanTime | None = None
     change: Statement | None = None
     change_text: str = ""
     predicted_text: str = ""

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from collage_core.documents.leaderboard import Leader
 from collage_core.documents.plan import Baseline, MeasuredPlan, PlanInfo
 from collage_core.documents.run import CancelledInfo, RivalInfo
+from collage_core.documents.statements import PlanTime
 from collage_core.documents.verdict import Verdict
 from collage_core.documents.verify import VerifyInfo
 
@@ -164,6 +165,7 @@ class RunSnapshot:
         considered: While costs are measured, the plan that decides what is measured next.
         convergence: The course of best total and bound; thinned, so that it is never long.
         plan: The best plan so far (costs and transitions may be missing), or the final one.
+        time: What is known of the time of the plan; None while it may still change.
         verdict: The sentence that leads all that is said of the plan; None while it may still change.
         decided_by: What decided that it is the plan, as in `PlanDecided`, or ``given``, of a plan of the user's own; None where nothing
             was timed end to end.
@@ -202,6 +204,7 @@ class RunSnapshot:
     optimal: bool | None = None
     plan: PlanInfo | None = None
     baselines: list[Baseline] = field(default_factory=list)
+    time: PlanTime | None = None
     verdict: Verdict | None = None
     decided_by: Literal["sum", "whole", "given"] | None = None
     alternatives: list[MeasuredPlan] = field(default_factory=list)

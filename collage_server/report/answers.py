@@ -10,6 +10,7 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import fields
 from typing import Any
 from urllib.parse import quote
 
@@ -19,8 +20,9 @@ from collage_core.base.counted import counted
 from collage_core.base.durations import duration
 from collage_core.documents.candidates import RegretRequest
 from collage_core.documents.json_form import to_json
+from collage_core.documents.two_plans import ShownPart
 from collage_core.errors import CollageError
-from collage_core.what_if.questions import CANDIDATES, QUESTIONS, REGRETS, UNDECIDED, WORTH
+from collage_core.what_if.questions import CANDIDATES, QUESTIONS, REGRETS, TOTALS, UNDECIDED, WORTH
 
 from ..services import Services
 from ..worker import queries
@@ -136,9 +138,22 @@ def _keep_reasons(asked: Collector, services: Services, run: str, path: str, tel
 
 
 def _keep_baselines(asked: Collector, path: str, snapshot: Mapping[str, Any]) -> None:
+    times = {row["name"]: row["time"] for row in json.loads(asked.answers[f"GET {path}/{TOTALS.name}"])["rows"]}
+    own = shown(snapshot["plan"], snapshot["time"], snapshot["id"], is_plan=True)
     for baseline in snapshot["baselines"]:
+        name = baseline["name"]
         if baseline["total_s"] is not None:
-            asked.keep(f"{path}/baselines/{quote(baseline['name'], safe='')}/plan")
+            found = asked.keep(f"{path}/baselines/{quote(name, safe='')}/plan")
+            other = shown(found["plan"], times[name], snapshot["id"], is_plan=False)
+            asked.add(f"POST compare this plan/{name}", asked.ask("compare", {"first": own, "second": other}))
+            asked.add(f"POST compare {name}/this plan", asked.ask("compare", {"first": other, "second": own}))
+
+
+def shown(plan: Mapping[str, Any], known: Mapping[str, Any], run: str, is_plan: bool) -> dict[str, Any]:
+    """Return the fields of a `ShownPlan`."""
+    parts = [{field.name: part[field.name] for field in fields(ShownPart)} for part in plan["partitions"]]
+    transitions_s = sum(one["cost_s"] for one in plan["transitions"])
+    return {"parts": parts, "transitions_s": transitions_s, "time": known, "run": run, "is_plan": is_plan}
 
 
 def _keep_lists(asked: Collector, run: str, snapshot: Mapping[str, Any]) -> None:

@@ -16,9 +16,12 @@ from flask import Blueprint, Response, request
 
 from collage_core.documents.candidates import RegretRequest
 from collage_core.documents.json_form import to_json
+from collage_core.documents.statements import time_of_plan
+from collage_core.documents.two_plans import CompareRequest
 from collage_core.documents.what_if import WhatIfRequest
 from collage_core.errors import InfeasibleError
 from collage_core.what_if.questions import CANDIDATES, ESTIMATES, QUESTIONS, WHAT_IF, Question
+from collage_core.what_if.two_plans import two_plans
 
 from ..http.answers import answer, json_body, json_file
 from ..http.asker import asker_left
@@ -34,6 +37,8 @@ from ..worker.engine import Engine
 blueprint = Blueprint("run_queries", __name__)
 
 MOST_REGRETS = 200
+COMPARED_BYTES = 32 << 20
+"""The largest body with two plans, which name every node of a model."""
 
 A = TypeVar("A")
 Q = TypeVar("Q")
@@ -61,8 +66,10 @@ def _what_if(run: str) -> Response:
         found = _answered(WHAT_IF, run)
     except InfeasibleError as error:
         return answer(WhatIf(run, None, error=api_error(error), conflict=error.conflict, off=error.switched_off, uncovered=error.uncovered))
-    texts = found.change_text, found.predicted_text
-    return answer(WhatIf(run, found.plan, found.optimal, found.untimed, found.keeps_plan, found.change, *texts))
+    plan, change, texts = found.plan, found.change, (found.change_text, found.predicted_text)
+    # What its run measured of the plan is in how it compares with the run's.
+    time = time_of_plan(plan, change.seconds, change.interval_s) if change.basis == "measured" else time_of_plan(plan)
+    return answer(WhatIf(run, plan, found.optimal, found.untimed, found.keeps_plan, time, change, *texts))
 
 
 ANSWERED_OTHERWISE: dict[Question[..., Any, Any], Callable[[str], Response]] = {
@@ -123,6 +130,11 @@ def get_baseline_plan(run: str, name: str) -> Response:
     if name not in known:
         raise not_found("unknown_baseline", f"the run {run!r} has no baseline {name!r}", f"it has {', '.join(known) or 'none'}")
     return answer(BaselinePlan(run, name, _ask(queries.baseline_plan, run, name)))
+
+
+@blueprint.post("/compare")
+def compare_two_plans() -> Response:
+    return answer(two_plans(json_body(CompareRequest, COMPARED_BYTES)))
 
 
 @blueprint.get("/runs/<run>/document")

@@ -14,6 +14,7 @@ from collage_core.documents.json_form import from_json
 from collage_core.documents.leaderboard import leaders_after
 from collage_core.documents.plan import Baseline, MeasuredPlan, PlanInfo, PlanPartition
 from collage_core.documents.run import PhaseSeconds, RunDocument, TargetInfo
+from collage_core.documents.statements import time_of_run
 from collage_core.documents.verdict import verdict
 from collage_core.documents.verify import Verify, VerifyInfo
 from collage_core.events import PHASES
@@ -87,6 +88,7 @@ def finish(snapshot: RunSnapshot, document: RunDocument) -> RunSnapshot:
         baselines=[
             Baseline(name=row.name, total_s=row.total_s, measured_s=row.measured_s, reason=row.reason) for row in document.baselines
         ],
+        time=time_of_run(document),
         verdict=verdict(document),
         decided_by=document.decided_by if document.alternatives else None,
         alternatives=[row.summary for row in document.alternatives],

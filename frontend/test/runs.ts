@@ -1,10 +1,30 @@
 // Runs for the page's tests.
 
-import type { PlanPartition, RunSnapshot, RunSummary } from "../src/data/protocol";
+import { NO_TIME } from "../src/data/plan/shown_plan";
+import type { PlanPartition, PlanTime, RunSnapshot, RunSummary, TwoPlans, TwoRegions, TwoTimes } from "../src/data/protocol";
 
 export function partition(target: string, nodes: number[], costS = 1e-3): PlanPartition {
   const id = `${target}-${nodes.join("-")}`;
   return { id, target, nodes, names: nodes.map((n) => `n${n}`), ops: [], cost_s: costS, spread_s: costS / 50, interval_s: costS / 50, samples: 12, source: "measured", stability: 1, decided_by: "cost", tuned: null, label: "" };
+}
+
+export function planTime(changes: Partial<PlanTime> = {}): PlanTime {
+  return { ...NO_TIME, ...changes };
+}
+
+const times = (firstS: number | null, secondS: number | null): TwoTimes => {
+  const changeS = firstS === null || secondS === null ? null : Number((firstS - secondS).toFixed(9));
+  return { first_s: firstS, second_s: secondS, change_s: changeS, change: changeS === null ? "not known" : `${changeS} s` };
+};
+
+/** A region of two plans as the server answers: the partitions by their ids, and their costs. */
+export function twoRegions(kind: TwoRegions["kind"], nodes: number[], first: string[], second: string[], costs: [number | null, number | null] = [1e-3, 1e-3]): TwoRegions {
+  return { kind, nodes, first, second, cost: times(...costs), is_change: kind !== "same" || costs[0] !== costs[1] };
+}
+
+/** How two plans compare, as the server answers. */
+export function twoPlans(regions: TwoRegions[], moved: number[] = []): TwoPlans {
+  return { text: "+1 ms predicted", is_faster: false, predicted: times(2e-3, 1e-3), measured: null, transitions: times(0, 0), regions, moved };
 }
 
 export function runSnapshot(changes: Partial<RunSnapshot> = {}): RunSnapshot {
@@ -31,6 +51,8 @@ export function runSnapshot(changes: Partial<RunSnapshot> = {}): RunSnapshot {
     optimal: null,
     plan: { total_s: 2e-3, partitions: [partition("tvm", [0]), partition("onnxruntime", [1, 2])], transitions: [], total_interval_s: null },
     baselines: [],
+    time: null,
+    leaders: [],
     verdict: null,
     decided_by: null,
     alternatives: [],

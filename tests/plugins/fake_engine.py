@@ -38,7 +38,8 @@ from collage_core.documents.plan import PlanInfo
 from collage_core.documents.rules import RunRules
 from collage_core.documents.run import RunDocument, RunModel
 from collage_core.documents.shapes import RunShapes
-from collage_core.documents.statements import NO_CHANGE, Statement
+from collage_core.documents.statements import NO_CHANGE, Statement, time_of_plan
+from collage_core.documents.totals import RunTotals
 from collage_core.documents.undecided import DecisionNeeds, RunUndecided, StablePart, UndecidedPart, UndecidedRival
 from collage_core.documents.what_if import Effect, Effects, OtherTerms, PlanUnderTerms, TargetUnderTerms, TypedCost, WhatIfRequest
 from collage_core.documents.worth import TargetSet, TargetStep, Worth
@@ -47,6 +48,7 @@ from collage_core.events import CandidateCosted, Emit, Note, PhaseEnded, PhaseSt
 from collage_core.trace.trace_file import TraceWriter
 from collage_core.what_if.questions import PlainRequest, Question
 from collage_core.what_if.terms import Terms
+from collage_core.what_if.totals import totals
 from collage_server.worker.candidate_table import packed
 from collage_server.worker.engine import A, CollageEngine, Engine, Json, Outcome, Q
 
@@ -249,12 +251,16 @@ class FakeEngine(Engine[FakeRecord]):
 
     def _against(self, record: FakeRecord, asked: AgainstRequest) -> CostedPlan:
         unknown = (UnknownPart("c7", "other", (1,), ("b",), asked.text),)
-        return CostedPlan(asked.name, from_json(PlanInfo, document_plan(0.012)), -0.002, unknown, tuple(asked.devices))
+        plan = from_json(PlanInfo, document_plan(0.012))
+        return CostedPlan(asked.name, plan, time_of_plan(plan), -0.002, unknown, tuple(asked.devices))
 
     def _worth(self, record: FakeRecord, asked: PlainRequest) -> Worth:
         one = TargetSet(("fast",), ("fast",), 0.01, None, 1, True, NO_CHANGE, "predicted 10 ms")
         step = TargetStep(("fast",), 0.01, None, None, True, "fast: predicted 10 ms")
         return Worth((one,), (step,), ("fast",), "one target alone is best here: fast", True)
+
+    def _totals(self, record: FakeRecord, asked: PlainRequest) -> RunTotals:
+        return totals(from_json(RunDocument, record.document))
 
     def _undecided(self, record: FakeRecord, asked: PlainRequest) -> RunUndecided:
         if record.targets[0] != "undecided":

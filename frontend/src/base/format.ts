@@ -29,12 +29,6 @@ export function atLeast(seconds: number): string {
   return `≥ ${seconds > 0 ? signedDuration(seconds) : "0"}`;
 }
 
-/** A pair in one unit: "22.6 → 20.3 ms". */
-export function changeInDuration(from: number, to: number): string {
-  const [value, unit] = scaled(to);
-  return `${scaled(from, unit)[0]} → ${value} ${unit}`;
-}
-
 export type Unit = "h" | "s" | "ms" | "µs" | "ns" | "ps" | "fs";
 /** Each unit in seconds, from the longest on, and the least time that is written in it: what would round to the next unit is in that. */
 const UNITS: Record<Unit, { factor: number; from: number }> = {
@@ -59,8 +53,8 @@ export function inUnit(seconds: number, unit: Unit): number {
   return seconds * UNITS[unit].factor;
 }
 
-function scaled(seconds: number, forced?: Unit): [string, Unit] {
-  const unit = forced ?? unitFor(seconds);
+function scaled(seconds: number): [string, Unit] {
+  const unit = unitFor(seconds);
   return [significant(inUnit(seconds, unit)), unit];
 }
 
@@ -151,11 +145,6 @@ function scaledBy1000(value: number, units: number): [number, number] {
 export function relativeError(value: number): string {
   if (value === Infinity) return "infinite";
   return value === 0 ? "0" : value.toExponential(0);
-}
-
-/** "1.11×". */
-export function speedUp(before: number, after: number): string {
-  return `${(before / after).toFixed(2)}×`;
 }
 
 /** An attribute's value as one short line. */

@@ -9,6 +9,7 @@ import type {
   ArtifactRequest,
   BaselinePlan,
   CheckOptions,
+  CompareRequest,
   DryRunAnswer,
   Description,
   DescriptionCheck,
@@ -39,6 +40,7 @@ import type {
   ToolchainList,
   TraceChunk,
   TraceState,
+  TwoPlans,
 } from "./protocol";
 import { questionsBy } from "./protocol";
 import { unpacked } from "./tables/packed_candidates";
@@ -110,6 +112,8 @@ export const api = {
   candidateTable: async (run: string) => unpacked(await get<PackedCandidates>(`runs/${encodeURIComponent(run)}/candidates`)),
   baselinePlan: (run: string, name: string) => get<BaselinePlan>(`runs/${encodeURIComponent(run)}/baselines/${encodeURIComponent(name)}/plan`),
   profile: (run: string) => post<InsideTimes>(`runs/${encodeURIComponent(run)}/profile`, {}),
+  /** Two plans; a report finds them by their names. */
+  compare: (names: string, body: CompareRequest) => post<TwoPlans>(isReport ? `compare ${names}` : "compare", body),
   trace: (run: string) => get<TraceState>(`runs/${encodeURIComponent(run)}/trace`),
   startTrace: (run: string) => post<TraceState>(`runs/${encodeURIComponent(run)}/trace`, {}),
   dropTrace: (run: string) => request<undefined>(`runs/${encodeURIComponent(run)}/trace`, { method: "DELETE" }),

@@ -264,6 +264,31 @@ export interface Baseline {
 }
 
 /**
+ * The times of one plan, as far as they are known.
+ *
+ * Attributes:
+ *     predicted_s: Its total; None where a cost in it is not known.
+ *     predicted_interval_s: Half of the 95 % interval of `predicted_s`; None where that is not known.
+ *     at_least_s: The total of the costs that are known, estimates from profiles left out.
+ *     measured_s: Seconds timed end to end beside the plan of the run; None where it was not.
+ *     interval_s: Half of the 95 % interval of `measured_s`; None where that is not known.
+ *     unknown: How many of its costs are not known.
+ *     least_ratio: How many times as long as the plan of the run it takes at least, where it was so far behind in each of a few rounds
+ *         that it was timed no further; None where it was not.
+ *     unexplained_s: What it takes timed end to end, less what its parts take alone; None where one of the two is not known.
+ */
+export interface PlanTime {
+  predicted_s: number | null;
+  predicted_interval_s: number | null;
+  at_least_s: number;
+  measured_s: number | null;
+  interval_s: number | null;
+  unknown: number;
+  least_ratio: number | null;
+  unexplained_s: number | null;
+}
+
+/**
  * How the time of a plan compares with that of the reference.
  *
  * Attributes:
@@ -437,6 +462,57 @@ export interface NodeRejection {
   nodes: number[];
   stage: string;
   reason: string;
+}
+
+/** A partition of a plan that is compared: fields as in `PlanPartition`. */
+export interface ShownPart {
+  id: string;
+  target: string;
+  nodes: number[];
+  cost_s: number | null;
+  interval_s: number | null;
+  source: string;
+}
+
+/**
+ * A plan that is compared.
+ *
+ * Attributes:
+ *     transitions_s: The part of its predicted time that transitions take.
+ *     run: The run in which it was timed end to end; empty where it was not.
+ *     is_plan: It is the plan that `run` decided on, with which the other plans of that run were timed in turns.
+ */
+export interface ShownPlan {
+  parts: ShownPart[];
+  transitions_s: number;
+  time: PlanTime;
+  run: string;
+  is_plan: boolean;
+}
+
+/** A time of the first plan and of the second, and how they compare; `change` is `change_s` in words. */
+export interface TwoTimes {
+  first_s: number | null;
+  second_s: number | null;
+  change_s: number | null;
+  change: string;
+}
+
+/**
+ * A smallest set of nodes that is whole partitions of both plans, which are named by their ids.
+ *
+ * Attributes:
+ *     kind: As in `ComparedRegion`.
+ *     cost: Its cost in both plans.
+ *     is_change: Targets, partitions or costs differ.
+ */
+export interface TwoRegions {
+  kind: "moved" | "recut" | "same";
+  nodes: number[];
+  first: string[];
+  second: string[];
+  cost: TwoTimes;
+  is_change: boolean;
 }
 
 /**
@@ -637,6 +713,24 @@ export interface TargetStep {
   gain: Statement | null;
   is_known: boolean;
   text: string;
+}
+
+/**
+ * A plan of a run with its time.
+ *
+ * Attributes:
+ *     kind: `plan` for the plan of the run; the others as in `TimedPlan`.
+ *     rounds: How many times it was timed in turns with the plan; 0 where it was not.
+ *     reason: Why it has no time; empty where it has one.
+ *     against: How it compares with the plan of the run, in words; empty where nobody knows, and for the plan itself.
+ */
+export interface TotalRow {
+  name: string;
+  kind: "plan" | "search" | "rival" | "baseline";
+  time: PlanTime;
+  rounds: number;
+  reason: string;
+  against: string;
 }
 
 /** A partition of the plan, and the share of searches with costs varied within their intervals in which it stays chosen. */
@@ -1536,6 +1630,7 @@ export interface BodyProgress {
  *     considered: While costs are measured, the plan that decides what is measured next.
  *     convergence: The course of best total and bound; thinned, so that it is never long.
  *     plan: The best plan so far (costs and transitions may be missing), or the final one.
+ *     time: What is known of the time of the plan; None while it may still change.
  *     verdict: The sentence that leads all that is said of the plan; None while it may still change.
  *     decided_by: What decided that it is the plan, as in `PlanDecided`, or `given`, of a plan of the user's own; None where nothing
  *         was timed end to end.
@@ -1574,6 +1669,7 @@ export interface RunSnapshot {
   optimal: boolean | null;
   plan: PlanInfo | null;
   baselines: Baseline[];
+  time: PlanTime | null;
   verdict: Verdict | null;
   decided_by: "sum" | "whole" | "given" | null;
   alternatives: MeasuredPlan[];
@@ -1833,6 +1929,7 @@ export interface BaselinePlan {
  *     optimal: It is proven that no better plan holds them.
  *     untimed: How many candidates are accurate enough now, and were not when the run measured: their costs are not known.
  *     keeps_plan: It is the plan of the run, since the terms ask for nothing that it does not have: what was measured of it holds.
+ *     time: What is known of its time; None where there is no plan.
  *     change, change_text, predicted_text: As in `PlanUnderTerms`; None and empty where there is no plan.
  *     error: Why there is no plan.
  *     conflict: Indices in the request's constraints of a minimal set that cannot hold together.
@@ -1845,6 +1942,7 @@ export interface WhatIf {
   optimal: boolean;
   untimed: number;
   keeps_plan: boolean;
+  time: PlanTime | null;
   change: Statement | null;
   change_text: string;
   predicted_text: string;
@@ -2033,6 +2131,32 @@ export interface AgainstRequest {
   devices?: Record<string, string>;
 }
 
+/** Body of `POST /api/v1/compare`; answered with a `TwoPlans`. */
+export interface CompareRequest {
+  first: ShownPlan;
+  second: ShownPlan;
+}
+
+/**
+ * How the first plan compares with the second.
+ *
+ * Attributes:
+ *     text: The change of the time in words, with what it rests on.
+ *     is_faster: The first is; None where that is not decided.
+ *     measured: None where one of them was not timed end to end.
+ *     regions: The largest difference first.
+ *     moved: The nodes whose target differs.
+ */
+export interface TwoPlans {
+  text: string;
+  is_faster: boolean | null;
+  predicted: TwoTimes;
+  measured: TwoTimes | null;
+  transitions: TwoTimes;
+  regions: TwoRegions[];
+  moved: number[];
+}
+
 /** `GET /api/v1/runs/<id>/rules`: the specs of the run, the host's last. */
 export interface RunRules {
   run: string;
@@ -2110,6 +2234,19 @@ export interface Worth {
 }
 
 /**
+ * The totals of a run.
+ *
+ * Attributes:
+ *     decision: What decided that the plan is the plan, as one sentence; empty where nothing was timed end to end.
+ *     rows: The plan first; then what was timed end to end, then the others, each the fastest first.
+ */
+export interface RunTotals {
+  run: string;
+  decision: string;
+  rows: TotalRow[];
+}
+
+/**
  * `GET /api/v1/runs/<id>/undecided`: what `collage explain --undecided` tells.
  *
  * Attributes:
@@ -2175,6 +2312,7 @@ export interface OtherTerms {
  * A plan of the user's own on the costs of a run.
  *
  * Attributes:
+ *     time: What is known of its time.
  *     apparent_loss_s: The total of the run's plan less that of this one; None where a cost is not known.
  *     unknown: Its parts whose costs are not known to their end.
  *     ignored: Names of the given plan that the model does not have.
@@ -2183,6 +2321,7 @@ export interface CostedPlan {
   run: string;
   name: string;
   plan: PlanInfo;
+  time: PlanTime;
   apparent_loss_s: number | null;
   unknown: UnknownPart[];
   ignored: string[];
@@ -2473,6 +2612,7 @@ export const questionsBy = (ask: Ask) => ({
   shapes: (run: string) => ask<RunShapes>(run, "GET", `shapes`),
   bodies: (run: string) => ask<RunBodies>(run, "GET", `bodies`),
   worth: (run: string) => ask<Worth>(run, "GET", `worth`),
+  totals: (run: string) => ask<RunTotals>(run, "GET", `totals`),
   undecided: (run: string) => ask<RunUndecided>(run, "GET", `undecided`),
   regrets: (run: string, body: RegretRequest) => ask<RunRegrets>(run, "POST", "regrets", body),
   whatIf: (run: string, body: WhatIfRequest) => ask<WhatIf>(run, "POST", "what-if", body),

@@ -1,17 +1,17 @@
-"""The regions of two plans, and that the page finds the same: `frontend/src/data/overlays/difference.test.ts` reads the same cases."""
+"""The regions of two plans."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from collage_core.documents.plan import PlanPartition
 from collage_core.what_if.plan_difference import moved_nodes, regions_of
-from tests.helpers.paths import ROOT
 
-CASES = json.loads((ROOT / "frontend" / "test" / "differences.json").read_text())["cases"]
+CASES = json.loads((Path(__file__).parent / "differences.json").read_text())["cases"]
 
 
 def placed(parts: list[list[Any]]) -> list[PlanPartition]:
@@ -23,7 +23,7 @@ def placed(parts: list[list[Any]]) -> list[PlanPartition]:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
-def test_the_regions_are_those_of_the_page(case: dict[str, Any]) -> None:
+def test_the_regions_are_the_smallest_sets_of_whole_partitions(case: dict[str, Any]) -> None:
     first, second = placed(case["first"]), placed(case["second"])
     found = regions_of(first, second)
     told = [(one.kind, list(one.nodes), one.is_change) for one in found]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -10,6 +11,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from collage_core.base.validation import first_mistake
+from collage_core.documents.statements import PlanTime
+from collage_core.documents.two_plans import CompareRequest, ShownPart, ShownPlan
 from collage_server.http.error_answers import Problem
 from collage_server.http.validation import read
 from collage_server.messages.live import Subscribe
@@ -24,6 +27,15 @@ def test_reads_and_fills_in_defaults() -> None:
     assert read(RunRequest, {**GOOD, "accuracy": 1}) == RunRequest(model="m", targets=["a"], accuracy=1)
     assert isinstance(read(RunRequest, {**GOOD, "accuracy": 1}).accuracy, int), "it stays as it came"
     assert read(OpenModel, {"shapes": {"x": [1, 2]}}) == OpenModel(shapes={"x": [1, 2]})
+
+
+def test_objects_within_are_read_as_the_dataclasses_that_they_are() -> None:
+    part = ShownPart(id="c", target="a", nodes=[0], cost_s=1e-3, interval_s=None, source="measured")
+    plan = ShownPlan(parts=[part], transitions_s=0.0, time=PlanTime(predicted_s=1e-3), run="r", is_plan=True)
+    assert read(CompareRequest, {"first": asdict(plan), "second": asdict(plan)}) == CompareRequest(plan, plan)
+    broken = {**asdict(plan), "parts": [{**asdict(part), "nodes": ["x"]}]}
+    with pytest.raises(Problem, match=r"second\.parts\[0\]\.nodes\[0\] is 'x', it must be a valid integer"):
+        read(CompareRequest, {"first": asdict(plan), "second": broken})
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from collage_core.what_if.questions import BODIES, NODE_TIMES, PlainRequest
 from collage_server.app import create_app
 from collage_server.config import ServerConfig
 from collage_server.messages import candidates
+from collage_server.report.answers import shown
 from collage_server.runs import run_store
 from collage_server.shared.run_files import CANDIDATES, ESTIMATES
 from collage_server.worker.candidate_table import spans
@@ -122,6 +123,17 @@ def test_a_baseline_is_a_plan_of_the_total_that_the_run_tells(client: FlaskClien
         assert main is None or (main in used and len(used) > 1), "some of it goes elsewhere"
     assert [one["name"] for one in run["baselines"]] == ["ncnn", "onnxruntime", "openvino", "tvm", "ncnn+host", "tvm+host", "greedy"]
     assert [one["name"] for one in run["baselines"] if one["total_s"] is None] == ["ncnn", "tvm"]
+
+
+def test_two_plans_of_a_run_compare_as_its_totals_say(client: FlaskClient) -> None:
+    run, rows = client.get(LSTM).json, client.get(f"{LSTM}/totals").json["rows"]
+    other = next(row for row in rows if row["kind"] == "baseline" and row["time"]["predicted_s"] is not None)
+    plan = client.get(f"{LSTM}/baselines/{other['name']}/plan").json["plan"]
+    first = shown(plan, other["time"], run["id"], is_plan=False)
+    found = client.post("/api/v1/compare", json={"first": first, "second": shown(run["plan"], run["time"], run["id"], is_plan=True)})
+    assert found.status_code == 200, found.json
+    assert found.json["text"] == other["against"] != ""
+    assert sorted(node for region in found.json["regions"] for node in region["nodes"]) == list(range(8))
 
 
 def test_an_unknown_baseline_names_those_there_are(client: FlaskClient) -> None:

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { cost, invalid, row } from "../../../test/candidates";
-import { runSnapshot, runSummary } from "../../../test/runs";
+import { planTime, runSnapshot, runSummary } from "../../../test/runs";
 import type { VerifyInfo } from "../protocol";
 import { plainText, type Figure, type NoFigure } from "./figure";
 import { convergence, predicted, spreads, totals } from "./figures";
@@ -79,7 +79,7 @@ test("predicted against measured has only measured runs, and names the one that 
     { name: "tvm", total_s: 4e-3, measured_s: 2e-3, reason: "" },
     { name: "greedy", total_s: 4e-3, measured_s: null, reason: "" },
   ];
-  const run = runSnapshot({ verify: measured(2.2e-3), baselines });
+  const run = runSnapshot({ time: planTime({ measured_s: 2.2e-3 }), baselines });
   const figure = drawn(predicted(run, [runSummary("r1", { verify: { ...measured(7e-3), apart: true } }), runSummary("r2", { measured_s: 2e-3 })], (one) => one.id, paint));
   expect(figure.rows.map((cells) => cells[0])).toEqual(["this plan", "tvm alone", "r2"]);
   expect(figure.summary).toContain("The largest error is 100 %, of tvm alone.");
@@ -89,7 +89,7 @@ test("predicted against measured has only measured runs, and names the one that 
 test("figures at a point have no exponent, however small they are beside the others", () => {
   const rows = [row("a", "tvm", [0, 0], { cost: cost({ seconds: 2e-3, spread_s: 1e-3, samples: 9 }) })];
   const runs = [runSummary("r1", { measured_s: 2e-3 })];
-  for (const figure of [spreads(rows, String, paint), totals(runs, String, paint), predicted(runSnapshot({ verify: measured(2e-3) }), runs, (one) => one.id, paint)]) {
+  for (const figure of [spreads(rows, String, paint), totals(runs, String, paint), predicted(runSnapshot({ time: planTime({ measured_s: 2e-3 }) }), runs, (one) => one.id, paint)]) {
     const formats = drawn(figure).traces.flatMap(({ hovertemplate }) => ((hovertemplate as string | undefined) ?? "").match(/%\{[xy]:[^}]*\}/g) ?? []);
     expect(formats.filter((one) => !one.endsWith(":.4~r}"))).toEqual([]);
   }

@@ -4,7 +4,6 @@
 import { duration, inUnit, percent, plural, unitFor } from "../../base/format";
 import { baselineName } from "../plan/baselines";
 import { timeText } from "../plan/basis";
-import { measuredBeside } from "../plan/summary";
 import { isRight } from "../plan/verification";
 import type { Baseline, ConvergencePoint, CostedRow, RunSnapshot, RunSummary } from "../protocol";
 import { kindOf } from "../tables/run_rows";
@@ -166,7 +165,7 @@ export function predicted(run: RunSnapshot, runs: readonly RunSummary[], nameOf:
   const pair = (name: string, sumS: number | null | undefined, measuredS: number | null | undefined, kind: Pair["kind"]): Pair[] =>
     sumS && measuredS ? [{ name, sumS, measuredS, kind }] : [];
   const pairs = [
-    ...pair("this plan", run.plan?.total_s, measuredBeside(run)?.seconds, "this plan"),
+    ...pair("this plan", run.plan?.total_s, run.time?.measured_s, "this plan"),
     ...run.baselines.flatMap((one: Baseline) => pair(baselineName(one.name), one.total_s, one.measured_s, "its baselines")),
     ...runs.filter((one) => one.id !== run.id).flatMap((one) => pair(nameOf(one), one.total_s, one.measured_s, "other runs")),
   ];

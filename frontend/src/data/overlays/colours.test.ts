@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { partition } from "../../../test/runs";
+import { partition, twoPlans, twoRegions } from "../../../test/runs";
 import { isSamePaint, paintNode, paintNodes, type Painted, type Palette } from "./colours";
 import { differenceOf } from "./difference";
 import { doubt, heat } from "./ramps";
@@ -63,10 +63,10 @@ test("difference paints nodes with another target in the new target's colour, no
   const same = partition("openvino", [3]);
   const plan = { total_s: 1, partitions: [TVM, partition("tvm", [2]), same], transitions: [], total_interval_s: null };
   const against = { total_s: 1, partitions: [partition("openvino", [0, 1]), partition("tvm", [2]), same], transitions: [], total_interval_s: null };
-  const difference = differenceOf(plan, against);
+  const difference = differenceOf(plan, against, twoPlans([twoRegions("moved", [0, 1], [TVM.id], ["openvino-0-1"]), twoRegions("same", [2], ["tvm-2"], ["tvm-2"]), twoRegions("same", [3], [same.id], [same.id])], [0, 1]));
   expect(paint({ overlay: "difference", difference }, 0)?.fill).toBe("#aa0066");
   expect(paint({ overlay: "difference", difference }, 3, same)).toBeNull();
-  const recut = differenceOf({ ...plan, partitions: [partition("tvm", [0]), partition("tvm", [1])] }, { ...plan, partitions: [TVM] });
+  const recut = differenceOf({ ...plan, partitions: [partition("tvm", [0]), partition("tvm", [1])] }, { ...plan, partitions: [TVM] }, twoPlans([twoRegions("recut", [0, 1], ["tvm-0", "tvm-1"], [TVM.id])]));
   expect(paint({ overlay: "difference", difference: recut }, 1)?.fill).toBe("rgb(221,153,194)");
   expect(paint({ overlay: "difference", difference: null }, 0)).toBeNull();
 });
@@ -89,7 +89,7 @@ test("nodes of one partition with equal looks share one paint, which is that of 
     { overlay: "target" },
     { overlay: "cost", hottestS: 2e-3, secondsOf: new Map([[1, 1e-3]]) },
     { overlay: "coverage", target: "openvino", nodes },
-    { overlay: "difference", difference: differenceOf(plan, against) },
+    { overlay: "difference", difference: differenceOf(plan, against, twoPlans([twoRegions("same", [0, 1], [TVM.id], [TVM.id]), twoRegions("moved", [2, 3], [other.id], ["openvino-2", "tvm-3"])], [3])) },
     { overlay: "search", triedId: other.id, isRefused: true, isLive: false, covered: 5 },
   ];
   for (const painted of all) {

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
+import { planTime } from "../../../test/runs";
 import type { CostedPlan } from "../protocol";
-import { lossLines, measureCommand, measuredLines, parseDevices } from "./own_plan";
+import { lossLines, measureCommand, measuredLine, parseDevices } from "./own_plan";
 
 test("devices are read as the command line reads them", () => {
   expect(parseDevices(" CPU=openvino, CPUExecutionProvider = onnxruntime\n")).toEqual({ devices: { CPU: "openvino", CPUExecutionProvider: "onnxruntime" } });
@@ -11,7 +12,7 @@ test("devices are read as the command line reads them", () => {
 
 test("the apparent loss is said with what it rests on", () => {
   const plan = { total_s: 3e-3, partitions: [], transitions: [], total_interval_s: null };
-  const own: CostedPlan = { run: "r", name: "mine", plan, apparent_loss_s: -1e-3, unknown: [], ignored: [] };
+  const own: CostedPlan = { run: "r", name: "mine", plan, time: planTime(), apparent_loss_s: -1e-3, unknown: [], ignored: [] };
   expect(lossLines(own)).toEqual(["this run's plan is predicted 1.00 ms faster than yours"]);
   expect(lossLines({ ...own, apparent_loss_s: 1e-3 })[0]).toBe("this run's plan is predicted 1.00 ms slower than yours");
   const unknown = [{ id: "c", target: "tvm", nodes: [1, 2], names: ["a", "b"], reason: "never timed" }];
@@ -23,9 +24,8 @@ test("the apparent loss is said with what it rests on", () => {
 });
 
 test("what both took is said as measured in turns", () => {
-  expect(measuredLines(null)).toEqual([]);
-  expect(measuredLines({ ownS: 5e-3, besideS: 4e-3 })).toEqual(["timed end to end in turns, this run's plan takes 4.00 ms and yours 5.00 ms: 1.00 ms faster"]);
-  expect(measuredLines({ ownS: 4e-3, besideS: 5e-3 })[0]).toMatch(/: 1.00 ms slower$/);
+  const row = { name: "the plan of the run", kind: "search", time: planTime({ measured_s: 4e-3 }), rounds: 5, reason: "", against: "-1 ms measured" } as const;
+  expect(measuredLine(row)).toBe("timed end to end in turns, this run's plan takes 4.00 ms, against yours: -1 ms measured");
 });
 
 test("the command that measures it is one for a shell", () => {

@@ -1,7 +1,7 @@
 // A plan of the user's own: the devices that it names, and its apparent loss in words. Pure.
 
 import { duration, plural } from "../../base/format";
-import type { AgainstRequest, CostedPlan } from "../protocol";
+import type { CostedPlan, AgainstRequest, TotalRow } from "../protocol";
 
 /** The text "CPU=openvino, CUDA=tensorrt" as device → target; the mistake in it where there is one. */
 export function parseDevices(text: string): { devices: Record<string, string> } | { mistake: string } {
@@ -25,11 +25,10 @@ export function lossLines({ apparent_loss_s: lossS, unknown, ignored }: CostedPl
   return lines;
 }
 
-/** The times of both plans, timed end to end in turns. */
-export function measuredLines(measured: { ownS: number; besideS: number } | null): string[] {
-  if (measured === null) return [];
-  const { ownS, besideS } = measured;
-  return [`timed end to end in turns, this run's plan takes ${duration(besideS)} and yours ${duration(ownS)}: ${duration(Math.abs(besideS - ownS))} ${besideS <= ownS ? "faster" : "slower"}`];
+/** How the run's plan compares with the given one, `beside` which it was timed end to end in turns. */
+export function measuredLine({ time, against }: TotalRow): string {
+  const took = time.measured_s === null ? "" : ` takes ${duration(time.measured_s)}`;
+  return `timed end to end in turns, this run's plan${took}, against yours: ${against}`;
 }
 
 /** The command that measures a given plan whole beside that of an exported run. */

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { partition, runSnapshot } from "../../../test/runs";
 import { isRecorded, planChange, shares } from "./summary";
-import { totalLines } from "./totals";
 
 describe("a change of the plan", () => {
   const before = { total_s: 3e-3, partitions: [partition("tvm", [0, 1]), partition("openvino", [2])], transitions: [], total_interval_s: null };
@@ -9,11 +8,6 @@ describe("a change of the plan", () => {
     const after = { ...before, total_s: 3.4e-3, partitions: [partition("tvm", [0]), partition("tvm", [1]), partition("openvino", [2])] };
     expect(planChange(before, after, "+0.4 ms predicted")).toEqual({ changed: new Set(["tvm-0", "tvm-1"]), text: "+0.4 ms predicted" });
     expect(planChange(before, before)).toEqual({ changed: new Set(), text: "" });
-  });
-  test("costs that nobody knows make no plan faster", () => {
-    const after = { ...before, total_s: 1e-6, partitions: [{ ...partition("tvm", [0, 1]), cost_s: null }, partition("openvino", [2])] };
-    const baselines = [{ name: "tvm", total_s: 5e-3, measured_s: null, reason: "" }];
-    expect(totalLines(runSnapshot({ plan: after, baselines }))[0]).toMatchObject({ sumS: null, sumIntervalS: null, reason: "some of its costs are not known" });
   });
   test("shares add up by target, with the transitions at the end", () => {
     const transition = { from: "tvm", to: "host", tensor: "t", bytes: 4, cost_s: 1e-4 };

@@ -21,13 +21,6 @@ export function planChange(before: PlanInfo, after: PlanInfo, text = ""): PlanCh
   return { changed: new Set(after.partitions.filter((partition) => !old.has(key(partition))).map((partition) => partition.id)), text };
 }
 
-/** The time of the plan, measured end to end beside the baselines, with its interval; null where it was not, or by itself alone. */
-export function measuredBeside({ verify, alternatives }: Pick<RunSnapshot, "verify" | "alternatives">): { seconds: number; intervalS: number | null } | null {
-  if (verify && verify.measured_s !== null && !verify.apart) return { seconds: verify.measured_s, intervalS: verify.interval_s };
-  const beside = verify && alternatives.find((one) => one.is_plan);
-  return beside && beside.measured_s !== null ? { seconds: beside.measured_s, intervalS: beside.interval_s } : null;
-}
-
 export interface Share {
   /** A target's name, or `transition`. */
   name: string;

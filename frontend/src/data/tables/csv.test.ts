@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { cost, invalid, nodesOf, row } from "../../../test/candidates";
-import { partition, runSnapshot, runSummary } from "../../../test/runs";
+import { partition, planTime, runSnapshot, runSummary, twoPlans, twoRegions } from "../../../test/runs";
 import { differenceOf } from "../overlays/difference";
 import { comparedCsv, costsCsv, partitionsCsv, runsCsv, totalsCsv } from "./csv";
 
@@ -17,7 +17,11 @@ test("partitions have their nodes by name and their share, and transitions follo
 });
 
 test("totals are of the plan and of every baseline, with the reason where there is none", () => {
-  const text = totalsCsv(runSnapshot({ baselines: [{ name: "tvm", total_s: null, measured_s: null, reason: "cannot take every node" }] }));
+  const rows = [
+    { name: "this plan", kind: "plan", time: planTime({ predicted_s: 2e-3 }), rounds: 0, reason: "", against: "" },
+    { name: "tvm", kind: "baseline", time: planTime(), rounds: 0, reason: "cannot take every node", against: "" },
+  ] as const;
+  const text = totalsCsv({ run: "r1", decision: "", rows: [...rows] }, null);
   expect(lines(text).slice(1)).toEqual(["this plan,0.002,,,,,,", "tvm alone,,,,,,,cannot take every node"]);
 });
 
@@ -35,7 +39,7 @@ test("runs have a column for every target that occurs, and no formula", () => {
 test("a comparison has a line for each region, and one for the transitions", () => {
   const [plan, against] = [runSnapshot().plan, { total_s: 3e-3, partitions: [partition("tvm", [0, 1, 2], 3e-3)], transitions: [], total_interval_s: null }];
   if (!plan) throw new Error("no plan");
-  const [, region, transitions] = lines(comparedCsv(differenceOf(plan, against), NODES));
+  const [, region, transitions] = lines(comparedCsv(differenceOf(plan, against, twoPlans([twoRegions("moved", [0, 1, 2], plan.partitions.map(({ id }) => id), ["tvm-0-1-2"], [2e-3, 3e-3])])), NODES));
   expect(region).toBe("moved,Conv+Relu+MaxPool,conv0;relu1;maxpool2,3,tvm;onnxruntime,2,0.002,tvm,1,0.003,-0.001");
   expect(transitions).toMatch(/^transition,/);
 });

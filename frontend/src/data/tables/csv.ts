@@ -1,11 +1,10 @@
 // The page's tables as CSV: candidates, partitions, totals, runs, and two compared plans. Costs are in seconds. Pure.
 
 import { csv, type Cell } from "../../base/csv";
-import { changeOf, type Difference } from "../overlays/difference";
+import type { Difference } from "../overlays/difference";
 import { baselineName } from "../plan/baselines";
-import { totalLines, type TotalLine } from "../plan/totals";
 import { isRight, largestError } from "../plan/verification";
-import type { CostedRow, NodeJson, PlanInfo, PlanPartition, RunSnapshot, RunSummary } from "../protocol";
+import type { CostedRow, NodeJson, PlanInfo, PlanPartition, RunSnapshot, RunSummary, RunTotals, TotalRow } from "../protocol";
 import { optionsInText } from "../run/options_form";
 import { nodesIn } from "../spans";
 
@@ -37,11 +36,12 @@ export function partitionsCsv(partitions: readonly PlanPartition[], plan: PlanIn
 }
 
 /** A line for the plan, then one for each baseline and each other plan that was timed end to end. */
-export function totalsCsv(run: RunSnapshot): string {
-  const nameOf = ({ name, kind }: TotalLine): string => (kind === "baseline" ? baselineName(name) : name);
-  const lines = totalLines(run).map((line): Cell[] => [
-    nameOf(line), line.sumS, line.sumIntervalS, line.measuredS, line.measuredIntervalS, line.rounds, line.kind === "plan" ? largestError(run.verify) : null, line.reason,
-  ]);
+export function totalsCsv({ rows }: RunTotals, verify: RunSnapshot["verify"]): string {
+  const nameOf = ({ name, kind }: TotalRow): string => (kind === "baseline" ? baselineName(name) : name);
+  const lines = rows.map((row): Cell[] => {
+    const { predicted_s, predicted_interval_s, measured_s, interval_s } = row.time;
+    return [nameOf(row), predicted_s, predicted_interval_s, measured_s, interval_s, row.rounds || null, row.kind === "plan" ? largestError(verify) : null, row.reason];
+  });
   return csv(["plan", "predicted_s", "predicted_interval_s", "measured_s", "measured_interval_s", "rounds", "max_rel_error", "reason"], lines);
 }
 
@@ -64,9 +64,9 @@ export function comparedCsv(found: Difference, nodes: Names): string {
   const targets = (all: readonly PlanPartition[]): string => [...new Set(all.map((one) => one.target))].join(";");
   const lines = found.regions.map((region): Cell[] => [
     region.kind, opsOf(region.nodes, nodes), namesOf(region.nodes, nodes), region.nodes.length,
-    targets(region.plan), region.plan.length, region.planS, targets(region.against), region.against.length, region.againstS, changeOf(region),
+    targets(region.plan), region.plan.length, region.cost.first_s, targets(region.against), region.against.length, region.cost.second_s, region.cost.change_s,
   ]);
-  const transitions: Cell[] = ["transition", null, null, null, null, null, found.planTransitionsS, null, null, found.againstTransitionsS, found.planTransitionsS - found.againstTransitionsS];
+  const transitions: Cell[] = ["transition", null, null, null, null, null, found.transitions.first_s, null, null, found.transitions.second_s, found.transitions.change_s];
   const header = ["kind", "operators", "nodes", "count", "plan_targets", "plan_partitions", "plan_s", "against_targets", "against_partitions", "against_s", "difference_s"];
   return csv(header, [...lines, transitions]);
 }

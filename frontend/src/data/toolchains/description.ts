@@ -1,6 +1,6 @@
 // A described toolchain as text: the template, its lines in a text area, and in words what the toolchain would gain. Pure.
 
-import { changeInDuration, plural, speedUp } from "../../base/format";
+import { plural } from "../../base/format";
 import type { PlanInfo } from "../protocol";
 
 export const TEMPLATE = `# An accelerator that exists on paper, to see how much faster the best plan would be with it
@@ -35,22 +35,17 @@ export function lineSpan(text: string, line: number): [number, number] {
 }
 
 export interface Gain {
-  /** The change of the total: "11.5 → 2.04 ms, 5.63×". */
-  total: string;
-  isFaster: boolean;
   /** The share of the toolchain: "12 partitions, 40 of 60 nodes". */
   takes: string;
   partitions: PlanInfo["partitions"];
 }
 
-/** The gain of a toolchain in words: the best plan with it against the best one without. */
-export function gainOf(name: string, before: PlanInfo, after: PlanInfo): Gain {
+/** The share of a toolchain in words, in the best plan with it. */
+export function gainOf(name: string, after: PlanInfo): Gain {
   const mine = after.partitions.filter((one) => one.target === name);
   const taken = mine.reduce((all, one) => all + one.nodes.length, 0);
   const all = after.partitions.reduce((sum, one) => sum + one.nodes.length, 0);
   return {
-    total: `${changeInDuration(before.total_s, after.total_s)}, ${speedUp(before.total_s, after.total_s)}`,
-    isFaster: after.total_s < before.total_s,
     takes: `${plural(mine.length, "partition")}, ${taken} of ${plural(all, "node")}`,
     partitions: [...mine].sort((a, b) => (b.cost_s ?? 0) - (a.cost_s ?? 0)),
   };

@@ -1,8 +1,7 @@
 // Texts about a node, for screen readers and for the tip at the pointer, by the present overlay.
 
-import { signedDuration, duration, percent, plural, plusMinus } from "../../base/format";
+import { duration, percent, plural, plusMinus } from "../../base/format";
 import { doubtOf } from "../../data/overlays/certainty";
-import { changeOf } from "../../data/overlays/difference";
 import { sourceLabel } from "../../data/plan/cost_source";
 import type { PlanPartition } from "../../data/protocol";
 import { overlay } from "../display";
@@ -127,8 +126,7 @@ function differenceText(node: number): string {
   const region = planDifference.value?.regionOf.get(node);
   if (!region) return "";
   const holder = (all: readonly PlanPartition[]): string => all.find((one) => one.nodes.includes(node))?.target ?? "nobody";
-  const change = changeOf(region);
-  const cost = change === null ? "" : `, ${signedDuration(change)}`;
+  const cost = region.cost.change_s === null ? "" : `, ${region.cost.change}`;
   if (region.kind === "same") return `the same in both${cost}`;
   const [now, other] = [holder(region.plan), holder(region.against)];
   const targets = now === other ? `on ${now} in both, cut otherwise` : `on ${now}, ${other} in the other plan`;

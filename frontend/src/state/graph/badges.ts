@@ -1,9 +1,8 @@
 // The texts of the badges on hulls: the letter of the target, and a figure of the present overlay.
 
 import { computed } from "@preact/signals";
-import { signedDuration, duration, plusMinus } from "../../base/format";
+import { duration, plusMinus } from "../../base/format";
 import { doubtOf } from "../../data/overlays/certainty";
-import { changeOf, isChange } from "../../data/overlays/difference";
 import { namesIn } from "../../data/plan/constraints";
 import { approximately } from "../../data/plan/cost_source";
 import type { PlanPartition } from "../../data/protocol";
@@ -56,8 +55,7 @@ function changeText(partition: PlanPartition): string[] {
   if (!region) return [];
   const from = [...new Set(region.against.filter((one) => one.nodes.some((node) => partition.nodes.includes(node))).map((one) => one.target))];
   const others = from.filter((target) => target !== partition.target).map((target) => styleOf(target).letter);
-  const change = changeOf(region);
   const isFirst = region.plan[0] === partition;
-  if (!isChange(region)) return [];
-  return [others.length > 0 ? `← ${others.join(" ")}` : "", isFirst && change !== null ? signedDuration(change) : ""];
+  if (!region.is_change) return [];
+  return [others.length > 0 ? `← ${others.join(" ")}` : "", isFirst && region.cost.change_s !== null ? region.cost.change : ""];
 }

@@ -5,8 +5,8 @@ import { batch, computed, effect, signal } from "@preact/signals";
 import { api, asApiError } from "../../data/api";
 import { differenceOf, type Difference } from "../../data/overlays/difference";
 import { baselineName, isAlone } from "../../data/plan/baselines";
-import { measuredBeside } from "../../data/plan/summary";
-import type { ApiError, PlanInfo, RunSnapshot, RunSummary } from "../../data/protocol";
+import { shownPlan } from "../../data/plan/shown_plan";
+import type { ApiError, PlanInfo, PlanTime, RunSnapshot, RunSummary, ShownPlan, TwoPlans } from "../../data/protocol";
 import { hasEnded } from "../../data/run/ended";
 import { drawerTab, isDrawerOpen, overlay } from "../display";
 import { model } from "../model/model";
@@ -21,8 +21,11 @@ export const BASELINE = "baseline:";
 export interface Side {
   name: string;
   plan: PlanInfo;
-  /** The time measured end to end; null where it was not. */
-  measuredS: number | null;
+  time: PlanTime | null;
+  /** The run in which it was timed end to end; empty where it was not. */
+  run: string;
+  /** It is the plan that `run` decided on. */
+  isPlan: boolean;
 }
 
 export type SideState = { kind: "none" } | { kind: "loading" } | { kind: "ready"; side: Side } | { kind: "failed"; error: ApiError };
@@ -43,7 +46,8 @@ export const againstRef = computed(() => {
 function bestAlone(current: RunSnapshot | null): string | null {
   const known = (current?.baselines ?? []).filter((one) => one.total_s !== null && isAlone(one.name));
   const others = known.filter((one) => current?.plan?.partitions.some((partition) => partition.target !== one.name && partition.target !== "host"));
-  const best = [...(others.length > 0 ? others : known)].sort((a, b) => (a.total_s ?? 0) - (b.total_s ?? 0))[0];
+  const usable = others.length > 0 ? others : known;
+  const best = usable.find((one) => one.name === current?.verdict?.against) ?? usable[0];
   return best ? BASELINE + best.name : null;
 }
 
@@ -64,13 +68,11 @@ export function sideName(ref: string, side: Side): string {
   return plannedRuns.value.find((one) => one.id === ref)?.name || side.name;
 }
 
-/** The measured times of both plans: where one was given and measured, those that were taken in turns with it. */
-export function measuredTimes(plan: Side, against: Side): [number | null, number | null] {
-  const [given, turned] = [ownPlan(againstRef.value)?.measured, ownPlan(planRef.value)?.measured];
-  const isOf = (ref: string): boolean => ref === "" || ref === run.value?.id;
-  if (given && isOf(planRef.value)) return [given.besideS, given.ownS];
-  if (turned && isOf(againstRef.value)) return [turned.ownS, turned.besideS];
-  return [plan.measuredS, against.measuredS];
+/** A plan as the server compares it with that of the other reference: a run's beside a given one has the time that was taken in turns with it. */
+function shownSide(side: Side, ref: string, otherRef: string): ShownPlan {
+  const given = ownPlan(otherRef)?.measured;
+  if (given && (ref === "" || ref === run.peek()?.id)) return shownPlan(side.plan, given.beside.time, given.run);
+  return shownPlan(side.plan, side.time, side.run, side.isPlan);
 }
 
 /** Exchange the two plans. */
@@ -81,11 +83,31 @@ export function swapSides(): void {
 export const planSide = signal<SideState>({ kind: "none" });
 export const againstSide = signal<SideState>({ kind: "none" });
 
-/** The difference between the two plans; null while one of them is missing. */
+/** The answer of the server about both plans; null while it is not known. */
+const answered = signal<{ plan: Side; against: Side; found: TwoPlans } | null>(null);
+export const comparisonError = signal<ApiError | null>(null);
+
+/** The difference between the two plans; null while one of them is missing, or it is not known. */
 export const planDifference = computed((): Difference | null => {
-  const [plan, against] = [planSide.value, againstSide.value];
-  return plan.kind === "ready" && against.kind === "ready" ? differenceOf(plan.side.plan, against.side.plan) : null;
+  const [plan, against, last] = [planSide.value, againstSide.value, answered.value];
+  if (plan.kind !== "ready" || against.kind !== "ready" || last?.plan !== plan.side || last.against !== against.side) return null;
+  return differenceOf(plan.side.plan, against.side.plan, last.found);
 });
+
+async function compareSides(plan: Side, against: Side): Promise<void> {
+  const isWanted = (): boolean => {
+    const [first, second] = [planSide.peek(), againstSide.peek()];
+    return first.kind === "ready" && second.kind === "ready" && first.side === plan && second.side === against;
+  };
+  const refs = [planRef.peek(), againstRef.peek()] as const;
+  const names = refs.map((ref) => (ref.startsWith(BASELINE) ? ref.slice(BASELINE.length) : "this plan")).join("/");
+  try {
+    const found = await api.compare(names, { first: shownSide(plan, refs[0], refs[1]), second: shownSide(against, refs[1], refs[0]) });
+    if (isWanted()) batch(() => ((answered.value = { plan, against, found }), (comparisonError.value = null)));
+  } catch (error) {
+    if (isWanted()) comparisonError.value = asApiError(error);
+  }
+}
 
 const known = new Map<string, Side>();
 const KEPT = 24;
@@ -94,6 +116,11 @@ const KEPT = 24;
 export function watchCompare(): void {
   effect(() => watchSide(planRef.value, planSide));
   effect(() => watchSide(againstRef.value, againstSide));
+  effect(() => {
+    const [plan, against] = [planSide.value, againstSide.value];
+    comparisonError.value = null;
+    if (plan.kind === "ready" && against.kind === "ready") void compareSides(plan.side, against.side);
+  });
   let opened: string | undefined;
   effect(() => {
     const id = model.value?.info.id;
@@ -128,7 +155,7 @@ function watchSide(ref: string, into: Target): void {
 
 function ownSide(ref: string): SideState {
   const given = ownPlan(ref);
-  if (given) return { kind: "ready", side: { name: given.answer.name, plan: given.answer.plan, measuredS: given.measured?.ownS ?? null } };
+  if (given) return { kind: "ready", side: { name: given.answer.name, plan: given.answer.plan, time: given.measured?.own ?? given.answer.time, run: given.measured?.run ?? "", isPlan: given.measured !== null } };
   return { kind: "failed", error: { code: "own_plan", message: "that plan of your own is not here any more", hint: "give it again, or choose another plan" } };
 }
 
@@ -148,9 +175,8 @@ async function load(ref: string, key: string, current: RunSnapshot, into: Target
 async function fetched(ref: string, current: RunSnapshot): Promise<Side> {
   if (ref.startsWith(BASELINE)) {
     const name = ref.slice(BASELINE.length);
-    const { plan } = await api.baselinePlan(current.id, name);
-    const measuredS = current.baselines.find((one) => one.name === name)?.measured_s ?? null;
-    return { name: baselineName(name), plan, measuredS };
+    const [{ plan }, { rows }] = await Promise.all([api.baselinePlan(current.id, name), api.totals(current.id)]);
+    return { name: baselineName(name), plan, time: rows.find((row) => row.name === name)?.time ?? null, run: current.id, isPlan: false };
   }
   const other = await api.run(ref);
   const mistake = whyNot(other, current);
@@ -165,7 +191,7 @@ function whyNot(other: RunSnapshot, current: RunSnapshot): string | null {
 
 function sideOf(current: RunSnapshot, name: string): Side {
   if (!current.plan) throw new Error("the run has no plan");
-  return { name, plan: current.plan, measuredS: measuredBeside(current)?.seconds ?? null };
+  return { name, plan: current.plan, time: current.time, run: current.id, isPlan: current === keptRun.peek() || current.id !== keptRun.peek()?.id };
 }
 
 /** A run in few words: its name, or else its time and its number of constraints. */

@@ -40,7 +40,7 @@ function planOf({ constraints: held = [], targets, accuracy }: Pick<WhatIfReques
   return { total_s: 2e-3 + terms * 1e-3, partitions: [partition("tvm", [terms])], transitions: [], total_interval_s: null };
 }
 
-const askWhatIf = vi.fn((_run: string, body: WhatIfRequest): Promise<WhatIf> => Promise.resolve({ run: "opened", plan: planOf(body), optimal: true, untimed: 0, keeps_plan: false, change: null, change_text: "said", predicted_text: "", error: null, conflict: [], off: [], uncovered: [] }));
+const askWhatIf = vi.fn((_run: string, body: WhatIfRequest): Promise<WhatIf> => Promise.resolve({ run: "opened", plan: planOf(body), optimal: true, untimed: 0, keeps_plan: false, time: null, change: null, change_text: "said", predicted_text: "", error: null, conflict: [], off: [], uncovered: [] }));
 let started = 0;
 const startRun = vi.fn((body: RunRequest): Promise<RunSnapshot> =>
   Promise.resolve(runSnapshot({ id: `kept${++started}`, state: "done", base: body.base ?? null, counts, targets: body.targets, constraints: body.constraints ?? [], groups: body.groups ?? [], plan: planOf(body) })),
@@ -91,7 +91,7 @@ test("terms that the plan holds already leave all that is known of it as it was,
   const verify = { measured_s: 1.9e-3, additive_error_s: null, max_rel_error: 0, accuracy: 1e-3, reference: "", errors: {}, interval_s: null, explained_s: null, apart: false, gap: "" };
   showRun({ ...opened, plan: planOf({ targets: ["tvm", "onnxruntime"] }), verify, decided_by: "whole", artifact: true });
   const before = run.value;
-  askWhatIf.mockResolvedValueOnce({ run: "opened", plan: before?.plan ?? null, optimal: false, untimed: 0, keeps_plan: true, change: null, change_text: "said", predicted_text: "", error: null, conflict: [], off: [], uncovered: [] });
+  askWhatIf.mockResolvedValueOnce({ run: "opened", plan: before?.plan ?? null, optimal: false, untimed: 0, keeps_plan: true, time: null, change: null, change_text: "said", predicted_text: "", error: null, conflict: [], off: [], uncovered: [] });
   await decide(PIN);
   expect(run.value).toBe(before);
   expect([isOtherPlan.value, lastChange.value, constraints.value]).toEqual([false, null, [PIN]]);
@@ -161,7 +161,7 @@ test("a target is switched off and an accuracy set in the same way, and undone i
 test("a decision that cannot hold changes nothing and gives the reason", async () => {
   await decide(PIN);
   const error = { code: "infeasible", message: "the constraints 0, 1 cannot hold together", hint: "" };
-  askWhatIf.mockResolvedValueOnce({ run: "opened", plan: null, optimal: false, untimed: 0, keeps_plan: false, change: null, change_text: "said", predicted_text: "", error, conflict: [0, 1], off: ["tvm"], uncovered: [] });
+  askWhatIf.mockResolvedValueOnce({ run: "opened", plan: null, optimal: false, untimed: 0, keeps_plan: false, time: null, change: null, change_text: "said", predicted_text: "", error, conflict: [0, 1], off: ["tvm"], uncovered: [] });
   await decide(VETO);
   expect(refusal.value).toEqual({ error, wanted: { groups: [[PIN], [VETO]], off: [], accuracy: "", costs: {} }, groups: [0, 1], off: ["tvm"] });
   expect([totalMs(), constraints.value]).toEqual([3, [PIN]]);
@@ -174,7 +174,7 @@ test("a decision that cannot hold is tried again without one of those that it co
   await decide(...cuts);
   await switchTarget("tvm");
   const error = { code: "infeasible", message: "", hint: "" };
-  askWhatIf.mockResolvedValueOnce({ run: "opened", plan: null, optimal: false, untimed: 0, keeps_plan: false, change: null, change_text: "said", predicted_text: "", error, conflict: [1, 2], off: ["tvm"], uncovered: [] });
+  askWhatIf.mockResolvedValueOnce({ run: "opened", plan: null, optimal: false, untimed: 0, keeps_plan: false, time: null, change: null, change_text: "said", predicted_text: "", error, conflict: [1, 2], off: ["tvm"], uncovered: [] });
   await decide(PIN);
   const refused = refusal.value;
   expect(refused?.groups).toEqual([0, 1]);

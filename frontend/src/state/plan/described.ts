@@ -3,6 +3,7 @@
 import { batch, computed, effect, signal } from "@preact/signals";
 import { begin } from "../../base/idle";
 import { api, asApiError } from "../../data/api";
+import { planOfRun } from "../../data/plan/shown_plan";
 import { requestOf } from "../../data/plan/terms";
 import type { ApiError, Description, DescriptionCheck } from "../../data/protocol";
 import { hasEnded } from "../../data/run/ended";
@@ -127,9 +128,10 @@ export function tryDescription(): Promise<void> {
     const after = await api.run(started.id);
     if (!after.plan) throw Object.assign(new Error(after.error?.message ?? `the search was ${after.state}`), { hint: after.error?.hint ?? "" });
     if (run.peek()?.plan !== before.plan) return;
+    const change = await api.compare("", { first: planOfRun(after), second: planOfRun(before) });
     await api.markRun(after.id, { name: `the plan with ${name}` });
     batch(() => {
-      tryOut.value = { name, before, after, overlay: overlay.peek() };
+      tryOut.value = { name, before, after, change, overlay: overlay.peek() };
       compare(after.id, "");
       overlay.value = "difference";
     });

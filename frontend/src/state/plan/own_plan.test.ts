@@ -1,11 +1,11 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { runSnapshot } from "../../../test/runs";
+import { planTime, runSnapshot } from "../../../test/runs";
 import { api } from "../../data/api";
-import type { CostedPlan, MeasuredPlan, RunSnapshot } from "../../data/protocol";
+import type { CostedPlan, RunSnapshot, TotalRow } from "../../data/protocol";
 import { keptRun } from "../run/run";
 import { giveOwnPlan, measureOwnPlan, measuringOwn, type OwnPlan, ownPlan, ownPlanError } from "./own_plan";
 
-const answer: CostedPlan = { run: "r1", name: "mine", plan: { total_s: 3e-3, partitions: [], transitions: [], total_interval_s: null }, apparent_loss_s: -1e-3, unknown: [], ignored: [] };
+const answer: CostedPlan = { run: "r1", name: "mine", plan: { total_s: 3e-3, partitions: [], transitions: [], total_interval_s: null }, time: planTime(), apparent_loss_s: -1e-3, unknown: [], ignored: [] };
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -48,12 +48,13 @@ async function measured(result: Partial<RunSnapshot>): Promise<OwnPlan | undefin
   return ownPlan(given.ref);
 }
 
-test("a plan that was timed end to end has both times, and its costs are known", async () => {
-  const beside: MeasuredPlan = { name: "the plan of the run", kind: "search", total_s: 2e-3, measured_s: 4e-3, interval_s: null, rounds: 5, reason: "", is_plan: false, partitions: 1 };
-  const verify = { measured_s: 5e-3, additive_error_s: null, max_rel_error: 0, accuracy: 1e-3, reference: null, errors: {}, interval_s: null, explained_s: null, apart: false, gap: "" };
-  const given = await measured({ plan: { ...answer.plan, total_s: 3.5e-3 }, verify, alternatives: [beside] });
-  expect(given?.measured).toEqual({ ownS: 5e-3, besideS: 4e-3 });
-  expect([given?.answer.plan.total_s, given?.answer.apparent_loss_s, given?.answer.unknown]).toEqual([3.5e-3, 2e-3 - 3.5e-3, []]);
+test("a plan that was timed end to end has both times, and how the other compares", async () => {
+  const beside: TotalRow = { name: "the plan of the run", kind: "search", time: planTime({ measured_s: 4e-3 }), rounds: 5, reason: "", against: "-1 ms measured" };
+  const own: TotalRow = { ...beside, name: "this plan", kind: "plan", time: planTime({ measured_s: 5e-3 }), against: "" };
+  vi.spyOn(api, "totals").mockResolvedValue({ run: "r2", decision: "", rows: [own, beside] });
+  const given = await measured({ plan: { ...answer.plan, total_s: 3.5e-3 }, time: own.time });
+  expect(given?.measured).toEqual({ run: "r2", own: own.time, beside });
+  expect(given?.answer.plan.total_s).toBe(3.5e-3);
 });
 
 test("what keeps it from being measured is said, and a stop is none", async () => {

@@ -4,7 +4,7 @@
 import { signal } from "@preact/signals";
 import { api, asApiError } from "../../data/api";
 import { parseDevices } from "../../data/plan/own_plan";
-import type { AgainstRequest, CostedPlan, RunSnapshot } from "../../data/protocol";
+import type { CostedPlan, AgainstRequest, PlanTime, RunSnapshot, TotalRow } from "../../data/protocol";
 import { Asking } from "../asking";
 import { cancelOnceStarted, ended, run } from "../run/run";
 import { loadRuns } from "../run/runs";
@@ -16,8 +16,8 @@ export interface OwnPlan {
   ref: string;
   given: Required<AgainstRequest>;
   answer: CostedPlan;
-  /** Both plans timed end to end in turns; null where they were not. */
-  measured: { ownS: number; besideS: number } | null;
+  /** The run in which both plans were timed end to end in turns: its time, and the row of the other plan; null where there is none. */
+  measured: { run: string; own: PlanTime; beside: TotalRow } | null;
 }
 
 export const ownPlans = signal<readonly OwnPlan[]>([]);
@@ -62,7 +62,7 @@ export async function measureOwnPlan({ ref, given }: OwnPlan): Promise<void> {
   try {
     const started = await requested;
     await ended(started, (now) => void (measuringOwn.value = { ref, requested, phase: now.phase ?? "waiting" }));
-    finish(ref, base, await api.run(started.id)); // with all that only the final snapshot says of the comparison
+    await finish(ref, await api.run(started.id)); // with all that only the final snapshot says of the comparison
   } catch (error) {
     ownPlanError.value = asApiError(error);
   } finally {
@@ -71,16 +71,16 @@ export async function measureOwnPlan({ ref, given }: OwnPlan): Promise<void> {
   }
 }
 
-function finish(ref: string, base: RunSnapshot, result: RunSnapshot): void {
+async function finish(ref: string, result: RunSnapshot): Promise<void> {
   if (result.state === "cancelled") return;
-  const [ownS, besideS] = [result.verify?.measured_s ?? null, result.alternatives.find((one) => !one.is_plan)?.measured_s ?? null];
-  const { plan } = result;
-  if (result.state === "failed" || !plan || ownS === null || besideS === null) {
+  const { plan, time: own, id } = result;
+  const isMeasured = result.state !== "failed" && plan !== null && own !== null && own.measured_s !== null;
+  const beside = isMeasured ? (await api.totals(id)).rows.find((row) => row.kind !== "plan" && row.time.measured_s !== null) : undefined;
+  if (!isMeasured || !beside) {
     ownPlanError.value = result.error ?? { code: "failed", message: "it could not be measured", hint: "" };
     return;
   }
-  const lossS = base.plan ? base.plan.total_s - plan.total_s : null;
-  ownPlans.value = ownPlans.peek().map((one) => (one.ref === ref ? { ...one, measured: { ownS, besideS }, answer: { ...one.answer, plan, apparent_loss_s: lossS, unknown: [] } } : one));
+  ownPlans.value = ownPlans.peek().map((one) => (one.ref === ref ? { ...one, measured: { run: id, own, beside }, answer: { ...one.answer, plan } } : one));
 }
 
 export async function stopMeasuringOwn(): Promise<void> {

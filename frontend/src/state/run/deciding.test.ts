@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { partition, runSnapshot } from "../../../test/runs";
+import { partition, planTime, runSnapshot, twoPlans } from "../../../test/runs";
 import { api } from "../../data/api";
 import type { RunUndecided } from "../../data/protocol";
 import { adoptRun } from "../plan/decisions";
@@ -30,10 +30,13 @@ test("what is undecided is that of the shown run", async () => {
 
 test("measuring on shows the plan of its run and says what changed", async () => {
   const plan = { total_s: 1e-3, partitions: [partition("onnxruntime", [0, 1, 2])], transitions: [], total_interval_s: null };
-  const start = vi.spyOn(api, "startRun").mockResolvedValue(runSnapshot({ id: "on", state: "done", base: "base", plan }));
+  const time = planTime({ predicted_s: 1e-3 });
+  const start = vi.spyOn(api, "startRun").mockResolvedValue(runSnapshot({ id: "on", state: "done", base: "base", plan, time }));
+  const compare = vi.spyOn(api, "compare").mockResolvedValue({ ...twoPlans([]), text: "-1 ms predicted" });
   await measureUndecided(20);
   expect(start).toHaveBeenCalledWith({ model: "m1", targets: base.targets, base: "base", decide_s: 20 });
-  expect([run.value?.id, decidedText.value]).toEqual(["on", "Measured on, and another plan is best now; its predicted total changes by \u22121.00 ms."]);
+  expect([run.value?.id, decidedText.value]).toEqual(["on", "Measured on, and another plan is best now; its time against the one before: -1 ms predicted."]);
+  expect(compare.mock.lastCall?.[1].first).toMatchObject({ time, run: "on", is_plan: true });
 });
 
 test("where nothing can be measured the run stays, and the reason is said", async () => {

@@ -1,8 +1,8 @@
 // What measuring left undecided in the shown run, asked for by the user; and further measuring of it, as a run of its own.
 
 import { computed, signal } from "@preact/signals";
-import { signedDuration } from "../../base/format";
 import { api, asApiError } from "../../data/api";
+import { planOfRun } from "../../data/plan/shown_plan";
 import type { RunSnapshot, RunUndecided } from "../../data/protocol";
 import { Asking } from "../asking";
 import { goOnFrom } from "../plan/decisions";
@@ -35,7 +35,7 @@ export async function measureUndecided(seconds: number): Promise<void> {
   measuringOn.value = { requested, phase: "waiting" };
   try {
     const started = await requested;
-    finish(base, await ended(started, (now) => void (measuringOn.value = { requested, phase: now.phase ?? "waiting" })));
+    await finish(base, await ended(started, (now) => void (measuringOn.value = { requested, phase: now.phase ?? "waiting" })));
   } catch (error) {
     decidingError.value = asApiError(error);
   } finally {
@@ -43,15 +43,15 @@ export async function measureUndecided(seconds: number): Promise<void> {
   }
 }
 
-function finish(base: RunSnapshot, result: RunSnapshot): void {
+async function finish(base: RunSnapshot, result: RunSnapshot): Promise<void> {
   if (result.state === "cancelled") return;
   if (!result.plan || result.state === "failed") {
     decidingError.value = result.error ?? { code: "failed", message: "it could not be measured", hint: "" };
     return;
   }
   const ids = (one: RunSnapshot): string => (one.plan?.partitions ?? []).map((part) => part.id).sort().join();
-  const change = signedDuration(result.plan.total_s - (base.plan?.total_s ?? 0));
-  last.value = { run: result.id, text: `${ids(base) === ids(result) ? "Measured on, and the plan stays" : "Measured on, and another plan is best now"}; its predicted total changes by ${change}.` };
+  const { text } = await api.compare("", { first: planOfRun(result), second: planOfRun(base) });
+  last.value = { run: result.id, text: `${ids(base) === ids(result) ? "Measured on, and the plan stays" : "Measured on, and another plan is best now"}; its time against the one before: ${text}.` };
   if (run.peek()?.id === base.id) goOnFrom(result);
 }
 

@@ -1,9 +1,10 @@
 // Measures one candidate again, as a run of its own beside the shown one; its costs and plan are shown when it has ended.
 
 import { computed, signal } from "@preact/signals";
-import { signedDuration, duration } from "../../base/format";
+import { duration } from "../../base/format";
 import { api, asApiError } from "../../data/api";
 import { isReport } from "../../data/config";
+import { planOfRun } from "../../data/plan/shown_plan";
 import type { CostedRow, RunSnapshot } from "../../data/protocol";
 import { hasEnded } from "../../data/run/ended";
 import { goOnFrom } from "../plan/decisions";
@@ -46,7 +47,7 @@ export async function measureAgain(row: CostedRow): Promise<void> {
     const started = await requested;
     const tell = (now: RunSnapshot): void => void (remeasuring.value = { ...about, requested, phase: PHASE_TEXT[now.phase ?? ""] ?? "waiting" });
     tell(started);
-    finish(base, row, await ended(started, tell));
+    await finish(base, row, await ended(started, tell));
   } catch (error) {
     runError.value = asApiError(error);
   } finally {
@@ -55,15 +56,15 @@ export async function measureAgain(row: CostedRow): Promise<void> {
 }
 
 /** Show the result, unless another run was opened meanwhile; then it is only in the list of runs. */
-function finish(base: RunSnapshot, row: CostedRow, result: RunSnapshot): void {
+async function finish(base: RunSnapshot, row: CostedRow, result: RunSnapshot): Promise<void> {
   if (result.state === "cancelled") {
     last.value = { run: base.id, text: "Cancelled; the old cost stays." };
   } else if (!result.plan || result.state === "failed") {
     runError.value = result.error ?? { code: "failed", message: "it could not be measured", hint: "" };
   } else {
-    const total = base.plan ? signedDuration(result.plan.total_s - base.plan.total_s) : "";
+    const change = await api.compare("", { first: planOfRun(result), second: planOfRun(base) });
     const before = row.cost.seconds === null ? row.cost.source : duration(row.cost.seconds);
-    const text = `${row.label} on ${row.target} was measured again; it was ${before} before. The best predicted total changes by ${total}.`;
+    const text = `${row.label} on ${row.target} was measured again; it was ${before} before. The best plan against the one before: ${change.text}.`;
     last.value = { run: result.id, text };
     if (run.peek()?.id === base.id) goOnFrom(result);
   }

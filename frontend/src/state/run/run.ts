@@ -21,8 +21,8 @@ const NOT_KNOWN = { verify: null, verdict: null, decided_by: null, alternatives:
 export const run = computed((): RunSnapshot | null => {
   const [kept, answer] = [keptRun.value, whatIf.value];
   if (!kept || !answer?.plan || !isOtherPlan.value) return kept;
-  const { plan, optimal } = answer;
-  return { ...kept, plan, optimal, best_s: plan.total_s, lower_bound_s: optimal ? plan.total_s : null, ...NOT_KNOWN };
+  const { plan, optimal, time } = answer;
+  return { ...kept, plan, optimal, time, best_s: plan.total_s, lower_bound_s: optimal ? plan.total_s : null, ...NOT_KNOWN };
 });
 /** The error of a request that failed (start, cancel, export), shown until the user dismisses it. */
 export const runError = signal<ApiError | null>(null);

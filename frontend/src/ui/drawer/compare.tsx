@@ -2,18 +2,17 @@
 
 import { signal } from "@preact/signals";
 import { createRef, type JSX } from "preact";
-import { signedDuration, duration, plural } from "../../base/format";
+import { duration, plural } from "../../base/format";
 import { isReport } from "../../data/config";
 import type { Difference } from "../../data/overlays/difference";
 import { MEANING } from "../../data/plan/basis";
-import { unknownCosts } from "../../data/plan/summary";
-import type { PlanInfo } from "../../data/protocol";
+import type { TwoTimes } from "../../data/protocol";
 import { hasEnded } from "../../data/run/ended";
 import { comparedCsv } from "../../data/tables/csv";
 import { isAllCompared, overlay } from "../../state/display";
 import { saveText } from "../../state/download";
 import { model } from "../../state/model/model";
-import { againstRef, againstSide, measuredTimes, planDifference, planRef, planSide, sideName, swapSides, type Side } from "../../state/plan/compare";
+import { againstRef, againstSide, comparisonError, planDifference, planRef, planSide, sideName, swapSides, type Side } from "../../state/plan/compare";
 import { run } from "../../state/run/run";
 import { PlanChoice } from "../graph/plan_choice";
 import { Choice } from "../widgets/choice";
@@ -80,6 +79,7 @@ function Body(): JSX.Element {
   const [plan, against, found] = [planSide.value, againstSide.value, planDifference.value];
   for (const side of [plan, against]) if (side.kind === "failed") return <ErrorCard error={side.error} />;
   if (plan.kind === "none" || against.kind === "none") return <p class="muted">Choose two plans: this one, a baseline, or another run of the model.</p>;
+  if (comparisonError.value) return <ErrorCard error={comparisonError.value} />;
   if (plan.kind !== "ready" || against.kind !== "ready" || !found) return <p class="muted">Looking up the plans…</p>;
   return (
     <>
@@ -90,20 +90,15 @@ function Body(): JSX.Element {
   );
 }
 
-function predictedLine(plan: PlanInfo, against: PlanInfo): [string, string, string, string] {
-  const text = (one: PlanInfo): string => (unknownCosts(one) > 0 ? "not known" : duration(one.total_s));
-  const isKnown = unknownCosts(plan) + unknownCosts(against) === 0;
-  return ["predicted", text(plan), text(against), isKnown ? signedDuration(plan.total_s - against.total_s) : ""];
+function line(name: string, { first_s, second_s, change }: TwoTimes): [string, string, string, string] {
+  const text = (seconds: number | null): string => (seconds === null ? "not known" : duration(seconds));
+  return [name, text(first_s), text(second_s), change];
 }
 
 function Totals({ plan, against, found }: { plan: Side; against: Side; found: Difference }): JSX.Element {
   const count = (side: Side): string => plural(side.plan.partitions.length, "partition");
-  const lines: [string, string, string, string][] = [
-    predictedLine(plan.plan, against.plan),
-    ["of that, transitions", duration(found.planTransitionsS), duration(found.againstTransitionsS), signedDuration(found.planTransitionsS - found.againstTransitionsS)],
-  ];
-  const [planS, againstS] = measuredTimes(plan, against);
-  if (planS !== null && againstS !== null) lines.push(["measured", duration(planS), duration(againstS), signedDuration(planS - againstS)]);
+  const lines = [line("predicted", found.predicted), line("of that, transitions", found.transitions)];
+  if (found.measured) lines.push(line("measured", found.measured));
   return (
     <table class="compared" aria-label="Totals">
       <thead>

@@ -2,8 +2,8 @@
 // of nodes that is whole partitions of both plans. Rows without a difference are left out, unless the user asks for them.
 
 import type { JSX } from "preact";
-import { signedDuration, duration, plural } from "../../base/format";
-import { changeOf, isChange, type Difference, type Region } from "../../data/overlays/difference";
+import { duration, plural } from "../../base/format";
+import type { Difference, Region } from "../../data/overlays/difference";
 import type { PlanPartition } from "../../data/protocol";
 import { spansOf } from "../../data/spans";
 import { operatorsOf } from "../../data/tables/candidate_rows";
@@ -22,7 +22,7 @@ interface RegionRow {
 }
 
 export function ComparedRegions({ found }: { found: Difference }): JSX.Element {
-  const regions = isAllCompared.value ? found.regions : found.regions.filter(isChange);
+  const regions = isAllCompared.value ? found.regions : found.regions.filter((region) => region.is_change);
   if (regions.length === 0) return <p class="muted">Both plans have the same partitions, and they cost the same.</p>;
   const rows = regions.flatMap(regionRows);
   return (
@@ -59,14 +59,10 @@ const REGION_COLUMNS: readonly Column<RegionRow, string>[] = [
   { id: "kind", title: "what differs", widthPx: 150, cell: ({ region, partition }) => (partition ? "" : KIND_TEXT[region.kind]) },
   { id: "plan", title: "plan", widthPx: 190, cell: (row) => <Side row={row} side="plan" /> },
   { id: "against", title: "compared with", widthPx: 190, cell: (row) => <Side row={row} side="against" /> },
-  { id: "change", title: "difference", widthPx: 110, isNumber: true, cell: ({ region, partition }) => (partition ? "" : words(changeOf(region))) },
+  { id: "change", title: "difference", widthPx: 110, isNumber: true, cell: ({ region, partition }) => (partition ? "" : region.cost.change) },
 ];
 
 const KIND_TEXT: Record<Region["kind"], string> = { moved: "changes target", recut: "cut otherwise", same: "unchanged" };
-
-function words(change: number | null): string {
-  return change === null ? "not known" : signedDuration(change);
-}
 
 function RegionName({ row }: { row: RegionRow }): JSX.Element {
   const nodes = model.value?.graph.nodes ?? [];
@@ -81,7 +77,7 @@ function RegionName({ row }: { row: RegionRow }): JSX.Element {
 function Side({ row, side }: { row: RegionRow; side: "plan" | "against" }): JSX.Element | null {
   const { region, partition } = row;
   if (partition) return row.side === side ? <Holders all={[partition]} costS={partition.cost_s} /> : null;
-  return <Holders all={region[side]} costS={side === "plan" ? region.planS : region.againstS} />;
+  return <Holders all={region[side]} costS={side === "plan" ? region.cost.first_s : region.cost.second_s} />;
 }
 
 /** The targets of a region in one plan, its number of partitions, and its cost. */

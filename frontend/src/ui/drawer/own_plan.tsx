@@ -2,7 +2,7 @@
 
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
-import { lossLines, measureCommand, measuredLines, PASTED } from "../../data/plan/own_plan";
+import { lossLines, measureCommand, measuredLine, PASTED } from "../../data/plan/own_plan";
 import { againstRef, compare, planRef } from "../../state/plan/compare";
 import { giveOwnPlan, isCosting, measureOwnPlan, measuringOwn, type OwnPlan, ownPlan, ownPlanError, stopMeasuringOwn } from "../../state/plan/own_plan";
 import { cannotMeasure } from "../../state/run/remeasuring";
@@ -67,7 +67,7 @@ export function OwnPlanNote(): JSX.Element | null {
   if (!given) return null;
   return (
     <div class="note" role="status">
-      {[...lossLines(given.answer), ...measuredLines(given.measured)].map((line) => (
+      {[...(given.measured ? [measuredLine(given.measured.beside)] : lossLines(given.answer))].map((line) => (
         <p key={line}>{line}</p>
       ))}
       {given.measured === null && <MeasureOwn given={given} />}

@@ -1,15 +1,16 @@
 // The tab "Totals": the totals of this plan, of the baselines and of other plans, predicted (the sum of the costs) and measured (the whole, end to end).
 
 import type { JSX } from "preact";
-import { duration, plural, plusMinus, signedDuration } from "../../base/format";
+import { duration, plural, plusMinus } from "../../base/format";
 import { baselineMeaning, isAlone } from "../../data/plan/baselines";
 import { MEANING } from "../../data/plan/basis";
-import { decisionText, totalLines, type TotalLine } from "../../data/plan/totals";
+import type { TotalRow } from "../../data/protocol";
 import { totalsCsv } from "../../data/tables/csv";
 import { hasEnded } from "../../data/run/ended";
 import { saveText } from "../../state/download";
 import { styleOf } from "../../state/model/catalogue";
-import { run } from "../../state/run/run";
+import { isOtherPlan, keptRun, run, whatIf } from "../../state/run/run";
+import { totals } from "../../state/tables/totals";
 import { Badge } from "../widgets/badge";
 import { Bar } from "../widgets/bar";
 import { SaveMenu } from "../widgets/save_menu";
@@ -22,17 +23,18 @@ import { WorthSection } from "./worth";
 export function TotalsTab(): JSX.Element {
   const current = run.value;
   if (!current?.plan) return <p class="muted">No plan yet.</p>;
-  const lines = totalLines(current);
-  const decision = decisionText(current);
-  const widest = Math.max(...lines.map((line) => Math.max(line.sumS ?? 0, line.measuredS ?? 0)));
+  const known = totals.value?.run === current.id ? totals.value : null;
   return (
     <>
       <div class="table-bar">
         <TotalByTarget plan={current.plan} />
         <span class="spacer" />
-        <SaveMenu what="the totals" formats={[{ name: "CSV", says: "Save the totals", save: () => saveText(`${current.model_name}-totals.csv`, "text/csv", totalsCsv(current)) }]} />
+        {known && (
+          <SaveMenu what="the totals" formats={[{ name: "CSV", says: "Save the totals", save: () => saveText(`${current.model_name}-totals.csv`, "text/csv", totalsCsv(known, keptRun.value?.verify ?? null)) }]} />
+        )}
       </div>
-      {decision !== "" && <p class="totals-decision">{decision}</p>}
+      {isOtherPlan.value && <p>{`The graph shows the plan of a what-if: against the kept one, ${whatIf.value?.change_text ?? ""}. The times below are of the kept plan.`}</p>}
+      {known && known.decision !== "" && <p class="totals-decision">{`${known.decision}.`}</p>}
       <table class="totals">
         <thead>
           <tr>
@@ -44,8 +46,8 @@ export function TotalsTab(): JSX.Element {
           </tr>
         </thead>
         <tbody>
-          {lines.map((line) => (
-            <Row key={line.name} line={line} widest={widest} plan={lines[0]} />
+          {known?.rows.map((row) => (
+            <Row key={row.name} row={row} widest={Math.max(...known.rows.map(longest))} />
           ))}
         </tbody>
       </table>
@@ -57,33 +59,31 @@ export function TotalsTab(): JSX.Element {
   );
 }
 
-/** How much slower a line is than the plan: as measured, where both were, else as predicted; which one is said. */
-function against(line: TotalLine, plan: TotalLine | undefined): string {
-  if (!plan || line.kind === "plan") return "";
-  const isMeasured = line.measuredS !== null && plan.measuredS !== null;
-  const [own, base] = isMeasured ? [line.measuredS, plan.measuredS] : [line.sumS, plan.sumS];
-  return own === null || base === null ? "" : `${signedDuration(own - base)} ${isMeasured ? "measured" : "predicted"}`;
+function longest({ time }: TotalRow): number {
+  return Math.max(time.predicted_s ?? 0, time.measured_s ?? 0);
 }
 
-function Row({ line, widest, plan }: { line: TotalLine; widest: number; plan: TotalLine | undefined }): JSX.Element {
-  const isPlan = line.kind === "plan";
-  const isSingle = line.kind === "baseline" && isAlone(line.name);
-  const colour = isSingle ? styleOf(line.name).base : isPlan ? "var(--accent)" : "var(--grey)";
-  const value = line.measuredS ?? line.sumS;
+const NAMES: Readonly<Record<string, string>> = { search: "plan of the least predicted time" };
+
+function Row({ row, widest }: { row: TotalRow; widest: number }): JSX.Element {
+  const { name, kind, time, rounds, reason } = row;
+  const isSingle = kind === "baseline" && isAlone(name);
+  const colour = isSingle ? styleOf(name).base : kind === "plan" ? "var(--accent)" : "var(--grey)";
+  const value = time.measured_s ?? time.predicted_s;
   return (
     <tr>
-      <th scope="row" title={line.kind === "baseline" ? baselineMeaning(line.name) : undefined}>
-        {isSingle && <Badge target={line.name} />} {line.name}
+      <th scope="row" title={kind === "baseline" ? baselineMeaning(name) : undefined}>
+        {isSingle && <Badge target={name} />} {NAMES[kind] ?? name}
         {isSingle && <span class="muted"> alone</span>}
       </th>
       <td>
-        <Seconds value={line.sumS} intervalS={line.sumIntervalS} />
+        <Seconds value={time.predicted_s} intervalS={time.predicted_interval_s} />
       </td>
-      <td title={line.rounds === null ? undefined : `timed in ${plural(line.rounds, "round")} beside this plan`}>
-        <Seconds value={line.measuredS} intervalS={line.measuredIntervalS} />
+      <td title={rounds === 0 ? undefined : `timed in ${plural(rounds, "round")} beside the others`}>
+        <Seconds value={time.measured_s} intervalS={time.interval_s} />
       </td>
-      <td class="wide">{value === null || line.reason !== "" ? <span class="muted">{line.reason}</span> : <Bar share={widest > 0 ? value / widest : 0} colour={colour} />}</td>
-      <td>{against(line, plan)}</td>
+      <td class="wide">{value === null || reason !== "" ? <span class="muted">{reason}</span> : <Bar share={widest > 0 ? value / widest : 0} colour={colour} />}</td>
+      <td>{row.against}</td>
     </tr>
   );
 }

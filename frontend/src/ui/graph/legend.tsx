@@ -1,11 +1,10 @@
 // The legend of the present overlay, or the reason why the overlay shows nothing.
 
 import type { ComponentChildren, JSX } from "preact";
-import { count, signedDuration, duration } from "../../base/format";
+import { count, duration } from "../../base/format";
 import { doubtOf, LEAST_STABILITY, WIDEST } from "../../data/overlays/certainty";
 import { doubt, heat } from "../../data/overlays/ramps";
 import { PROFILE } from "../../data/plan/cost_source";
-import { unknownCosts } from "../../data/plan/summary";
 import { hasEnded } from "../../data/run/ended";
 import { overlay } from "../../state/display";
 import { coverage, coveredTarget } from "../../state/graph/coverage";
@@ -123,12 +122,12 @@ function DifferenceLegend(): JSX.Element {
   if (!planDifference.value || plan.kind !== "ready" || against.kind !== "ready") {
     return <Note>{run.value && !hasEnded(run.value) ? "Known when the run ends." : plan.kind === "none" || against.kind === "none" ? "Choose two plans." : "Looking up the plans…"}</Note>;
   }
-  const { moved } = planDifference.value;
+  const { moved, text } = planDifference.value;
   const isShown = nodePaints.value.some((one) => one !== null);
   return (
     <div class="legend">
       <span>
-        {unknownCosts(plan.side.plan) + unknownCosts(against.side.plan) > 0 ? "some costs are not known" : <><b>{signedDuration(plan.side.plan.total_s - against.side.plan.total_s)}</b> predicted</>}
+        <b>{text}</b>
       </span>
       {moved.size > 0 && <span>{`${count(moved.size)} ${moved.size === 1 ? "node changes its" : "nodes change their"} target, in the colour of the one in ${sideName(planRef.value, plan.side)}`}</span>}
       {moved.size === 0 && <span>{isShown ? "no node changes its target; the pale ones are cut otherwise" : "both plans have the same partitions"}</span>}

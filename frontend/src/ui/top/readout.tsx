@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { duration, plural, plusMinus, relativeError } from "../../base/format";
 import { isReport } from "../../data/config";
 import { MEANING, timeText, type Basis as BasisName } from "../../data/plan/basis";
-import { isRecorded, measuredBeside, unknownCosts } from "../../data/plan/summary";
+import { isRecorded, unknownCosts } from "../../data/plan/summary";
 import { isRight, largestError } from "../../data/plan/verification";
 import type { PlanInfo, RunSnapshot } from "../../data/protocol";
 import { hasEnded } from "../../data/run/ended";
@@ -60,10 +60,10 @@ function RunResult({ run: current }: { run: RunSnapshot }): JSX.Element | null {
 
 /** The time of the plan, timed end to end where it was, and how sure it is. */
 function Time({ run: current, plan, unknown }: { run: RunSnapshot; plan: PlanInfo; unknown: number }): JSX.Element {
-  const measured = measuredBeside(current);
-  if (measured === null && unknown > 0) return <b title={MEANING.predicted}>{`${plural(unknown, "cost")} not known`}</b>;
-  const basis: BasisName = measured ? "measured" : "predicted";
-  const [seconds, offS] = measured ? [measured.seconds, measured.intervalS] : [plan.total_s, plan.total_interval_s];
+  const measuredS = current.time?.measured_s ?? null;
+  if (measuredS === null && unknown > 0) return <b title={MEANING.predicted}>{`${plural(unknown, "cost")} not known`}</b>;
+  const basis: BasisName = measuredS === null ? "predicted" : "measured";
+  const [seconds, offS] = measuredS === null ? [plan.total_s, plan.total_interval_s] : [measuredS, current.time?.interval_s ?? null];
   return (
     <span title={`${timeText(basis, seconds, offS)}: ${MEANING[basis]}`}>
       <span class="muted word">the plan takes </span>

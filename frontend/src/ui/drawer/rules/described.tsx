@@ -130,13 +130,13 @@ const LISTED = 40;
 
 /** The gain of the tried toolchain, with the buttons to keep or discard it. */
 function Answer({ found }: { found: TryOut }): JSX.Element | null {
-  const { name, before, after } = found;
-  if (!before.plan || !after.plan) return null;
-  const gain = gainOf(name, before.plan, after.plan);
+  const { name, before, after, change } = found;
+  if (!after.plan) return null;
+  const gain = gainOf(name, after.plan);
   return (
     <section aria-label={`Gain with ${name}`}>
       <p role="status">
-        <Badge target={name} /> <b>{gain.total}</b> predicted <span class="tag">estimate</span>
+        <Badge target={name} /> <b>{change.text}</b> <span class="tag">estimate</span>
         <br />
         {gain.partitions.length === 0 ? `${name} would take nothing: no plan with it is better.` : `${name} would take ${gain.takes}.`} <span class="muted">{`Its costs are estimates by its [cost]. ${after.verdict ? `The plan: ${after.verdict.text}.` : ""}`}</span>
       </p>
