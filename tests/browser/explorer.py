@@ -107,6 +107,18 @@ def show_tab(page: Page, name: str) -> None:
     page.get_by_role("tab", name=name).click()
 
 
+def download(page: Page, form: str = "") -> Path:
+    """Export the plan in `form`, or in the one that is chosen, and return the zip."""
+    page.get_by_role("button", name="Export", exact=True).click()
+    dialog = page.get_by_role("dialog", name="Export the plan of")
+    if form:
+        dialog.get_by_role("radio", name=form).check()
+    with page.expect_download(timeout=300_000) as download:
+        dialog.get_by_role("button", name=re.compile("^(Build and download|Download)$")).click()
+    dialog.get_by_role("button", name="Close").click()
+    return Path(download.value.path())
+
+
 @dataclass
 class Watched:
     """A page, with everything that it must not do."""

@@ -18,7 +18,7 @@ from collage_core.rewrite.plan import read_plan
 from tests.helpers.runtime_environment import runtime_python
 
 from .conftest import OpenPage
-from .explorer import Explorer, http, show_tab
+from .explorer import Explorer, download, http, show_tab
 
 SAMPLE = "speech_lstm"
 """Its targets need no TVM, so that an artifact of it needs none either."""
@@ -58,14 +58,11 @@ def test_from_the_most_expensive_partition_to_its_outputs_elsewhere(explorer: Ex
     kept = http.get(f"{explorer.address}api/v1/runs/{run[1]}", timeout=60).json()["plan"]["partitions"]
     assert not [part for part in kept if part["target"] == dearest["target"] and set(part["nodes"]) & set(dearest["nodes"])]
 
-    show_tab(page, "Totals")
-    form = page.get_by_label("Form of the artifact")
-    native = form.locator("option[value=native]")
-    assert (native.get_attribute("disabled") is not None) == (len(kept) > 1), "several toolchains have no files of one"
-    form.select_option("auto")
-    with page.expect_download(timeout=300_000) as download:
-        page.get_by_role("button", name="Build and download").click()
-    with zipfile.ZipFile(Path(download.value.path())) as packed:
+    page.get_by_role("button", name="Export", exact=True).click()
+    native = page.get_by_role("radio", name="The toolchain's own files")
+    assert native.is_disabled() == (len(kept) > 1), "several toolchains have no files of one"
+    page.keyboard.press("Escape")
+    with zipfile.ZipFile(download(page)) as packed:
         packed.extractall(tmp_path)
     manifest = json.loads((tmp_path / "artifact" / "artifact.json").read_text())
     assert manifest["form"] in ("pieces", "native")

@@ -231,10 +231,14 @@ def test_an_export_behind_a_run_says_what_it_waits_for_and_is_stopped(live: Live
     page = watched.page
     page.get_by_role("button", name="Export").focus()
     page.keyboard.press("Enter")
-    expect(page.get_by_role("button", name="Export: waiting for the run on mini_mnist…")).to_be_visible()
-    expect(page.get_by_role("button", name="Stop the export")).to_be_focused()
+    dialog = page.get_by_role("dialog", name="Export the plan of mini_mnist")
+    dialog.get_by_role("button", name="Build and download").focus()
     page.keyboard.press("Enter")
-    expect(page.get_by_role("button", name="Export", exact=True)).to_be_enabled()
+    expect(dialog.locator(".export-do")).to_contain_text("Export: waiting for the run on mini_mnist…")
+    expect(dialog.get_by_role("button", name="Stop")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(dialog.get_by_role("button", name="Build and download")).to_be_focused()
+    page.keyboard.press("Escape")
     expect(page.get_by_role("button", name="Export", exact=True)).to_be_focused()
     expect(page.get_by_role("alert")).to_have_count(0)
     assert live.get(f"runs/{kept}")["state"] == "done"

@@ -13,7 +13,7 @@ from playwright.sync_api import Route, expect
 from tests.helpers.long_cases import mostly_long
 
 from .conftest import OpenPage
-from .explorer import Explorer, Watched, running, show_tab
+from .explorer import Explorer, Watched, download, running, show_tab
 
 NODES = ["add1", "relu1", "pool1"]
 """Some nodes of mini-MNIST, by the names that the model gives them."""
@@ -135,14 +135,13 @@ def test_a_run_is_watched_and_its_pins_hold(measuring: Explorer, open_page: Open
     assert target_of(watched, "relu1") == target
     expect(page.locator(".readout")).to_contain_text("verified")
     expect(page.get_by_text("recorded", exact=True)).to_have_count(0)
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Export").click()
-    names = zipfile.ZipFile(Path(download.value.path())).namelist()
+    names = zipfile.ZipFile(download(page)).namelist()
     assert "plan.json" in names
     assert any(name.startswith("artifact/") for name in names)
     show_tab(page, "Totals")
-    expect(page.get_by_text(re.compile("^(The sum of the costs|Measuring the whole) decided"))).to_be_visible()
+    expect(page.get_by_text(re.compile("^(The sum of the costs|End-to-end timing) decided"))).to_be_visible()
     expect(page.get_by_role("table", name="Error of each output").get_by_role("row", name=re.compile(r"logits \d"))).to_be_visible()
+    page.get_by_role("button", name="Export", exact=True).click()
     expect(page.get_by_role("region", name="Contents of the export")).to_contain_text("collage run artifact --bench")
     page.get_by_role("button", name="Copy the command: run it").click()
     expect(page.get_by_role("region", name="Contents of the export").get_by_role("status").filter(has_text="copied")).to_have_count(1)

@@ -14,7 +14,7 @@ from playwright.sync_api import Page, expect
 from tests.helpers.command import collage
 
 from .conftest import OpenPage
-from .explorer import Explorer, Watched, show_tab
+from .explorer import Explorer, Watched, download, show_tab
 
 SCRIPT = """
 @I.ir_module
@@ -127,9 +127,7 @@ def test_a_relax_module_from_opening_to_the_artifact(explorer: Explorer, open_pa
     expect(page.locator(".readout")).to_contain_text("verified")
     show_tab(page, "Partitions")
     expect(page.locator(".drawer")).to_contain_text("Conv + Add ·")
-    with page.expect_download(timeout=300_000) as download:
-        page.get_by_role("button", name="Export").click()
-    with zipfile.ZipFile(Path(download.value.path())) as packed:
+    with zipfile.ZipFile(download(page)) as packed:
         packed.extractall(tmp_path)
     plan = json.loads((tmp_path / "plan.json").read_text())
     assert ["conv", "shifted"] in [partition["names"] for partition in plan["partitions"]]

@@ -9,6 +9,7 @@ import { GraphView } from "./graph/graph_view";
 import { Strip } from "./graph/strip";
 import { Help } from "./help";
 import { Panel } from "./panel/panel";
+import { ExportDialog } from "./top/export_dialog";
 import { TopBar } from "./top/top_bar";
 import { DropZone } from "./welcome/drop_zone";
 import { ReportOpening } from "./welcome/report_opening";
@@ -31,6 +32,7 @@ export function App(): JSX.Element {
         isReport ? <ReportOpening /> : <Welcome />
       )}
       <Help />
+      {!isReport && <ExportDialog />}
       {!isReport && <DropZone />}
     </div>
   );

@@ -1,13 +1,11 @@
-// Exports the plan: builds the artifact where the run has none in the form that is asked for, then downloads it.
+// Exports the plan: builds the artifact in the form that is asked for, then downloads it.
 
 import { computed, signal } from "@preact/signals";
 import { begin } from "../../base/idle";
 import { api, ApiFailure, asApiError } from "../../data/api";
-import type { ArtifactRequest, RunSnapshot } from "../../data/protocol";
+import type { ExportInfo, RunSnapshot } from "../../data/protocol";
 import { save } from "../download";
 import { cancelOnceStarted, ended, keptRun, run, runError } from "./run";
-
-export type AskedForm = NonNullable<ArtifactRequest["form"]>;
 
 export interface Exporting {
   what: "Export" | "Measuring";
@@ -20,37 +18,38 @@ export interface Exporting {
 /** The export that is going on; null where there is none. An error is in `runError`. */
 export const exporting = signal<Exporting | null>(null);
 
-/** The forms of an artifact, and what each needs where it runs. */
-export const FORMS: readonly { form: AskedForm; needs: string }[] = [
-  { form: "auto", needs: "as little as this plan can do with: the first of native, pieces and module that it can have" },
-  { form: "native", needs: "the toolchain's own files, no package of ours" },
-  { form: "pieces", needs: "collage-runtime" },
-  { form: "module", needs: "TVM" },
+export type Form = NonNullable<ExportInfo["form"]>;
+
+/** The forms of an artifact, the one that needs least where it runs first. */
+export const FORMS: readonly { form: Form; name: string; says: string }[] = [
+  { form: "native", name: "The toolchain's own files", says: "load them with that toolchain; nothing of ours is needed" },
+  { form: "pieces", name: "A file for each partition", says: "collage-runtime runs them in their order, with the toolchains of the plan; no TVM" },
+  { form: "module", name: "One TVM module", says: "for a program that uses TVM already" },
 ];
 
-/** The needs of a form where the artifact runs; why this plan cannot have it, where it cannot; and which one `auto` is. */
-export function formText({ form, needs }: (typeof FORMS)[number], whyNot: Readonly<Record<string, string>>): string {
-  if (form === "auto") return `${needs}, here ${["native", "pieces"].find((one) => !(one in whyNot)) ?? "module"}`;
-  const reason = whyNot[form];
-  return reason === undefined ? needs : `not of this plan, since ${reason}`;
+/** The first form that the plan can have. */
+export function firstForm(whyNot: ExportInfo["why_not"]): Form {
+  return FORMS.find(({ form }) => !(form in whyNot))?.form ?? "module";
 }
 
-const chosen = signal<{ run: string; form: AskedForm } | null>(null);
+/** True while the dialog is open. */
+export const isExportOpen = signal(false);
+
+const chosen = signal<{ run: string; form: Form } | null>(null);
 
 /** The form that the user chose for the artifact of the shown run; null where that was none. */
 export const chosenForm = computed(() => (chosen.value?.run === run.value?.id ? (chosen.value?.form ?? null) : null));
 
-/** Choose the form of the artifact of the shown run; the next export builds it, unless it is there. */
-export function chooseForm(form: AskedForm): void {
+/** Choose the form of the artifact of the shown run. */
+export function chooseForm(form: Form): void {
   const current = run.peek();
   if (current) chosen.value = { run: current.id, form };
 }
 
-/** Download the plan and its artifact; build the artifact first where the run has none in the chosen form. */
-export async function exportRun(): Promise<void> {
-  const form = chosenForm.peek();
-  await going("Export", async ({ id, artifact }) => {
-    if ((artifact && form === null) || (await buildArtifact(id, form))) save(api.exportAddress(id));
+/** Download the plan and its artifact; where the run has none in this form, build and check it first. */
+export async function exportAs(form: Form, isBuilt: boolean): Promise<void> {
+  await going("Export", async ({ id }) => {
+    if (isBuilt || (await buildArtifact(id, form))) save(api.exportAddress(id));
   });
 }
 
@@ -85,7 +84,7 @@ export async function cancelExport(): Promise<void> {
 let wasCancelled = false;
 
 /** Build the artifact; the answer is false where the user has stopped that. */
-async function buildArtifact(id: string, form: AskedForm | null, isAgain = false): Promise<boolean> {
+async function buildArtifact(id: string, form: Form | null, isAgain = false): Promise<boolean> {
   wasCancelled = false;
   const requested = api.makeArtifact(id, form, isAgain);
   const tell = (words: string): void => void (exporting.value = { what: isAgain ? "Measuring" : "Export", words, requested });

@@ -14,7 +14,6 @@ import { totals } from "../../state/tables/totals";
 import { Badge } from "../widgets/badge";
 import { Bar } from "../widgets/bar";
 import { SaveMenu } from "../widgets/save_menu";
-import { ExportContents } from "./export_contents";
 import { Shapes } from "./shapes";
 import { TotalByTarget } from "./total_by_target";
 import { Verification } from "./verification";
@@ -34,7 +33,7 @@ export function TotalsTab(): JSX.Element {
         )}
       </div>
       {isOtherPlan.value && <p>{`The graph shows the plan of a what-if: against the kept one, ${whatIf.value?.change_text ?? ""}. The times below are of the kept plan.`}</p>}
-      {known && known.decision !== "" && <p class="totals-decision">{`${known.decision}.`}</p>}
+      {known && known.decision !== "" && <p class="totals-decision">{`${known.decision.charAt(0).toUpperCase()}${known.decision.slice(1)}.`}</p>}
       <table class="totals">
         <thead>
           <tr>
@@ -54,7 +53,6 @@ export function TotalsTab(): JSX.Element {
       {hasEnded(current) && <WorthSection run={current} />}
       <Shapes />
       <Verification run={current} />
-      <ExportContents run={current} />
     </>
   );
 }

@@ -1,13 +1,39 @@
-// The verdict on the kept run, over the graph: the sentence that the terminal and the report print, too. It stays during a what-if, whose
-// plan was not measured, so that the graph keeps its place.
+// The verdict on the kept run, over the graph: the sentence that the terminal and the report print, too, and the button for what to do next.
+// It stays during a what-if, whose plan was not measured, so that the graph keeps its place.
 
 import type { JSX } from "preact";
+import { isReport } from "../../data/config";
+import { nextStep, type NextStep } from "../../data/plan/next_step";
 import { hasEnded } from "../../data/run/ended";
-import { isOtherPlan, keptRun } from "../../state/run/run";
+import { showDrawer } from "../../state/display";
+import { BASELINE, compare } from "../../state/plan/compare";
+import { exporting, isExportOpen } from "../../state/run/export";
+import { isActive, isOtherPlan, keptRun } from "../../state/run/run";
+import { goOn } from "../../state/run/start";
 
 export function Verdict(): JSX.Element {
   const kept = keptRun.value;
   const verdict = kept && hasEnded(kept) && kept.plan ? kept.verdict : null;
   const isGood = verdict?.is_good === true && !isOtherPlan.value;
-  return <div role="status">{verdict && <p class={isGood ? "verdict good" : "verdict"}>{`${isOtherPlan.value ? "Kept plan: " : ""}${verdict.text}`}</p>}</div>;
+  const step = kept && verdict && !isOtherPlan.value ? nextStep(kept) : null;
+  return (
+    <div class="verdict-line">
+      <div role="status">{verdict && <p class={isGood ? "verdict good" : "verdict"}>{`${isOtherPlan.value ? "Kept plan: " : ""}${verdict.text}`}</p>}</div>
+      {step && (!isReport || step.kind === "compare") && (
+        <button type="button" class={step.kind === "ship" ? "primary" : undefined} title={step.title} disabled={step.kind !== "compare" && (isActive.value || exporting.value !== null)} onClick={() => take(step)}>
+          {step.label}
+        </button>
+      )}
+    </div>
+  );
+}
+
+function take({ kind, against }: NextStep): void {
+  const kept = keptRun.peek();
+  if (kind === "ship") isExportOpen.value = true;
+  else if (kind === "measure" && kept) void goOn(kept);
+  else {
+    compare("", BASELINE + against);
+    showDrawer("compare");
+  }
 }

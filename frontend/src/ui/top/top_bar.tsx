@@ -11,7 +11,7 @@ import { chosenTargets, styleOf } from "../../state/model/catalogue";
 import { model } from "../../state/model/model";
 import { closeModel } from "../../state/model/open";
 import { setAccuracy } from "../../state/plan/decisions";
-import { cancelExport, exporting, exportRun } from "../../state/run/export";
+import { cancelExport, exporting, isExportOpen } from "../../state/run/export";
 import { accuracyText, cancelRun, isActive, run, whatIf } from "../../state/run/run";
 import { runNow } from "../../state/run/start";
 import { useOneLine } from "./fitting";
@@ -108,7 +108,7 @@ function ExportButton(): JSX.Element {
     if (wasGoing.current !== (going !== null) && document.activeElement === document.body) button.current?.focus();
     wasGoing.current = going !== null;
   }, [going !== null]);
-  if (going) {
+  if (going && !isExportOpen.value) {
     return (
       <span class="exporting">
         <button type="button" disabled>{`${going.what}: ${going.words}…`}</button>
@@ -119,7 +119,7 @@ function ExportButton(): JSX.Element {
     );
   }
   return (
-    <button ref={button} type="button" class="export" disabled={isActive.value || whatIf.value !== null} onClick={() => void exportRun()} title={whatIf.value ? "Keep the plan first" : "Download the plan and what runs it"}>
+    <button ref={button} type="button" class="export" disabled={isActive.value || whatIf.value !== null} aria-haspopup="dialog" onClick={() => (isExportOpen.value = true)} title={whatIf.value ? "Keep the plan first" : "The plan, and what runs it elsewhere"}>
       Export
     </button>
   );
