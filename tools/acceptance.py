@@ -114,9 +114,9 @@ def speed_faults(rounds: Rounds) -> list[str]:
 def row(name: str, checked: Checked) -> str:
     """Return one line of the table, in milliseconds."""
     facts, rounds = checked.facts, checked.rounds
-    alone = [rounds.median_s(kind) for kind in (MIX, *ALONE)]
+    alone = [rounds.time_s(kind) for kind in (MIX, *ALONE)]
     shown = ["-" if seconds is None else f"{seconds * 1e3:.3g}" for seconds in (facts["total_s"], *alone)]
-    others = [f"{name} {(rounds.median_s(name) or 0.0) * 1e3:.3g}" for name in rounds.seconds if name not in (MIX, *ALONE)]
+    others = [f"{name} {(rounds.time_s(name) or 0.0) * 1e3:.3g}" for name in rounds.seconds if name not in (MIX, *ALONE)]
     ratio, error = str(checked.ratio or "-"), "-" if facts["error"] is None else f"{facts['error']:.1e}"
     return WIDTHS.format(
         name, facts["partitions"], *shown, ratio, error, f"{checked.seconds:.0f}", "+".join(facts["targets"]), ", ".join(others)

@@ -176,7 +176,7 @@ def run(names: Sequence[str], options: Options, tune_s: float, fewest: int, file
 
 def row(name: str, result: Result) -> list[str]:
     """Return the cells of a sample's row."""
-    seconds = result.rounds.median_s
+    seconds = result.rounds.time_s
     cells = [cell for plan in TITLES for cell in (ms(seconds(plan)), str(result.times(plan) or "-"))]
     kernels, tuned = (" / ".join(map(str, pair)) for pair in (result.kernels, result.tuned))
     own = [name, ms(seconds(AS_IT_IS)), ms(seconds(FUSE_OPS)), *cells]

@@ -87,7 +87,7 @@ class Result:
     @property
     def measured_s(self) -> float | None:
         """The median of the artifact over the rounds."""
-        return self.rounds.median_s(MIX)
+        return self.rounds.time_s(MIX)
 
     @property
     def best(self) -> str | None:
@@ -251,7 +251,7 @@ def row(job: Job, result: Result) -> tuple[str, ...]:
     counts = " / ".join(f"{facts[key]:,}" for key in ("candidates", "distinct", "measured")) if facts else "-"
     return (
         job.case.name,
-        *(_bold(_ms(result.rounds.median_s(kind)), kind == result.best) for kind in (*ALONE, *LESS_PRECISE)),
+        *(_bold(_ms(result.rounds.time_s(kind)), kind == result.best) for kind in (*ALONE, *LESS_PRECISE)),
         _ms(result.greedy_s),
         _ms(facts.get("total_s")),
         _ms(result.measured_s),

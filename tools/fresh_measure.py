@@ -1,14 +1,13 @@
 """Times one thing that runs a whole model: an exported artifact, or a toolchain alone as its own users run it.
 
 It takes a kind (a key of `KINDS`), a path, a number of threads and a file of inputs as JSON on the command line, and prints one line of
-JSON: the median in seconds, or the reason why there is none. `fresh_process` starts it anew for each measurement. Every kind reads the same
-arrays where they lie, and all are timed by the same loop.
+JSON: the seconds (`paired_rounds.low_s` of its runs), or the reason why there are none. `fresh_process` starts it anew for each measurement.
+Every kind reads the same arrays where they lie, and all are timed in the same bursts.
 """
 
 from __future__ import annotations
 
 import json
-import statistics
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -19,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from collage_core.base.garbage import no_collector
+from collage_core.base.bursts import burst
+from collage_core.cost.measuring.paired_rounds import low_s
 from collage_core.toolchains.border import build_package
 from collage_core.toolchains.reasons import one_line
 from collage_core.toolchains.toolchain import ToolchainError
@@ -41,23 +41,19 @@ class Runnable:
 
 
 def timed(run: Callable[[], Any], clock: Callable[[], float] = time.perf_counter) -> list[float]:
-    """Return the seconds of each run after the warm-up: `FEWEST_RUNS` at least, and for `LONG_ENOUGH_S` at least.
+    """Return the seconds of each run of the bursts after the warm-up: `FEWEST_RUNS` at least, and for `LONG_ENOUGH_S` at least.
 
     Of a run that takes seconds fewer are enough: the warm-up ends after `LONGEST_S`, and so do the others.
     """
 
-    def one() -> float:
-        begin = clock()
-        run()
-        return clock() - begin
+    def bursts(fewest: int, long_enough_s: float) -> list[float]:
+        seconds: list[float] = []
+        while (len(seconds) < fewest or sum(seconds) < long_enough_s) and sum(seconds) < LONGEST_S:
+            seconds += burst(run, clock=clock)
+        return seconds
 
-    warm_up: list[float] = []
-    while (len(warm_up) < WARM_UP_RUNS or sum(warm_up) < WARM_UP_S) and sum(warm_up) < LONGEST_S:
-        warm_up.append(one())
-    seconds: list[float] = []
-    while (len(seconds) < FEWEST_RUNS or sum(seconds) < LONG_ENOUGH_S) and sum(seconds) < LONGEST_S:
-        seconds.append(one())
-    return seconds
+    bursts(WARM_UP_RUNS, WARM_UP_S)
+    return bursts(FEWEST_RUNS, LONG_ENOUGH_S)
 
 
 def artifact(path: Path, threads: int, arrays: Arrays) -> Runnable:
@@ -161,11 +157,10 @@ def measure(task: Mapping[str, Any]) -> dict[str, Any]:
     with np.load(task["inputs"], allow_pickle=False) as data:
         arrays = dict(data)
     made = KINDS[task["kind"]](Path(task["path"]), task["threads"], arrays)
-    with no_collector():
-        seconds = timed(made.run)
+    seconds = timed(made.run)
     if task.get("outputs"):
         np.savez(task["outputs"], **made.outputs())  # type: ignore[arg-type]
-    return {"median_s": statistics.median(seconds), "runs": len(seconds)}
+    return {"low_s": low_s(seconds), "runs": len(seconds)}
 
 
 def main() -> int:
@@ -173,7 +168,7 @@ def main() -> int:
     try:
         figures = measure(json.loads(sys.argv[1]))
     except Exception as error:  # noqa: BLE001 - whatever a toolchain raises is the reason why it does not run the model
-        figures = {"median_s": None, "reason": one_line(error)}
+        figures = {"low_s": None, "reason": one_line(error)}
     print(json.dumps(figures), flush=True)
     return 0
 

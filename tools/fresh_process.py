@@ -1,7 +1,7 @@
 """Measures things that run a whole model, each time in a fresh process of its own, in turns: an artifact beside the toolchains alone.
 
-Kinds, paths and a file of inputs enter; medians by round, and ratios with their intervals over the rounds, leave. `fresh_measure` is the
-other side. Nothing large is imported here, and no toolchain runs in this process.
+Kinds, paths and a file of inputs enter; seconds by round, and ratios with their intervals over the rounds, leave: by low quantiles, as runs
+compare whole plans (`paired_rounds`). `fresh_measure` is the other side. Nothing large is imported here, and no toolchain runs in this process.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import statistics
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from collage_core.cost.measuring.intervals import confidence_interval
+from collage_core.cost.measuring.paired_rounds import Round, ratio_of, time_of
 
 MEASURE = Path(__file__).resolve().parent / "fresh_measure.py"
 LIMIT_S = 300.0
@@ -40,9 +39,9 @@ SPIN_COUNT = "300000"
 
 @dataclass(frozen=True)
 class Measurement:
-    """The median seconds of one process, or the reason why there are none."""
+    """The seconds of a run in one process (`low_s`), or the reason why there are none."""
 
-    median_s: float | None
+    low_s: float | None
     reason: str = ""
 
 
@@ -68,35 +67,36 @@ def measure(kind: str, path: Path, threads: int, inputs: Path, outputs: Path | N
         said = next((line.strip() for line in reversed(ran.stderr.splitlines()) if line.strip()), "it said nothing")
         return Measurement(None, f"its process ended with status {ran.returncode}: {said}")
     figures: dict[str, Any] = json.loads(told)
-    return Measurement(figures["median_s"], figures.get("reason", ""))
+    return Measurement(figures["low_s"], figures.get("reason", ""))
 
 
 @dataclass
 class Rounds:
-    """Medians by round.
+    """Seconds by round.
 
     Attributes:
-        seconds: Name → median of each round; only of what ran in every round.
+        seconds: Name → seconds in each round; only of what ran in every round.
         reasons: Name → why it did not run.
     """
 
     seconds: dict[str, list[float]] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
 
-    def median_s(self, name: str) -> float | None:
-        """Return the median over the rounds; None for what did not run."""
-        return statistics.median(self.seconds[name]) if name in self.seconds else None
+    def time_s(self, name: str) -> float | None:
+        """Return the seconds over the rounds; None for what did not run."""
+        found = time_of(self._rounds(name), 0)
+        return None if found is None else found.value
 
     def best(self, names: Sequence[str]) -> str | None:
         """Return the fastest of `names`; None where none ran.
 
         It is the one whose ratio to the mix is the least, since a round is as slow for the one as for the other; without a mix, the one
-        whose median is the least.
+        whose time is the least.
         """
 
         def slowness(name: str) -> float:
             ratio = self.ratio(name)
-            return ratio.value if ratio else statistics.median(self.seconds[name])
+            return ratio.value if ratio else self.time_s(name) or 0.0
 
         return min((name for name in names if name in self.seconds), key=slowness, default=None)
 
@@ -104,13 +104,18 @@ class Rounds:
         """Return how many times longer `name` takes than `base`, the mix unless given; None where one of them did not run."""
         if name not in self.seconds or base not in self.seconds:
             return None
-        ratios = [mine / other for mine, other in zip(self.seconds[name], self.seconds[base], strict=True)]
-        return Ratio(statistics.median(ratios), *confidence_interval(ratios), len(ratios))
+        found = ratio_of(self._rounds(name, base), 0, 1)
+        return None if found is None else Ratio(found.value, found.low, found.high, found.rounds)
+
+    def _rounds(self, *names: str) -> list[Round]:
+        """Return the rounds of some contenders, which are their indices there."""
+        listed = [self.seconds.get(name, []) for name in names]
+        return [dict(enumerate(seconds)) for seconds in zip(*listed, strict=True)]
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """A median of ratios by round, with the ends of its 95 % interval."""
+    """How many times as long something takes, with the ends of the 95 % interval."""
 
     value: float
     low: float
@@ -142,11 +147,11 @@ def in_turns(
             if name not in rounds.seconds:
                 continue
             measured = contenders[name]()
-            if measured.median_s is None:
+            if measured.low_s is None:
                 del rounds.seconds[name]
                 rounds.reasons[name] = measured.reason
             else:
-                rounds.seconds[name].append(measured.median_s)
+                rounds.seconds[name].append(measured.low_s)
         if not rounds.seconds or (index + 1 >= fewest and is_enough(rounds)):
             break
     return rounds
