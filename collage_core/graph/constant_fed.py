@@ -13,10 +13,10 @@ from .index_set import IndexSet
 
 def fed(graph: DataflowGraph) -> list[bool]:
     """Return for each node whether an input of the model reaches it; all do where none would."""
-    found: list[bool] = []
+    is_fed: list[bool] = []
     for node, sources in zip(graph.nodes, graph.sources, strict=True):
-        found.append(any(graph.producer.get(name) == HOST for name in node.inputs) or any(found[source] for source in sources))
-    return found if any(found) else [True] * len(found)
+        is_fed.append(any(graph.producer.get(name) == HOST for name in node.inputs) or any(is_fed[source] for source in sources))
+    return is_fed if any(is_fed) else [True] * len(is_fed)
 
 
 def constant_fed_nodes(graph: DataflowGraph) -> set[int]:

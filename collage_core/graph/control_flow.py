@@ -122,9 +122,9 @@ def _loop(flow: ControlFlow, values: Mapping[str, np.ndarray], body: RunBody, em
     number, yes = np.array(0), np.array(True)
     while goes and (most is None or turn < most):
         number[()] = turn
-        made = body((number, yes, *states))
-        goes, states = _flag(made[0]), made[1 : 1 + count]
-        for rows, row in zip(kept, made[1 + count :], strict=True):
+        results = body((number, yes, *states))
+        goes, states = _flag(results[0]), results[1 : 1 + count]
+        for rows, row in zip(kept, results[1 + count :], strict=True):
             rows.add(row)
         turn += 1
     return [*states, *(rows.stacked() if turn else empty[count + index] for index, rows in enumerate(kept))]
@@ -137,9 +137,9 @@ def _scan(flow: ControlFlow, values: Mapping[str, np.ndarray], body: RunBody, em
     kept = [_Rows() for _ in flow.bodies["body"].outputs[count:]]
     turns = len(scanned[0]) if scanned else 0
     for turn in range(turns):
-        made = body((*states, *(rows[turn] for rows in scanned)))
-        states = made[:count]
-        for rows, row in zip(kept, made[count:], strict=True):
+        results = body((*states, *(rows[turn] for rows in scanned)))
+        states = results[:count]
+        for rows, row in zip(kept, results[count:], strict=True):
             rows.add(row)
     return [*states, *(_stacked(flow, index, rows) if turns else empty[count + index] for index, rows in enumerate(kept))]
 
@@ -152,8 +152,8 @@ def _in_turns(flow: ControlFlow, index: int, array: np.ndarray) -> np.ndarray:
 
 def _stacked(flow: ControlFlow, index: int, rows: _Rows) -> np.ndarray:
     """Return what the turns made of the scanned output `index`, along its axis."""
-    made = rows.stacked()
-    ordered = made[::-1] if _option(flow, "scan_output_directions", index) else made
+    stacked = rows.stacked()
+    ordered = stacked[::-1] if _option(flow, "scan_output_directions", index) else stacked
     return np.moveaxis(ordered, 0, _option(flow, "scan_output_axes", index))
 
 

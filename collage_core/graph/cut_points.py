@@ -22,12 +22,12 @@ def accumulators(graph: DataflowGraph) -> frozenset[str]:
 
     Toolchains that compute them in other steps differ by one in any of their elements, and each difference counts.
     """
-    found: set[str] = set()
+    names: set[str] = set()
     for node in graph.nodes:
-        is_sum = node.op in _ACCUMULATING or (node.op not in _SIZES_ONLY and not found.isdisjoint(node.inputs))
+        is_sum = node.op in _ACCUMULATING or (node.op not in _SIZES_ONLY and not names.isdisjoint(node.inputs))
         if is_sum:
-            found.update(tensor.name for tensor in node.outputs if tensor.type.dtype == "int32")
-    return frozenset(found)
+            names.update(tensor.name for tensor in node.outputs if tensor.type.dtype == "int32")
+    return frozenset(names)
 
 
 def rounded(graph: DataflowGraph) -> frozenset[str]:
@@ -35,14 +35,14 @@ def rounded(graph: DataflowGraph) -> frozenset[str]:
 
     The outputs of the model are not among them: what its user reads is compared element by element.
     """
-    found: dict[str, str] = {}
+    rounded_from: dict[str, str] = {}
     for node in graph.nodes:
-        types = {found[name] for name in node.inputs if name in found}
+        types = {rounded_from[name] for name in node.inputs if name in rounded_from}
         for tensor in node.outputs:
             dtype = tensor.type.dtype
             if dtype in STEPS and (_quantises(node.op) or dtype in types):
-                found[tensor.name] = dtype
-    return frozenset(found) - set(graph.outputs)
+                rounded_from[tensor.name] = dtype
+    return frozenset(rounded_from) - set(graph.outputs)
 
 
 def cut_points(graph: DataflowGraph, inside: IndexSet, among: Collection[int], most: int) -> list[int]:

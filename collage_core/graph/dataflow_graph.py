@@ -291,9 +291,9 @@ class DataflowGraph:
     @cached_property
     def types(self) -> Mapping[str, TensorType]:
         """Tensor name → type, for every tensor that the host or a node produces; constants are not among them."""
-        made = {tensor.name: tensor.type for tensor in self.inputs}
-        made.update({tensor.name: tensor.type for node in self.nodes for tensor in node.outputs})
-        return made
+        types = {tensor.name: tensor.type for tensor in self.inputs}
+        types.update({tensor.name: tensor.type for node in self.nodes for tensor in node.outputs})
+        return types
 
     @cached_property
     def has_open_shapes(self) -> bool:
@@ -308,9 +308,9 @@ class DataflowGraph:
     @cached_property
     def producer(self) -> Mapping[str, int]:
         """Tensor name → index of its node, or `HOST` for a model input."""
-        made = {tensor.name: HOST for tensor in self.inputs}
-        made.update({tensor.name: node.index for node in self.nodes for tensor in node.outputs})
-        return made
+        makers = {tensor.name: HOST for tensor in self.inputs}
+        makers.update({tensor.name: node.index for node in self.nodes for tensor in node.outputs})
+        return makers
 
     @cached_property
     def readers(self) -> Mapping[str, tuple[int, ...]]:
@@ -336,21 +336,21 @@ class DataflowGraph:
     @cached_property
     def consumers(self) -> tuple[tuple[int, ...], ...]:
         """For each node the nodes that read its tensors, ascending."""
-        made: list[list[int]] = [[] for _ in self.nodes]
+        readers: list[list[int]] = [[] for _ in self.nodes]
         for index, sources in enumerate(self.sources):
             for source in sources:
-                made[source].append(index)
-        return tuple(map(tuple, made))
+                readers[source].append(index)
+        return tuple(map(tuple, readers))
 
     @cached_property
     def ends(self) -> tuple[bool, ...]:
         """For each node whether its tensors leave any sub-graph: one is a model output, or no node reads them."""
-        made = [not consumers for consumers in self.consumers]
+        is_end = [not consumers for consumers in self.consumers]
         for name in self.outputs:
             index = self.producer.get(name, HOST)
             if index != HOST:
-                made[index] = True
-        return tuple(made)
+                is_end[index] = True
+        return tuple(is_end)
 
     def derive(self, make: Callable[[DataflowGraph], T]) -> T:
         """Return ``make(self)``, which is computed at the first call and kept with the graph."""
@@ -370,13 +370,13 @@ class DataflowGraph:
     @cached_property
     def downstream(self) -> tuple[int, ...]:
         """For each node all nodes that it can influence, as bits; itself not included."""
-        made = [0] * len(self.nodes)
+        reached = [0] * len(self.nodes)
         for index in range(len(self.nodes) - 1, -1, -1):
             bits = 0
             for reader in self.consumers[index]:
-                bits |= made[reader] | 1 << reader
-            made[index] = bits
-        return tuple(made)
+                bits |= reached[reader] | 1 << reader
+            reached[index] = bits
+        return tuple(reached)
 
     @cached_property
     def index_by_name(self) -> Mapping[str, int]:

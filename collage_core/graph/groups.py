@@ -41,14 +41,14 @@ _SECTIONS = 100
 def scopes_of(graph: DataflowGraph) -> list[tuple[str, ...]]:
     """Return for each node the parts of its name before the last: ``/encoder/layer.0/Add`` gives ``encoder``, ``layer.0``."""
     names = [node.name for node in graph.nodes]
-    separator = next((one for one in _SEPARATORS if any(one in name[1:] for name in names)), _SEPARATORS[0])
+    separator = next((mark for mark in _SEPARATORS if any(mark in name[1:] for name in names)), _SEPARATORS[0])
     return [tuple(part for part in name.split(separator)[:-1] if part)[:_MOST_DEPTH] for name in names]
 
 
 def scope_groups(graph: DataflowGraph) -> list[NodeGroup]:
     """Return the name scopes as a tree, each group before those inside it. A scope that is entered again is a new group."""
     scopes = scopes_of(graph)
-    found: dict[tuple[int, int], NodeGroup] = {}
+    groups: dict[tuple[int, int], NodeGroup] = {}
     for depth in range(_MOST_DEPTH):
         first = 0
         for after in range(1, len(scopes) + 1):
@@ -56,9 +56,9 @@ def scope_groups(graph: DataflowGraph) -> list[NodeGroup]:
             if after < len(scopes) and scopes[after][: depth + 1] == scope:
                 continue
             if len(scope) == depth + 1 and after - first > 1:
-                found[first, after] = NodeGroup(first, after - first, "/".join(scope))
+                groups[first, after] = NodeGroup(first, after - first, "/".join(scope))
             first = after
-    return sorted(found.values(), key=lambda group: (group.first, -group.count))
+    return sorted(groups.values(), key=lambda group: (group.first, -group.count))
 
 
 def sections(graph: DataflowGraph) -> list[NodeGroup]:

@@ -63,10 +63,10 @@ class IndexSet:
     @classmethod
     def window(cls, base: int, rel: int) -> IndexSet:
         """Return the set of `base` + k for every 1-bit k of `rel`; bit 0 of `rel` must be set."""
-        made = cls.__new__(cls)
-        made.base = base
-        made.rel = rel
-        return made
+        indices = cls.__new__(cls)
+        indices.base = base
+        indices.rel = rel
+        return indices
 
     @property
     def bits(self) -> int:

@@ -24,11 +24,12 @@ _ZERO_SLOTS: Mapping[str, int] = {"Div": 1, "Log": 0, "Reciprocal": 0}
 def may_be_infinite(graph: DataflowGraph) -> frozenset[str]:
     """Return the tensors and constants that may hold infinities; call it by `DataflowGraph.derive`, which keeps the answer."""
     ranges = graph.derive(ranges_of).held
-    found = {name for name, constant in graph.constants.items() if _is_open(ranges[name], constant.type.dtype)}
+    infinite = {name for name, constant in graph.constants.items() if _is_open(ranges[name], constant.type.dtype)}
     for node in graph.nodes:
-        if _makes(node, ranges) or (node.op not in _BOUNDED and not found.isdisjoint(_data(node))):
-            found.update(tensor.name for tensor in node.outputs if "float" in tensor.type.dtype and not _is_bounded(ranges[tensor.name]))
-    return frozenset(found)
+        values = node.inputs[1:] if node.op == "Where" else node.inputs  # the condition decides on no value
+        if _makes(node, ranges) or (node.op not in _BOUNDED and not infinite.isdisjoint(values)):
+            infinite.update(tensor.name for tensor in node.outputs if "float" in tensor.type.dtype and not _is_bounded(ranges[tensor.name]))
+    return frozenset(infinite)
 
 
 def may_be_zero(held: Range) -> bool:
@@ -42,11 +43,6 @@ def _is_open(held: Range, dtype: str) -> bool:
 
 def _is_bounded(held: Range) -> bool:
     return math.isfinite(held[0]) and math.isfinite(held[1])
-
-
-def _data(node: Node) -> tuple[str, ...]:
-    """Return what decides on the values: the condition of a Where does not."""
-    return node.inputs[1:] if node.op == "Where" else node.inputs
 
 
 def _makes(node: Node, ranges: Mapping[str, Range]) -> bool:

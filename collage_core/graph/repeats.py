@@ -16,7 +16,7 @@ from itertools import groupby
 import numpy as np
 
 from .computation import Computations
-from .dataflow_graph import Constant, DataflowGraph, Node, Tensor, TensorType
+from .dataflow_graph import Constant, DataflowGraph, Tensor, TensorType
 from .groups import NodeGroup, live_tensors, scopes_of
 from .index_set import IndexSet
 
@@ -39,9 +39,9 @@ class _Stretch:
 def repeats(graph: DataflowGraph, least_block: int = LEAST_BLOCK) -> list[NodeGroup]:
     """Return the repeated blocks in order: equal ones, and between them those that differ in their sizes alone."""
     finder = _Finder(graph, least_block)
-    found = finder.search(graph, [_Stretch(0, len(graph))], is_alike=False)
-    found += finder.search(_without_sizes(graph), _gaps(found, len(graph)), is_alike=True)
-    return _named(sorted(found, key=lambda group: group.first))
+    groups = finder.search(graph, [_Stretch(0, len(graph))], is_alike=False)
+    groups += finder.search(_without_sizes(graph), _gaps(groups, len(graph)), is_alike=True)
+    return _named(sorted(groups, key=lambda group: group.first))
 
 
 def _named(groups: list[NodeGroup]) -> list[NodeGroup]:
@@ -63,22 +63,22 @@ def _gaps(groups: Sequence[NodeGroup], nodes: int) -> list[_Stretch]:
 def _without_sizes(graph: DataflowGraph) -> DataflowGraph:
     """Return `graph` without shapes, values of constants, and the attributes that follow from shapes."""
     nodes = tuple(
-        replace(node, outputs=tuple(Tensor(one.name, _sizeless(one.type)) for one in node.outputs), attributes=_plain_attributes(node))
+        replace(
+            node,
+            outputs=tuple(map(_sizeless, node.outputs)),
+            attributes={name: value for name, value in node.attributes.items() if name not in _SIZES},
+        )
         for node in graph.nodes
     )
-    inputs = tuple(Tensor(one.name, _sizeless(one.type)) for one in graph.inputs)
-    return DataflowGraph(nodes, inputs, graph.outputs, {name: Constant(_sizeless(one.type)) for name, one in graph.constants.items()})
+    constants = {name: Constant(TensorType((), constant.type.dtype)) for name, constant in graph.constants.items()}
+    return DataflowGraph(nodes, tuple(map(_sizeless, graph.inputs)), graph.outputs, constants)
 
 
-def _sizeless(sized: TensorType) -> TensorType:
-    return TensorType((), sized.dtype)
+def _sizeless(tensor: Tensor) -> Tensor:
+    return Tensor(tensor.name, TensorType((), tensor.type.dtype))
 
 
 _SIZES = frozenset({"group", "hidden_size", "num_heads"})
-
-
-def _plain_attributes(node: Node) -> dict[str, object]:
-    return {name: value for name, value in node.attributes.items() if name not in _SIZES}
 
 
 class _Finder:
@@ -93,13 +93,13 @@ class _Finder:
         """Return the repeats in the `free` stretches; of repeats that overlap, the one that `_rank` puts first is taken."""
         numbers = np.array([graph.derive(Computations).of(IndexSet([node.index])) for node in graph.nodes], dtype=np.int64)
         regular = sorted(_regular(numbers, self._least_block), key=_rank)
-        found: list[NodeGroup] = []
+        groups: list[NodeGroup] = []
         for period, stretch in regular:
             for part in _common(stretch, free):
                 if len(part) >= max(2 * period, LEAST_RUN):
-                    found += self._runs(graph, period, part, is_alike)
-                    free = [rest for one in free for rest in _without(one, found)]
-        return found
+                    groups += self._runs(graph, period, part, is_alike)
+                    free = [rest for gap in free for rest in _without(gap, groups)]
+        return groups
 
     def _runs(self, graph: DataflowGraph, period: int, stretch: _Stretch, is_alike: bool) -> list[NodeGroup]:
         """Return the runs of equal blocks of `period` nodes in a stretch whose operators repeat."""
@@ -134,7 +134,8 @@ class _Finder:
 
     def _name(self, starts: Sequence[int], period: int) -> str:
         """Return a name from the blocks' scopes: ``encoder/layer.0``, ``encoder/layer.1`` … give "encoder layer"; empty without one."""
-        blocks = [_shared_scope(self._scopes[first : first + period]) for first in starts]
+        scopes = [self._scopes[first : first + period] for first in starts]
+        blocks = [block[0][: _common_length(*block)] for block in scopes]
         same = _common_length(*blocks)
         parts = [block[same] if len(block) > same else "" for block in blocks]
         differing = re.sub(r"[\W_]*\d*$", "", parts[0][: _common_length(*parts)])
@@ -145,10 +146,6 @@ def _rank(regular: tuple[int, _Stretch]) -> tuple[float, int, int]:
     """Return a sort key: of repeats that cover as much, many short blocks say more of a model than two long ones."""
     period, stretch = regular
     return -len(stretch) * math.log2(len(stretch) // period), period, stretch.first
-
-
-def _shared_scope(scopes: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    return scopes[0][: _common_length(*scopes)]
 
 
 def _common_length(*sequences: Sequence[str]) -> int:
@@ -185,7 +182,7 @@ def _periods(numbers: np.ndarray, least: int) -> list[int]:
 
 def _common(stretch: _Stretch, free: Sequence[_Stretch]) -> list[_Stretch]:
     """Return what `stretch` shares with each of `free`."""
-    parts = [_Stretch(max(stretch.first, one.first), min(stretch.after, one.after)) for one in free]
+    parts = [_Stretch(max(stretch.first, gap.first), min(stretch.after, gap.after)) for gap in free]
     return [part for part in parts if part.after > part.first]
 
 

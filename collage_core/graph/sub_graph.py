@@ -136,13 +136,14 @@ class SubGraph:
     def input_tensors(self) -> tuple[str, ...]:
         """Return the names of the tensors read from outside, in the order of the reading nodes; constants are left out."""
         names = (name for index in self.inside for name in self.graph.nodes[index].inputs)
-        return tuple(dict.fromkeys(name for name in names if name in self.graph.producer and not self._makes(name)))
+        producer = self.graph.producer
+        return tuple(dict.fromkeys(name for name in names if name in producer and producer[name] not in self._members))
 
     def output_tensors(self) -> tuple[str, ...]:
         """Return the names of the tensors that are read outside or are model outputs, in the order of their producers."""
         wanted = set(self.graph.outputs)
-        made = (tensor.name for index in self.inside for tensor in self.graph.nodes[index].outputs)
-        return tuple(name for name in made if name in wanted or not self._members.issuperset(self.graph.readers[name]))
+        names = (tensor.name for index in self.inside for tensor in self.graph.nodes[index].outputs)
+        return tuple(name for name in names if name in wanted or not self._members.issuperset(self.graph.readers[name]))
 
     def violation(self, config: SubGraphConfig) -> Violation | None:
         """Return the first check of `config` that fails, or None when the sub-graph is valid (RFC 62, `IsValid`)."""
@@ -159,7 +160,3 @@ class SubGraph:
         if config.max_depth is not None and self.depth > config.max_depth:
             return Violation("depth", f"its longest path holds {self.depth} nodes, at most {config.max_depth} may be", tuple(self.inside))
         return None
-
-    def _makes(self, name: str) -> bool:
-        """Return whether an inside node makes the tensor `name`; some node or the host must make it."""
-        return self.graph.producer[name] in self._members

@@ -50,9 +50,9 @@ def downstream_of_cycles(successors: Mapping[int, Collection[int]]) -> list[int]
 def shortest_cycle(successors: Mapping[int, Collection[int]]) -> frozenset[int] | None:
     """Return the nodes of a shortest cycle through the first node that is on one; None when there is no cycle."""
     for start in downstream_of_cycles(successors):
-        found = _cycle_through(start, successors)
-        if found:
-            return found
+        cycle = _cycle_through(start, successors)
+        if cycle:
+            return cycle
     return None
 
 

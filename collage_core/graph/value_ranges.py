@@ -127,17 +127,17 @@ _PASS_ALL_ON = frozenset({"Concat", "Flatten", "Identity", "Reshape", "Squeeze",
 
 def _ranges_by_use(graph: DataflowGraph) -> dict[str, Range]:
     """Return the ranges of integers that some operator reads as indices or as a shape, also behind operators that pass all elements on."""
-    found: dict[str, Range] = {}
+    ranges: dict[str, Range] = {}
     for node in reversed(graph.nodes):
         for slot, name in enumerate(node.inputs):
             kind = graph.types.get(name)
             if kind is None or "int" not in kind.dtype:
                 continue
             if is_index(node, slot):
-                found[name] = _both(found.get(name, ANY), _index_range(graph, node, slot))
-            elif node.op in _PASS_ALL_ON and (slot == 0 or node.op == "Concat") and node.outputs[0].name in found:
-                found[name] = _both(found.get(name, ANY), found[node.outputs[0].name])
-    return found
+                ranges[name] = _both(ranges.get(name, ANY), _index_range(graph, node, slot))
+            elif node.op in _PASS_ALL_ON and (slot == 0 or node.op == "Concat") and node.outputs[0].name in ranges:
+                ranges[name] = _both(ranges.get(name, ANY), ranges[node.outputs[0].name])
+    return ranges
 
 
 def _index_range(graph: DataflowGraph, node: Node, slot: int) -> Range:
@@ -230,7 +230,7 @@ def _sum(one: float, other: float, unknown: float) -> float:
 def _multiply(call: _Call) -> Range:
     if call.node.inputs[0] == call.node.inputs[1]:
         return _square(call.read(0))
-    products = [_product(one, other) for one in call.read(0) for other in call.read(1)]
+    products = [_product(end, other) for end in call.read(0) for other in call.read(1)]
     return min(products), max(products)
 
 
@@ -251,21 +251,14 @@ def _absolute(of: Range) -> Range:
 def _divide(call: _Call) -> Range:
     """Integers are divided by numbers of at least 1; for floats that is known only of constants."""
     (low, high), (least, most) = call.read(0), call.read(1)
+    dtype = call.node.outputs[0].type.dtype
+    if "int" in dtype:
+        size = max(abs(low), abs(high))
+        return (-size, size) if least <= 0 else (min(low, 0), max(high, 0))
     if least <= 0:
-        return type_range(call.node.outputs[0].type.dtype) if "int" not in call.node.outputs[0].type.dtype else _signed(low, high)
-    if "int" in call.node.outputs[0].type.dtype:
-        return min(low, 0), max(high, 0)
-    ends = [_quotient(end, divisor) for end in (low, high) for divisor in (least, most)]
+        return type_range(dtype)
+    ends = [0.0 if math.isinf(divisor) else end / divisor for end in (low, high) for divisor in (least, most)]
     return min(ends), max(ends)
-
-
-def _signed(low: float, high: float) -> Range:
-    size = max(abs(low), abs(high))
-    return -size, size
-
-
-def _quotient(end: float, divisor: float) -> float:
-    return 0.0 if math.isinf(divisor) else end / divisor
 
 
 def _remainder(call: _Call) -> Range:

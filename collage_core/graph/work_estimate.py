@@ -54,11 +54,11 @@ class WorkEstimator:
 
 def _operations(graph: DataflowGraph, node: Node) -> float:
     types = [_type(graph, name) for name in node.inputs]
-    made = sum(prod(tensor.type.shape) for tensor in node.outputs)
+    elements = sum(prod(tensor.type.shape) for tensor in node.outputs)
     count = _COUNTS.get(node.op.rpartition(".")[2])
     if count is None or not node.outputs:
-        return float(made)
-    return float(count(types, made, node.attributes))
+        return float(elements)
+    return float(count(types, elements, node.attributes))
 
 
 def _type(graph: DataflowGraph, name: str) -> TensorType | None:
@@ -72,8 +72,8 @@ Count = Callable[[Types, int, Mapping[str, Any]], float]
 
 
 def _shape(types: Types, index: int) -> tuple[int, ...]:
-    found = types[index] if index < len(types) else None
-    return found.shape if found is not None else ()
+    known = types[index] if index < len(types) else None
+    return known.shape if known is not None else ()
 
 
 def _convolution(types: Types, made: int, attributes: Mapping[str, Any]) -> float:

@@ -111,8 +111,8 @@ class _Properties:
     def of(self, inside: IndexSet) -> tuple[str, str, int, int]:
         known = self._known.get(inside)
         if known is None:
-            found = SubGraph(self._graph, inside)
-            known = self._known[inside] = found.label, found.kind.letter, found.depth, len(found.exits)
+            sub_graph = SubGraph(self._graph, inside)
+            known = self._known[inside] = sub_graph.label, sub_graph.kind.letter, sub_graph.depth, len(sub_graph.exits)
         return known
 
 

@@ -117,8 +117,10 @@ class Closure(ClosureView):
             defaultdict(list) if any(isinstance(combiner, Horizontal) for combiner in combiners) else None
         )
         self._has_constants = any(node.op == CONSTANT for node in graph.nodes)
-        for found in base:
-            self._add_base(found)
+        for match in base:
+            sub_graph = SubGraph(graph, match.inside)
+            self._seen.add(match.inside)
+            self.members.append(ClosureMember(sub_graph.depth, sub_graph.kind, tuple(sub_graph.outputs), match, self._exits(match.inside)))
         self._injective = frozenset(index for member in self.members if member.kind <= _I for index in member.inside)
 
     def run(self) -> None:
@@ -131,7 +133,8 @@ class Closure(ClosureView):
                 self._join_with_neighbours(member)
             for combiner in self._groups:
                 for group in combiner.groups(member, self):
-                    self._join_group(combiner, group)
+                    if self._max_depth is None or combiner.depth(group, self.graph) <= self._max_depth:
+                        self._add(group)
                     if self.is_cut_off:
                         return
             self._index(member)
@@ -144,11 +147,6 @@ class Closure(ClosureView):
 
     def is_injective(self, index: int) -> bool:
         return index in self._injective
-
-    def _add_base(self, found: RuleMatch) -> None:
-        sub_graph = SubGraph(self.graph, found.inside)
-        self._seen.add(found.inside)
-        self.members.append(ClosureMember(sub_graph.depth, sub_graph.kind, tuple(sub_graph.outputs), found, self._exits(found.inside)))
 
     def _join_with_neighbours(self, member: ClosureMember) -> None:
         """Join `member` with every older member that reads it or that it reads."""
@@ -169,10 +167,6 @@ class Closure(ClosureView):
         if any(combiner.joins(self.graph, upper, lower) for combiner in self._pairs):
             self._add((upper, lower))
 
-    def _join_group(self, combiner: GroupCombiner, group: tuple[ClosureMember, ...]) -> None:
-        if self._max_depth is None or combiner.depth(group, self.graph) <= self._max_depth:
-            self._add(group)
-
     def _add(self, group: Sequence[ClosureMember]) -> None:
         """Add the union of `group`, unless it is there already, is not convex, may not grow so, or need not be kept."""
         inside = group[0].inside
@@ -183,17 +177,17 @@ class Closure(ClosureView):
         readers = self._outside(inside, group)
         if readers is None or (self._grows is not None and not self._grows(self.graph, [member.inside for member in group])):
             return
-        found = RuleMatch(inside, *joined_provenance([member.found for member in group]))
+        match = RuleMatch(inside, *joined_provenance([member.found for member in group]))
         if self._pruner is not None and not self._pruner.keeps(inside):
             self._seen.add(inside)
-            self.pruned = self.pruned or found
+            self.pruned = self.pruned or match
             return
         if len(self.members) >= self._limit:
             self.is_cut_off = True
             return
         self._seen.add(inside)
         depth, kind = SubGraph(self.graph, inside).depth, self._kind(inside, group)
-        self.members.append(ClosureMember(depth, kind, readers, found, self._exits(inside)))
+        self.members.append(ClosureMember(depth, kind, readers, match, self._exits(inside)))
 
     def _exits(self, inside: IndexSet) -> int:
         return len(SubGraph(self.graph, inside).exits) if self._by_tensor is not None else 0
@@ -246,7 +240,7 @@ def _members_at(
 def joined_provenance(group: Sequence[RuleMatch]) -> tuple[str, tuple[str, ...]]:
     """Return the path of rules and the composites of the union of `group`: the common path, else that of a union of rules."""
     path = group[0].path
-    if any(found.path != path for found in group):
+    if any(match.path != path for match in group):
         path = f"{path.partition('.')[0]}.union"
-    composites = tuple(label for found in group for label in found.composites)
+    composites = tuple(label for match in group for label in match.composites)
     return path, composites

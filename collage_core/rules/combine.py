@@ -64,12 +64,12 @@ class Combine(PartitionRule):
         held = frozenset(index for inside in base for index in inside)
         pruner = ClosurePruner(context.graph, held, config, self.max_depth)
         closure = Closure(context.graph, base.values(), self._combiners, self.max_depth, self.limit, pruner, self.grows)
-        for found in self._closed(context, closure):
-            violation = SubGraph(context.graph, found.inside).violation(config)
+        for match in self._closed(context, closure):
+            violation = SubGraph(context.graph, match.inside).violation(config)
             if violation is None:
-                yield found
+                yield match
             else:
-                reject(found, violation)
+                reject(match, violation)
         if closure.pruned is not None:
             reject(closure.pruned, _too_many_exits(config, tuple(closure.pruned.inside)))
 
@@ -79,8 +79,8 @@ class Combine(PartitionRule):
 
     def _base(self, context: RuleContext) -> dict[IndexSet, RuleMatch]:
         base: dict[IndexSet, RuleMatch] = {}
-        for found in self.of.find(context):
-            base.setdefault(found.inside, replace(found, path=f"{self.name}.{found.path}"))
+        for match in self.of.find(context):
+            base.setdefault(match.inside, replace(match, path=f"{self.name}.{match.path}"))
         return base
 
     def _closed(self, context: RuleContext, closure: Closure) -> Iterator[RuleMatch]:
@@ -94,13 +94,13 @@ class Combine(PartitionRule):
         self, context: RuleContext, config: SubGraphConfig, base: dict[IndexSet, RuleMatch], reject: Reject
     ) -> Iterator[RuleMatch]:
         yield from base.values()
-        singles = {inside.base: found for inside, found in base.items()}
+        singles = {inside.base: match for inside, match in base.items()}
         joinable = _joinable(context.graph, singles, any(isinstance(combiner, Constants) for combiner in self._combiners))
         left = max(0, self.limit - len(base))
         sets = OneExitSets(context.graph, sorted(singles), joinable, config.max_depth, self.max_depth, left)
         if sets.cut_off is not None:
             self._note_limit(context, f"some larger sub-graphs, such as those that end in {context.graph.nodes[sets.cut_off].name!r},")
-        provenances = {(found.path, found.composites) for found in singles.values()}
+        provenances = {(match.path, match.composites) for match in singles.values()}
         shared = provenances.pop() if len(provenances) == 1 else None
         if shared is not None and not shared[1]:
             path = shared[0]

@@ -221,11 +221,11 @@ def _filters(cone: Cone, joined_depth: int | None) -> Iterator[int]:
 
 def _choices(below: int, free: Sequence[int]) -> Iterator[tuple[int, bool]]:
     """Yield `below` with each choice of at least one of the bits `free`, and whether the choice has several bits."""
-    made = [below]
+    choices = [below]
     for bit in free:
-        for index in range(len(made)):
-            made.append(made[index] | bit)
-            yield made[-1], index > 0
+        for index in range(len(choices)):
+            choices.append(choices[index] | bit)
+            yield choices[-1], index > 0
 
 
 def _is_joined(cone: Cone, bits: int, depth: int) -> bool:

@@ -33,7 +33,7 @@ def split(ends: Sequence[int], crossings: Sequence[Crossing], can_end: Sequence[
     reads, a skip connection, or a feature map for a head that comes later. A short span is at first a quarter of what is between
     two frontiers, then a half of that, and so on.
     """
-    found, between, later = [*ends], list[Crossing](), deque(sorted(crossings, key=lambda crossing: crossing.begin))
+    borders, between, later = [*ends], list[Crossing](), deque(sorted(crossings, key=lambda crossing: crossing.begin))
     for begin, end in pairwise(ends):
         while later and later[0].begin < end:
             between.append(later.popleft())
@@ -42,12 +42,12 @@ def split(ends: Sequence[int], crossings: Sequence[Crossing], can_end: Sequence[
         while waiting:
             begin, end, most, tensors = waiting.pop()
             new, span = _split_once(begin, end, most, tensors, can_end)
-            found += new
+            borders += new
             long = [(low, high) for low, high in pairwise([begin, *new, end]) if new and high - low > LONG]
             for low, high in long:
                 inside = [crossing for crossing in tensors if crossing.begin < high and crossing.end > low]
                 waiting.append((low, high, span / 2, inside))
-    return sorted(found)
+    return sorted(borders)
 
 
 def _split_once(begin: int, end: int, most: float, tensors: Sequence[Crossing], can_end: Sequence[bool]) -> tuple[list[int], float]:
@@ -99,21 +99,21 @@ def majors(
         parts = _without_the_lightest(parts, max(1, (len(parts) - most) // 2), most // 2)
     bytes_at = _bytes_at(crossings, count)
     tensors_at = covering(((crossing.begin, crossing.end + 1) for crossing in crossings), count)
-    found = [0]
+    borders = [0]
     for upper, lower in pairwise(parts):
         positions = [p for p in range(upper.last + 1, lower.first + 1) if can_end[p] and tensors_at[p] <= MOST_TENSORS]
         if positions:
-            found.append(min(reversed(positions), key=bytes_at.__getitem__))
-    return [*found, count], before
+            borders.append(min(reversed(positions), key=bytes_at.__getitem__))
+    return [*borders, count], before
 
 
 def _joined(parts: Iterable[_Part]) -> list[_Part]:
     """Return the parts with neighbours of one label as one."""
-    made = []
+    joined = []
     for label, group in groupby(parts, key=lambda part: part.label):
         same = list(group)
-        made.append(_Part(label, sum(part.work for part in same), same[0].first, same[-1].last))
-    return made
+        joined.append(_Part(label, sum(part.work for part in same), same[0].first, same[-1].last))
+    return joined
 
 
 def _without_the_lightest(parts: Sequence[_Part], count: int, fewest: int) -> list[_Part]:
@@ -132,8 +132,8 @@ def _bytes_at(crossings: Iterable[Crossing], count: int) -> list[int]:
     for crossing in crossings:
         change[crossing.begin] += crossing.bytes
         change[crossing.end + 1] -= crossing.bytes
-    total, made = 0, []
+    total, sums = 0, []
     for amount in change:
         total += amount
-        made.append(total)
-    return made
+        sums.append(total)
+    return sums

@@ -63,10 +63,10 @@ class Line:
     @cached_property
     def members(self) -> list[IndexSet]:
         """For each position the node after it, with the nodes that belong to that."""
-        made: list[list[int]] = [[] for _ in self.order]
+        homes: list[list[int]] = [[] for _ in self.order]
         for index, position in enumerate(self._home):
-            made[position].append(index)
-        return [IndexSet(nodes) for nodes in made]
+            homes[position].append(index)
+        return [IndexSet(nodes) for nodes in homes]
 
     def between(self, begin: int, end: int) -> IndexSet:
         """Return the nodes between two positions."""
@@ -75,13 +75,13 @@ class Line:
     @cached_property
     def crossings(self) -> list[Crossing]:
         """Every tensor of a node in the order that a later one reads; so the model's inputs are not among them."""
-        graph, home, made = self._graph, self._home, []
+        graph, home, crossings = self._graph, self._home, []
         for position, index in enumerate(self.order):
             for tensor in graph.nodes[index].outputs:
                 last = max((home[reader] for reader in graph.readers[tensor.name]), default=-1)
                 if last > position:
-                    made.append(Crossing(position + 1, last, tensor.type.bytes))
-        return made
+                    crossings.append(Crossing(position + 1, last, tensor.type.bytes))
+        return crossings
 
     @cached_property
     def can_end(self) -> list[bool]:
@@ -104,13 +104,13 @@ class Line:
     @cached_property
     def _is_quantised_next(self) -> list[bool]:
         """For each node whether all that it makes is quantised, at once or behind an activation."""
-        nodes, made = self._graph.nodes, [False] * len(self._graph)
+        nodes, is_next = self._graph.nodes, [False] * len(self._graph)
         for index in range(len(nodes) - 1, -1, -1):
             readers = self._readers_of_outputs(index)
-            made[index] = bool(readers) and all(
-                nodes[reader].op in _QUANTISING or (nodes[reader].op in _ACTIVATIONS and made[reader]) for reader in readers
+            is_next[index] = bool(readers) and all(
+                nodes[reader].op in _QUANTISING or (nodes[reader].op in _ACTIVATIONS and is_next[reader]) for reader in readers
             )
-        return made
+        return is_next
 
     def _readers_of_outputs(self, index: int) -> list[int]:
         """Return the nodes that read what the node makes; none where something of it leaves the model."""
@@ -162,11 +162,11 @@ def _heavy_kinds(graph: DataflowGraph) -> list[str | None]:
     """Return for each node the kind of heavy work that it does; None where that is light, or too little to count."""
     operations = list(map(graph.derive(WorkEstimator).operations, range(len(graph))))
     least = min(HEAVY * sum(operations), HEAVY_OF_MOST * max(operations, default=0.0))
-    made: list[str | None] = []
+    kinds: list[str | None] = []
     for node, amount in zip(graph.nodes, operations, strict=True):
         kind = work_kind(graph, node)
-        made.append(None if kind in BY_BYTES or amount < least else _FAMILIES.get(kind, kind))
-    return made
+        kinds.append(None if kind in BY_BYTES or amount < least else _FAMILIES.get(kind, kind))
+    return kinds
 
 
 def _keeping_to_a_kind(graph: DataflowGraph, is_fed: Sequence[bool], kinds: Sequence[str | None]) -> list[int]:

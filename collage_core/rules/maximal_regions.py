@@ -90,28 +90,28 @@ class _Contraction:
 
     def _ancestors_between(self, upper: int, lower: int) -> list[int] | None:
         """Return the nodes after `upper` in the order that `lower` depends on; None when one of them depends on `upper`."""
-        bound, found = self.order[upper], {lower}
+        bound, ancestors = self.order[upper], {lower}
         waiting = [lower]
         while waiting:
             node = waiting.pop()
             for source in self.above[node]:
                 if source == upper and node != lower:
                     return None
-                if self.order[source] > bound and source not in found:
-                    found.add(source)
+                if self.order[source] > bound and source not in ancestors:
+                    ancestors.add(source)
                     waiting.append(source)
-        return list(found - {lower})
+        return list(ancestors - {lower})
 
     def _descendants_between(self, upper: int, lower: int) -> list[int]:
         """Return the nodes before `lower` in the order that depend on `upper`."""
-        bound, found = self.order[lower], set[int]()
+        bound, descendants = self.order[lower], set[int]()
         waiting = [upper]
         while waiting:
             for reader in self.below[waiting.pop()]:
-                if self.order[reader] < bound and reader not in found:
-                    found.add(reader)
+                if self.order[reader] < bound and reader not in descendants:
+                    descendants.add(reader)
                     waiting.append(reader)
-        return list(found)
+        return list(descendants)
 
     def _unite(self, upper: int, lower: int, position: int) -> None:
         """Represent both by one node at `position` in the order; the node with fewer neighbours is merged into the other."""
@@ -164,7 +164,7 @@ def leftovers(graph: DataflowGraph, is_taken: Mask, others: Mapping[str, Mask]) 
     work = list(map(graph.derive(WorkEstimator).operations, range(len(graph))))
     least = LARGE * sum(work)
     sets = [*permutations(partial, 1), *permutations(partial, 2)]
-    found = []
+    regions = []
     for names in sets[:MOST_SETS]:
         beside: list[list[int]] = []
         for name in names:
@@ -172,8 +172,8 @@ def leftovers(graph: DataflowGraph, is_taken: Mask, others: Mapping[str, Mask]) 
             beside += [nodes for nodes in mine if sum(work[index] for index in nodes) >= least]
         left = _without(is_taken, beside)
         if left != list(is_taken):
-            found += [(names, nodes) for nodes in maximal_regions(graph.sources, left, beside)]
-    return Leftovers(found, min(len(sets), MOST_SETS), max(0, len(sets) - MOST_SETS))
+            regions += [(names, nodes) for nodes in maximal_regions(graph.sources, left, beside)]
+    return Leftovers(regions, min(len(sets), MOST_SETS), max(0, len(sets) - MOST_SETS))
 
 
 def _without(mask: Mask, beside: Sequence[Sequence[int]]) -> list[bool]:

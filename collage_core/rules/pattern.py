@@ -97,9 +97,9 @@ class _Parser:
         self.depth += 1
         if self.depth > _MOST_NESTED:
             raise CollageError(f"the pattern {_shown(self.text)} is nested deeper than {_MOST_NESTED}", "write several", "bad_pattern")
-        made = self.options()
+        options = self.options()
         self.depth -= 1
-        return made
+        return options
 
     def options(self) -> Pattern:
         options = [self.term()]
@@ -127,12 +127,12 @@ class _Parser:
         if self.peek() != "(":
             return ()
         self.at += 1
-        made = [self.either()]
+        arguments = [self.either()]
         while self.peek() == ",":
             self.at += 1
-            made.append(self.either())
+            arguments.append(self.either())
         self.take(")")
-        return tuple(made)
+        return tuple(arguments)
 
     def peek(self) -> str:
         return self.tokens[self.at][0] if self.at < len(self.tokens) else ""
@@ -144,9 +144,9 @@ class _Parser:
 
     def mistake(self, wanted: str) -> CollageError:
         where = f"at character {self.tokens[self.at][1] + 1}" if self.at < len(self.tokens) else "at its end"
-        found = repr(self.peek()) if self.peek() else "nothing"
+        token = repr(self.peek()) if self.peek() else "nothing"
         return CollageError(
-            f"the pattern {_shown(self.text)} has {found} {where}, {wanted} was expected",
+            f"the pattern {_shown(self.text)} has {token} {where}, {wanted} was expected",
             "patterns are written as Relu(Conv(*, *))",
             "bad_pattern",
         )

@@ -44,8 +44,8 @@ class PatternTable(PartitionRule):
                 continue
             stage, check, reason = self._refusal(context, match, inside)
             if reason:
-                said = f"pattern {match.label}: {reason}"
-                rejection = Rejection(context.target, tuple(inside), self.name, stage, said, pattern=match.label)
+                note = f"pattern {match.label}: {reason}"
+                rejection = Rejection(context.target, tuple(inside), self.name, stage, note, pattern=match.label)
                 context.log.add(rejection, f"{check} {match.label}")
             else:
                 seen.add(inside)

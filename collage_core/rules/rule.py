@@ -113,12 +113,12 @@ class PartitionRule(ABC):
 
         A rule that can avoid making the others overrides this.
         """
-        for found in self.find(context):
-            violation = SubGraph(context.graph, found.inside).violation(config)
+        for match in self.find(context):
+            violation = SubGraph(context.graph, match.inside).violation(config)
             if violation is None:
-                yield found
+                yield match
             else:
-                reject(found, violation)
+                reject(match, violation)
 
     def admits_host(self, graph: DataflowGraph, node: Node) -> bool:
         """Return whether a node that only the host runs may be inside a larger match: not where the toolchain would change its values."""
@@ -148,9 +148,9 @@ class PartitionRule(ABC):
 def find_with_note(rule: PartitionRule, context: RuleContext) -> Iterator[RuleMatch]:
     """Yield what the tree `rule` finds; log a note where it finds nothing."""
     found_some = False
-    for found in rule.find(context):
+    for match in rule.find(context):
         found_some = True
-        yield found
+        yield match
     if not found_some:
         context.note(rule.name, "pattern", f"the rules of {context.target} find nothing in this model", "nothing")
 

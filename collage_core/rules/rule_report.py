@@ -22,13 +22,13 @@ RuleReport = Mapping[str, Any]
 
 def make_report(target: str, rule: PartitionRule, candidates: Iterable[CandidatePartition], log: RejectionLog) -> RuleReport:
     """Return the report on phase 2 for `target`."""
-    found, deferred = Counter[str](), Counter[str]()
+    counts, deferred = Counter[str](), Counter[str]()
     for candidate in candidates:
-        found[candidate.rule] += 1
+        counts[candidate.rule] += 1
         deferred[candidate.rule] += candidate.deferred
     return {
         "tree": rule.to_json(),
-        "paths": {path.removeprefix(f"{target}."): [count, deferred[path]] for path, count in found.items()},
+        "paths": {path.removeprefix(f"{target}."): [count, deferred[path]] for path, count in counts.items()},
         "rejected": [
             {"rule": group[1], "stage": group[2], "check": group[3], "count": count}
             for group, count in log.counts.items()

@@ -66,21 +66,21 @@ class Segments(PartitionRule):
 
     def taken(self, context: RuleContext) -> list[bool]:
         """Return for each node whether it is taken; the host's are, if admitted. Log the sub-rule's rejections once."""
-        found = context.graph.derive(_TakenOf).by(self.of, context.tables)
-        if found.rejected and not any((context.target, *sort) in context.log.counts for sort in found.rejected):
+        nodes = context.graph.derive(_TakenOf).by(self.of, context.tables)
+        if nodes.rejected and not any((context.target, *sort) in context.log.counts for sort in nodes.rejected):
             deque(self.of.find(context), maxlen=0)
-        return found.mask
+        return nodes.mask
 
     def _regions(self, context: RuleContext, is_taken: Sequence[bool]) -> Iterator[tuple[IndexSet, str]]:
         """Yield the whole model or the regions, then the leftovers, each with its path."""
         graph = context.graph
         for nodes in [range(len(graph))] if all(is_taken) else maximal_regions(graph.sources, is_taken):
             yield IndexSet(nodes), self.name
-        found = leftovers(graph, is_taken, context.others)
-        for names, nodes in found.regions:
+        regions = leftovers(graph, is_taken, context.others)
+        for names, nodes in regions.regions:
             yield IndexSet(nodes), f"{self.name}.beside({', '.join(names)})"
-        if found.missing:
-            sets = f"{found.looked_at} of {found.looked_at + found.missing} sets of other targets"
+        if regions.missing:
+            sets = f"{regions.looked_at} of {regions.looked_at + regions.missing} sets of other targets"
             context.note(self.name, "validity", f"what others leave to {context.target} was looked for with {sets}", "beside")
 
     def _runs(self, context: RuleContext, is_taken: Sequence[bool]) -> Iterator[tuple[IndexSet, bool]]:
@@ -132,9 +132,9 @@ class _TakenOf:
     def _find(self, rule: PartitionRule, tables: Tables) -> _Taken:
         quiet = RuleContext(self._graph, "", RejectionLog(), tables=tables)
         mask = [node.is_host and rule.admits_host(self._graph, node) for node in self._graph.nodes]
-        for found in rule.find(quiet):
-            if len(found.inside) == 1:
-                mask[found.inside.base] = True
+        for match in rule.find(quiet):
+            if len(match.inside) == 1:
+                mask[match.inside.base] = True
         return _Taken(mask, [sort[1:] for sort in quiet.log.counts])
 
 
@@ -217,10 +217,10 @@ def cut_points(graph: DataflowGraph) -> list[int]:
 def _between_ends(graph: DataflowGraph) -> list[_Interval]:
     """Return the nodes between each two positions at which runs begin and end; the beginning and the end of the model are such, too."""
     line = graph.derive(Line)
-    found = [0, *(position + 1 for position in line.cut_points if position + 1 < len(line)), len(line)]
-    if len(found) > 2 and _placeable(graph, line.between(found[-2], found[-1])) == 0:
-        del found[-2]  # Only host nodes follow; they belong to the run before.
-    return _intervals(graph, split(found, line.crossings, line.can_end))
+    ends = [0, *(position + 1 for position in line.cut_points if position + 1 < len(line)), len(line)]
+    if len(ends) > 2 and _placeable(graph, line.between(ends[-2], ends[-1])) == 0:
+        del ends[-2]  # Only host nodes follow; they belong to the run before.
+    return _intervals(graph, split(ends, line.crossings, line.can_end))
 
 
 def _placeable(graph: DataflowGraph, nodes: IndexSet) -> int:

@@ -43,20 +43,20 @@ Taken = Mapping[str, Sequence[bool]]
 
 def taken_nodes(graph: DataflowGraph, specs: Sequence[PartitionSpec], tables: Tables | None = None) -> Taken:
     """Return the nodes that each target takes into its segments; targets whose rules have no `Segments` are left out."""
-    made = {}
+    by_target = {}
     for spec in specs:
-        found = _segments(spec.rule)
-        if found is not None:
-            mask = found.taken(RuleContext(graph, "", RejectionLog(), tables=tables or {}))
-            made.update(dict.fromkeys(spec.targets, mask))
-    return made
+        segments = _segments(spec.rule)
+        if segments is not None:
+            mask = segments.taken(RuleContext(graph, "", RejectionLog(), tables=tables or {}))
+            by_target.update(dict.fromkeys(spec.targets, mask))
+    return by_target
 
 
 def _segments(rule: PartitionRule) -> Segments | None:
     """Return the first `Segments` in the tree `rule`."""
     if isinstance(rule, Segments):
         return rule
-    return next((found for sub in rule.below if (found := _segments(sub)) is not None), None)
+    return next((segments for sub in rule.below if (segments := _segments(sub)) is not None), None)
 
 
 def find_candidates(
@@ -73,19 +73,19 @@ def find_candidates(
     rejected = RejectionLog()
     others = {name: mask for name, mask in (taken or {}).items() if name not in spec.targets}
     context = RuleContext(graph, " and ".join(spec.targets), rejected, others, tables or {})
-    found = sorted(spec.rule.find(context) if HOST_TARGET in spec.targets else find_with_note(spec.rule, context), key=_order)
+    matches = sorted(spec.rule.find(context) if HOST_TARGET in spec.targets else find_with_note(spec.rule, context), key=_order)
     computations = graph.derive(Computations)
-    numbers = [computations.of(item.inside) for item in found]
+    numbers = [computations.of(item.inside) for item in matches]
     times = Counter(numbers)
-    made = {}
+    candidates = {}
     for target in spec.targets:
         log.add_for(target, rejected, context.target)
-        paths = {path: f"{target}.{path}" for path in {item.path for item in found}}
-        made[target] = [
+        paths = {path: f"{target}.{path}" for path in {item.path for item in matches}}
+        candidates[target] = [
             CandidatePartition(graph, target, item.inside, paths[item.path], item.composites, item.deferred, number, times[number])
-            for item, number in zip(found, numbers, strict=True)
+            for item, number in zip(matches, numbers, strict=True)
         ]
-    return made
+    return candidates
 
 
 def with_buffers(found: Sequence[CandidatePartition], log: RejectionLog, *, opens: bool, opaque: bool) -> list[CandidatePartition]:

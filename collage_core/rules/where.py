@@ -61,11 +61,11 @@ class Condition:
         """Return why `node` fails the condition, or None; a node of another operator never fails."""
         if self.op not in ("*", node.op):
             return None
-        found = _value(graph, node, self.subject)
-        if found is not None and _holds(found, self.wanted):
+        value = _value(graph, node, self.subject)
+        if value is not None and _holds(value, self.wanted):
             return None
-        said = "not there" if found is None else _written(found)
-        return f"{self.subject} of {node.name!r} is {said}, it must be {_written(self.wanted)}"
+        text = "not there" if value is None else _written(value)
+        return f"{self.subject} of {node.name!r} is {text}, it must be {_written(self.wanted)}"
 
 
 def parse_where(data: Any) -> tuple[Condition, ...]:
@@ -122,8 +122,8 @@ def _mistake(message: str) -> CollageError:
 
 
 def _parts(subject: str) -> dict[str, str | None]:
-    found = _SUBJECT.fullmatch(subject)
-    return found.groupdict() if found else {}
+    match = _SUBJECT.fullmatch(subject)
+    return match.groupdict() if match else {}
 
 
 def _value(graph: DataflowGraph, node: Node, subject: str) -> Any:
@@ -155,8 +155,8 @@ def _holds(found: Any, wanted: Value) -> bool:
 
 def _term(text: str) -> tuple[str, str]:
     """Return the sign and the operand of one term: ``>=7`` is (``>=``, ``7``)."""
-    found = _TERM.fullmatch(text.strip())
-    return (found.group(1) or "", found.group(2).strip()) if found else ("", "")
+    match = _TERM.fullmatch(text.strip())
+    return (match.group(1) or "", match.group(2).strip()) if match else ("", "")
 
 
 def _term_holds(found: Any, sign: str, operand: str) -> bool:
