@@ -195,7 +195,9 @@ def estimated(models: Sequence[str]) -> Iterator[str]:
             run.cost()
             table = run.loop.table
             table.set_estimates()
-            guesses = {item.held: item.cost for item in table.costed() if item.cost.source == PROFILE}
+            guesses = {
+                item.held: item.cost for item in table.costed() if item.cost.source == PROFILE and isinstance(item.held, CandidatePartition)
+            }
             drawn = random.Random(0).sample(list(guesses), min(ESTIMATES, len(guesses)))
             run.budget.extend(math.inf)
             run.loop.get_known(drawn)

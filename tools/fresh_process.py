@@ -1,7 +1,7 @@
 """Measures things that run a whole model, each time in a fresh process of its own, in turns: an artifact beside the toolchains alone.
 
 Kinds, paths and a file of inputs enter; seconds by round, and ratios with their intervals over the rounds, leave: by low quantiles, as runs
-compare whole plans (`paired_rounds`). `fresh_measure` is the other side. Nothing large is imported here, and no toolchain runs in this process.
+compare whole plans (`paired_rounds`). `fresh_measure` is the other side. Nothing large is imported here, and no toolchain runs here.
 """
 
 from __future__ import annotations

@@ -24,19 +24,21 @@ def totals(document: RunDocument) -> RunTotals:
     reason = "some of its costs are not known" if own.predicted_s is None else ""
     first = TotalRow(name=PLAN_NAME, kind="plan", time=own, rounds=document.verify.rounds or 0, reason=reason, against="")
     known = {row.name for row in document.alternatives}
-    others = [*document.alternatives, *(row for row in document.baselines if row.name not in known)]
+    others: list[Alternative | Baseline] = [*document.alternatives, *(row for row in document.baselines if row.name not in known)]
     return RunTotals(decision_text(document), (first, *sorted((_row(document, row, own) for row in others), key=_order)))
 
 
 def _row(document: RunDocument, row: Alternative | Baseline, own: PlanTime) -> TotalRow:
-    is_timed = isinstance(row, Alternative)
-    time = time_of_row(document, row) if is_timed else PlanTime(predicted_s=row.total_s, measured_s=row.measured_s)
+    if isinstance(row, Alternative):
+        time, kind, rounds = time_of_row(document, row), row.kind, row.rounds
+    else:
+        time, kind, rounds = PlanTime(predicted_s=row.total_s, measured_s=row.measured_s), "baseline", 0
     statement = widened(compared(time, own), document)
     return TotalRow(
         name=row.name,
-        kind=row.kind if is_timed else "baseline",
+        kind=kind,
         time=time,
-        rounds=row.rounds if is_timed else 0,
+        rounds=rounds,
         reason=row.reason,
         against="" if statement.basis == "unknown" else change_text(statement),
     )

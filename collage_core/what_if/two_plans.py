@@ -58,8 +58,8 @@ def _times(statement: Statement) -> TwoTimes:
 def _region(region: Region) -> TwoRegions:
     cost = TwoTimes(region.first_s, region.second_s, region.change_s, signed(region.change_s))
     kind: Any = region.kind
-    ids = ([part.id for part in parts] for parts in (region.first, region.second))
-    return TwoRegions(kind, list(region.nodes), *ids, cost, region.is_change)
+    first, second = ([part.id for part in parts] for parts in (region.first, region.second))
+    return TwoRegions(kind, list(region.nodes), first, second, cost, region.is_change)
 
 
 def _apart(first: float, second: float) -> TwoTimes:

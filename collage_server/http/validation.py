@@ -45,8 +45,9 @@ _hints = cache(get_type_hints)
 
 def _made(hint: Any, value: Any) -> Any:
     """Return a checked value as what `hint` says: a dataclass of an object; anything else as it came."""
+    kind: Any = hint
     if dataclasses.is_dataclass(hint):
-        return hint(**{name: _made(inner, value[name]) for name, inner in _hints(hint).items() if name in value})  # type: ignore[operator]
+        return kind(**{name: _made(inner, value[name]) for name, inner in _hints(kind).items() if name in value})
     if get_origin(hint) is list and dataclasses.is_dataclass(get_args(hint)[0]):
         return [_made(get_args(hint)[0], one) for one in value]
     return value
@@ -67,8 +68,9 @@ def _model_of(kind: Any) -> type[BaseModel]:
 
 def _failing_fast(hint: Any) -> Any:
     """Return `hint` with lists that end at their first mistake, since a body may hold millions, and dataclasses as models."""
+    kind: Any = hint
     if dataclasses.is_dataclass(hint):
-        return _model_of(hint)
+        return _model_of(kind)
     inner = tuple(map(_failing_fast, get_args(hint)))
     origin = get_origin(hint)
     if origin is list:

@@ -56,7 +56,6 @@ export function runSnapshot(changes: Partial<RunSnapshot> = {}): RunSnapshot {
     verdict: null,
     decided_by: null,
     alternatives: [],
-    leaders: [],
     verify: null,
     notes: [],
     error: null,

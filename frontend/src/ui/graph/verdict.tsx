@@ -19,12 +19,17 @@ export function Verdict(): JSX.Element {
   return (
     <div class="verdict-line">
       <div role="status">{verdict && <p class={isGood ? "verdict good" : "verdict"}>{`${isOtherPlan.value ? "Kept plan: " : ""}${verdict.text}`}</p>}</div>
-      {step && (!isReport || step.kind === "compare") && (
-        <button type="button" class={step.kind === "ship" ? "primary" : undefined} title={step.title} disabled={step.kind !== "compare" && (isActive.value || exporting.value !== null)} onClick={() => take(step)}>
-          {step.label}
-        </button>
-      )}
+      {step && (!isReport || step.kind === "compare") && <Step step={step} />}
     </div>
+  );
+}
+
+function Step({ step }: { step: NextStep }): JSX.Element {
+  const isBusy = step.kind !== "compare" && (isActive.value || exporting.value !== null);
+  return (
+    <button type="button" class={step.kind === "ship" ? "primary" : undefined} title={step.title} disabled={isBusy} onClick={() => take(step)}>
+      {step.label}
+    </button>
   );
 }
 
