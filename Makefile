@@ -20,7 +20,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST_SPREAD = $(BIN)/pytest --dist worksteal --durations 20 --durations-min 1
 
 .PHONY: help setup run test test-long lint lint-python lint-page format page-test page-and-lint python-test chromium postgres torch docs-generator docs \
-        slow acceptance bench onnx-suite bench-calls bench-costs bench-e2e bench-operators bench-page bench-size bench-tvm contract-cost protocol pictures record sizes footprint gpu lock value-cases value-contract wheel runtime-wheel versions clean
+        slow acceptance bench onnx-suite bench-calls bench-costs bench-e2e bench-operators bench-page bench-size bench-tvm contract-cost protocol pictures record sizes footprint truth gpu lock value-cases value-contract wheel runtime-wheel versions clean
 
 help: ## what can be made
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -135,6 +135,9 @@ record: setup ## the recorded runs that come with the samples (NAMES="crnn ssd30
 
 sizes: setup ## how long files and functions are
 	@$(BIN)/python tools/sizes.py
+
+truth: setup ## what each surface says of ten recorded runs, side by side, and what of it contradicts (ARGUMENTS="crnn out" for others)
+	@$(BIN)/python tools/truth.py $(ARGUMENTS)
 
 footprint: setup ## how many files and functions run for a partitioning and a pin (ARGUMENTS="--files" lists them in order)
 	@$(BIN)/python tools/footprint.py $(ARGUMENTS)

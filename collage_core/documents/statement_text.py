@@ -83,7 +83,7 @@ def effect_text(alone: Statement | None, saves: Statement | None, refuses: int) 
     is_free, saves_nothing = _is_none(alone), saves is None or _is_none(saves)
     if is_free and saves_nothing:
         return "no effect: the best plan holds it anyway"
-    own = f"{_cost_text(alone)} alone"
+    own = f"{_cost_text(alone)} alone" if alone.change_s is not None else f"alone, {_unknown_text(alone)}"
     if saves is None or saves == alone:
         return own
     if saves_nothing:

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..documents.run import Alternative, RunDocument
-from ..documents.statements import PlanTime, compared, measured_beside
+from ..documents.statements import PlanTime, compared, time_of_run
 from ..documents.survey import Alone, Gain, PlanTimes, SurveyRow
-from ..documents.verdict import verdict
+from ..documents.verdict import verdict, widened
 from ..pipeline.whole.finalists import BASELINE
 from ..rules.baseline_names import is_alone
 
@@ -32,21 +32,21 @@ def planned_row(model: str, source: str, document: RunDocument, seconds: float) 
         alone=alone,
         plan=plan,
         best_alone=best.target if best else "",
-        gain=_gain(best, plan) if best else None,
+        gain=_gain(best, document, plan) if best else None,
         verdict=verdict(document).text,
         why_not=tuple(_why_not(document, alone, plan)),
     )
 
 
 def _plan_times(document: RunDocument) -> PlanTimes:
-    plan, verify = document.plan, document.verify
+    plan, time = document.plan, time_of_run(document)
     return PlanTimes(
         targets=tuple(dict.fromkeys(part.target for part in plan.partitions if part.target != "host")),
         partitions=len(plan.partitions),
-        measured_s=measured_beside(document),
-        interval_s=verify.interval_s,
-        predicted_s=None if any(part.source == "unknown" for part in plan.partitions) else plan.total_s,
-        max_rel_error=verify.max_rel_error,
+        measured_s=time.measured_s,
+        interval_s=time.interval_s,
+        predicted_s=time.predicted_s,
+        max_rel_error=document.verify.max_rel_error,
     )
 
 
@@ -70,11 +70,11 @@ def _best_alone(alone: Sequence[Alone], plan: PlanTimes) -> Alone | None:
     return min((one for one in alone if one.predicted_s is not None), key=lambda one: one.predicted_s or 0.0, default=None)
 
 
-def _gain(best: Alone, plan: PlanTimes) -> Gain | None:
+def _gain(best: Alone, document: RunDocument, plan: PlanTimes) -> Gain | None:
     if best.is_plan:
         return Gain(1.0, 1.0, 1.0, MEASURED if plan.measured_s is not None else PREDICTED)
     alone = PlanTime(predicted_s=best.predicted_s, measured_s=best.measured_s, interval_s=best.interval_s)
-    statement = compared(alone, PlanTime(predicted_s=plan.predicted_s, measured_s=plan.measured_s, interval_s=plan.interval_s))
+    statement = widened(compared(alone, time_of_run(document)), document)
     ratio, ratios = statement.ratio, statement.ratios
     if ratio is None:
         return None

@@ -169,7 +169,7 @@ def side_of(given: str | Path | RunRecord, loaded: dict[Path, RunRecord] | None 
     if record is None:
         message = f"{path!r} is a plan without its run, so it has no baseline {name!r}"
         raise CollageError(message, f"give the folder of a run: it holds {FILE_NAME!r}", "no_run")
-    return _of_baseline(text, record, name)
+    return side_of_baseline(text, record, name)
 
 
 def _at(path: Path, loaded: dict[Path, RunRecord]) -> Side:
@@ -195,7 +195,8 @@ def _of_run(name: str, record: RunRecord) -> Side:
     return Side(name, record.plan, record, time_of_run(record.document), is_own=True)
 
 
-def _of_baseline(name: str, record: RunRecord, baseline: str) -> Side:
+def side_of_baseline(name: str, record: RunRecord, baseline: str) -> Side:
+    """Return a plan that was compared with that of a run, by the name that it has there. Raises CollageError where there is none."""
     rows: list[Alternative | BaselineInfo] = [*record.document.alternatives, *record.document.baselines]
     names = list(dict.fromkeys(row.name for row in rows))
     row = next((row for row in rows if row.name == baseline), None)

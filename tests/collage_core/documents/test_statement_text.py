@@ -16,7 +16,7 @@ def test_the_effect_of_a_constraint_is_said() -> None:
     assert effect_text(costs, less, 3) == "costs 2 s predicted alone; taking it back saves 500 ms predicted"
     assert effect_text(NO_CHANGE, less, 3) == "costs nothing alone; taking it back saves 500 ms predicted"
     unknown = Statement(basis="unknown", at_least_s=0.5, unknown=2)
-    assert effect_text(unknown, unknown, 3) == "at least +500 ms: 2 costs are not known alone"
+    assert effect_text(unknown, unknown, 3) == "alone, at least +500 ms: 2 costs are not known"
     assert effect_text(costs, unknown, 3) == "costs 2 s predicted alone; taking it back saves at least 500 ms"
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from truth import cells, contradictions
 
 from collage_core.base.durations import duration
 from collage_core.cost.cost import Cost
@@ -170,6 +171,9 @@ def test_no_two_statements_about_a_run_contradict_each_other(base: RunRecord, da
         if set(record.plan.used_targets) <= set(one.targets):
             assert one.against is not None
             assert (one.against.change_s, one.measured_s) == (0.0, record.document.verify.measured_s)
+
+    # No two surfaces say two things of one subject.
+    assert contradictions(list(cells(record, 3))) == []
 
     # The sentence that leads is green only where an interval says so, and the survey says the same.
     leads = verdict(record.document)
