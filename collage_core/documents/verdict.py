@@ -16,8 +16,10 @@ from .statement_text import time_text, transfers_text
 from .statements import PlanTime, Statement, compared, fastest, time_of_row, time_of_run
 
 HOST = "host"
-AGAIN_S = 40.0
-"""Building and timing a plan and its rivals once more takes about as long (`MOST_S` of ``pipeline/whole/compare_whole.py``)."""
+LONGEST_S = 150.0
+"""Measuring that would take longer is not proposed: a run takes no longer either."""
+FEWEST_ROUNDS = 6
+"""With fewer rounds a plan that is near has no interval."""
 
 Kind = Literal["faster", "slower", "alone", "undecided", "unknown", "wrong"]
 
@@ -67,7 +69,7 @@ def _of_times(document: RunDocument) -> Verdict:
         return Verdict(kind="unknown", text=text)
     against, time = list(alone.items())[index]
     statement = widened(compared(time, own), document)
-    return _mix(against, statement, own, is_checked)
+    return _mix(document, against, statement, is_checked)
 
 
 def widened(statement: Statement, document: RunDocument) -> Statement:
@@ -116,15 +118,16 @@ def _alone(document: RunDocument, name: str, own: PlanTime, is_checked: bool) ->
             statement=statement,
         )
     between = f"{other} takes {_between(statement)} as long" if statement.ratios else f"{other} was timed too seldom"
-    text = f"{name} alone; whether another plan is faster is not decided ({between}): measure again for about {duration(AGAIN_S, 2)}"
+    text = f"{name} alone; whether another plan is faster is not decided ({between}): {_again(document, statement)}"
     return Verdict(kind="undecided", text=text, against=other, statement=statement)
 
 
-def _mix(against: str, statement: Statement, own: PlanTime, is_checked: bool) -> Verdict:
+def _mix(document: RunDocument, against: str, statement: Statement, is_checked: bool) -> Verdict:
     """Return the verdict on a plan that is no single target: how many times as fast as the best of these."""
     ratio = statement.ratio
     if ratio is None:
-        return Verdict(kind="unknown", text=f"{time_text(own)}; {against} alone was not measured", against=against, statement=statement)
+        text = f"{time_text(time_of_run(document))}; {against} alone was not measured"
+        return Verdict(kind="unknown", text=text, against=against, statement=statement)
     if statement.basis == "predicted":
         faster = ratio >= 1
         comparison = f"{_times(ratio)} times faster than" if faster else f"{_percent(1 / max(ratio, 1e-9) - 1)} slower than"
@@ -137,13 +140,27 @@ def _mix(against: str, statement: Statement, own: PlanTime, is_checked: bool) ->
         return Verdict(kind="faster", text=text, is_good=is_checked, against=against, statement=statement)
     if ratios is None or ratios[0] <= 1 <= ratios[1]:
         between = "it was timed too seldom" if ratios is None else f"it takes {_between(statement)} as long"
-        text = f"not decided against {against} alone ({between}): measure again for about {duration(AGAIN_S, 2)}"
+        text = f"not decided against {against} alone ({between}): {_again(document, statement)}"
         return Verdict(kind="undecided", text=text, against=against, statement=statement)
     if ratios[0] > 1:
         text = f"{_times(ratio)} times faster than {against} alone ({_times(ratios[0])} to {_times(ratios[1])}){checked}"
         return Verdict(kind="faster", text=text, is_good=is_checked, against=against, statement=statement)
     slower = f"{_percent(1 / max(ratios[1], 1e-9) - 1)} to {_percent(1 / max(ratios[0], 1e-9) - 1)}"
     return Verdict(kind="slower", text=f"{slower} slower than {against} alone, measured{checked}", against=against, statement=statement)
+
+
+def _again(document: RunDocument, statement: Statement) -> str:
+    """Say how long to measure again until the two can be told apart: intervals narrow with the root of the rounds."""
+    rounds, round_s = max(document.verify.rounds or 0, FEWEST_ROUNDS), document.verify.round_s
+    if round_s is None:
+        return "measure again"
+    more = 1.0
+    if statement.interval_s is not None and statement.change_s is not None:
+        more = (statement.interval_s / max(abs(statement.change_s), 1e-12)) ** 2
+    seconds = rounds * more * round_s
+    if seconds > LONGEST_S:
+        return f"the two are so near that measuring for {duration(LONGEST_S)} would not tell"
+    return f"measure again for about {duration(seconds, 2)}"
 
 
 def _between(statement: Statement) -> str:

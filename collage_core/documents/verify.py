@@ -80,6 +80,7 @@ class Verify(VerifyInfo):
         sets: Name of a set of inputs → output → its largest relative error there; empty where nothing was compared.
         moves: Output → how far rounding alone moves it in the model itself; `errors` are what goes beyond it.
         rounds: Rounds of measuring beside other plans; None where there were none.
+        round_s: Seconds that a round of the plan and one other took, on average; None where that is not known.
         value_policy: Whether NaN and infinities must be right (docs/values.md).
         estimated_error: What the errors of the partitions add up to; None where none count, since no target lowers the precision.
         reason: Why nothing was built; empty where something was.
@@ -91,6 +92,7 @@ class Verify(VerifyInfo):
     sets: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     moves: Mapping[str, float] = field(default_factory=dict)
     rounds: int | None = None
+    round_s: float | None = None
     value_policy: str = ""
     estimated_error: float | None = None
     reason: str = ""

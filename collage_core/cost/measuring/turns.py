@@ -54,7 +54,7 @@ class Turns:
         self._bursts = bursts
         self._may_win = may_win or [True] * (max(bursts, default=0) + 1)
         self._before_round = before_round
-        self._clock, self._began = clock, clock()
+        self._clock, self._began, self._took_s = clock, clock(), 0.0
         self._most_s = min(MOST_S, limit_s)
         self._open = list(bursts)
 
@@ -68,7 +68,13 @@ class Turns:
             on_round(len(self.rounds), max(min(FEWEST_ROUNDS, MOST_ROUNDS), len(self.rounds) + 1))
             self._one_round()
             self._open = self._still_open()
+            self._took_s = self._clock() - self._began
         return self.rounds
+
+    @property
+    def each_s(self) -> float:
+        """Return how long a contender took in one round, on average."""
+        return self._took_s / max(1, sum(map(len, self.rounds)))
 
     def left_s(self, turn_s: float) -> float:
         """Return about how long the rounds to come take; `turn_s` is the guess for one turn as long as no round is over."""

@@ -91,13 +91,14 @@ def compare_whole(
     deadline = deadline or Deadline()
     open_ = by_promise([one for one in finalists[1:] if not one.reason and one.folder is None], built.measured_s)
     _build_all(built, open_, emit, _Schedule(built, finalists, deadline))
-    rounds = _rounds(built, finalists, emit, deadline)
+    turns = _in_turns(built, finalists, emit, deadline)
+    rounds = turns.rounds
     best = winner(rounds, finalists)
     if finalists[best].reason:
         raise CollageError(finalists[best].reason, "veto the target that fails, or leave it out of --targets", "toolchain")
     times = whole_times(rounds, best, len(finalists))
     name = _worker_of(built, finalists[best])
-    _ship(built, finalists[best], times[best])
+    _ship(built, finalists[best], times[best], 2 * turns.each_s)
     return Comparison(best, times, _explained(built, name, emit))
 
 
@@ -243,17 +244,17 @@ def _build(built: Built, one: Finalist, name: str, assembler: str, deadline: Dea
     one.reason = "" if is_right else f"it errs by {worst:.3g}{where_text(one.verify)}, {one.plan.accuracy:g} is allowed"
 
 
-def _ship(built: Built, one: Finalist, time_: WholeTime) -> None:
-    """Put a timed finalist in the place of the plan."""
+def _ship(built: Built, one: Finalist, time_: WholeTime, round_s: float) -> None:
+    """Put a timed finalist in the place of the plan; `round_s` are the seconds of a round of two."""
     assert one.folder is not None
     assert one.verify is not None
     assert time_.measured_s is not None
     built.plan, built.folder = one.plan, one.folder
     verify = verify_document(one.plan, one.verify.sets, time_.measured_s, built.precision, built.verify.moves)
-    built.verify = replace(verify, interval_s=time_.interval_s, rounds=time_.rounds)
+    built.verify = replace(verify, interval_s=time_.interval_s, rounds=time_.rounds, round_s=round_s)
 
 
-def _rounds(built: Built, finalists: Sequence[Finalist], emit: Emit, deadline: Deadline) -> Sequence[Round]:
+def _in_turns(built: Built, finalists: Sequence[Finalist], emit: Emit, deadline: Deadline) -> Turns:
     """Time the finalists turn by turn, until they are apart or the time is over; one that fails gets its reason."""
     able = {index: one for index, one in enumerate(finalists) if not one.reason}
     names = [next(iter(one.names)) for one in able.values()]
@@ -269,10 +270,10 @@ def _rounds(built: Built, finalists: Sequence[Finalist], emit: Emit, deadline: D
     bursts = {index: partial(_time, built, one) for index, one in able.items()}
     turns = Turns(bursts, [one.may_ship for one in finalists], renew, limit_s=deadline.left_s)
     name, guess_s = " and ".join(names) if len(names) <= 2 else "", turn_s(built.measured_s)
-    rounds = turns.all_rounds(lambda done, total: emit(ComparingPlans("time", name, done, total, turns.left_s(guess_s))))
+    turns.all_rounds(lambda done, total: emit(ComparingPlans("time", name, done, total, turns.left_s(guess_s))))
     for index, error in turns.failed.items():
         finalists[index].reason = error.message
-    return rounds
+    return turns
 
 
 def _explained(built: Built, name: str, emit: Emit) -> Profile | None:

@@ -30,6 +30,7 @@ def test_a_plan_of_this_machine_holds_and_another_model_is_told(tmp_path: Path) 
     assert found["holds"]
     assert found["basis"] == "measured"
     assert (found["shipped"]["folder"], found["shipped"]["max_rel_error"] < 1e-3, found["changed"]) == (str(out), True, [])
+    assert found["verdict"].startswith("onnxruntime alone")
     other = collage(home, "check", "mnist", "--against", out)
     assert other.returncode == 2
     assert "the plan is for the model 'mini_mnist'" in other.stderr

@@ -102,4 +102,4 @@ def test_a_target_that_has_every_partition_is_not_called_alone() -> None:
     assert divided.gain == Gain(1.05, pytest.approx(0.9), pytest.approx(1.2), MEASURED)
     assert gain_text(divided) == "1.05× (0.90 to 1.20)"
     between = "it takes 0.90 to 1.20 times as long"
-    assert sentence(divided) == f"m: 2000 ms on a: not decided against a alone ({between}): measure again for about 40 s"
+    assert sentence(divided) == f"m: 2000 ms on a: not decided against a alone ({between}): measure again"
