@@ -14,7 +14,7 @@ from ..cost.cost import Cost
 from ..errors import CollageError, InfeasibleError, PartitionBuildError
 from ..events import Note
 from ..rules.candidate import CandidatePartition
-from .build_and_compare import Outcome, baselines_not_built, build, finalists_of
+from .build_and_compare import BUILD_SHARE, Outcome, baselines_not_built, build, finalists_of
 from .decision import Decision
 from .loop.error_budget import BudgetCorrection
 from .loop.search_and_merge import Planned
@@ -27,8 +27,21 @@ MOST_UNBUILDABLE = 30
 """Computations that are excluded, one after another, since nobody had built them before and their target cannot."""
 MOST_MISJUDGED = 3
 """So many plans on estimates that cannot be built, or err too much, are followed by another one; then by one of known costs."""
+BUILD_OF_TRIAL = 1 / 3
+"""Building a small partition takes that share of the quickest trial: most of that is timing."""
 _FAILED_AT = {"numerics": "wrong", "run": "not run", "device": "not usable"}
 """Stage at which a partition failed → the beginning of what is said of it; at the others it was not built."""
+
+
+def built_in_time(run: SearchedRun, decision: Decision) -> Decision:
+    """Return `decision`, or that over known costs alone where the partitions that were not measured take too long to build."""
+    table = run.loop.table
+    guessed = {table.key(held) for held, cost in _costed(decision) if cost.is_guess}
+    builds_s = len(guessed) * BUILD_OF_TRIAL * (run.progress.quickest_s or 0.0)
+    if builds_s <= BUILD_SHARE * run.deadline.left_s:
+        return decision
+    text = f"no time is left to build {counted(len(guessed), 'partition')} of estimated cost"
+    return on_known_costs(run, decision, f"{text}: the search goes on without estimates from profiles") or decision
 
 
 def build_until_right(run: SearchedRun, decision: Decision, record: RunRecord) -> Outcome:
@@ -153,21 +166,26 @@ def fall_back(run: SearchedRun, decision: Decision, error: float) -> Decision | 
 
 def _placed(decision: Decision) -> list[CandidatePartition]:
     """Return the candidates of the plan."""
-    return [item.held for item in decision.planned.partitions if isinstance(item.held, CandidatePartition)]
+    return [held for held, _ in _costed(decision)]
+
+
+def _costed(decision: Decision) -> list[tuple[CandidatePartition, Cost]]:
+    return [(item.held, item.cost) for item in decision.planned.partitions if isinstance(item.held, CandidatePartition)]
 
 
 def _untried(run: SearchedRun, decision: Decision) -> list[CandidatePartition]:
     """Return the candidates of the plan that no trial of the run has built: all of them where nothing is measured."""
-    guessed = {item.held for item in decision.planned.partitions if item.cost.is_guess}
-    return [candidate for candidate in _placed(decision) if not run.options.is_measured or candidate in guessed]
+    return [candidate for candidate, cost in _costed(decision) if not run.options.is_measured or cost.is_guess]
 
 
-def on_known_costs(run: SearchedRun, decision: Decision) -> Decision | None:
-    """Search again over known costs alone; None where the plan does not rest on estimates."""
+def on_known_costs(
+    run: SearchedRun, decision: Decision, text: str = "the search goes on without estimates from profiles"
+) -> Decision | None:
+    """Search again over known costs alone, and say `text`; None where the plan does not rest on estimates."""
     if not any(item.cost.is_guess for item in decision.planned.partitions):
         return None
     run.loop.table.drop_estimates()
-    return _go_on(run, decision, lambda: run.loop.again(decision.planned), "the search goes on without estimates from profiles")
+    return _go_on(run, decision, lambda: run.loop.again(decision.planned), text)
 
 
 def _go_without(run: SearchedRun, decision: Decision, failed: Mapping[CandidatePartition, Cost]) -> Decision | None:

@@ -55,7 +55,12 @@ def finish(run: SearchedRun, decision: Decision) -> RunRecord:
     Raises:
         CollageError, AccuracyError: as `run_once`.
     """
-    options, record = run.options, run.record(decision)
+    options = run.options
+    if options.builds and options.is_measured:
+        from .next_plan import built_in_time
+
+        decision = built_in_time(run, decision)
+    record = run.record(decision)
     if options.out is not None:
         make_folder(options.out)
         record.save(options.out)

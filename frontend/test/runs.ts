@@ -71,6 +71,7 @@ export function runSnapshot(changes: Partial<RunSnapshot> = {}): RunSnapshot {
     search: null,
     considered: null,
     convergence: [],
+    leaders: [],
     accuracy: null,
     options: {},
     described: [],

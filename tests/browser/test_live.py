@@ -92,18 +92,21 @@ def test_a_run_as_it_happens(live: Live, model: str, run: str, open_page: OpenPa
     assert "stages is being built and timed" in relu
     assert "stages in the plan that is considered, not measured yet" in pool
     assert row(page) == ["9", "7", "0", "0", "0", "0", "0", "2"]
+    board = page.get_by_role("region", name="Leaderboard")
+    expect(board.get_by_role("listitem")).to_have_text([re.compile("stages alone *not timed yet")])
+    expect(board.get_by_role("list")).to_have_attribute("aria-live", "polite")
     expect(page.get_by_text("estimated bound")).to_be_visible()
 
     go(run, "go1")
-    expect(now).to_contain_text(
-        re.compile(r"1 of 4 known.* · up to about 6 min \d\d s of measuring left · a trial takes 1.9 s with stages")
-    )
+    expect(now).to_contain_text(re.compile(r"1 of 4 known.* · about 6 min \d\d s left · a trial takes 1.9 s with stages"))
     expect(page.locator(".best")).to_contain_text(re.compile(r"0.90 ms\s*estimated bound\s*0.60 ms"))
+    expect(board.get_by_role("listitem")).to_have_text([re.compile("stages alone *0.90 ms ± 10.0 µs")])
+    expect(board).to_contain_text(re.compile(r"about 6 min \d\d s left"))
     page.reload()
     late = open_page(page.url)
     for one in (watched, late):
         one.idle()
-        expect(one.page.locator(".doing")).to_contain_text(re.compile("1 of 4 known.* · up to about 6 min"))
+        expect(one.page.locator(".doing")).to_contain_text(re.compile("1 of 4 known.* · about 6 min"))
         assert row(one.page) == ["9", "7", "1", "1", "0", "0", "0", "2"]
         assert "stages in the plan that is considered" in aria_texts(one)[0]
         assert "stages is being built and timed" in aria_texts(one)[2]
@@ -124,6 +127,7 @@ def test_a_run_as_it_happens(live: Live, model: str, run: str, open_page: OpenPa
         one.idle()
         expect(phases(one.page).locator('[aria-current="step"]')).to_have_count(0)
         expect(one.page.locator(".doing")).to_have_count(0)
+        expect(one.page.get_by_role("region", name="Leaderboard")).to_have_count(0)
 
 
 @pytest.mark.long
@@ -266,7 +270,7 @@ def test_before_a_run_the_page_says_how_long_it_takes(live: Live, model: str, op
     expect(said).to_contain_text(re.compile("About 57 builds, 228 at most; measuring takes about 22 s, 40 s at most; the budget ends it"))
     expect(said).to_contain_text("Building and timing whole plans takes about 13 s after that, 50 s at most.")
     with page.expect_request(lambda one: one.url.endswith("/dry-run")) as asked:
-        said.get_by_role("textbox", name="time budget of the next run in seconds").fill("12")
+        page.get_by_role("textbox", name="time budget of the next run in seconds").fill("12")
     assert asked.value.post_data_json["budget_s"] == 12
 
 

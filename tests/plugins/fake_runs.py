@@ -32,6 +32,7 @@ from collage_core.events import (
     PlanDecided,
     PlanImproved,
     SearchProgress,
+    TargetAlone,
     Verified,
 )
 from collage_server.worker.engine import Json
@@ -178,6 +179,7 @@ def _stages(run: Run, emit: Emit) -> FakeRecord:
     emit(CandidateBuilding(first, "c0", "Conv+Relu", (0, 1), 0, 4))
     until("go1")
     emit(CandidateCosted(first, ("c0",), "Conv+Relu", cost, False, 1, 4, 1.9, 400.0))
+    emit(TargetAlone(first, 6, 6, 9e-4, 1e-5))
     emit(PlanConsidered(6e-4, 9e-4, ((first, (0, 1), True), (first, (2, 5), False))))
     emit(CandidateBuilding(first, "c1", "MaxPool+Reshape+MatMul+Add", (2, 5), 1, 4, 400.0))
     until("go2")

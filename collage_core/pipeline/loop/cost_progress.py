@@ -29,6 +29,7 @@ class CostProgress:
 
     Attributes:
         counts: Target → how many candidates are invalid, computations measured, and found in the cache.
+        quickest_s: Seconds of the quickest trial; None while there was none.
     """
 
     def __init__(self, targets: Sequence[str], measured: Collection[str], emit: Emit, likely: Callable[[], int], budget: Budget):
@@ -41,6 +42,7 @@ class CostProgress:
         self._known: set[tuple[str, int]] = set()
         self._invalid: set[tuple[str, IndexSet]] = set()
         self._time = TimeRemaining()
+        self.quickest_s: float | None = None
 
     def pass_on(self, event: Event) -> None:
         """Emit an event of the estimator. It counts what it was asked for at once; here is known how much that is in all."""
@@ -101,6 +103,8 @@ class CostProgress:
 
     def _tell(self, candidate: CandidatePartition, cost: Cost, from_cache: bool, ids: tuple[str, ...], open_: int) -> None:
         (done, total), took_s = self._done_of(open_), self._time.ended(ids)
+        if took_s is not None:
+            self.quickest_s = took_s if self.quickest_s is None else min(took_s, self.quickest_s)
         left_s = self._budget.left_s(self._time.left_s(done, total))
         label = candidate.sub_graph.label
         self._emit(CandidateCosted(candidate.target, ids, label, cost.to_json(), from_cache, done, total, took_s, left_s))

@@ -331,7 +331,9 @@ class MeasuringLoop:
     def again(self, planned: Planned) -> Planned:
         """The best plan after `planned`, under other terms of the search."""
         self._enter("search")
-        return self.merge(replace(self._searched(), first=planned.first))
+        planned = self.merge(replace(self._searched(), first=planned.first))
+        self._emit(plan_event(planned.problem, planned.final, 0))
+        return planned
 
     def _enter(self, step: str) -> None:
         self._emit(StepStarted(step, self.budget.left_s(None) if self._repeat is not None else None))

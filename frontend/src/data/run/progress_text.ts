@@ -99,10 +99,10 @@ export function trialTimeText(run: RunSnapshot): string {
 export function remainingText(run: RunSnapshot, nowS: number): string {
   const left = remainingS(run, nowS);
   if (left === null || left < 1) return "";
-  return run.comparing ? `about ${elapsed(left)} left` : `up to about ${elapsed(left)} of measuring left`;
+  return `about ${elapsed(left)} left`;
 }
 
-/** The estimated time until measuring, or the comparison of whole plans, is over, in seconds; null where it is not known. */
+/** The estimated time until the answer in seconds; null where it is not known. */
 export function remainingS(run: RunSnapshot, nowS: number): number | null {
   return run.ends_s === null || hasEnded(run) ? null : Math.max(0, run.ends_s - nowS);
 }

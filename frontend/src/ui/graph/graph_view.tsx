@@ -17,6 +17,7 @@ import { SaveMenu, type Format } from "../widgets/save_menu";
 import { startGraph } from "./controller";
 import { FindBox } from "./find_box";
 import { GroupMenu } from "./group_menu";
+import { Leaderboard } from "./leaderboard";
 import { Legend } from "./legend";
 import { Marks } from "./marks";
 import { NodeTip } from "./node_tip";
@@ -47,6 +48,7 @@ export function GraphView({ takesFocus }: { takesFocus: boolean }): JSX.Element 
       </div>
       <div class="graph-head">
         <Verdict />
+        <Leaderboard />
         <OverlayMenu />
         <FindBox />
         <Notices />

@@ -1,4 +1,4 @@
-// The cost of a run before it begins, beside its button: builds and time, and a field for the budget.
+// The cost of a run before it begins, beside its button: builds and time; and the field for its budget.
 
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
@@ -29,25 +29,27 @@ function Preview(): JSX.Element {
   useEffect(() => {
     if (!asked) void askDryRun();
   }, [asked]);
+  return known?.dryRun ? <Answer dryRun={known.dryRun} /> : <p class="muted">{known ? `Not known: ${known.reason}.` : "Looking at what is to be measured…"}</p>;
+}
+
+/** The time to the answer of the next run. */
+export function BudgetField(): JSX.Element {
   const wrong = problems.value.get("budget_s");
+  const byDefault = dryRun.value?.dryRun?.budget_s;
   return (
-    <>
-      {known?.dryRun ? <Answer dryRun={known.dryRun} /> : <p class="muted">{known ? `Not known: ${known.reason}.` : "Looking at what is to be measured…"}</p>}
-      <label>
-        <span>time budget, s </span>
-        <input
-          type="text"
-          size={6}
-          inputMode="decimal"
-          aria-label="time budget of the next run in seconds"
-          aria-invalid={wrong !== undefined}
-          placeholder={known?.dryRun?.budget_s ? String(Math.round(known.dryRun.budget_s)) : "15 to 45"}
-          value={form.value.budget}
-          onInput={(event) => changeForm({ budget: event.currentTarget.value })}
-        />
-      </label>
-      {wrong && <p class="bad">{wrong}</p>}
-    </>
+    <label class="accuracy" title={wrong ?? "Seconds until the answer, with building and timing whole plans; a small model takes less by itself"}>
+      <span class="word">budget, s </span>
+      <input
+        type="text"
+        size={4}
+        inputMode="decimal"
+        aria-label="time budget of the next run in seconds"
+        aria-invalid={wrong !== undefined}
+        placeholder={byDefault ? String(Math.round(byDefault)) : "15 to 45"}
+        value={form.value.budget}
+        onInput={(event) => changeForm({ budget: event.currentTarget.value })}
+      />
+    </label>
   );
 }
 

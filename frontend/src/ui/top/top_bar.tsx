@@ -18,7 +18,7 @@ import { useOneLine } from "./fitting";
 import { ModelMenu } from "./model_menu";
 import { ReportNote } from "./report_note";
 import { Readout } from "./readout";
-import { RunPreview } from "./run_preview";
+import { BudgetField, RunPreview } from "./run_preview";
 import { TargetChips } from "./target_chips";
 
 export function TopBar(): JSX.Element {
@@ -94,6 +94,7 @@ function RunButtons(): JSX.Element {
       <button type="button" class="primary run-button" disabled={targets === 0} title={targets === 0 ? "Switch a target on first" : "Measure and search (Enter)"} onClick={() => void runNow()}>
         Run <span aria-hidden="true">▸</span>
       </button>
+      <BudgetField />
       {targets > 0 && <RunPreview />}
     </>
   );
