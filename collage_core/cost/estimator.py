@@ -126,6 +126,10 @@ class TunedCosts:
 class ProfilingEstimator(LazyEstimator, Protocol):
     """A `LazyEstimator` that can ask toolchains for the times of their kernels."""
 
+    def build_ahead(self, candidate: CandidatePartition) -> None:
+        """Begin to build `candidate`, which is measured later, beside what comes next; unless a build would slow down what is timed."""
+        ...
+
     def has_profiler(self, target: str) -> bool:
         """Return whether `profile` can answer for candidates of this target."""
         ...

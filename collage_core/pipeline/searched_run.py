@@ -310,6 +310,7 @@ class SearchedRun:
             profile=self._profile if profiled else None,
             profiled_targets=profiled,
             limits=self._error_limits if profiled else None,
+            build_ahead=profiler.build_ahead if profiler is not None and profiled else None,
         )
 
     def _tuning(self) -> TuningStep | None:

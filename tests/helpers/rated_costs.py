@@ -47,6 +47,7 @@ class RatedCosts:
 
     Attributes:
         asked: What was measured, in order.
+        ahead: What was built ahead.
         is_over: Says that the time is over; asked before each measurement.
     """
 
@@ -65,6 +66,7 @@ class RatedCosts:
             found.update(find_candidates(graph, spec, RejectionLog(), taken))
         self.candidates = [candidate for listed in found.values() for candidate in listed if not candidate.deferred]
         self.asked: list[CandidatePartition] = []
+        self.ahead: list[CandidatePartition] = []
         self.is_over: Callable[[], bool] = never
         self._work = WorkEstimator(graph)
 
@@ -83,7 +85,9 @@ class RatedCosts:
         profiled = [name for name in self._rates if is_profiled and name not in without_profiler]
         asks = table, MeasuringPolicy(), self.measure, self.search, emit, repeat
         profile = self.profile if profiled else None
-        return MeasuringLoop(*asks, budget=budget, profile=profile, profiled_targets=profiled, limits=self.limits)
+        return MeasuringLoop(
+            *asks, budget=budget, profile=profile, profiled_targets=profiled, limits=self.limits, build_ahead=self.ahead.append
+        )
 
     def limits(self, candidate: CandidatePartition, ends: Sequence[int]) -> Iterable[ErrorLimit]:
         """As `measure.Limits`: none is known."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import chain, permutations
@@ -39,6 +39,7 @@ from ..database.records import CostKey, Record, machine_id
 from ..error_limit import ErrorLimit
 from ..estimator import Known, TunedCosts
 from ..measuring.activations import ActivationStore
+from ..measuring.build_disturbance import builds_disturb
 from ..measuring.call_meter import CallMeter, CallRounds
 from ..measuring.error_limits import ErrorLimits
 from ..measuring.noise_filter import Speed
@@ -205,6 +206,14 @@ class MeasureEstimator:
             yield from self._known(computation, record, from_cache=True)
         self._note_ends(trials)
         yield from self._trials(trials, records, done, len(computations), best_s)
+
+    def build_ahead(self, candidate: CandidatePartition) -> None:
+        """As `ProfilingEstimator.build_ahead`."""
+        if builds_disturb(self._threads) or not self._availability(candidate.target).usable:
+            return
+        with suppress(CollageError):
+            model = replace(self._model.cut(candidate.inside), tuning=self._tuner.tuning(self.computation_key(candidate)))
+            self._backend.build_ahead(TrialTask(candidate.target, model, (), (), None))
 
     def has_profiler(self, target: str) -> bool:
         """As `ProfilingEstimator.has_profiler`."""

@@ -125,6 +125,9 @@ class FleetRunner:
             task = tasks_of.pop(job)
             yield task, self._record(task, job)
 
+    def build_ahead(self, task: TrialTask) -> None:
+        """As `TrialBackend.build_ahead`: a fleet's workers build beside each other as it is."""
+
     def profile(self, task: TrialTask) -> Sequence[NodeTime]:
         """As `TrialBackend.profile`: workers of a fleet run trials alone."""
         return ()

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 import os
+import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -178,6 +180,8 @@ class TrialRunner:
         self._speeds.add(known)
         self._broken: dict[str, str] = {}
         self._hangs = Hangs(limits.most_hangs)
+        self._ahead: list[threading.Thread] = []
+        self._is_closing = False
 
     def run(self, task: TrialTask) -> Record:
         """Run one trial and return its record.
@@ -198,6 +202,22 @@ class TrialRunner:
                 record = self._warm_up(worker, task.target) or self._outcome(worker, task)[0]
         self._hangs.add(task.target, record)
         return record
+
+    def build_ahead(self, task: TrialTask) -> None:
+        """As `TrialBackend.build_ahead`, in the worker of the target, for which the trial waits.
+
+        It ends when the trial would: when the user stops the run, or no time is left.
+        """
+        should_stop = self._should_stop or (lambda: False)
+        asked = trial_worker.build, self._get_toolchain, task.target, task.model, self._threads, BuiltPackages(self._pool.folder)
+        limit_s = self.limits.start_s + self.limits.build_s
+
+        def build() -> None:
+            with suppress(WorkerError, CollageError, Cancelled):  # The trial meets it again, and has a record of it.
+                self._pool.worker(task.target).call(*asked, timeout_s=limit_s, should_stop=lambda: self._is_closing or should_stop())
+
+        self._ahead.append(threading.Thread(target=build, name=f"collage-build-{task.target}", daemon=True))
+        self._ahead[-1].start()
 
     def profile(self, task: TrialTask) -> Sequence[NodeTime]:
         """As `TrialBackend.profile`, in the worker of the target.
@@ -238,7 +258,10 @@ class TrialRunner:
             yield task, self.run(task)
 
     def close(self) -> None:
-        """End the workers, unless they are the caller's."""
+        """End the workers, unless they are the caller's, and what is built ahead."""
+        self._is_closing = True
+        for thread in self._ahead:
+            thread.join()
         if self._is_own:
             self._pool.close()
             self._pool.remove_folder()

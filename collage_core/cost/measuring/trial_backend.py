@@ -75,6 +75,10 @@ class TrialBackend(Protocol):
         """Yield each task with its record, in any order; the next task is taken when a worker is free."""
         ...
 
+    def build_ahead(self, task: TrialTask) -> None:
+        """Begin to build the model of `task` beside what comes next, so that its trial finds it built."""
+        ...
+
     def profile(self, task: TrialTask) -> Sequence[NodeTime]:
         """Return where the time of a run goes, by the target's own profiler; empty if it has none, or the run fails."""
         ...
@@ -100,6 +104,7 @@ class LocalBackend:
         self.limits = runner.limits
         self.run_all = runner.run_all
         self.profile = runner.profile
+        self.build_ahead = runner.build_ahead
         self.own_values = runner.own_values
         self.close = runner.close
         self.machine = machine_id()

@@ -101,6 +101,7 @@ class MeasuringLoop:
         profile: None where no toolchain has a profiler.
         profiled_targets: Targets whose toolchains have one.
         limits: Of those targets; None where errors are not looked for.
+        build_ahead: Begins to build what is measured later; None where nothing is.
         tuning: Tunes; None where that was not asked for.
         singles: Targets of which no two partitions are fused: each candidate is one call of a library.
 
@@ -124,6 +125,7 @@ class MeasuringLoop:
         profile: Profile | None = None,
         profiled_targets: Collection[str] = (),
         limits: Limits | None = None,
+        build_ahead: Callable[[CandidatePartition], None] | None = None,
     ):
         self.table = table
         self.policy = policy
@@ -140,6 +142,7 @@ class MeasuringLoop:
         self._profile = profile
         self._profiled_targets = profiled_targets
         self._limits = limits
+        self._build_ahead = build_ahead
         self._quantile = next(iter(policy.quantiles), 0.0)
         self._least: int | None = None
         self._best: int | None = None
@@ -160,6 +163,9 @@ class MeasuringLoop:
             largest = self.policy.largest(self.table)
             # Another target than the profiled ones may be slow to build (TVM).
             others = [candidate for candidate in largest if self._profiled_targets and candidate.target not in self._profiled_targets]
+            if self._build_ahead is not None and self.policy.profiles(self.table):
+                for candidate in others:
+                    self._build_ahead(candidate)
             is_known = self._ask([candidate for candidate in largest if candidate not in others], tell)
         self._profile_parts()
         if self._repeat is not None:

@@ -25,7 +25,7 @@ LIMITS = TrialLimits(build_s=60, timing=TimingLimits(interval=-1.0, total_s=1.0,
 
 @pytest.fixture(autouse=True)
 def plug_ins(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(registry.EXTRA, "collage_test_toolchains:Numpy,failing_toolchains:HangsAtBuild")
+    monkeypatch.setenv(registry.EXTRA, "collage_test_toolchains:Numpy,collage_test_toolchains:NotesBuilds,failing_toolchains:HangsAtBuild")
 
 
 @pytest.fixture
@@ -131,3 +131,20 @@ def test_a_profile_comes_from_the_worker_of_the_target(runner: TrialRunner, task
     assert one.seconds > 0
     assert runner.profile(replace(task, target="numpy")) == ()
     assert runner.profile(replace(task, model=replace(task.model, onnx=b"no model"))) == ()
+
+
+def test_what_was_built_ahead_is_not_built_again(
+    runner: TrialRunner, task: TrialTask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    builds = tmp_path / "builds"
+    monkeypatch.setenv("COLLAGE_TEST_BUILDS", str(builds))
+    runner.build_ahead(replace(task, target="notes_builds"))
+    assert runner.run(task).stage == "", "other targets are measured beside it"
+    assert runner.run(replace(task, target="notes_builds")).stage == ""
+    assert builds.read_text() == "notes_builds\n"
+
+
+def test_a_build_ahead_ends_with_the_runner(runner: TrialRunner, task: TrialTask) -> None:
+    runner.build_ahead(replace(task, target="hangs_at_build"))
+    runner.close()
+    assert not any(thread.is_alive() for thread in runner._ahead)

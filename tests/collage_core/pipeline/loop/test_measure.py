@@ -660,6 +660,7 @@ def test_what_is_slow_to_build_has_a_share_of_the_time() -> None:
     with budget.counting():
         loop.costs()
         assert costs.stopped == 1, "in the step largest first"
+        assert [(one.target, len(one.inside)) for one in costs.ahead] == [("slow", len(costs.graph))]
         assert len(costs.asked) > 2, "what profiles promise is measured in the rest"
         planned = loop.merge(loop.search())
     assert costs.true_s(planned) <= 1.05 * costs.best_s()
