@@ -178,11 +178,14 @@ class CostTable:
         self._limits.append(limit)
 
     def _beyond_limit(self, candidate: CandidatePartition) -> Cost | None:
-        """Return an invalid cost where the target errs too much at the end of `candidate`; the last run that began before it tells."""
+        """Return an unknown cost where the target errs too much at the end of `candidate`; the last run that began before it tells.
+
+        It is not invalid: a part alone may err less than where the target computes all that comes before it, too.
+        """
         for limit in reversed(self._limits):
             if limit.target == candidate.target and candidate.inside.issubset(limit.inside):
                 is_beyond = limit.last is None or candidate.inside.last() > limit.last
-                return Cost.invalid("numerics", limit.reason) if is_beyond else None
+                return Cost.unknown(limit.reason) if is_beyond else None
         return None
 
     def _scale_profiles(self) -> None:

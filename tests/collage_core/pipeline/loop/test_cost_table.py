@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from collage_core.cost.cost import Cost
+from collage_core.cost.error_limit import ErrorLimit
 from collage_core.cost.profile import ProfiledPart
 from collage_core.graph.index_set import IndexSet
 from collage_core.pipeline.loop.cost_table import TOO_LATE, CostTable, is_settled
@@ -229,3 +230,18 @@ def test_no_guess_stands_for_what_ends_at_a_sum_of_integer_products() -> None:
     assert costs(table)[before].reason.startswith("not tried: it begins or ends at a sum of integer products")
     table.learn({before: MEASURED})
     assert costs(table)[before] == MEASURED
+
+
+def test_what_goes_beyond_the_limit_of_a_target_costs_what_a_trial_says(table: CostTable) -> None:
+    """Of several runs the last one counts that holds all of a candidate; nothing is said of other targets."""
+    beside = on("openvino", 0, 1)
+    table = profiled(CostTable(CHAIN, [*table.candidates, beside, on("tvm", 1, 2)], lambda one: (one.target, one.inside)))
+    table.learn_limit(ErrorLimit("tvm", IndexSet(range(4)), 0, 0.1, 0.2, 0.01))
+    table.learn_limit(ErrorLimit("tvm", IndexSet((2, 3)), 3, 0.0, 0.0, 0.01))
+    table.set_estimates()
+    sources = {one.sub_graph.label: cost.source for one, cost in costs(table).items() if one.target == "tvm"}  # type: ignore[attr-defined]
+    assert sources == {"Relu": "profile", "MatMul": "unknown", "MatMul+Relu": "unknown", "Relu+MatMul+Relu+Identity": "unknown"}
+    assert "err by 0.2, at most 0.01 may be" in costs(table)[SECOND].reason
+    assert table.is_open(SECOND), "a plan that cannot do without it asks for its trial"
+    table.learn({SECOND: MEASURED})
+    assert costs(table)[SECOND] == MEASURED
