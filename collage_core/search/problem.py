@@ -128,6 +128,8 @@ class SearchProblem:
         target_locations: Target → the location where it reads and makes its tensors; ``host`` where it is absent.
         copies: (location, other location) → cost of a direct copy; there is none between the locations of an absent pair.
         staying: Indices of the tensors that must not be copied.
+        weights: For each node, name → bytes of the initializers that it reads; `with_candidates` sums them up for candidates at a location
+            with a limit that do not state their own. Empty where nothing is known of them.
     """
 
     nodes: int
@@ -145,6 +147,7 @@ class SearchProblem:
     target_locations: Mapping[str, str] = field(default_factory=dict)
     copies: Mapping[tuple[str, str], Transition] = field(default_factory=dict)
     staying: frozenset[int] = frozenset()
+    weights: tuple[Mapping[str, int], ...] = ()
 
     @property
     def needs_copies(self) -> bool:
@@ -174,8 +177,15 @@ class SearchProblem:
         return self.priorities.index(target) if target in self.priorities else len(self.priorities)
 
     def with_candidates(self, candidates: Sequence[SearchCandidate]) -> SearchProblem:
-        """Return the same problem with other candidates."""
-        return replace(self, candidates=tuple(candidates))
+        """Return the same problem with other candidates, with their weights where these count."""
+        weighed = map(self._weighed, candidates) if self.weights and self.limits_memory else candidates
+        return replace(self, candidates=tuple(weighed))
+
+    def _weighed(self, candidate: SearchCandidate) -> SearchCandidate:
+        if candidate.weight_bytes or self.locations.get(self.location(candidate.target)) is None:
+            return candidate
+        held = {name: size for node in candidate.inside for name, size in self.weights[node].items()}
+        return replace(candidate, weight_bytes=tuple(held.items()))
 
     def to_json(self) -> dict[str, Any]:
         """Return the problem as JSON data, as `collage search` reads it."""
@@ -205,6 +215,7 @@ class SearchProblem:
             "locations": {name: {} if limit is None else {"bytes": limit} for name, limit in self.locations.items()},
             "targets": {target: {"location": location} for target, location in self.target_locations.items()},
             "copies": _costs_json(self.copies),
+            **({"weights": [dict(held) for held in self.weights]} if self.weights else {}),
         }
 
 

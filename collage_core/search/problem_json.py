@@ -56,6 +56,7 @@ def problem_from_json(data: Any) -> SearchProblem:
         locations=_locations(data),
         target_locations=_target_locations(data),
         copies=_pair_costs(data, "copies"),
+        weights=_weights(_list(data, "weights"), nodes),
     )
     _check_acyclic(problem)
     _check_locations(problem)
@@ -284,6 +285,14 @@ def _weight_bytes(stated: Any, where: str) -> tuple[tuple[str, int], ...]:
     if not isinstance(stated, dict):
         raise _mistake(where, stated, 'an object such as {"w1": 4096}')
     return tuple((name, _whole(size, f"{where}[{reprlib.repr(name)}]", 0, MOST_BYTES)) for name, size in stated.items())
+
+
+def _weights(listed: Sequence[Any], nodes: int) -> tuple[dict[str, int], ...]:
+    """Return the initializers of each node, or none at all."""
+    if listed and len(listed) != nodes:
+        message = f"weights has {len(listed)} objects for {nodes} nodes"
+        raise ProblemMistake(message, "give one for each node, or none", "bad_problem", "weights")
+    return tuple(dict(_weight_bytes(stated, f"weights[{index}]")) for index, stated in enumerate(listed))
 
 
 def _check_weights(candidates: Sequence[SearchCandidate]) -> None:

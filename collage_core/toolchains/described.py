@@ -52,6 +52,7 @@ COST_BOUNDS = {
 TRANSFERS = ("transfer_latency_s", "transfer_bytes_per_s")
 LINKS = ("from_host", "to_host")
 """Keys of ``[location]`` for copies between the host and the location."""
+MOST_BYTES = 1e15
 LINK_BOUNDS = {"fixed_s": (0, 1e6), "per_byte_s": (0, 1e6)}
 _NAME = re.compile(r"[^\W_][\w.-]*")
 _AT_LINE = re.compile(r"\(at line (\d+),")
@@ -81,7 +82,8 @@ class DescribedToolchain(Toolchain):
 
     Attributes:
         cost: Its ``[cost]``: some of `COST_BOUNDS`; empty where the file has none.
-        location: Its ``[location]``: the ``name`` of the memory where it computes, and ``from_host`` and ``to_host``, the costs of copies.
+        location: Its ``[location]``: the ``name`` of the memory where it computes, the ``bytes`` that it holds where that is said, and
+            ``from_host`` and ``to_host``, the costs of copies.
             Transfers in its ``[cost]`` make a location of its own name. Empty where it computes at the host, so that transfers are free.
 
     Raises:
@@ -201,7 +203,7 @@ def _check(data: Mapping[str, Any]) -> None:
 
 
 def _check_location(location: Any) -> None:
-    known = ("name", *LINKS)
+    known = ("name", "bytes", *LINKS)
     if not isinstance(location, Mapping):
         raise _mistake("location", location, "a table")
     for key, value in location.items():
@@ -210,6 +212,9 @@ def _check_location(location: Any) -> None:
     name = location.get("name")
     if not isinstance(name, str) or not name or name == HOST_TARGET or "->" in name or name != name.strip():
         raise _mistake("location.name", name, "the name of a memory such as cuda:0, and not host")
+    limit = location.get("bytes", 0)
+    if isinstance(limit, bool) or not isinstance(limit, int | float) or not 0 <= limit <= MOST_BYTES:
+        raise _mistake("location.bytes", limit, f"a number from 0 to {MOST_BYTES:g}: how much the memory holds")
     for link in LINKS:
         costs = location.get(link)
         if not isinstance(costs, Mapping) or not costs:

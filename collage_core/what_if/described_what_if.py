@@ -130,7 +130,8 @@ class _DescribedWhatIf:
         """Return the problem that is searched; described targets come last in the order of priority."""
         known = tuple(name for name in self.record.problem.priorities if name not in self.own)
         candidates = search_candidates(costed, self.record.problem.lowered)
-        return with_locations(replace(self.record.problem, candidates=candidates, priorities=(*known, *self.own)), self.own)
+        problem = replace(self.record.problem, candidates=candidates, priorities=(*known, *self.own))
+        return with_locations(problem, self.record.graph, self.own)
 
     @property
     def targets(self) -> tuple[PlannedTarget, ...]:

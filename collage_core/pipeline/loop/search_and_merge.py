@@ -237,31 +237,37 @@ def make_problem(
         ops=tuple(node.op for node in graph.nodes),
         inner={node.index: node.inner for node in graph.nodes if node.inner},
     )
-    return with_locations(problem, toolchains)
+    return with_locations(problem, graph, toolchains)
 
 
-def with_locations(problem: SearchProblem, toolchains: Mapping[str, Toolchain]) -> SearchProblem:
-    """Return `problem` with the locations of those of `toolchains` that have one, and the copies between these and the host.
+def with_locations(problem: SearchProblem, graph: DataflowGraph, toolchains: Mapping[str, Toolchain]) -> SearchProblem:
+    """Return `problem` over `graph` with the locations of those of `toolchains` that have one, and the copies from and to the host.
 
     Raises:
         CollageError: a target describes a location otherwise than another one.
     """
     target_locations = {target: name for target, name in problem.target_locations.items() if target not in toolchains}
+    locations = {name: limit for name, limit in problem.locations.items() if name in target_locations.values()}
     copies = {pair: cost for pair, cost in problem.copies.items() if {*pair} <= {HOST_TARGET, *target_locations.values()}}
     for target, toolchain in toolchains.items():
         location = toolchain.location if isinstance(toolchain, DescribedToolchain) else {}
         if not location:
             continue
         target_locations[target] = name = location["name"]
+        limit = None if "bytes" not in location else int(location["bytes"])
         for pair, link in (((HOST_TARGET, name), location["from_host"]), ((name, HOST_TARGET), location["to_host"])):
             cost = Transition(link.get("fixed_s", 0) * FEMTOSECONDS, link.get("per_byte_s", 0) * FEMTOSECONDS)
-            if copies.setdefault(pair, cost) != cost:
+            if copies.setdefault(pair, cost) != cost or locations.setdefault(name, limit) != limit:
                 raise CollageError(
                     f"the target {target!r} describes the location {name!r} otherwise than another target does",
-                    "give both the same from_host and to_host, or another name to one of the locations",
+                    "give both the same bytes, from_host and to_host, or another name to one of the locations",
                     "bad_rule",
                 )
-    return replace(problem, locations=dict.fromkeys(target_locations.values()), target_locations=target_locations, copies=copies)
+    made = replace(problem, locations=locations, target_locations=target_locations, copies=copies)
+    if not made.limits_memory:
+        return made
+    weights = tuple({name: graph.constants[name].type.bytes for name in node.inputs if name in graph.constants} for node in graph.nodes)
+    return replace(made, weights=weights).with_candidates(made.candidates)
 
 
 def check_constraints(

@@ -20,6 +20,8 @@ from collage_core.pipeline.loop.search_and_merge import make_problem
 from collage_core.pipeline.partition import partition
 from collage_core.pipeline.record.record import RunRecord
 from collage_core.pipeline.run_specs import run_rules
+from collage_core.search.memory import plan_memory
+from collage_core.search.problem_json import problem_from_json
 from collage_core.toolchains.described import DescriptionError, parse_description
 from collage_core.what_if.described_what_if import with_described
 from collage_core.what_if.search_again import search_again
@@ -187,13 +189,14 @@ LINKS = "from_host = {fixed_s = 1e-5}\nto_host = {per_byte_s = 1e-9}\n"
         (
             f'name = "cuda:0"\nspeed = 3\n{LINKS}',
             "location.speed",
-            "is 3, it must be left out: only name, from_host, to_host mean something",
+            "is 3, it must be left out: only name, bytes, from_host, to_host mean something",
         ),
         (
             'name = "g"\nfrom_host = {fixed_s = -1}\nto_host = {fixed_s = 1}\n',
             "location.from_host.fixed_s",
             "is -1, it must be a number from 0",
         ),
+        ('name = "g"\nbytes = -1\n', "location.bytes", "is -1, it must be a number from 0 to 1e+15: how much the memory holds"),
         ('name = "g"\nfrom_host = {s = 1}\nto_host = {fixed_s = 1}\n', "location.from_host.s", "is 1, it must be left out: only fixed_s"),
     ],
 )
@@ -227,6 +230,25 @@ def test_a_device_that_is_tried_costs_its_copies(record: RunRecord) -> None:
     assert (far.plan.copies, far.plan.total_s) == ((), record.plan.total_s)
     again = search_again(with_described(near, {"it": HOOK}, Terms()), Terms())
     assert (again.plan.copies, again.plan.total_s) == (None, tried(record).plan.total_s)
+
+
+def limited(record: RunRecord, limit: int) -> RunRecord:
+    return tried(record, at_device("hook", 1e-6).replace('name = "cuda:0"', f'name = "cuda:0"\nbytes = {limit}'))
+
+
+def test_a_device_holds_no_more_than_its_bytes_with_the_weights_that_it_needs(record: RunRecord) -> None:
+    free = limited(record, 10**9)
+    (part,) = [partition for partition in free.plan.partitions if partition.target == "hook"]
+    reads = {name for node in part.nodes for name in free.graph.nodes[node].inputs}
+    weights = sum(constant.type.bytes for name, constant in free.graph.constants.items() if name in reads)
+    ids = {partition.id for partition in free.plan.partitions}
+    held = plan_memory(free.problem, [index for index, item in enumerate(free.problem.candidates) if item.id in ids])["cuda:0"]
+    assert held.weights == weights > 0
+    assert "hook" in {partition.target for partition in limited(record, held.peak).plan.partitions}
+    assert "hook" not in {partition.target for partition in limited(record, held.peak - 1).plan.partitions}
+    again = problem_from_json(free.problem.to_json())
+    assert (again.weights, again.locations) == (free.problem.weights, {"cuda:0": 10**9})
+    assert tried(record, at_device("hook", 1e-6)).problem.weights == ()
 
 
 TRANSFERS = "transfer_latency_s = 1e-5\ntransfer_bytes_per_s = 1e9\n"
