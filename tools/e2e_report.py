@@ -86,7 +86,7 @@ class Result:
 
     @property
     def measured_s(self) -> float | None:
-        """The median of the artifact over the rounds."""
+        """The seconds of the artifact over the rounds."""
         return self.rounds.time_s(MIX)
 
     @property

@@ -1,8 +1,8 @@
 """Times one thing that runs a whole model: an exported artifact, or a toolchain alone as its own users run it.
 
-It takes a kind (a key of `KINDS`), a path, a number of threads and a file of inputs as JSON on the command line, and prints a line of
-JSON: the seconds (`paired_rounds.low_s` of its runs), or the reason why there are none. `fresh_process` starts it anew for each measurement.
-Every kind reads the same arrays where they lie, and all are timed in the same bursts.
+It takes a kind (a key of `KINDS`), a path, a number of threads and a file of inputs as JSON on the command line, and prints one line of
+JSON: the seconds (`paired_rounds.low_s` of its runs), or the reason why there are none. `fresh_process` starts it anew each time. Every
+kind reads the same arrays where they lie, and all are timed in the same bursts.
 """
 
 from __future__ import annotations

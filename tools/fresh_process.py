@@ -1,7 +1,8 @@
 """Measures things that run a whole model, each time in a fresh process of its own, in turns: an artifact beside the toolchains alone.
 
 Kinds, paths and a file of inputs enter; seconds by round, and ratios with their intervals over the rounds, leave: by low quantiles, as runs
-compare whole plans (`paired_rounds`). `fresh_measure` is the other side. Nothing large is imported here, and no toolchain runs here.
+compare whole plans (`paired_rounds`). `fresh_measure` is the other side. Nothing large is imported here,
+and no toolchain runs in this process.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ ALONE = ("onnxruntime", "openvino", "ncnn")
 LESS_PRECISE = ("openvino@bf16",)
 """Those that compute in less, which count only where that is accurate enough."""
 
-FEWEST_ROUNDS = 5
+FEWEST_ROUNDS = 6
+"""With fewer an interval decides nothing (`paired_rounds.FEWEST_ROUNDS`)."""
 MOST_ROUNDS = 15
 
 SPIN_COUNT = "300000"
@@ -88,17 +90,8 @@ class Rounds:
         return None if found is None else found.value
 
     def best(self, names: Sequence[str]) -> str | None:
-        """Return the fastest of `names`; None where none ran.
-
-        It is the one whose ratio to the mix is the least, since a round is as slow for the one as for the other; without a mix, the one
-        whose time is the least.
-        """
-
-        def slowness(name: str) -> float:
-            ratio = self.ratio(name)
-            return ratio.value if ratio else self.time_s(name) or 0.0
-
-        return min((name for name in names if name in self.seconds), key=slowness, default=None)
+        """Return the fastest of `names`; None where none ran."""
+        return min((name for name in names if name in self.seconds), key=lambda name: self.time_s(name) or 0.0, default=None)
 
     def ratio(self, name: str | None, base: str = MIX) -> Ratio | None:
         """Return how many times longer `name` takes than `base`, the mix unless given; None where one of them did not run."""

@@ -77,7 +77,7 @@ def test_a_run_goes_on_with_what_has_no_figures_yet(
     file, tables = tmp_path / "tvm.json", tmp_path / "tvm.md"
     assert bench_tvm.main(["--only", "mnist", "--json", str(file), "--budget", "10", "--tune", "5"]) == 0
     assert bench_tvm.main(["--only", "gpt2,mnist", "--json", str(file), "--resume", "--markdown", str(tables)]) == 0
-    assert asked == ["mnist 10.0 5.0 5", "gpt2 None 60.0 5"]
+    assert asked == ["mnist 10.0 5.0 6", "gpt2 None 60.0 6"]
     printed = capsys.readouterr().out
     assert tables.read_text() in printed
     assert [line.split("|")[1].strip() for line in tables.read_text().splitlines() if line.startswith("| ")][2:] == ["gpt2", "mnist"]
