@@ -19,9 +19,8 @@ from collage_core.search.searcher import QUIET, SearchReporter, SearchResult, Se
 from collage_core.search.searchers import op_dp as op_dp_module
 from collage_core.search.searchers import random_plan
 from collage_core.search.searchers.candidate_pool import CandidatePool
-from collage_core.search.searchers.contraction import Contraction
 from collage_core.search.searchers.evolutionary import Evolution, evolutionary, evolve, parse_evolution
-from collage_core.search.searchers.greedy import greedy
+from collage_core.search.searchers.greedy import Contraction, greedy
 from collage_core.search.searchers.op_dp import op_dp
 from collage_core.search.searchers.random_plan import random_plans
 from collage_core.search.solve import solve
