@@ -70,7 +70,7 @@ def test_a_typed_cost_and_an_accuracy_bring_the_same_here_and_on_the_command_lin
 def test_a_cost_that_cannot_be(client: FlaskClient, what: str) -> None:
     targets = client.get(f"/api/v1/runs/{RUN}").json["targets"]
     chosen = candidate(client, chosen=True)["id"]
-    for costs, message in (({"c": 1.0}, "the run has no candidate 'c'"), ({chosen: -1.0}, "is -1.0 s")):
+    for costs, message in (({"c": 1.0}, "the run has no candidate 'c'"), ({chosen: -1.0}, "is -1.0, it must be seconds")):
         answer = client.post(f"/api/v1/runs/{RUN}/{what}", json={"targets": targets, "costs": costs})
         assert answer.status_code == 400
         assert message in answer.json["error"]["message"]
