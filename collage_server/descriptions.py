@@ -80,10 +80,10 @@ def texts_to_try(request: RunRequest, known: Iterable[str], pool: ProcessPool) -
     texts = saved_among(set(request.targets) - set(known))
     if request.toolchain is not None:
         check_size(request.toolchain)
-        found = pool.call(check_description, request.toolchain)
-        if found["mistake"]:
-            raise problem_of(DescriptionMistake(**found["mistake"]))
-        texts[found["name"]] = request.toolchain
+        checked = pool.call(check_description, request.toolchain)
+        if checked["mistake"]:
+            raise problem_of(DescriptionMistake(**checked["mistake"]))
+        texts[checked["name"]] = request.toolchain
     return texts
 
 

@@ -234,15 +234,15 @@ def _resolve(host: str) -> tuple[socket.AddressFamily, str]:
 
 
 def _bound(family: socket.AddressFamily, address: str, port: int) -> socket.socket:
-    made = socket.socket(family, socket.SOCK_STREAM)
+    listener = socket.socket(family, socket.SOCK_STREAM)
     try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind((address, port))
-        made.listen(BACKLOG)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((address, port))
+        listener.listen(BACKLOG)
     except (OSError, OverflowError) as error:
-        made.close()
+        listener.close()
         raise error if isinstance(error, OSError) else OSError(errno.EINVAL, "ports are numbers from 0 to 65535") from error
-    return made
+    return listener
 
 
 def _no_port(host: str, port: int, error: OSError, family: socket.AddressFamily, address: str) -> CollageError:

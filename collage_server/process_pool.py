@@ -245,7 +245,7 @@ def _is_stopped(worker: Worker) -> bool:
         return False
     try:
         process = psutil.Process(worker.pid)
-        states = {one.status() for one in (process, process.parent()) if one is not None}
+        states = {each.status() for each in (process, process.parent()) if each is not None}
     except psutil.Error:
         return True
     return not states.isdisjoint((psutil.STATUS_STOPPED, psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD))

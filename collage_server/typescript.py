@@ -107,7 +107,7 @@ def _dataclasses_of(module: types.ModuleType) -> Iterator[type]:
 
 def _documents_in(kinds: Sequence[type]) -> list[type]:
     """List the records of `collage_core.documents` that the fields of `kinds` hold, each before those that hold it."""
-    found: dict[type, None] = {}
+    kinds_held: dict[type, None] = {}
     seen: set[type] = {CostInfo}
 
     def visit(hint: Any) -> None:
@@ -117,12 +117,12 @@ def _documents_in(kinds: Sequence[type]) -> list[type]:
             seen.add(hint)  # a tree holds records of its own type
             for inner in get_type_hints(hint).values():
                 visit(inner)
-            found[hint] = None
+            kinds_held[hint] = None
 
     for kind in kinds:
         for hint in get_type_hints(kind).values():
             visit(hint)
-    return list(found)
+    return list(kinds_held)
 
 
 def _interface(kind: type, tag: bool = False) -> str:

@@ -52,7 +52,7 @@ class AccessGate:
         self._cookie = hmac.new((token or "").encode(), b"cookie", "sha256").hexdigest()
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        if _is_static(environ):
+        if environ.get("PATH_INFO", "").startswith("/static/"):
             return self._app(environ, start_response)
         answer = self._answer(environ)
         if answer is not None:
@@ -74,7 +74,9 @@ class AccessGate:
         error = _NONE if in_address is None and in_header is None else _WRONG
         if "text/html" in environ.get("HTTP_ACCEPT", "") and "/api/" not in environ.get("PATH_INFO", ""):
             fields = _other_fields(environ) if _is_page(environ) else []
-            response = Response(self._sign_in(page=_way_to_page(environ), fields=fields, is_wrong=error is _WRONG), 401)
+            # The address is relative, for there may be a prefix that nobody announces.
+            to_page = "../" * (environ.get("PATH_INFO", "").count("/") - 1) or "./"
+            response = Response(self._sign_in(page=to_page, fields=fields, is_wrong=error is _WRONG), 401)
         else:
             response = error_response(401, error)
         response.headers["WWW-Authenticate"] = 'Bearer realm="Collage Explorer"'
@@ -96,17 +98,8 @@ def cookie_name(environ: WSGIEnvironment) -> str:
     return f"collage-{port if port.isdecimal() else environ.get('wsgi.url_scheme')}"
 
 
-def _is_static(environ: WSGIEnvironment) -> bool:
-    return environ.get("PATH_INFO", "").startswith("/static/")
-
-
 def _is_page(environ: WSGIEnvironment) -> bool:
     return environ.get("PATH_INFO") == "/" and environ.get("REQUEST_METHOD") in READS
-
-
-def _way_to_page(environ: WSGIEnvironment) -> str:
-    """Return the address of the page, relative to the one that was asked for."""
-    return "../" * (environ.get("PATH_INFO", "").count("/") - 1) or "./"
 
 
 def _other_fields(environ: WSGIEnvironment) -> list[tuple[str, str]]:

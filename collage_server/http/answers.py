@@ -77,9 +77,9 @@ def compressed_json(data: bytes) -> Response:
     return response
 
 
-def json_file(made: Path | bytes) -> Response:
+def json_file(file: Path | bytes) -> Response:
     """Answer with a file that `write_json` compressed, or with the content of one, as the client can take it."""
-    content = made if isinstance(made, bytes) else made.read_bytes()
+    content = file if isinstance(file, bytes) else file.read_bytes()
     response = compressed_json(content) if accepts_gzip() else answer(json.loads(gzip.decompress(content)))
     response.vary.add("Accept-Encoding")
     return response

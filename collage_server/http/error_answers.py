@@ -72,7 +72,7 @@ def error_body(
 ) -> dict[str, Any]:
     """Return an `ErrorBody` as it travels: without choices, regions and inputs where there are none."""
     offered = [RegionChoice(region.name, region.function, region.block, region.nodes) for region in regions]
-    asked = [OpenInputJson(**asdict(one)) for one in inputs]
+    asked = [OpenInputJson(**asdict(size)) for size in inputs]
     return {key: value for key, value in asdict(ErrorBody(error, list(choices), offered, asked)).items() if value}
 
 

@@ -68,7 +68,9 @@ class Gatekeeper:
         is_read = environ.get("REQUEST_METHOD", "GET") in READS and not is_socket_path(environ)
         if is_read and _is_visit(environ):
             return None
-        if is_own_origin(environ.get("HTTP_ORIGIN"), environ) and _is_own_site(environ):
+        # A browser names the site even where it sends no ``Origin``.
+        is_own_site = environ.get("HTTP_SEC_FETCH_SITE", "none") in ("same-origin", "none")
+        if is_own_origin(environ.get("HTTP_ORIGIN"), environ) and is_own_site:
             return None
         origin = environ.get("HTTP_ORIGIN", "another site")
         return ApiError("foreign_origin", f"a page of {origin!r} may not use this server", f"open http://{host}/ itself")
@@ -162,11 +164,6 @@ def _take_prefix_off(environ: WSGIEnvironment) -> None:
     prefix, path = environ.get("SCRIPT_NAME", ""), environ.get("PATH_INFO", "")
     if prefix and path.startswith(f"{prefix}/"):
         environ["PATH_INFO"] = path[len(prefix) :]
-
-
-def _is_own_site(environ: WSGIEnvironment) -> bool:
-    """Return whether a browser says that the request comes from our own site; it does so even where it sends no ``Origin``."""
-    return environ.get("HTTP_SEC_FETCH_SITE", "none") in ("same-origin", "none")
 
 
 def _is_visit(environ: WSGIEnvironment) -> bool:

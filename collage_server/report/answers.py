@@ -110,19 +110,15 @@ def collect(app: Flask, run: str, tell: Callable[[str], None] = tell_nobody) -> 
     for question in SEARCHED:
         with suppress(CollageError):
             asked.keep(f"{path}/{question.name}")
-    _keep_model(asked, snapshot["model"])
+    model = f"models/{quote(snapshot['model'], safe='')}"
+    for read in ("", "/graph", "/groups"):
+        asked.keep(model + read)
     _keep_reasons(asked, app.extensions["collage"], run, path, tell)
     _keep_baselines(asked, path, snapshot)
     _keep_lists(asked, run, snapshot)
     tell("the trace of its search")
     _keep_trace(asked, run, path)
     return asked.answers, snapshot
-
-
-def _keep_model(asked: Collector, model: str) -> None:
-    path = f"models/{quote(model, safe='')}"
-    for read in ("", "/graph", "/groups"):
-        asked.keep(path + read)
 
 
 def _keep_reasons(asked: Collector, services: Services, run: str, path: str, tell: Callable[[str], None]) -> None:
@@ -159,7 +155,7 @@ def shown(plan: Mapping[str, Any], known: Mapping[str, Any], run: str, is_plan: 
 def _keep_lists(asked: Collector, run: str, snapshot: Mapping[str, Any]) -> None:
     """Keep the lists that the page asks for, with what belongs to this run."""
     targets = {*snapshot["targets"], *(count["name"] for count in snapshot["counts"])}
-    toolchains = [one for one in asked.ask("toolchains")["toolchains"] if one["name"] in targets]
+    toolchains = [known for known in asked.ask("toolchains")["toolchains"] if known["name"] in targets]
     asked.add("GET toolchains", {"toolchains": toolchains})
     asked.add("GET runs", {"runs": [row for row in asked.ask("runs")["runs"] if row["id"] == run]})
     asked.add("GET models", {"models": [], "results": {}})
@@ -198,6 +194,6 @@ def _traced(asked: Collector, path: str) -> Any:
         state = asked.ask(f"{path}/trace")
     if state["state"] == "ready" and state["facts"]["size_bytes"] > TRACE_BYTES:
         size = f"{state['facts']['size_bytes'] / (1 << 20):.1f} MiB"
-        said = f"its trace has {size}, and a report holds {TRACE_BYTES >> 20} MiB"
-        raise CollageError(said, "watch it with `collage explore` where the run is")
+        reason = f"its trace has {size}, and a report holds {TRACE_BYTES >> 20} MiB"
+        raise CollageError(reason, "watch it with `collage explore` where the run is")
     return state

@@ -31,12 +31,12 @@ def check() -> Response:
 @blueprint.post("/described")
 def save() -> Response:
     text = json_body(DescriptionText).text
-    found = _checked(text)
-    if found.mistake is not None:
-        raise descriptions.problem_of(found.mistake)
-    assert found.name is not None
-    descriptions.save(found.name, text)
-    return answer(Description(found.name, text), 201)
+    checked = _checked(text)
+    if checked.mistake is not None:
+        raise descriptions.problem_of(checked.mistake)
+    assert checked.name is not None
+    descriptions.save(checked.name, text)
+    return answer(Description(checked.name, text), 201)
 
 
 @blueprint.delete("/described/<name>")

@@ -80,9 +80,9 @@ def _fault(layout: LayoutJson) -> str:
 def _make_room(folder: Path) -> None:
     """Remove the layouts that were used least lately until the others are within the bound."""
     files = [(path.stat().st_mtime_ns, path.stat().st_size, path) for path in folder.glob("*.json.gz")]
-    size = sum(one for _, one, _ in files)
-    for _, one, path in sorted(files):
+    size = sum(size_bytes for _, size_bytes, _ in files)
+    for _, size_bytes, path in sorted(files):
         if size <= KEPT_BYTES:
             return
         path.unlink(missing_ok=True)
-        size -= one
+        size -= size_bytes

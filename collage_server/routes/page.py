@@ -46,14 +46,14 @@ def read_manifest(static: Path) -> dict[str, Any] | None:
 
 def _imports(manifest: dict[str, Any], name: str) -> list[str]:
     """Return everything that the chunk `name` imports at once, each once."""
-    found: dict[str, None] = {}
+    chunks: dict[str, None] = {}
     waiting = list(manifest[name].get("imports", ()))
     while waiting:
         chunk = waiting.pop(0)
-        if chunk not in found:
-            found[chunk] = None
+        if chunk not in chunks:
+            chunks[chunk] = None
             waiting += manifest[chunk].get("imports", ())
-    return list(found)
+    return list(chunks)
 
 
 def set_asset_headers(response: Response) -> Response:

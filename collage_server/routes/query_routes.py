@@ -63,13 +63,13 @@ def _estimates(run: str) -> Response:
 
 def _what_if(run: str) -> Response:
     try:
-        found = _answered(WHAT_IF, run)
+        best = _answered(WHAT_IF, run)
     except InfeasibleError as error:
         return answer(WhatIf(run, None, error=api_error(error), conflict=error.conflict, off=error.switched_off, uncovered=error.uncovered))
-    plan, change, texts = found.plan, found.change, (found.change_text, found.predicted_text)
+    plan, change, texts = best.plan, best.change, (best.change_text, best.predicted_text)
     # What its run measured of the plan is in how it compares with the run's.
     time = time_of_plan(plan, change.seconds, change.interval_s) if change.basis == "measured" else time_of_plan(plan)
-    return answer(WhatIf(run, plan, found.optimal, found.untimed, found.keeps_plan, time, change, *texts))
+    return answer(WhatIf(run, plan, best.optimal, best.untimed, best.keeps_plan, time, change, *texts))
 
 
 ANSWERED_OTHERWISE: dict[Question[..., Any, Any], Callable[[str], Response]] = {
@@ -155,8 +155,8 @@ def measure_inside(run: str) -> Response:
     return answer({"run": run, **to_json(_call(queries.profile, services().config.engine, str(folder)))})
 
 
-def _path_or_content(made: str | bytes) -> Path | bytes:
-    return made if isinstance(made, bytes) else Path(made)
+def _path_or_content(file: str | bytes) -> Path | bytes:
+    return file if isinstance(file, bytes) else Path(file)
 
 
 def _ask(query: Callable[[Engine[Any], str, *Arguments], T], run: str, *args: *Arguments) -> T:

@@ -45,14 +45,14 @@ def archive(folder: Path, snapshot: RunSnapshot) -> Iterator[bytes]:
     record = record_file(folder)
     assert record is not None
     buffer = StreamBuffer()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as made:
-        made.writestr("README.txt", readme(folder, snapshot))
-        yield from _add(made, buffer, record.with_name(PLAN), PLAN)
-        yield from _add(made, buffer, record, RECORD)
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as zipped:
+        zipped.writestr("README.txt", readme(folder, snapshot))
+        yield from _add(zipped, buffer, record.with_name(PLAN), PLAN)
+        yield from _add(zipped, buffer, record, RECORD)
         if snapshot.artifact:
             for path in sorted((folder / ARTIFACT).rglob("*")):
                 if path.is_file() and path != record:
-                    yield from _add(made, buffer, path, path.relative_to(folder).as_posix())
+                    yield from _add(zipped, buffer, path, path.relative_to(folder).as_posix())
     yield buffer.take()
 
 
@@ -88,10 +88,10 @@ def readme(folder: Path, snapshot: RunSnapshot) -> str:
     return "\n".join([*lines, ""])
 
 
-def _add(made: zipfile.ZipFile, buffer: StreamBuffer, path: Path, name: str) -> Iterator[bytes]:
+def _add(zipped: zipfile.ZipFile, buffer: StreamBuffer, path: Path, name: str) -> Iterator[bytes]:
     entry = zipfile.ZipInfo.from_file(path, name)
     entry.compress_type = zipfile.ZIP_STORED if path.suffix in _PACKED else zipfile.ZIP_DEFLATED
-    with path.open("rb") as source, made.open(entry, "w", force_zip64=True) as target:
+    with path.open("rb") as source, zipped.open(entry, "w", force_zip64=True) as target:
         while chunk := source.read(CHUNK_BYTES):
             target.write(chunk)
             yield buffer.take()

@@ -136,8 +136,8 @@ class RunFactory:
     def _measure_more(self, request: RunRequest) -> RunTask:
         """Make the task that measures a candidate of the base again, or what is undecided in it."""
         if request.base is None:
-            said = "'measure' names a candidate" if request.measure is not None else "'decide_s' is about the choices"
-            raise Problem(400, "invalid", f"{said} of a base, and there is none", "give the 'base' that it is of")
+            what = "'measure' names a candidate" if request.measure is not None else "'decide_s' is about the choices"
+            raise Problem(400, "invalid", f"{what} of a base, and there is none", "give the 'base' that it is of")
         base = self._runs.get(request.base)
         costs, (path, _) = self._runs.costs_of(base), self.model_file(base.model, base.model_name)
         self._queue.check_room()

@@ -65,7 +65,8 @@ class Recorded:
         changed_ns = file.stat().st_mtime_ns
         if read_ns != changed_ns:
             with suppress(OSError, ValueError, KeyError, TypeError):
-                result = _result(from_json(RunDocument, read_json(file)["document"]))
+                document = from_json(RunDocument, read_json(file)["document"])
+                result = run_store.result_of(document.plan.total_s, measured_beside(document), verdict(document))
             self._results[name] = (result, changed_ns)
         return result
 
@@ -97,10 +98,6 @@ class Recorded:
         return self._folder / (run.removeprefix(RECORDED) + SUFFIX)
 
 
-def _result(document: RunDocument) -> PlanResult:
-    return run_store.result_of(document.plan.total_s, measured_beside(document), verdict(document))
-
-
 def snapshot_of(run: str, outcome: Outcome, record: Mapping[str, Any], state: RunState) -> RunSnapshot:
     """Return the snapshot of a run of which there is a `record` and no events; it has the id `run`."""
     bare = RunSnapshot(
@@ -119,7 +116,9 @@ def snapshot_of(run: str, outcome: Outcome, record: Mapping[str, Any], state: Ru
     known = finish(bare, outcome.document)
     built = _built(record)
     rejected = Counter(item["target"] for item in record.get("rejected", ()))  # a sample: there were so many at least
-    counts = [replace(one, built=built.get(one.name, 0), rejected=max(one.rejected, rejected[one.name])) for one in known.counts]
+    counts = [
+        replace(target, built=built.get(target.name, 0), rejected=max(target.rejected, rejected[target.name])) for target in known.counts
+    ]
     return replace(known, counts=counts)
 
 

@@ -186,9 +186,9 @@ def summary(snapshot: RunSnapshot) -> RunSummary:
     )
 
 
-def result_of(total_s: float, measured_s: float | None, found: Verdict | None) -> PlanResult:
+def result_of(total_s: float, measured_s: float | None, known: Verdict | None) -> PlanResult:
     """Return the time of a plan, timed end to end where it was, with the verdict on it."""
-    text, is_good = ("", False) if found is None else (found.text, found.is_good)
+    text, is_good = ("", False) if known is None else (known.text, known.is_good)
     return PlanResult(total_s if measured_s is None else measured_s, measured_s is not None, text, is_good)
 
 
@@ -211,10 +211,10 @@ def _read_summary(folder: Path) -> RunSummary:
     snapshot = final_snapshot(data["id"])
     if snapshot is None:
         return summary(_read(data["id"]))
-    made = summary(snapshot)
+    fresh = summary(snapshot)
     with suppress(OSError):  # of a disk that is full
-        _write_summary(folder, made)
-    return made
+        _write_summary(folder, fresh)
+    return fresh
 
 
 def _state_without_server(snapshot: RunSnapshot, folder: Path) -> RunState:

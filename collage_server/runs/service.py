@@ -96,9 +96,9 @@ class RunService:
     def results(self) -> dict[str, PlanResult]:
         """Return for each model the fastest result of the runs on disk; a measured one goes before all that are predicted."""
         best: dict[str, PlanResult] = {}
-        for one in run_store.summaries():
-            if one.result and (one.model not in best or _rank(one.result) < _rank(best[one.model])):
-                best[one.model] = one.result
+        for row in run_store.summaries():
+            if row.result and (row.model not in best or _rank(row.result) < _rank(best[row.model])):
+                best[row.model] = row.result
         return best
 
     def folder(self, run: str) -> Path:

@@ -80,7 +80,8 @@ def _error_of(error: Exception, log: Path) -> ApiError:
         return ApiError("internal", f"the run failed: {error}", f"this is a fault of ours; the traceback is in {log}")
     if isinstance(error, WorkerError):
         _keep(log, error.output)
-        hint = "the system may have run out of memory" if _is_kill(error) else f"what it printed is in {log}"
+        is_killed = isinstance(error, WorkerDied) and error.exit_status == -9
+        hint = "the system may have run out of memory" if is_killed else f"what it printed is in {log}"
         return ApiError("died", f"the run's process {error}", f"run it again: what was measured is stored; {hint}")
     return ApiError("internal", f"the run failed: {type(error).__name__}: {error}", "the server's log has the details")
 
@@ -95,7 +96,3 @@ def is_full(error: Exception) -> bool:
     if isinstance(error, OSError):
         return error.errno in FULL
     return isinstance(error, WorkerFailed) and error.kind == "OSError" and any(f"[Errno {number}]" in error.what for number in FULL)
-
-
-def _is_kill(error: WorkerError) -> bool:
-    return isinstance(error, WorkerDied) and error.exit_status == -9

@@ -84,26 +84,26 @@ def _record_of(named: str) -> Path:
     return record
 
 
-def _manifest(session: Opening, found: FoundRun) -> SessionManifest:
+def _manifest(session: Opening, run: FoundRun) -> SessionManifest:
     """Write the snapshot of the run beside its record, and return the manifest of a session that has both."""
-    folder = session.unpacked / "runs" / found.id
-    state: RunState = "cancelled" if found.outcome.document.cancelled else "done"
+    folder = session.unpacked / "runs" / run.id
+    state: RunState = "cancelled" if run.outcome.document.cancelled else "done"
     try:
-        snapshot = snapshot_of(found.id, found.outcome, read_json(folder / form.RECORD), state)
+        snapshot = snapshot_of(run.id, run.outcome, read_json(folder / form.RECORD), state)
     except MISTAKES as error:
         raise damaged(f"its document is not as it must be ({type(error).__name__}: {error})") from error
     write_json(folder / form.SNAPSHOT, json_data(snapshot))
-    made = {
+    manifest = {
         "format": form.FORMAT,
         "version": form.VERSION,
         "made_by": __version__,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "model": found.model,
-        "runs": [{"id": found.id}],
-        "shown": found.id,
-        "files": {f"runs/{found.id}/{name}": _file(folder / name) for name in (form.RECORD, form.SNAPSHOT)},
+        "model": run.model,
+        "runs": [{"id": run.id}],
+        "shown": run.id,
+        "files": {f"runs/{run.id}/{name}": _file(folder / name) for name in (form.RECORD, form.SNAPSHOT)},
     }
-    return read_manifest(json.dumps(made).encode())
+    return read_manifest(json.dumps(manifest).encode())
 
 
 def _file(path: Path) -> dict[str, Any]:
@@ -111,13 +111,13 @@ def _file(path: Path) -> dict[str, Any]:
     return {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
 
 
-def _model(session: Opening, models: ModelStore, known: SessionModel, found: FoundRun, given: str | None) -> dict[str, Any]:
+def _model(session: Opening, models: ModelStore, known: SessionModel, run: FoundRun, given: str | None) -> dict[str, Any]:
     """Read the model of the run, and return what is kept of it; without its file, of what the run says (`Opening.bring_in`)."""
     without_file = _unread(models, known)
     if given is not None:
-        return _given_model(session, models, known, found, given)
+        return _given_model(session, models, known, run, given)
     sample = samples.find_sample(known.name)
-    if sample is None or not found.folds or (without_file["is_known"] and not models.get(known.id).is_missing):
+    if sample is None or not run.folds or (without_file["is_known"] and not models.get(known.id).is_missing):
         return without_file
     with suppress(CollageError):
         meta = models.read_into(session.folder, Path(sample.name), _fixed(known), sample.name)
@@ -133,9 +133,9 @@ def _unread(models: ModelStore, known: SessionModel) -> dict[str, Any]:
     return {"id": known.id, "is_known": models.has(known.id)}
 
 
-def _given_model(session: Opening, models: ModelStore, known: SessionModel, found: FoundRun, given: str) -> dict[str, Any]:
+def _given_model(session: Opening, models: ModelStore, known: SessionModel, run: FoundRun, given: str) -> dict[str, Any]:
     """Read the model that the user gave. Raises CollageError where it is not that of the run."""
-    if not found.folds:
+    if not run.folds:
         message = f"the run in which {known.name!r} was not folded cannot have its model's file here: the explorer folds every model"
         raise CollageError(message, "leave the model out", "other_model")
     path = expanded(given).absolute()

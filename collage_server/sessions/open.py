@@ -237,8 +237,8 @@ def _snapshot(run: str, text: bytes, outcome: Outcome) -> RunSnapshot:
             recorded=True,
             waits_for="",
         )
-        made = json_data(finish(bare, outcome.document))
-        return adapter_of(RunSnapshot).validate_json(json.dumps(made, allow_nan=False), strict=True)
+        known = json_data(finish(bare, outcome.document))
+        return adapter_of(RunSnapshot).validate_json(json.dumps(known, allow_nan=False), strict=True)
     except ValidationError as error:
         raise damaged(f"in the snapshot of its run {run!r} {first_mistake(error)}") from None
     except MISTAKES as error:

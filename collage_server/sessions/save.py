@@ -84,10 +84,10 @@ def contents_of_run(services: Services, run: str, *, with_model: bool = True) ->
 def session_pieces(contents: Contents) -> Iterator[bytes]:
     """Make the file, piece by piece. The manifest comes last, as it has the digest of all that was sent before."""
     buffer, known = StreamBuffer(), dict[str, form.SessionFile]()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as made:
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as archive:
         for name, source in _entries(contents):
-            yield from _add(made, buffer, name, source, known)
-        made.writestr(form.MANIFEST, json.dumps(form.to_json(_manifest(contents, known)), allow_nan=False))
+            yield from _add(archive, buffer, name, source, known)
+        archive.writestr(form.MANIFEST, json.dumps(form.to_json(_manifest(contents, known)), allow_nan=False))
     yield buffer.take()
 
 
@@ -161,7 +161,7 @@ def _entries(contents: Contents) -> Iterator[tuple[str, bytes | Path]]:
 
 
 def _add(
-    made: zipfile.ZipFile, buffer: StreamBuffer, name: str, source: bytes | Path, known: dict[str, form.SessionFile]
+    archive: zipfile.ZipFile, buffer: StreamBuffer, name: str, source: bytes | Path, known: dict[str, form.SessionFile]
 ) -> Iterator[bytes]:
     """Write an entry, and note its size and digest in `known`. Files of the model are not packed: the reader insists on that."""
     entry = zipfile.ZipInfo(name)
@@ -169,7 +169,7 @@ def _add(
     is_stored = name.startswith("model/") or name.endswith(_STORED)
     entry.compress_type = zipfile.ZIP_STORED if is_stored else zipfile.ZIP_DEFLATED
     digest, size = hashlib.sha256(), 0
-    with made.open(entry, "w", force_zip64=True) as target:
+    with archive.open(entry, "w", force_zip64=True) as target:
         for chunk in _chunks(source):
             digest.update(chunk)
             size += len(chunk)

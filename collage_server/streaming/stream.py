@@ -139,4 +139,4 @@ class SnapshotCursor(_Window):
 
 def _later(kept: deque[_Kept], seq: int) -> list[_Kept]:
     everything = list(kept)
-    return everything[bisect.bisect_right(everything, seq, key=lambda one: one.item.seq) :]
+    return everything[bisect.bisect_right(everything, seq, key=lambda entry: entry.item.seq) :]

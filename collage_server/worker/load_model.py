@@ -70,14 +70,14 @@ def _shown_shapes(path: Path, shapes: Mapping[str, Sequence[int] | str]) -> dict
     """Return the shapes to show the model at: of several that are planned for, those that the record of a run is about."""
     from collage_core.base.sizes import is_fixed, shape_from
 
-    said = {name: shape_from(shape, name) for name, shape in shapes.items()}
-    if is_fixed(said):
-        return {name: tuple(size for size in shape if isinstance(size, int)) for name, shape in said.items()}
+    sizes = {name: shape_from(shape, name) for name, shape in shapes.items()}
+    if is_fixed(sizes):
+        return {name: tuple(size for size in shape if isinstance(size, int)) for name, shape in sizes.items()}
 
     from collage_core.options import Options
     from collage_core.pipeline.shapes.shapes_to_plan import shapes_to_plan
 
-    return dict(shapes_to_plan(path, Options(("onnxruntime",), shapes=said)).shapes[-1].shapes)
+    return dict(shapes_to_plan(path, Options(("onnxruntime",), shapes=sizes)).shapes[-1].shapes)
 
 
 def write_graph(folder: Path, graph: Mapping[str, Any], proto: ModelProto | None) -> str:
@@ -127,10 +127,10 @@ def write_groups(graph: DataflowGraph, folder: Path) -> dict[str, Any]:
     from collage_core.graph.groups import scope_groups, sections
     from collage_core.graph.repeats import repeats
 
-    found = {"repeats": repeats(graph), "scopes": scope_groups(graph), "sections": sections(graph)}
-    kept = {kind: [asdict(group) for group in groups] for kind, groups in found.items()}
-    write_json(folder / GROUPS, kept)
-    return kept
+    ways = {"repeats": repeats(graph), "scopes": scope_groups(graph), "sections": sections(graph)}
+    plain = {kind: [asdict(group) for group in groups] for kind, groups in ways.items()}
+    write_json(folder / GROUPS, plain)
+    return plain
 
 
 def stamp(path: Path) -> dict[str, Any]:

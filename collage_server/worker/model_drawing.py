@@ -16,9 +16,8 @@ def write_dot(graph_file: str, drawing: Mapping[str, Any]) -> str:
     """Return the graph in `graph_file` (a `ModelGraph`) as DOT; `drawing` is a `DotRequest` that was checked."""
     graph = DataflowGraph.from_json(read_json(Path(graph_file))["graph"])
     fills = {index: fill for index, fill in enumerate(drawing["fills"][: len(graph)]) if fill}
-    clusters = [Cluster(one["label"], one["colour"], _known(one["nodes"], len(graph))) for one in drawing["clusters"]]
+    clusters = [
+        Cluster(cluster["label"], cluster["colour"], [node for node in cluster["nodes"] if 0 <= node < len(graph)])
+        for cluster in drawing["clusters"]
+    ]
     return dot_text(graph, Drawing(drawing["title"], clusters, fills))
-
-
-def _known(nodes: list[int], size: int) -> list[int]:
-    return [node for node in nodes if 0 <= node < size]

@@ -58,7 +58,7 @@ def dry_run(engine: Engine[R], model: str, options: Json) -> DryRun:
 
 
 def _problems(engine: Engine[R], targets: Sequence[str], name: str, value: Any) -> Iterator[dict[str, str]]:
-    parts = [(target, {target: one}) for target, one in value.items()] if isinstance(value, Mapping) else [("", value)]
+    parts = [(target, {target: part_value}) for target, part_value in value.items()] if isinstance(value, Mapping) else [("", value)]
     for target, part in parts:
         try:
             engine.check_option(targets, name, part)
@@ -82,9 +82,9 @@ def packed_node_candidates(engine: Engine[R], folder: str) -> Json:
     candidates, rejections = _Rows(), _Rows()
     nodes = []
     for node in range(engine.node_count(record)):
-        found = engine.ask(record, CANDIDATES, NodeRequest(node))
-        held = [candidates.index(row.id, row) for row in found.candidates]
-        refused = [rejections.index((row.target, row.stage, row.reason, *row.nodes), row) for row in found.rejections]
+        answer = engine.ask(record, CANDIDATES, NodeRequest(node))
+        held = [candidates.index(row.id, row) for row in answer.candidates]
+        refused = [rejections.index((row.target, row.stage, row.reason, *row.nodes), row) for row in answer.rejections]
         nodes.append({"candidates": held, "rejections": refused})
     return json_data({"candidates": candidates.rows, "rejections": rejections.rows, "nodes": nodes})
 

@@ -107,12 +107,12 @@ def _fault(entry: zipfile.ZipInfo) -> str:
 
 def _extract(file: zipfile.ZipFile, entry: zipfile.ZipInfo, path: Path, digest: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    found = hashlib.sha256()
+    hashed = hashlib.sha256()
     with file.open(entry) as source, path.open("xb") as target:
         while chunk := source.read(_CHUNK_BYTES):
-            found.update(chunk)
+            hashed.update(chunk)
             target.write(chunk)
-    if found.hexdigest() != digest:
+    if hashed.hexdigest() != digest:
         raise damaged(f"{entry.filename!r} is not what its manifest says: its digest is another one")
 
 
@@ -138,14 +138,10 @@ def check_runs(engine: Engine[R], folders: Sequence[str], model: str, model_fold
         if outcome.model != model:
             raise damaged(f"its run {run!r} is of another model, {outcome.model[:64]!r}")
         _same_graph(engine.graph(record), model, Path(model_folder), run)
-        write_json(folder / PLAN, _plan(folder))
+        kept = folder / RECORD
+        write_json(folder / PLAN, json.loads(unpack(kept.read_bytes(), kept)).get("plan"))
         outcomes.append(outcome)
     return outcomes
-
-
-def _plan(folder: Path) -> Any:
-    path = folder / RECORD
-    return json.loads(unpack(path.read_bytes(), path)).get("plan")
 
 
 def _same_graph(graph: Mapping[str, Any], model: str, folder: Path, run: str) -> None:
