@@ -6,6 +6,7 @@ A folder enters; paths leave, and the error with which a folder is refused in pl
 from __future__ import annotations
 
 import os
+from glob import escape
 from pathlib import Path
 
 from ..errors import CollageError
@@ -66,11 +67,7 @@ def _files(folder: Path, suffixes: tuple[str, ...]) -> list[Path]:
 def _size(path: Path) -> str:
     """Return the size of a model file with that of the data beside it that is called after it."""
     try:
-        size = sum(one.stat().st_size for one in path.parent.glob(f"{_escaped(path.name)}*") if one.is_file())
+        size = sum(file.stat().st_size for file in path.parent.glob(f"{escape(path.name)}*") if file.is_file())
     except OSError:
         return "not readable"
     return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB"
-
-
-def _escaped(name: str) -> str:
-    return "".join(f"[{char}]" if char in "*?[" else char for char in name)

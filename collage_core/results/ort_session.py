@@ -35,7 +35,7 @@ def session_document(record: RunRecord) -> dict[str, Any]:
     Raises:
         CollageError: ONNX Runtime was no target of the run, or it cannot take the whole model.
     """
-    plan, rows = record.plan, _alone(record)
+    plan, rows = record.plan, {row.name: row for row in record.document.baselines if is_alone(row.name)}
     row = rows.get(TARGET)
     if row is None or row.total_s is None:
         why = (row.reason if row else "") or f"the run searched over {', '.join(target.name for target in plan.targets)}"
@@ -63,11 +63,6 @@ def session_document(record: RunRecord) -> dict[str, Any]:
         "session_alone": {"predicted_s": row.total_s, "measured_s": row.measured_s},
         "kept": _kept(measured_s, rows),
     }
-
-
-def _alone(record: RunRecord) -> dict[str, BaselineInfo]:
-    """Target → the row of the baseline in which it has the whole model."""
-    return {row.name: row for row in record.document.baselines if is_alone(row.name)}
 
 
 def _notes(record: RunRecord) -> list[str]:

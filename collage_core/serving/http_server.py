@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 import socket
 import time
-from collections.abc import Iterator
 from typing import Any
 
 from waitress import wasyncore
@@ -107,17 +106,13 @@ class _Channel(HTTPChannel):
     @property
     def request_bytes(self) -> int:
         """Bytes of its requests that are held."""
-        return sum(request.body_bytes_received for request in self._held())
+        under_way = () if self.request is None else (self.request,)
+        return sum(request.body_bytes_received for request in (*self.requests, *under_way))
 
     @property
     def answer_bytes(self) -> int:
         """Bytes of its answers that the client has not taken."""
         return self.total_outbufs_len
-
-    def _held(self) -> Iterator[Any]:
-        yield from self.requests
-        if self.request is not None:
-            yield self.request
 
     def handle_read(self) -> None:
         super().handle_read()

@@ -67,7 +67,8 @@ class ServedModel:
             raise
         self.name = name or _name_of(self._artifact.manifest.about, folder)
         self.notes = self._artifact.notes
-        self.body_bytes = min(max(LEAST_BODY, BYTES_AN_ELEMENT * _elements(self._artifact.inputs)), MOST_BODY)
+        elements = sum(math.prod(tensor.type.shape) for tensor in self._artifact.inputs)
+        self.body_bytes = min(max(LEAST_BODY, BYTES_AN_ELEMENT * elements), MOST_BODY)
         if isinstance(self._artifact, ShapedArtifact):
             self.body_bytes = MOST_BODY
         self.json_bounds = self._json_bounds()
@@ -246,10 +247,6 @@ def _binary_size(name: str, tensor: Mapping[str, Any]) -> int | None:
 def _described(tensor: Tensor, varying: frozenset[int]) -> dict[str, Any]:
     shape = [-1 if axis in varying else size for axis, size in enumerate(tensor.type.shape)]
     return {"name": tensor.name, "datatype": DATATYPES[tensor.type.dtype], "shape": shape}
-
-
-def _elements(tensors: Sequence[Tensor]) -> int:
-    return sum(math.prod(tensor.type.shape) for tensor in tensors)
 
 
 def _name_of(about: Mapping[str, Any], folder: Path) -> str:

@@ -200,12 +200,10 @@ class _Watch:
             raise WorkerTimeout(self._timeout_s, self._child.output())
         if now >= self._next_look:
             self._next_look = now + _MEMORY_CHECK_S
-            self._look()
-
-    def _look(self) -> None:
-        self._child.bound_output()
-        if self._memory_bytes is not None and self._child.own_bytes() > self._memory_bytes:
-            raise WorkerDied(f"took more than the {_gigabytes(self._memory_bytes)} of memory that it may", None, self._child.output())
+            self._child.bound_output()
+            if self._memory_bytes is not None and self._child.own_bytes() > self._memory_bytes:
+                limit = f"{self._memory_bytes / 2**30:.1f} GB"
+                raise WorkerDied(f"took more than the {limit} of memory that it may", None, self._child.output())
 
 
 def _exchange(child: ChildProcess, request: tuple[int, str, str, bytes], watch: _Watch, on_progress: Callable[[Any], None] | None) -> Any:
@@ -237,7 +235,3 @@ def _dotted_name(function: Callable[..., Any]) -> tuple[str, str]:
     if by_name(module, name) is not function:
         raise ValueError(f"{module}.{name} is another object than {function!r}")
     return module, name
-
-
-def _gigabytes(size: int) -> str:
-    return f"{size / 2**30:.1f} GB"
