@@ -32,6 +32,7 @@ from .routes import (
     storage,
     toolchain_routes,
     trace_routes,
+    view_routes,
 )
 from .services import attach, make
 from .streaming import bounds
@@ -54,6 +55,7 @@ def create_app(config: ServerConfig | None = None) -> tuple[Flask, SocketIO]:
     attach(app, services)
     for module in (
         model_routes,
+        view_routes,
         drawing_routes,
         layout_routes,
         run_routes,

@@ -28,12 +28,13 @@ from collage_core.errors import CollageError
 from collage_core.graph.dataflow_graph import DataflowGraph
 
 from .config import ServerConfig
-from .http.error_answers import Problem, not_found, refused
+from .http.error_answers import Problem, api_error, error_body, not_found, refused
+from .messages.live import ErrorBody
 from .messages.models import ModelGroups, ModelInfo
 from .shared.from_json import from_json
 from .shared.json_files import is_id, read_json, write_json
 from .worker import load_model
-from .worker.load_model import GRAPH, GROUPS, write_groups
+from .worker.load_model import FILE_GRAPHS, GRAPH, GROUPS, write_groups
 
 META = "meta.json"
 FILES = "files"
@@ -104,14 +105,7 @@ class ModelStore:
         Raises:
             CollageError: there is not exactly one, or it cannot be opened.
         """
-        path = _one_model(sorted((folder / FILES).iterdir()))
-        try:
-            return self._open(path, None, fixed, folder)
-        except CollageError as error:
-            error.message = error.message.replace(f"{path.parent}/", "")
-            if error.code == "no_external_data":
-                error.hint = "the model keeps its weights in a second file: choose both files together, or drop both"
-            raise
+        return self._open(_one_model(sorted((folder / FILES).iterdir())), None, fixed, folder)
 
     def read_into(self, folder: Path, path: Path, fixed: FixedInputs, sample: str | None = None) -> dict[str, Any]:
         """Read the model at `path`, or the `sample`, into `folder` (one of `incoming`), and return its facts, for `move_in`.
@@ -227,6 +221,18 @@ class ModelStore:
             kept = write_groups(DataflowGraph.from_json(read_json(folder / GRAPH)["graph"]), folder)
         return from_json(ModelGroups, {"id": model, **kept})
 
+    def file_graphs(self, model: str) -> dict[str, Any] | None:
+        """Return every graph of the model's file, by scope (`write_file_graphs`); None where they were not written yet, or are damaged.
+
+        Raises:
+            Problem: there is no such model (404).
+        """
+        try:
+            graphs: dict[str, Any] = read_json(_folder(model) / FILE_GRAPHS)
+            return graphs
+        except (OSError, ValueError):
+            return None
+
     def nodes(self, model: str) -> list[tuple[str, str]]:
         """Return name and operator of every node."""
         return [(node["name"], node["op"]) for node in read_json(_folder(model) / GRAPH)["graph"]["nodes"]]
@@ -252,11 +258,40 @@ class ModelStore:
         shutil.rmtree(_folder(model))
 
     def _open(self, path: Path, sample: str | None, fixed: FixedInputs, folder: Path) -> tuple[ModelInfo, bool]:
-        return self.move_in(folder, self._read(path, sample, fixed, folder))
+        """Open the model at `path`. One that cannot be run as it is, and for which nothing was fixed, is opened as its file has it."""
+        try:
+            meta = self._read(path, sample, fixed, folder)
+        except CollageError as error:
+            if path.is_relative_to(folder):  # Of an upload the user knows the name alone.
+                error.message = error.message.replace(f"{path.parent}/", "")
+                if error.code == "no_external_data":
+                    error.hint = "the model keeps its weights in a second file: choose both files together, or drop both"
+            if is_relax_file(path) or fixed.to_json() != FixedInputs().to_json():
+                raise
+            meta = self._read_file(path, sample, folder, error)
+        return self.move_in(folder, meta)
 
     def _read(self, path: Path, sample: str | None, fixed: FixedInputs, folder: Path) -> dict[str, Any]:
         """Read the model at `path` into `folder`, and return what is kept of it; files in `folder` move with it."""
         meta = self._call(path, load_model.load, str(path), sample, fixed.shapes, fixed.values, fixed.region, str(folder))
+        return self._kept(meta, path, sample, fixed, folder)
+
+    def _read_file(self, path: Path, sample: str | None, folder: Path, refusal: CollageError) -> dict[str, Any]:
+        """Read the graphs of the file at `path` into `folder`; raise `refusal`, why there can be no run of it, where that cannot be."""
+        try:
+            try:
+                meta = self._call(path, load_model.load_file, str(path), sample, str(folder), True)
+            except CollageError as error:
+                if error.code not in ("model_kills", "model_too_slow"):
+                    raise
+                # ONNX's inference may end the process on a broken model.
+                meta = self._call(path, load_model.load_file, str(path), sample, str(folder), False)
+        except CollageError as error:
+            raise refusal from error
+        meta["refusal"] = error_body(api_error(refusal), inputs=getattr(refusal, "inputs", ()))
+        return self._kept(meta, path, sample, FixedInputs(), folder)
+
+    def _kept(self, meta: dict[str, Any], path: Path, sample: str | None, fixed: FixedInputs, folder: Path) -> dict[str, Any]:
         meta = {**meta, **fixed.to_json(), "sample": sample}
         if path.is_relative_to(folder):
             final = _models_folder() / meta["id"]
@@ -381,4 +416,6 @@ def _info(meta: Mapping[str, Any]) -> ModelInfo:
         accuracy=meta["accuracy"],
         region=meta.get("region"),
         is_missing=meta.get("is_missing", False),
+        refusal=from_json(ErrorBody, meta["refusal"]) if meta.get("refusal") else None,
+        is_onnx=meta.get("is_onnx", True),
     )

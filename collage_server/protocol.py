@@ -37,6 +37,7 @@ from __future__ import annotations
 from typing import Any
 
 from collage_core import events
+from collage_core.documents.model_view import ModelCard, WeightValues
 from collage_core.documents.node_times import InsideTimes
 from collage_core.documents.two_plans import CompareRequest, TwoPlans
 from collage_core.what_if.questions import CANDIDATES, QUESTIONS, WHAT_IF
@@ -78,5 +79,5 @@ ANSWERS = (*(question.answer for question in ASKED if question not in SENT), Ins
 REQUESTS: tuple[Any, ...] = tuple(dict.fromkeys(question.request for question in ASKED if question.method == "POST"))
 """Records of the engine that are the bodies of requests."""
 
-RECORDS: tuple[type, ...] = (CANDIDATES.answer, *REQUESTS, CompareRequest, TwoPlans)
+RECORDS: tuple[type, ...] = (CANDIDATES.answer, ModelCard, WeightValues, *REQUESTS, CompareRequest, TwoPlans)
 """Records of the engine that travel as they are."""

@@ -24,6 +24,8 @@ class TensorInfo:
         shape: The size of each dimension; None where it depends on data.
         measured_shape: That of the reference run, where a dimension depends on data.
         largest_shape: With the largest size of such dimensions, None where that is not known; left out where none is known.
+        symbols: In the graph of a file, where a size is None: every dimension as the file calls it, ``?`` without a name. A single ``…``
+            stands for dimensions whose number the file does not say.
     """
 
     name: str
@@ -31,6 +33,7 @@ class TensorInfo:
     dtype: str
     measured_shape: IfKnown[tuple[int, ...]] = None
     largest_shape: IfKnown[tuple[int | None, ...]] = None
+    symbols: IfKnown[tuple[str, ...]] = None
 
 
 @dataclass(frozen=True, kw_only=True)

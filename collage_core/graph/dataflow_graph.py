@@ -154,7 +154,7 @@ def is_addressable(shape: Sequence[int], item_size: int) -> bool:
     return is_small and prod(size or 1 for size in shape) * item_size < 1 << 63
 
 
-_ODD_ITEM_BYTES = {"bfloat16": 2, "string": 8}
+_ODD_ITEM_BYTES = {"bfloat16": 2, "string": 8, "undefined": 8}
 _PACKED = frozenset({"float6e2m3", "float6e3m2", "float4e2m1", "int4", "uint4", "int2", "uint2"})
 """Dtypes whose elements ONNX packs into parts of a byte; by their whole names, since ``float64`` begins like ``float6e2m3``."""
 
@@ -225,6 +225,7 @@ class Node:
         is_host: It only rearranges references and is left to the host.
         inner: Name and operator of each node in its inner graphs, those of inner graphs of these included.
         index_slots: Positions of inputs that its inner graphs read as indices or as a shape. JSON does not hold it.
+        captured: How many of its last inputs only its inner graphs read.
     """
 
     index: int
@@ -238,6 +239,7 @@ class Node:
     is_host: bool = False
     inner: tuple[tuple[str, str], ...] = ()
     index_slots: tuple[int, ...] = field(default=(), compare=False)
+    captured: int = field(default=0, compare=False)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -251,6 +253,7 @@ class Node:
             "absorbed": list(self.absorbed),
             "host": self.is_host,
             **({"inner": [list(pair) for pair in self.inner]} if self.inner else {}),
+            **({"captured": self.captured} if self.captured else {}),
         }
 
     @classmethod
@@ -266,6 +269,7 @@ class Node:
             absorbed=tuple(data.get("absorbed", ())),
             is_host=bool(data.get("host", False)),
             inner=tuple((name, op) for name, op in data.get("inner", ())),
+            captured=data.get("captured", 0),
         )
 
 

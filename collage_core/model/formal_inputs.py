@@ -37,7 +37,7 @@ def formal_inputs(ops: Iterable[str], versions: Mapping[str, int]) -> dict[str, 
     found = {}
     for op in sorted(set(ops)):
         domain, _, name = op.rpartition(".")
-        schema = _schema(name, domain, versions.get(domain, _NEWEST))
+        schema = schema_of(name, domain, versions)
         if schema is not None:
             found[op] = _inputs_of(schema)
     return found
@@ -50,8 +50,9 @@ def _inputs_of(schema: Any) -> FormalInputs:
     return FormalInputs(single, None if has_inner_graph else variadic)
 
 
-def _schema(name: str, domain: str, version: int) -> Any:
-    """Return the newest schema up to `version`; None where there is none."""
+def schema_of(name: str, domain: str, versions: Mapping[str, int]) -> Any:
+    """Return the schema of an operator in the version that a model imports, the newest where `versions` lacks the domain; None for none."""
+    version = versions.get(domain, _NEWEST)
     known = [one for one in _all_schemas().get((domain, name), ()) if one.since_version <= version]
     return max(known, key=lambda one: one.since_version, default=None)
 

@@ -465,6 +465,7 @@ class OnnxModel:
                     is_host=op == "Identity",
                     inner=tuple(inner_names(node)),
                     index_slots=tuple(slot for slot, name in enumerate(inputs) if name in indices),
+                    captured=len(inputs) - len(node.input),
                 )
             )
         return DataflowGraph(tuple(nodes), self._inputs, tuple(dict.fromkeys(value.name for value in proto.output)), constants)

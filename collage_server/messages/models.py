@@ -6,8 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from collage_core.documents.candidate_set import FoldedInfo
+from collage_core.documents.json_form import IfKnown
+from collage_core.documents.model_view import OperatorDefinition
 from collage_core.documents.run import TensorInfo
 
+from .live import ErrorBody
 from .runs import PlanResult
 
 
@@ -24,8 +27,24 @@ class ConstantJson:
 
 
 @dataclass(frozen=True)
+class BodyLink:
+    """A graph in an attribute of a node, or, where the attribute is empty, the local function that the node calls.
+
+    Attributes:
+        scope: As `FileGraph.scope`.
+        nodes: The number of its nodes.
+    """
+
+    attribute: str
+    scope: str
+    nodes: int
+
+
+@dataclass(frozen=True)
 class NodeJson:
     """A node of the graph, as `Node.to_json` gives it.
+
+    An attribute that is a tensor is ``{"tensor": digest}``; in the graph of a file it has ``shape``, ``dtype`` and its first ``value`` too.
 
     Attributes:
         id: Its index in the order of the graph.
@@ -33,6 +52,8 @@ class NodeJson:
         inputs: Names of tensors and constants; empty where an optional one is absent.
         absorbed: Names of the user's other nodes that folding fused into this one.
         host: It only reshuffles references and is not placed.
+        captured: How many of its last inputs only its bodies read; left out where none are.
+        bodies: The graphs in it, in the graph of a file; left out where there are none.
     """
 
     id: int
@@ -44,6 +65,8 @@ class NodeJson:
     attributes: dict[str, Any]
     absorbed: list[str]
     host: bool
+    captured: IfKnown[int] = None
+    bodies: IfKnown[list[BodyLink]] = None
 
 
 @dataclass(frozen=True)
@@ -114,6 +137,9 @@ class ModelInfo:
         accuracy: The largest relative error at which a result counts as right, unless a run says another.
         region: Name of the region of a Relax module that it is, where it was chosen from several.
         is_missing: It came in a session that has its hash alone: runs can be looked at, and opening its file completes it.
+        refusal: Why there can be no run of it as it was opened, and which sizes and values may be said; null where there can. Its graph is
+            then that of the file.
+        is_onnx: Its file is ONNX, so that ``…/file`` has its graph.
     """
 
     id: str
@@ -132,6 +158,8 @@ class ModelInfo:
     accuracy: float = 1e-3
     region: str | None = None
     is_missing: bool = False
+    refusal: ErrorBody | None = None
+    is_onnx: bool = True
 
 
 @dataclass(frozen=True)
@@ -191,6 +219,40 @@ class ModelGroups:
     repeats: list[NodeGroupJson]
     scopes: list[NodeGroupJson]
     sections: list[NodeGroupJson]
+
+
+@dataclass(frozen=True)
+class ModelOperators:
+    """``GET /api/v1/models/<id>/operators``: the definitions of the operators in the model's file, by name."""
+
+    operators: list[OperatorDefinition]
+
+
+@dataclass(frozen=True)
+class ScopeLink:
+    """A graph of a file, on the path to another: ``scope`` is empty for the model's own."""
+
+    scope: str
+    title: str
+
+
+@dataclass(frozen=True)
+class FileGraph:
+    """``GET /api/v1/models/<id>/file?scope=…``: a graph of the model's file as the file has it: nothing is fixed or folded.
+
+    Attributes:
+        scope: Empty for the model's own graph; else as in `BodyLink`.
+        path: The graphs around it, from the model's own on, and itself.
+        docs: Input, output or weight → what the file says of it.
+    """
+
+    id: str
+    scope: str
+    path: list[ScopeLink]
+    graph: GraphJson
+    formal: dict[str, FormalInputsJson]
+    groups: ModelGroups
+    docs: dict[str, str]
 
 
 @dataclass(frozen=True)

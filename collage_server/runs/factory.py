@@ -85,14 +85,17 @@ class RunFactory:
         """Return the model's file, and what of its inputs was fixed.
 
         Raises:
-            Problem: it is not open (404).
+            Problem: it is not open (404), or is shown as in its file, since it cannot be run as it was opened (400).
         """
         try:
-            return self._models.file(model)
+            file, refusal = self._models.file(model), self._models.get(model).refusal
         except Problem as error:
             if error.status != 404:
                 raise
             raise not_found("unknown_model", f"the model {name!r} is not open here", "open it first: POST /api/v1/models") from error
+        if refusal is not None:
+            raise Problem(400, refusal.error.code, refusal.error.message, refusal.error.hint)
+        return file
 
     def _partition(self, request: RunRequest) -> RunTask:
         self._check_options(request)
@@ -108,7 +111,7 @@ class RunFactory:
         """Return the model's file, and the options of a run as the engine takes them; described toolchains are written into `folder`.
 
         Raises:
-            Problem: the model is not open (404).
+            Problem: the model is not open (404), or cannot be run (400).
         """
         path, fixed = self.model_file(request.model, request.model)
         described = descriptions.saved_among(request.targets)

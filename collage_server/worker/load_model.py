@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 GRAPH = "graph.json.gz"
 GROUPS = "groups.json.gz"
+FILE_GRAPHS = "file.json.gz"
 
 
 def load(
@@ -63,7 +64,77 @@ def load(
         "accuracy": default_accuracy(model),
         "files": files,
         "graph_digest": digest,
+        "is_onnx": proto is not None,
     }
+
+
+def load_file(source: str, sample: str | None, folder: str, infers: bool) -> dict[str, Any]:
+    """Read the ONNX model at the path `source` as its file has it, and write its graphs into `folder`; return what `load` returns.
+
+    Args:
+        infers: As for `read_scopes`.
+
+    Raises:
+        CollageError: it cannot be read, or is no model.
+    """
+    from collage_core.model.files.loading import read_structure
+    from collage_core.model.nodes import all_nodes, op_name
+    from collage_core.model.onnx_model import quantises
+    from collage_core.model.samples import registry as samples
+    from collage_core.model.shapes.shapes import input_dimensions
+
+    path = samples.resolve(sample) if sample else Path(source)
+    file = read_structure(path)
+    root = write_file_graphs(str(path), folder, infers)
+    graph = root["graph"]
+    identity = hashlib.sha256(f"as in the file {file.digest}".encode()).hexdigest()
+    digest = write_graph(Path(folder), {"id": identity, "graph": graph, "folded": []}, file.model)
+    write_json(Path(folder) / GROUPS, root["groups"])
+    files = _files(path.absolute(), file.model)
+    made = {tensor["name"]: tensor for tensor in (*graph["inputs"], *(one for node in graph["nodes"] for one in node["outputs"]))}
+    return {
+        "id": identity,
+        "name": sample or path.stem,
+        "nodes": len(graph["nodes"]),
+        "folded": 0,
+        "inputs": graph["inputs"],
+        "dimensions": input_dimensions(file.model),
+        "outputs": [made[name] for name in graph["outputs"] if name in made],
+        "size_bytes": sum(one["bytes"] for one in files),
+        "quantised": any(quantises(op_name(node)) for node in all_nodes(file.model.graph)),
+        "accuracy": 1e-3,
+        "files": files,
+        "graph_digest": digest,
+    }
+
+
+def write_file_graphs(source: str, folder: str, infers: bool) -> dict[str, Any]:
+    """Write every graph of the ONNX model at `source` into `folder`, as `FileGraph`s without ids; return the model's own.
+
+    Args:
+        infers: As for `read_scopes`.
+    """
+    from collage_core.model.files.loading import read_structure
+    from collage_core.model.formal_inputs import formal_inputs
+    from collage_core.model.nodes import opset_versions
+    from collage_core.model.view.scopes import ROOT, read_scopes, scope_json
+
+    model = read_structure(Path(source)).model
+    versions = opset_versions(model)
+    graphs: dict[str, dict[str, Any]] = {}
+    for scope in read_scopes(model, infers=infers):
+        above = graphs[scope.parent]["path"] if scope.parent is not None else [] if scope.id == ROOT else graphs[ROOT]["path"]
+        formal = formal_inputs({node.op for node in scope.graph.nodes}, versions)
+        graphs[scope.id] = {
+            "scope": scope.id,
+            "path": [*above, {"scope": scope.id, "title": scope.title}],
+            "graph": _with_exact_integers(json_data(scope_json(scope))),
+            "formal": {op: asdict(inputs) for op, inputs in formal.items()},
+            "groups": _groups(scope.graph, is_sound=scope.is_sound),
+            "docs": dict(scope.docs),
+        }
+    write_json(Path(folder) / FILE_GRAPHS, graphs)
+    return graphs[ROOT]
 
 
 def _shown_shapes(path: Path, shapes: Mapping[str, Sequence[int] | str]) -> dict[str, tuple[int, ...]]:
@@ -124,13 +195,20 @@ def _read(path: Path) -> ModelProto | None:
 
 def write_groups(graph: DataflowGraph, folder: Path) -> dict[str, Any]:
     """Find what of the model can be shown as one, and write it into `folder`, so that no page waits for it."""
+    kept = _groups(graph)
+    write_json(folder / GROUPS, kept)
+    return kept
+
+
+def _groups(graph: DataflowGraph, *, is_sound: bool = True) -> dict[str, Any]:
+    """Return what of a graph can be shown as one; no repeats are looked for in one that is not sound (`Scope.is_sound`)."""
     from collage_core.graph.groups import scope_groups, sections
     from collage_core.graph.repeats import repeats
 
-    ways = {"repeats": repeats(graph), "scopes": scope_groups(graph), "sections": sections(graph)}
-    plain = {kind: [asdict(group) for group in groups] for kind, groups in ways.items()}
-    write_json(folder / GROUPS, plain)
-    return plain
+    if len(graph) == 0:
+        return {"repeats": [], "scopes": [], "sections": []}
+    ways = {"repeats": repeats(graph) if is_sound else [], "scopes": scope_groups(graph), "sections": sections(graph)}
+    return {kind: [asdict(group) for group in groups] for kind, groups in ways.items()}
 
 
 def stamp(path: Path) -> dict[str, Any]:
@@ -147,7 +225,7 @@ def _files(path: Path, proto: ModelProto | None) -> list[dict[str, Any]]:
         return [stamp(path)]
     tensors = filter(is_external, tensors_of(proto))
     locations = {entry.value for tensor in tensors for entry in tensor.external_data if entry.key == "location"}
-    return [stamp(path), *(stamp(path.parent / location) for location in sorted(locations))]
+    return [stamp(path), *(stamp(path.parent / location) for location in sorted(locations) if (path.parent / location).is_file())]
 
 
 def _output(constants: Mapping[str, Any], types: Mapping[str, Any], name: str) -> dict[str, Any]:

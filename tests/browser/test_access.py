@@ -61,9 +61,12 @@ def test_axe_finds_no_fault_before_and_around_a_model(start: Watched, tmp_path: 
     assert faults(start) == [], "samples"
     for files, screen in ((write_model(tmp_path, width="width"), "shapes are asked for"), ([AXE], "a file that is no model")):
         page.locator("input[type=file]").set_input_files(files)
+        if files != [AXE]:
+            page.get_by_role("radio", name="As planned").click()
         expect(page.get_by_role("form", name=re.compile("^Shape of")).or_(page.get_by_role("alert"))).to_be_visible()
         assert faults(start) == [], screen
         page.get_by_role("button", name="Dismiss").click()
+        page.get_by_role("button", name="Collage").click()
     page.get_by_role("button", name="mini-MNIST").click()
     assert faults(start) == [], "graph"
     start.press("?")

@@ -52,9 +52,14 @@ def external_slices(model: ModelProto, source: Path) -> list[tuple[TensorProto, 
     Raises:
         CollageError: a file is missing, is outside the model's folder or too short, or the offset or length is invalid.
     """
+    return external_slices_of(filter(is_external, tensors_of(model)), source)
+
+
+def external_slices_of(tensors: Iterable[TensorProto], source: Path) -> list[tuple[TensorProto, Slice]]:
+    """Return where the data of each of some external tensors is, as `external_slices` does."""
     folders = list(dict.fromkeys((source.parent.resolve(), source.resolve().parent)))
     files: dict[str, tuple[Path, int]] = {}
-    return [(tensor, _slice(tensor, source.parent, folders, files)) for tensor in tensors_of(model) if is_external(tensor)]
+    return [(tensor, _slice(tensor, source.parent, folders, files)) for tensor in tensors]
 
 
 def read_slice(tensor: TensorProto, where: Slice) -> None:

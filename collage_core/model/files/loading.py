@@ -51,6 +51,7 @@ def read_model(path: Path) -> ModelFile:
     """
     data = _bytes_of(path)
     model = _parse(path, data)
+    check_size(len(model.graph.node))
     slices = external_slices(model, path)
     staying = may_stay(model, slices)
     size = len(data) + sum(where.length for (_, where), stays in zip(slices, staying, strict=True) if not stays)
@@ -72,6 +73,16 @@ def read_model(path: Path) -> ModelFile:
             digest.update(tensor.name.encode())
             digest.update(tensor.raw_data)
     return ModelFile(model, digest.hexdigest())
+
+
+def read_structure(path: Path) -> ModelFile:
+    """Read the ONNX model at `path` alone: its external data is neither read nor looked for, and the digest is that of the file.
+
+    Raises:
+        CollageError: the file does not exist, cannot be read, is damaged or no ONNX model.
+    """
+    data = _bytes_of(path)
+    return ModelFile(_parse(path, data), hashlib.sha256(data).hexdigest())
 
 
 def _bytes_of(path: Path) -> bytes:
@@ -116,7 +127,6 @@ def _parse(path: Path, data: bytes) -> ModelProto:
     if not model.HasField("graph"):
         _check_ending(path)
         raise CollageError(f"{name!r} is not an ONNX model: it holds no graph", "name an .onnx file or a sample model", "not_onnx")
-    check_size(len(model.graph.node))
     for word in _words(model):
         if not isinstance(word, str):
             raise CollageError(f"{name!r} is damaged: a name in it is not text", "download or save it again", "not_onnx")

@@ -49,11 +49,8 @@ def infer(model: ModelProto, known: Iterable[ValueInfoProto] = ()) -> Inferred:
     Args:
         known: Types of tensors that inference itself does not find.
     """
-    try:
-        inferred = onnx.shape_inference.infer_shapes(_skeleton(model, known), data_prop=True).graph
-    except (onnx.shape_inference.InferenceError, checker.ValidationError, RuntimeError, ValueError):
-        # ONNX Runtime loads the model, so inference is at fault: all types are taken from the reference run.
-        inferred = model.graph
+    # ONNX Runtime loads the model, so inference is at fault where it fails: all types are taken from the reference run.
+    inferred = inferred_graph(model, known) or model.graph
     wanted = {value.name for value in model.graph.input} | {name for node in model.graph.node for name in node.output if name}
     found = Inferred()
     for value in (*inferred.input, *inferred.value_info, *inferred.output):
@@ -69,6 +66,14 @@ def infer(model: ModelProto, known: Iterable[ValueInfoProto] = ()) -> Inferred:
     for name in _behind_misread_pools(model, found.types):
         found.types.pop(name, None)
     return found
+
+
+def inferred_graph(model: ModelProto, known: Iterable[ValueInfoProto] = ()) -> GraphProto | None:
+    """Return the graph of `model` with the types that ONNX infers, also in bodies, and without large weights; None where that fails."""
+    try:
+        return onnx.shape_inference.infer_shapes(_skeleton(model, known), data_prop=True).graph
+    except (onnx.shape_inference.InferenceError, checker.ValidationError, RuntimeError, ValueError):
+        return None
 
 
 def _behind_misread_pools(model: ModelProto, types: dict[str, TensorType]) -> set[str]:
@@ -125,6 +130,7 @@ def _skeleton(model: ModelProto, known: Iterable[ValueInfoProto]) -> ModelProto:
     """Return `model` with its large weights as inputs, with what is `known`, and without the shapes that it declares for its outputs."""
     made = ModelProto(ir_version=model.ir_version)
     made.opset_import.extend(model.opset_import)
+    made.functions.extend(model.functions)
     graph: GraphProto = made.graph
     graph.name = model.graph.name
     graph.node.extend(model.graph.node)

@@ -27,6 +27,12 @@ def attributes_of(node: NodeProto) -> dict[str, Any]:
     return {attribute.name: _plain(attribute) for attribute in node.attribute}
 
 
+def attribute_text(attribute: AttributeProto) -> str:
+    """Return the value of an attribute as one short line."""
+    value = _plain(attribute)
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
 def constant_of(tensor: TensorProto) -> Constant:
     """Return the constant that `tensor` is, with its values where they are few and the computation depends on them, else their range.
 

@@ -95,7 +95,7 @@ export function plusMinus(seconds: number | null, offS: number | null): string {
 }
 
 /** "1×64×56×56", "?×3" where the first dimension is dynamic; a tensor of no dimensions is "scalar". */
-export function shape(dimensions: readonly (number | null)[]): string {
+export function shape(dimensions: readonly (number | string | null)[]): string {
   return dimensions.length === 0 ? "scalar" : dimensions.map((size) => size ?? "?").join("×");
 }
 
@@ -153,8 +153,11 @@ export function attribute(value: unknown): string {
   if (typeof value === "number") return Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(6)));
   if (typeof value === "string" || typeof value === "boolean") return String(value);
   if (value === null || value === undefined) return "none";
-  const inner = value as { graph?: string; nodes?: number; tensor?: string };
+  const inner = value as { graph?: string; nodes?: number; tensor?: string; dtype?: string; shape?: number[]; value?: unknown[] | null };
   if (inner.graph !== undefined) return `graph of ${plural(inner.nodes ?? 0, "node")}`;
-  if (inner.tensor !== undefined) return "tensor";
+  if (inner.tensor !== undefined) {
+    const type = inner.shape ? `${inner.dtype ?? ""} ${shape(inner.shape)}` : "tensor";
+    return inner.value ? `${type}: ${attribute(inner.value)}` : type;
+  }
   return JSON.stringify(value);
 }

@@ -18,11 +18,14 @@ import type {
   InsideTimes,
   ErrorBody,
   ExportInfo,
+  FileGraph,
   LayoutJson,
+  ModelCard,
   ModelGraph,
   ModelGroups,
   ModelInfo,
   ModelList,
+  ModelOperators,
   OpenedSession,
   OpenInputJson,
   OpenModel,
@@ -41,6 +44,7 @@ import type {
   TraceChunk,
   TraceState,
   TwoPlans,
+  WeightValues,
 } from "./protocol";
 import { questionsBy } from "./protocol";
 import { unpacked } from "./tables/packed_candidates";
@@ -83,6 +87,10 @@ export const api = {
   model: (id: string) => get<ModelInfo>(`models/${encodeURIComponent(id)}`),
   graph: (id: string) => get<ModelGraph>(`models/${encodeURIComponent(id)}/graph`),
   groups: (id: string) => get<ModelGroups>(`models/${encodeURIComponent(id)}/groups`),
+  fileGraph: (id: string, scope: string) => get<FileGraph>(`models/${encodeURIComponent(id)}/file?scope=${encodeURIComponent(scope)}`),
+  card: (id: string) => get<ModelCard>(`models/${encodeURIComponent(id)}/card`),
+  operators: (id: string) => get<ModelOperators>(`models/${encodeURIComponent(id)}/operators`),
+  weight: (id: string, name: string, first: number, count: number) => get<WeightValues>(`models/${encodeURIComponent(id)}/weights?${new URLSearchParams({ name, first: String(first), count: String(count) }).toString()}`),
   layout: (model: string, key: string) => get<LayoutJson | undefined>(layoutPath(model, key)),
   keepLayout: (model: string, key: string, layout: LayoutJson) => request<undefined>(layoutPath(model, key), withBody("PUT", layout)),
   openModel: (body: OpenModel) => post<ModelInfo>("models", body),

@@ -59,6 +59,8 @@ export interface RuleTree {
  *     shape: The size of each dimension; None where it depends on data.
  *     measured_shape: That of the reference run, where a dimension depends on data.
  *     largest_shape: With the largest size of such dimensions, None where that is not known; left out where none is known.
+ *     symbols: In the graph of a file, where a size is None: every dimension as the file calls it, `?` without a name. A single `…`
+ *         stands for dimensions whose number the file does not say.
  */
 export interface TensorInfo {
   name: string;
@@ -66,6 +68,7 @@ export interface TensorInfo {
   dtype: string;
   measured_shape?: number[] | null;
   largest_shape?: (number | null)[] | null;
+  symbols?: string[] | null;
 }
 
 /** A node of the file that is not in the graph; `into` is the node that it became a part of, if any. */
@@ -73,6 +76,51 @@ export interface FoldedInfo {
   name: string;
   op: string;
   into: string | null;
+}
+
+/**
+ * An attribute in an operator's definition.
+ *
+ * Attributes:
+ *     default: As text; empty where it has none.
+ */
+export interface OperatorAttribute {
+  name: string;
+  type: string;
+  required: boolean;
+  default: string;
+  doc: string;
+}
+
+/**
+ * An input or output in an operator's definition.
+ *
+ * Attributes:
+ *     types: The types that it may have.
+ *     option: `single`, `optional` or `variadic`.
+ */
+export interface OperatorValue {
+  name: string;
+  types: string[];
+  option: string;
+  doc: string;
+}
+
+/**
+ * The definition of an operator, in the version that the model imports.
+ *
+ * Attributes:
+ *     since: The version in which it last changed.
+ *     support: `stable`, `experimental`, `deprecated` or `local function`.
+ */
+export interface OperatorDefinition {
+  op: string;
+  since: number;
+  support: string;
+  doc: string;
+  attributes: OperatorAttribute[];
+  inputs: OperatorValue[];
+  outputs: OperatorValue[];
 }
 
 /**
@@ -462,6 +510,27 @@ export interface NodeRejection {
   nodes: number[];
   stage: string;
   reason: string;
+}
+
+/**
+ * An input or output of the model.
+ *
+ * Attributes:
+ *     dimensions: A size, a symbol, or `?` for each; null where the file does not say how many there are.
+ *     doc: What the file says of it.
+ */
+export interface ViewedTensor {
+  name: string;
+  dtype: string;
+  dimensions: string[] | null;
+  doc: string;
+}
+
+/** How many values lie in each of equal intervals from `low` to `high`. */
+export interface Histogram {
+  low: number;
+  high: number;
+  counts: number[];
 }
 
 /** A partition of a plan that is compared: fields as in `PlanPartition`. */
@@ -1186,7 +1255,22 @@ export interface ConstantJson {
 }
 
 /**
+ * A graph in an attribute of a node, or, where the attribute is empty, the local function that the node calls.
+ *
+ * Attributes:
+ *     scope: As `FileGraph.scope`.
+ *     nodes: The number of its nodes.
+ */
+export interface BodyLink {
+  attribute: string;
+  scope: string;
+  nodes: number;
+}
+
+/**
  * A node of the graph, as `Node.to_json` gives it.
+ *
+ * An attribute that is a tensor is `{"tensor": digest}`; in the graph of a file it has `shape`, `dtype` and its first `value` too.
  *
  * Attributes:
  *     id: Its index in the order of the graph.
@@ -1194,6 +1278,8 @@ export interface ConstantJson {
  *     inputs: Names of tensors and constants; empty where an optional one is absent.
  *     absorbed: Names of the user's other nodes that folding fused into this one.
  *     host: It only reshuffles references and is not placed.
+ *     captured: How many of its last inputs only its bodies read; left out where none are.
+ *     bodies: The graphs in it, in the graph of a file; left out where there are none.
  */
 export interface NodeJson {
   id: number;
@@ -1205,6 +1291,8 @@ export interface NodeJson {
   attributes: Record<string, unknown>;
   absorbed: string[];
   host: boolean;
+  captured?: number | null;
+  bodies?: BodyLink[] | null;
 }
 
 /** The dataflow graph, as `DataflowGraph.to_json` gives it: edges follow from the tensors' names. */
@@ -1270,6 +1358,9 @@ export interface OpenModel {
  *     accuracy: The largest relative error at which a result counts as right, unless a run says another.
  *     region: Name of the region of a Relax module that it is, where it was chosen from several.
  *     is_missing: It came in a session that has its hash alone: runs can be looked at, and opening its file completes it.
+ *     refusal: Why there can be no run of it as it was opened, and which sizes and values may be said; null where there can. Its graph is
+ *         then that of the file.
+ *     is_onnx: Its file is ONNX, so that `…/file` has its graph.
  */
 export interface ModelInfo {
   id: string;
@@ -1288,6 +1379,8 @@ export interface ModelInfo {
   accuracy: number;
   region: string | null;
   is_missing: boolean;
+  refusal: ErrorBody | null;
+  is_onnx: boolean;
 }
 
 /**
@@ -1343,6 +1436,35 @@ export interface ModelGroups {
   repeats: NodeGroupJson[];
   scopes: NodeGroupJson[];
   sections: NodeGroupJson[];
+}
+
+/** `GET /api/v1/models/<id>/operators`: the definitions of the operators in the model's file, by name. */
+export interface ModelOperators {
+  operators: OperatorDefinition[];
+}
+
+/** A graph of a file, on the path to another: `scope` is empty for the model's own. */
+export interface ScopeLink {
+  scope: string;
+  title: string;
+}
+
+/**
+ * `GET /api/v1/models/<id>/file?scope=…`: a graph of the model's file as the file has it: nothing is fixed or folded.
+ *
+ * Attributes:
+ *     scope: Empty for the model's own graph; else as in `BodyLink`.
+ *     path: The graphs around it, from the model's own on, and itself.
+ *     docs: Input, output or weight → what the file says of it.
+ */
+export interface FileGraph {
+  id: string;
+  scope: string;
+  path: ScopeLink[];
+  graph: GraphJson;
+  formal: Record<string, FormalInputsJson>;
+  groups: ModelGroups;
+  docs: Record<string, string>;
 }
 
 /**
@@ -2092,6 +2214,70 @@ export interface NodeCandidates {
   node: number;
   candidates: NodeCandidate[];
   rejections: NodeRejection[];
+}
+
+/**
+ * The facts of a whole model that its file says.
+ *
+ * Attributes:
+ *     opsets: Domain → version of its operators; ONNX's own domain is `ai.onnx`.
+ *     model_version: 0 where it has none.
+ *     doc: The doc string of the model; `graph_doc` that of its graph.
+ *     metadata: Key → value, as the file has them.
+ *     operators: Operator → how many nodes have it, those of bodies and functions included; the most frequent first.
+ *     functions: The local functions.
+ *     nodes: The nodes of the graph itself; `inner_nodes` are those in bodies and functions.
+ *     parameters: Elements of all weights, and `parameter_bytes` their size.
+ *     external: The files in which weights lie.
+ */
+export interface ModelCard {
+  name: string;
+  ir_version: number;
+  opsets: Record<string, number>;
+  producer: string;
+  producer_version: string;
+  domain: string;
+  model_version: number;
+  doc: string;
+  graph_doc: string;
+  metadata: Record<string, string>;
+  nodes: number;
+  inner_nodes: number;
+  operators: Record<string, number>;
+  functions: string[];
+  parameters: number;
+  parameter_bytes: number;
+  external: string[];
+  inputs: ViewedTensor[];
+  outputs: ViewedTensor[];
+}
+
+/**
+ * Some values of a weight, and what all of them are like.
+ *
+ * Attributes:
+ *     size: How many elements it has, and `bytes` their size in the file.
+ *     first: Index of the first of `values`, in the order of the memory.
+ *     values: Text or numbers; NaN and infinities are text.
+ *     minimum: Of the finite values, as `maximum`, `mean`, `deviation` and `histogram`; null where there are none, or they are no numbers.
+ *     zeros: The share of zeros.
+ *     not_finite: How many values are NaN or infinite.
+ */
+export interface WeightValues {
+  name: string;
+  dtype: string;
+  shape: number[];
+  size: number;
+  bytes: number;
+  first: number;
+  values: (number | string | boolean)[];
+  minimum: number | null;
+  maximum: number | null;
+  mean: number | null;
+  deviation: number | null;
+  zeros: number | null;
+  not_finite: number;
+  histogram: Histogram | null;
 }
 
 /** Asks for the regrets of candidates, by id; over the web API at most 200. */

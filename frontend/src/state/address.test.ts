@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { formatAddress, parseAddress } from "./address";
 
 test("an address holds the selection, and gives it back", () => {
-  const bare = { of: null, plan: "", against: null, step: 0, group: null, open: [] };
+  const bare = { of: null, plan: "", against: null, step: 0, group: null, open: [], file: null };
   const address = { model: "m1", run: "r1", selection: { kind: "box", box: 7 }, overlay: "cost", ...bare } as const;
   expect(formatAddress(address)).toBe("?model=m1&run=r1&node=7&overlay=cost");
   expect(parseAddress(formatAddress(address))).toEqual({ ...address, sample: null });
@@ -22,6 +22,7 @@ test("an address holds the selection, and gives it back", () => {
   expect(parseAddress(formatAddress({ ...address, overlay: "search", step: 41 }))).toMatchObject({ overlay: "search", step: 41 });
   const folded = { ...address, group: "repeats", open: ["2.8", "2.96"] } as const;
   expect(parseAddress(formatAddress(folded))).toEqual({ ...folded, sample: null });
+  for (const file of ["", "3.then_branch"]) expect(parseAddress(formatAddress({ ...address, file })).file).toBe(file);
   expect(parseAddress("?group=nonsense").group).toBeNull();
   for (const wrong of ["-3", "x", "1e999"]) expect(parseAddress(`?step=${wrong}`).step).toBe(0);
 });

@@ -1,5 +1,5 @@
 // Keeps the page's address in step with what is selected: ?model=…&run=…&node=…&nodes=…&part=…&overlay=…&of=…&plan=…&against=…
-// &group=…&open=…; the browser's back and forward buttons go through it. `?sample=name` opens that sample.
+// &group=…&open=…&as=file&scope=…; the browser's back and forward buttons go through it. `?sample=name` opens that sample.
 
 import { effect } from "@preact/signals";
 import { begin } from "../base/idle";
@@ -10,6 +10,7 @@ import { foldOf, GROUPINGS, openingGrouping, type Grouping, type WantedFold } fr
 import { coverageTarget, isDrawerOpen, overlay, type Overlay, OVERLAYS, showDrawer } from "./display";
 import { openView } from "./graph/view";
 import { loadModels, loadToolchains } from "./model/catalogue";
+import { leftRun, showFile, showPlanned } from "./model/file_view";
 import { fold, groupBy } from "./model/folding";
 import { model, modelState } from "./model/model";
 import { closeModel, openSource } from "./model/open";
@@ -37,6 +38,8 @@ export interface Address {
   group: Grouping | null;
   /** The groups that are unfolded. */
   open: readonly string[];
+  /** The scope of the graph of the file that is shown; null for the model as it is planned. */
+  file: string | null;
 }
 
 /** Read the query of an address. */
@@ -56,6 +59,7 @@ export function parseAddress(search: string): Address {
     step: Number.isSafeInteger(at) && at > 0 ? at : 0,
     group: GROUPINGS.find((one) => one === query.get("group")) ?? null,
     open: (query.get("open") ?? "").split(" ").filter(Boolean),
+    file: query.get("as") === "file" ? (query.get("scope") ?? "") : null,
   };
 }
 
@@ -69,18 +73,21 @@ function parseSelection(query: URLSearchParams): Selection {
 /** Write the query of an address; defaults are left out. */
 export function formatAddress(address: Omit<Address, "sample">): string {
   const query = new URLSearchParams();
-  if (address.model) query.set("model", address.model);
-  if (address.run) query.set("run", address.run);
+  const put = (name: string, text: string | null): void => void (text && query.set(name, text));
+  put("model", address.model);
+  put("run", address.run);
   if (address.selection.kind === "box") query.set("node", String(address.selection.box));
   if (address.selection.kind === "boxes") query.set("nodes", formatNodes(address.selection.boxes));
   if (address.selection.kind === "partition") query.set("part", address.selection.id);
   if (address.overlay !== "target") query.set("overlay", address.overlay);
   if (address.overlay === "coverage" && address.of) query.set("of", address.of);
-  if (address.plan !== "") query.set("plan", address.plan);
+  put("plan", address.plan);
   if (address.against !== null) query.set("against", address.against);
   if (address.overlay === "search" && address.step > 0) query.set("step", String(address.step));
-  if (address.group) query.set("group", address.group);
-  if (address.open.length > 0) query.set("open", address.open.join(" "));
+  put("group", address.group);
+  put("open", address.open.join(" "));
+  put("as", address.file === null ? null : "file");
+  put("scope", address.file);
   const text = query.toString();
   return text === "" ? "" : `?${text}`;
 }
@@ -112,6 +119,7 @@ async function applyAddress(address: Address, isFirst = false): Promise<void> {
   isApplying = true;
   try {
     await openFrom(address, isFirst);
+    if (address.file !== null) await showFile(address.file);
     await foldAs(address);
     overlay.value = address.overlay;
     coverageTarget.value = address.of;
@@ -145,7 +153,7 @@ async function openFrom(address: Address, isFirst: boolean): Promise<void> {
   if (wanted === undefined) return;
   if (wanted) {
     if (model.peek()?.info.id !== wanted) await openSource({ kind: "id", id: wanted }, {}, address.run ?? undefined, fold);
-    else await showRunOf(address.run);
+    else await showAs(address);
   } else if (address.sample) {
     await openSource({ kind: "sample", name: address.sample }, {}, undefined, fold);
   } else if (isFirst && config.model) {
@@ -165,6 +173,13 @@ async function modelOfRun(id: string): Promise<string | undefined> {
   }
 }
 
+/** Show the open model as it is planned, with the run of the address; the graph of the file has none. */
+async function showAs({ file, run: id }: Address): Promise<void> {
+  if (file !== null) return;
+  showPlanned();
+  await showRunOf(id);
+}
+
 async function showRunOf(id: string | null): Promise<void> {
   if (id === (run.peek()?.id ?? null)) return;
   const snapshot = id === null ? null : await api.run(id).catch(() => null);
@@ -177,7 +192,7 @@ async function showRunOf(id: string | null): Promise<void> {
 function write(): void {
   const address = {
     model: model.value?.info.id ?? null,
-    run: run.value?.id ?? null,
+    run: run.value?.id ?? leftRun(),
     selection: selection.value,
     overlay: overlay.value,
     of: coverageTarget.value,
@@ -202,12 +217,12 @@ function lasting(ref: string | null): string | null {
   return ref?.startsWith(OWN) ? null : ref;
 }
 
-/** The fold of the model, as far as it differs from the one with which it opens. */
-function folded(): Pick<Address, "group" | "open"> {
+/** The graph that is shown, and its fold, as far as it differs from the one with which it opens. */
+function folded(): Pick<Address, "group" | "open" | "file"> {
   const [opened, now] = [model.value, fold.value];
-  if (!opened || !now) return { group: null, open: [] };
+  if (!opened || !now) return { group: null, open: [], file: null };
   const isUsual = now.by === openingGrouping(opened.graph.nodes.length, opened.groups, partitions.value);
-  return { group: isUsual ? null : now.by, open: [...now.open].sort() };
+  return { group: isUsual ? null : now.by, open: [...now.open].sort(), file: opened.file?.scope ?? null };
 }
 
 /** A query without the replay's step and the fold, whose changes are no step for the back button. */

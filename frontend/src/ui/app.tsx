@@ -10,6 +10,7 @@ import { Strip } from "./graph/strip";
 import { Help } from "./help";
 import { Panel } from "./panel/panel";
 import { ExportDialog } from "./top/export_dialog";
+import { SizesDialog } from "./top/sizes_dialog";
 import { TopBar } from "./top/top_bar";
 import { DropZone } from "./welcome/drop_zone";
 import { ReportOpening } from "./welcome/report_opening";
@@ -33,6 +34,7 @@ export function App(): JSX.Element {
       )}
       <Help />
       {!isReport && <ExportDialog />}
+      <SizesDialog />
       {!isReport && <DropZone />}
     </div>
   );

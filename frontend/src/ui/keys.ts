@@ -7,6 +7,7 @@ import { fit, zoomStep } from "../state/graph/view";
 import { openSelectionMenu } from "../state/menu/decide_menu";
 import { menu, pattern } from "../state/menu/menu";
 import { groupByNext, toggleAll, toggleColumns } from "../state/model/folding";
+import { leaveScope } from "../state/model/file_view";
 import { model } from "../state/model/model";
 import { cut, discard, keep, pin, stepHistory, veto } from "../state/plan/decisions";
 import { playOrPause, stepBy } from "../state/replay/player";
@@ -51,6 +52,7 @@ const EVERY: readonly Shortcut[] = [
   { keys: ["U"], shown: "U", says: "redo it", run: () => stepHistory(1), isDecision: true },
   { keys: ["o"], shown: "o", says: "unfold the selected group, or fold the one around the selection", run: () => toggleSelected() },
   { keys: ["O"], shown: "O", says: "unfold all groups, or fold them", run: () => void toggleAll() },
+  { keys: ["Backspace"], shown: "⌫", says: "from a body or a function back to the graph around it", run: () => leaveScope(), isAlways: true },
   { keys: ["m"], shown: "m", says: "columns: an overview of a long model, or straight down", run: () => void toggleColumns() },
   { keys: ["g"], shown: "g", says: "group by: nothing, repeated blocks, name scope, partition", run: () => void groupByNext() },
   { keys: ["t"], shown: "t", says: "colour by target", run: showOverlay("target") },
@@ -103,7 +105,8 @@ export function startKeys(): void {
 function shortcutFor({ key, shiftKey }: KeyboardEvent): Shortcut | undefined {
   const name = key === "F10" && shiftKey ? "ContextMenu" : key;
   const found = SHORTCUTS.find((one) => one.keys.includes(name));
-  const isPossible = found && (found.isGeneral ?? model.value !== null) && (found.isAlways ?? areKeysOn.value);
+  const isFile = (model.value?.file ?? null) !== null; // its nodes are not those that a plan is about
+  const isPossible = found && !(isFile && found.isDecision && name !== "Enter") && (found.isGeneral ?? model.value !== null) && (found.isAlways ?? areKeysOn.value);
   return isPossible ? found : undefined;
 }
 

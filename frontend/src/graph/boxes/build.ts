@@ -6,6 +6,7 @@ import { attribute, shape } from "../../base/format";
 import { eachOf, type LongWork } from "../../base/long_work";
 import { printable } from "../../base/printable";
 import { formalInput, type FormalInputs } from "../../data/model/formal_inputs";
+import { shapeOf, typeOf } from "../../data/model/tensors";
 import type { ConstantJson, GraphJson, NodeJson } from "../../data/protocol";
 import { categoryOf, type Category } from "./categories";
 
@@ -55,13 +56,13 @@ export function* building(graph: GraphJson, formal: FormalInputs): LongWork<Buil
     boxes.push(nodeBox(node, graph.constants, formal));
     for (const tensor of node.outputs) {
       producer.set(tensor.name, node.id);
-      types.set(tensor.name, shape(tensor.shape));
+      types.set(tensor.name, shapeOf(tensor));
     }
   });
   for (const tensor of graph.inputs) {
-    const text = `${shape(tensor.shape)} ${tensor.dtype}`;
+    const text = typeOf(tensor);
     producer.set(tensor.name, boxes.length);
-    types.set(tensor.name, shape(tensor.shape));
+    types.set(tensor.name, shapeOf(tensor));
     boxes.push({ id: boxes.length, kind: "input", title: printable(tensor.name), name: tensor.name, category: "other", rows: [{ name: "", text }], isHost: false });
   }
   const readers = graph.nodes.map((node): [number, string[]] => [node.id, node.inputs]);
@@ -70,7 +71,7 @@ export function* building(graph: GraphJson, formal: FormalInputs): LongWork<Buil
     const text = types.get(name);
     boxes.push({ id: boxes.length, kind: "output", title: printable(name), name, category: "other", rows: text ? [{ name: "", text }] : [], isHost: false });
   }
-  const edges = yield* connecting(readers, producer, types);
+  const edges = yield* connecting(readers, graph.nodes.length, producer, types);
   const order = drawingOrder(boxes, edges, graph.nodes.length);
   yield;
   markStubs(edges, order);
@@ -79,7 +80,7 @@ export function* building(graph: GraphJson, formal: FormalInputs): LongWork<Buil
 
 function nodeBox(node: NodeJson, constants: Record<string, ConstantJson>, formal: FormalInputs): Box {
   const rows: Row[] = [];
-  node.inputs.forEach((name, index) => {
+  node.inputs.slice(0, node.inputs.length - (node.captured ?? 0)).forEach((name, index) => {
     const constant = constants[name];
     if (constant) rows.push({ name: printable(formalInput(formal, node.op, index, name)), text: constantText(constant) });
   });
@@ -112,13 +113,14 @@ function isTelling(name: string, value: unknown): boolean {
 }
 
 /** One edge for each pair of boxes, however many tensors flow between them. */
-function* connecting(readers: [number, string[]][], producer: Map<string, number>, types: Map<string, string>): LongWork<Edge[]> {
+function* connecting(readers: [number, string[]][], nodeCount: number, producer: Map<string, number>, types: Map<string, string>): LongWork<Edge[]> {
   const edges: Edge[] = [];
   yield* eachOf(readers, ([to, names]) => {
     const mine = new Map<number, Edge>();
     for (const name of new Set(names)) {
       const from = producer.get(name);
-      if (from === undefined) continue;
+      // In the graph of a broken file a tensor may be read before it is made; the layout has no edge that runs backwards.
+      if (from === undefined || (from < nodeCount && from >= to)) continue;
       const edge = mine.get(from);
       if (edge) {
         edge.tensors.push(name);

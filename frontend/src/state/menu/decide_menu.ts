@@ -27,6 +27,7 @@ export interface PagePoint {
 
 /** Open the menu for the thing at the pointer. A thing outside of the selection is selected first. */
 export function openMenuAt(thing: Pointed, at: PagePoint): void {
+  if (model.peek()?.file) return; // nothing is decided about the nodes of a file
   if (thing.kind === "edge") {
     void open({ kind: "edge", edge: thing.edge }, at);
     return;

@@ -3,11 +3,18 @@
 import { computed, signal } from "@preact/signals";
 import type { FormalInputs } from "../../data/model/formal_inputs";
 import type { PageError, Shapes, Values } from "../../data/api";
-import type { FoldedInfo, GraphJson, ModelGroups, ModelInfo } from "../../data/protocol";
+import type { FoldedInfo, GraphJson, ModelGroups, ModelInfo, ScopeLink } from "../../data/protocol";
 import type { BuiltGraph } from "../../graph/boxes/build";
 import type { Fold } from "../../graph/boxes/groups";
 import type { GroupFrame } from "../../graph/scene/handles";
 import type { Scene } from "../../graph/scene/scene";
+
+export interface ShownFile {
+  /** Empty for the model's own graph; else that of a body or a function. */
+  scope: string;
+  /** The graphs around it, from the model's own on, and itself. */
+  path: readonly ScopeLink[];
+}
 
 export interface OpenedModel {
   info: ModelInfo;
@@ -21,6 +28,8 @@ export interface OpenedModel {
   scene: Scene;
   /** The frames around the unfolded groups. */
   frames: readonly GroupFrame[];
+  /** The graph of the model's file that is shown; null where the graph is that of the model as it is planned. */
+  file: ShownFile | null;
 }
 
 /**

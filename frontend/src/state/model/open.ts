@@ -9,7 +9,7 @@ import { building } from "../../graph/boxes/build";
 import { foldOf, type WantedFold } from "../../graph/boxes/groups";
 import { prepareLayout, Superseded } from "../../graph/layout/request";
 import { makeScene } from "../../graph/scene/make";
-import { asPlanTab, drawerTab, isDrawerOpen, planTab, showDrawer } from "../display";
+import { asPlanTab, drawerTab, isDrawerOpen, panelTab, planTab, showDrawer } from "../display";
 import { windowForGraph } from "../graph/view";
 import { adoptRun } from "../plan/decisions";
 import { clearRun, showRun } from "../run/run";
@@ -44,11 +44,13 @@ export async function openSource(source: Source, shapes: Shapes = {}, run?: stri
     if (mine !== newest) return;
     batch(() => {
       clearSelection();
-      modelState.value = { kind: "ready", model: { info, graph: graph.graph, folded: graph.folded, formal: graph.formal, built, groups, fold, ...laid } };
+      const file = info.refusal ? { scope: "", path: [{ scope: "", title: info.name }] } : null;
+      modelState.value = { kind: "ready", model: { info, graph: graph.graph, folded: graph.folded, formal: graph.formal, built, groups, fold, file, ...laid } };
       if (shown) showRun(shown);
       else clearRun();
       isDrawerOpen.value = shown !== undefined;
       if (shown) showTabOf(shown);
+      else if (file) panelTab.value = "node";
       adoptRun(shown ?? null);
     });
     void refreshModels();

@@ -19,7 +19,7 @@ const request = computed((): RunRequest | null => {
   const current = model.value;
   const targets = chosenTargets.value;
   const options = form.value && problems.value && current && targets.length > 0 ? optionsToRun() : null; // both are read, so that it follows them
-  return current && options ? { ...options, model: current.info.id, targets, constraints: [...constraints.value] } : null;
+  return current && options && !current.info.refusal ? { ...options, model: current.info.id, targets, constraints: [...constraints.value] } : null;
 });
 const key = computed(() => JSON.stringify(request.value));
 

@@ -26,6 +26,7 @@ import { pointAt } from "../../state/graph/tip";
 import { camera, keepWhole, prefersReducedMotion, openView, pan, screenSize, zoom } from "../../state/graph/view";
 import { openMenuAt, type Pointed } from "../../state/menu/decide_menu";
 import { groupOfNodes, handles } from "../../state/model/folding";
+import { hasBodies, openBody } from "../../state/model/file_view";
 import { model } from "../../state/model/model";
 import { constraints, lastChange } from "../../state/plan/decisions";
 import { marked, triedIds } from "../../state/replay/overlay";
@@ -204,7 +205,7 @@ class GraphController {
     const thing = this.thingAt(sx, sy, element);
     if (isAdding) toggleNodes(this.nodesOf(thing, sx, sy));
     else if (thing.kind === "group") this.clickedGroup(thing.nodes);
-    else if (thing.kind === "box") select({ kind: "box", box: thing.box });
+    else if (thing.kind === "box") this.clickedBox(thing.box);
     else this.clickedHull(this.hullAt(sx, sy));
   }
 
@@ -213,6 +214,14 @@ class GraphController {
     const group = groupOfNodes(nodes);
     if (group && groupOfNodes(selectedNodes.peek()) === group) toggleGroup(group);
     else select(selectionOf(nodes));
+  }
+
+  /** Select a box; open the graph in it where it is selected already. */
+  private clickedBox(box: number): void {
+    const chosen = selection.peek();
+    const node = model.peek()?.graph.nodes[box];
+    if (node && chosen.kind === "box" && chosen.box === box && hasBodies(node)) void openBody(node);
+    else select({ kind: "box", box });
   }
 
   private clickedHull(hull: PlanPartition | undefined): void {

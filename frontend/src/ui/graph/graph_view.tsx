@@ -15,6 +15,7 @@ import { run, whatIf } from "../../state/run/run";
 import { MenuHost } from "../menu/host";
 import { SaveMenu, type Format } from "../widgets/save_menu";
 import { startGraph } from "./controller";
+import { FileBar } from "./file_bar";
 import { FindBox } from "./find_box";
 import { GroupMenu } from "./group_menu";
 import { Leaderboard } from "./leaderboard";
@@ -50,6 +51,7 @@ export function GraphView({ takesFocus }: { takesFocus: boolean }): JSX.Element 
         <Verdict />
         <Leaderboard />
         <OverlayMenu />
+        <FileBar />
         <FindBox />
         <Notices />
       </div>

@@ -19,6 +19,13 @@ export function Notices(): JSX.Element {
           </span>
         </p>
       )}
+      {known?.info.refusal && !known.info.refusal.inputs?.length && (
+        <p class="notice">
+          <span>
+            <b>The model can be looked at, and not run.</b> {known.info.refusal.error.message}{known.info.refusal.error.hint !== "" && <span class="muted"> ({known.info.refusal.error.hint})</span>}
+          </span>
+        </p>
+      )}
       {known?.info.is_missing && (
         <p class="notice">
           <span>

@@ -1,19 +1,27 @@
 // The tab "Node": the inputs, outputs, weights and attributes of the selected node, and the nodes that were folded into it.
 
-import type { ComponentChildren, JSX } from "preact";
+import type { JSX } from "preact";
 import { attribute, shape } from "../../base/format";
 import { formalInput, shortName } from "../../data/model/formal_inputs";
-import type { NodeJson, TensorInfo } from "../../data/protocol";
+import { attributesOf } from "../../data/model/node_attributes";
+import { typeOf } from "../../data/model/tensors";
+import type { NodeJson, OperatorDefinition, TensorInfo } from "../../data/protocol";
+import { details } from "../../state/model/details";
+import { bodyAttributes, openBody } from "../../state/model/file_view";
 import { model, type OpenedModel } from "../../state/model/model";
 import { partitionOf } from "../../state/run/run";
 import { goToBox } from "../../state/selection/navigation";
 import { selection } from "../../state/selection/selection";
+import { Line, Section } from "./facts";
+import { ModelCardPanel } from "./model_card";
 import { SelectionTitle } from "./selection_title";
+import { Weight } from "./weight";
 
 export function NodePanel(): JSX.Element {
   const opened = model.value;
   const chosen = selection.value;
-  if (!opened || chosen.kind === "none") return <p class="muted">Select a node to see its attributes, inputs, outputs and weights.</p>;
+  if (!opened) return <p class="muted">Open a model first.</p>;
+  if (chosen.kind === "none") return <ModelCardPanel opened={opened} />;
   const node = chosen.kind === "box" ? opened.graph.nodes[chosen.box] : undefined;
   return (
     <>
@@ -37,12 +45,15 @@ function Terminal({ opened, box }: { opened: OpenedModel; box: number }): JSX.El
 
 function Facts({ node, opened }: { node: NodeJson; opened: OpenedModel }): JSX.Element {
   const { constants, nodes } = opened.graph;
-  const weights = node.inputs.map((name, index) => ({ name, index })).filter(({ name }) => constants[name]);
+  const own = node.inputs.length - (node.captured ?? 0);
+  const weights = node.inputs.map((name, index) => ({ name, index })).filter(({ name, index }) => constants[name] && index < own);
   const inputs = node.inputs.map((name, index) => ({ name, index })).filter(({ name }) => name !== "" && !constants[name]);
   const types = new Map<string, TensorInfo>([...opened.graph.inputs, ...nodes.flatMap((one) => one.outputs)].map((tensor) => [tensor.name, tensor]));
-  const attributes = Object.entries(node.attributes);
+  const definition = details.value?.operators.get(node.op);
   return (
     <>
+      {definition && <Definition definition={definition} />}
+      <BodyLinks node={node} />
       <Section title="Inputs">
         {inputs.map(({ name, index }) => (
           <Line key={name} name={formalInput(opened.formal, node.op, index, name)} title={name}>
@@ -53,22 +64,25 @@ function Facts({ node, opened }: { node: NodeJson; opened: OpenedModel }): JSX.E
       <Section title="Weights">
         {weights.map(({ name, index }) => (
           <Line key={name} name={formalInput(opened.formal, node.op, index, name)} title={name}>
-            {shape(constants[name]?.shape ?? [])} <span class="muted">{constants[name]?.dtype}</span>
-            {constants[name]?.value && <code> {attribute(constants[name].value)}</code>}
+            <Weight key={name} name={name}>
+              {shape(constants[name]?.shape ?? [])} <span class="muted">{constants[name]?.dtype}</span>
+              {constants[name]?.value && <code> {attribute(constants[name].value)}</code>}
+            </Weight>
+            <span class="muted">{name}</span>
           </Line>
         ))}
       </Section>
       <Section title="Outputs">
         {node.outputs.map((tensor) => (
           <Line key={tensor.name} name={shortName(tensor.name)} title={tensor.name}>
-            {typeText(tensor)}
+            {node.op === "Constant" ? <Weight key={tensor.name} name={tensor.name}>{typeText(tensor)}</Weight> : typeText(tensor)}
           </Line>
         ))}
       </Section>
       <Section title="Attributes">
-        {attributes.map(([name, value]) => (
-          <Line key={name} name={name}>
-            <code>{attribute(value)}</code>
+        {attributesOf(node, definition).map(({ name, text, type, isDefault, doc }) => (
+          <Line key={name} name={name} title={doc}>
+            <code class={isDefault ? "muted" : ""}>{text}</code> <span class="muted">{[type, isDefault ? "by default" : ""].filter(Boolean).join(", ")}</span>
           </Line>
         ))}
       </Section>
@@ -80,7 +94,8 @@ function Facts({ node, opened }: { node: NodeJson; opened: OpenedModel }): JSX.E
         ))}
       </Section>
       <p class="muted">
-        Node {node.id}, kind {node.kind}
+        Node {node.id}
+        {!opened.file && `, kind ${node.kind}`}
         {partitionOf.value.get(node.id) && `, on ${partitionOf.value.get(node.id)?.target ?? ""}`}
       </p>
     </>
@@ -92,7 +107,7 @@ function typeText(tensor: TensorInfo | undefined): string {
   const seen = tensor.measured_shape ? `${shape(tensor.measured_shape)} here` : "";
   const most = tensor.largest_shape ? `at most ${shape(tensor.largest_shape)}` : "";
   const more = [seen, most].filter(Boolean).join(", ");
-  return `${shape(tensor.shape)} ${tensor.dtype}${more && ` (${more})`}`;
+  return `${typeOf(tensor)}${more && ` (${more})`}`;
 }
 
 /** The name of a tensor, as a link to the node that makes it. */
@@ -106,22 +121,38 @@ function TensorLink({ name }: { name: string }): JSX.Element {
   );
 }
 
-/** A titled list; nothing where it is empty. */
-function Section({ title, children }: { title: string; children: ComponentChildren }): JSX.Element | null {
-  const isEmpty = Array.isArray(children) && children.length === 0;
-  return isEmpty ? null : (
-    <section class="facts">
-      <h3>{title}</h3>
-      <dl>{children}</dl>
-    </section>
+/** The description of the node's operator. */
+function Definition({ definition: { op, since, support, doc, inputs, outputs } }: { definition: OperatorDefinition }): JSX.Element {
+  const version = since > 0 ? `since version ${since}` : "";
+  return (
+    <details class="definition">
+      <summary>
+        What {op} does <span class="muted">{[version, support === "stable" ? "" : support].filter(Boolean).join(", ")}</span>
+      </summary>
+      <p class="doc">{doc === "" ? "Its definition has no description." : doc}</p>
+      <Section title="Its inputs and outputs">
+        {[...inputs, ...outputs].map((one) => (
+          <Line key={one.name} name={one.name}>
+            {one.doc} <span class="muted">{[one.option === "single" ? "" : one.option, one.types.join(", ")].filter(Boolean).join(": ")}</span>
+          </Line>
+        ))}
+      </Section>
+    </details>
   );
 }
 
-function Line({ name, title, children }: { name: string; title?: string; children: ComponentChildren }): JSX.Element {
+/** The graphs in a node, each of which opens in place of the one that is shown. */
+function BodyLinks({ node }: { node: NodeJson }): JSX.Element | null {
+  const names = node.bodies?.map(({ attribute: name }) => name) ?? (model.value?.info.is_onnx ? bodyAttributes(node) : []);
   return (
-    <div>
-      <dt title={title}>{name}</dt>
-      <dd>{children}</dd>
-    </div>
+    <Section title="Graphs in it">
+      {names.map((name) => (
+        <Line key={name} name={name === "" ? "function" : name}>
+          <button type="button" class="link" onClick={() => void openBody(node, name)}>
+            Open
+          </button>
+        </Line>
+      ))}
+    </Section>
   );
 }

@@ -1,7 +1,8 @@
 // The head of the panel: the selection, its targets and partitions, and links to its partition or nodes.
 
 import type { JSX } from "preact";
-import { duration, elapsed, plural, plusMinus, shape } from "../../base/format";
+import { duration, elapsed, plural, plusMinus } from "../../base/format";
+import { typeOf } from "../../data/model/tensors";
 import { approximately, PROFILE } from "../../data/plan/cost_source";
 import type { PlanPartition } from "../../data/protocol";
 import { groupTitle } from "../../graph/boxes/groups";
@@ -33,7 +34,7 @@ function BoxTitle({ box }: { box: number }): JSX.Element | null {
       <h2>
         {placed.kind === "node" ? placed.title : placed.kind} <span class="muted">{placed.name}</span>
       </h2>
-      {node && <p class="muted">{node.outputs.map((tensor) => `${shape(tensor.shape)} ${tensor.dtype}`).join(", ")}</p>}
+      {node && <p class="muted">{node.outputs.map(typeOf).join(", ")}</p>}
       {node?.host && <p class="muted">Left to the host, the process that runs the artifact: the node only passes references on.</p>}
       {partition && partition.nodes.length > 1 && (
         <button type="button" class="link" onClick={() => goToPartition(partition)}>

@@ -1,9 +1,10 @@
 // The name of the open model, and the menu to open another one: a sample, a model that was opened before, or files.
 
 import type { JSX } from "preact";
-import { bytes, plural, shape } from "../../base/format";
+import { bytes, plural } from "../../base/format";
 import { isReport } from "../../data/config";
 import { fixedSizes } from "../../data/model/shapes";
+import { shapeOf } from "../../data/model/tensors";
 import { showDrawer } from "../../state/display";
 import { models, samples } from "../../state/model/catalogue";
 import { model } from "../../state/model/model";
@@ -27,7 +28,7 @@ export function ModelMenu(): JSX.Element | null {
       {(close) => (
         <div class="model-menu">
           <p class="facts">
-            {info.inputs.map((tensor) => `${tensor.name} ${shape(tensor.shape)}`).join(", ")} → {info.outputs.map((tensor) => `${tensor.name} ${shape(tensor.shape)}`).join(", ")}
+            {info.inputs.map((tensor) => `${tensor.name} ${shapeOf(tensor)}`).join(", ")} → {info.outputs.map((tensor) => `${tensor.name} ${shapeOf(tensor)}`).join(", ")}
             <br />
             {bytes(info.size_bytes)}
             {info.folded > 0 && ` · ${plural(info.folded, "node")} folded away`}

@@ -3,17 +3,26 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import type { Values } from "../../data/api";
+import type { Shapes, Values } from "../../data/api";
 import { dimensionsAsked, sizedInputs, sizeMistake, withLinked, type Sizes } from "../../data/model/shapes";
 import { openValues, valueMistake } from "../../data/model/values";
 import type { OpenInputJson } from "../../data/protocol";
 import type { Source } from "../../state/model/model";
-import { closeModel, openSource } from "../../state/model/open";
 import { forgetOpening, typedBefore, typeShape } from "../../state/model/typed_shapes";
 import { DimensionFields } from "./dimension_fields";
 import { ValueFields } from "./value_fields";
 
-export function ShapeForm({ source, inputs }: { source: Source; inputs: readonly OpenInputJson[] }): JSX.Element {
+interface ShapeFormProps {
+  /** The model, whose sizes that were typed before are proposed again. */
+  source: Source;
+  inputs: readonly OpenInputJson[];
+  /** The purpose of the sizes. */
+  verb: "Open" | "Run";
+  send: (shapes: Shapes, values: Values) => void;
+  close: () => void;
+}
+
+export function ShapeForm({ source, inputs, verb, send, close }: ShapeFormProps): JSX.Element {
   const sized = sizedInputs(inputs);
   const small = openValues(inputs);
   const sizes = useSignal<Sizes>(proposed(source, sized));
@@ -27,20 +36,20 @@ export function ShapeForm({ source, inputs }: { source: Source; inputs: readonly
   const shapeOf = (name: string): readonly number[] => inputs.find((one) => one.name === name)?.sizes ?? [];
   const isRight =
     Object.values(sizes.value).flat().every((size) => sizeMistake(size) === "") && small.every(({ name, dtype }) => valueMistake(values.value[name] ?? "", dtype, shapeOf(name)) === "");
-  const open = (event: Event): void => {
+  const submit = (event: Event): void => {
     event.preventDefault();
     if (!isRight) return;
     const typed = sized.reduce<Sizes>((all, { name }) => ({ ...all, ...typeShape(source, name, sizes.value[name] ?? []) }), {});
     const said = Object.fromEntries(Object.entries(values.value).filter(([, value]) => value.trim() !== ""));
-    void openSource(withValues(source, said), Object.fromEntries(Object.entries(typed).map(([name, all]) => [name, all.map(Number)])));
+    send(Object.fromEntries(Object.entries(typed).map(([name, all]) => [name, all.map(Number)])), said);
   };
-  const close = (): void => {
+  const dismiss = (): void => {
     forgetOpening(source);
-    closeModel();
+    close();
   };
   const only = sized.length === 1 ? sized[0] : undefined;
   return (
-    <form ref={form} class="note shapes" aria-label={only ? `Shape of ${only.name}` : "Shapes of the inputs"} onSubmit={open}>
+    <form ref={form} class="note shapes" aria-label={only ? `Shape of ${only.name}` : "Shapes of the inputs"} onSubmit={submit}>
       <p>
         {only ? (
           <>
@@ -56,9 +65,9 @@ export function ShapeForm({ source, inputs }: { source: Source; inputs: readonly
       ))}
       <ValueFields inputs={small} typed={values.value} shapeOf={shapeOf} change={(all) => (values.value = all)} />
       <button type="submit" class="primary" disabled={!isRight}>
-        {only ? "Open with this shape" : "Open with these shapes"}
+        {only ? `${verb} with this shape` : `${verb} with these shapes`}
       </button>
-      <button type="button" onClick={close}>
+      <button type="button" onClick={dismiss}>
         Dismiss
       </button>
     </form>
@@ -109,8 +118,4 @@ function proposed(source: Source, inputs: readonly OpenInputJson[]): Sizes {
       return [one.name, guesses.map(({ guess, isFixed }, i) => (isFixed || !isSame ? guess : (before[i] ?? guess)))];
     }),
   );
-}
-
-function withValues(source: Source, values: Values): Source {
-  return source.kind === "session" || source.kind === "id" ? source : { ...source, values };
 }

@@ -5,7 +5,7 @@ import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { bytes } from "../../base/format";
 import { config } from "../../data/config";
-import type { PageError, Shapes } from "../../data/api";
+import type { PageError, Shapes, Values } from "../../data/api";
 import type { SampleInfo } from "../../data/protocol";
 import { catalogueError, loadCatalogue, loadStorage, samples, storage, toolchains } from "../../state/model/catalogue";
 import { modelState, type Source } from "../../state/model/model";
@@ -139,7 +139,10 @@ function Choices({ paths }: { paths: readonly string[] }): JSX.Element {
 
 /** The error of a model that could not be opened; or, where it only lacks a shape, a region or the user's trust, what asks for it. */
 function Failed({ error, source, shapes }: { error: PageError; source: Source; shapes: Shapes }): JSX.Element {
-  if (error.inputs && error.inputs.length > 0) return <ShapeForm source={source} inputs={error.inputs} />;
+  if (error.inputs && error.inputs.length > 0) {
+    const open = (sizes: Shapes, values: Values): void => void openSource(source.kind === "session" || source.kind === "id" ? source : { ...source, values }, sizes);
+    return <ShapeForm source={source} inputs={error.inputs} verb="Open" send={open} close={closeModel} />;
+  }
   if (error.code === "asks_trust") return <TrustQuestion source={source} shapes={shapes} error={error} />;
   if (error.regions && error.regions.length > 0) return <RegionChoice source={source} shapes={shapes} regions={error.regions} />;
   const dismiss = (): void => {
