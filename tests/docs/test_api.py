@@ -46,6 +46,7 @@ MISTAKES: list[tuple[str, str, Any, int, str]] = [
     ("DELETE", "/api/v1/models/nothing", None, 404, "unknown_model"),
     ("GET", "/api/v1/models/nothing/graph", None, 404, "unknown_model"),
     ("GET", "/api/v1/models/nothing/groups", None, 404, "unknown_model"),
+    *(("GET", f"/api/v1/models/nothing/{what}", None, 404, "unknown_model") for what in ("file", "card", "operators", "weights")),
     ("GET", "/api/v1/models/nothing/layouts/01234567", None, 404, "unknown_model"),
     ("PUT", "/api/v1/models/nothing/layouts/01234567", {}, 404, "unknown_model"),
     ("POST", "/api/v1/models/nothing/dot", {"title": ""}, 404, "unknown_model"),
