@@ -20,7 +20,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST_SPREAD = $(BIN)/pytest --dist worksteal --durations 20 --durations-min 1
 
 .PHONY: help setup run test test-long lint lint-python lint-page format page-test page-and-lint python-test chromium postgres torch docs-generator docs \
-        slow acceptance bench onnx-suite bench-calls bench-costs bench-e2e bench-operators bench-page bench-size bench-tvm contract-cost protocol pictures record sizes footprint truth gpu lock value-cases value-contract wheel runtime-wheel versions clean
+        slow acceptance bench onnx-suite bench-calls bench-costs bench-e2e bench-operators bench-page bench-size bench-tvm contract-cost protocol pictures record sizes footprint truth gpu lock value-cases value-contract view-suite wheel runtime-wheel versions clean
 
 help: ## what can be made
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -95,6 +95,9 @@ bench-e2e: setup ## plans of the whole suite beside every toolchain alone (BENCH
 
 onnx-suite: setup ## ONNX's own operator tests, each partitioned, built and run (SUITE="--only resize" for some); takes minutes
 	@$(BIN)/python tools/onnx_suite.py $(SUITE)
+
+view-suite: setup ## ONNX's own test models, opened as their files have them and compared with Netron (VIEW="folder" for more); two minutes
+	@$(BIN)/python tools/view_suite.py $(VIEW)
 
 value-contract: setup ## what each toolchain computes right, measured: the tables of their rules (TOOLCHAINS=openvino for one); minutes
 	@$(BIN)/python tools/value_contract.py $(TOOLCHAINS)

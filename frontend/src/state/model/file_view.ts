@@ -27,7 +27,7 @@ export async function showFile(scope = ""): Promise<void> {
   const opened = model.peek();
   if (!opened || opened.file?.scope === scope) return;
   try {
-    const { graph, formal, groups, path } = await api.fileGraph(opened.info.id, scope);
+    const { graph, formal, groups, path, docs } = await api.fileGraph(opened.info.id, scope);
     const built = await overFrames(building(graph, formal), nextFrame);
     const fold = foldOf(groups, graph.nodes.length, [], { by: null, open: [], node: null });
     const laid = await makeScene(opened.info.id, graph, built, fold.tree, fold.open, [], windowForGraph(false));
@@ -37,7 +37,7 @@ export async function showFile(scope = ""): Promise<void> {
       clearSelection();
       clearRun();
       panelTab.value = "node";
-      modelState.value = { kind: "ready", model: { ...opened, graph, formal, built, groups, fold, file: { scope, path }, ...laid } };
+      modelState.value = { kind: "ready", model: { ...opened, graph, formal, built, groups, fold, file: { scope, path, docs }, ...laid } };
     });
   } catch (error) {
     if (!(error instanceof Superseded)) runError.value = asApiError(error);

@@ -14,6 +14,8 @@ export interface ShownFile {
   scope: string;
   /** The graphs around it, from the model's own on, and itself. */
   path: readonly ScopeLink[];
+  /** Input, output or weight → the text of the file about it. */
+  docs: Readonly<Record<string, string>>;
 }
 
 export interface OpenedModel {

@@ -44,7 +44,7 @@ export async function openSource(source: Source, shapes: Shapes = {}, run?: stri
     if (mine !== newest) return;
     batch(() => {
       clearSelection();
-      const file = info.refusal ? { scope: "", path: [{ scope: "", title: info.name }] } : null;
+      const file = info.refusal ? { scope: "", path: [{ scope: "", title: info.name }], docs: {} } : null;
       modelState.value = { kind: "ready", model: { info, graph: graph.graph, folded: graph.folded, formal: graph.formal, built, groups, fold, file, ...laid } };
       if (shown) showRun(shown);
       else clearRun();

@@ -38,7 +38,9 @@ function Terminal({ opened, box }: { opened: OpenedModel; box: number }): JSX.El
   const terminal = opened.built.boxes[box];
   return (
     <Section title="Type">
-      <Line name={terminal?.name ?? ""}>{terminal?.rows[0]?.text ?? ""}</Line>
+      <Line name={terminal?.name ?? ""}>
+        {terminal?.rows[0]?.text ?? ""} <span class="muted">{opened.file?.docs[terminal?.name ?? ""]}</span>
+      </Line>
     </Section>
   );
 }
