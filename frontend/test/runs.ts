@@ -71,7 +71,6 @@ export function runSnapshot(changes: Partial<RunSnapshot> = {}): RunSnapshot {
     search: null,
     considered: null,
     convergence: [],
-    leaders: [],
     accuracy: null,
     options: {},
     described: [],

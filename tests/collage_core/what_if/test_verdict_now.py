@@ -13,7 +13,6 @@ from collage_core.what_if.timed_beside import Beside
 from collage_core.what_if.verdict_now import verdict_now
 from tests.helpers.paths import RECORDED
 
-
 UNSURE = "it takes 0.88 to 1.32 times as long"
 
 
