@@ -107,7 +107,7 @@ def test_overlays_are_chosen_by_arrow_keys_and_by_their_own(lstm: Watched) -> No
 @pytest.mark.long
 def test_certainty_is_told_in_words(lstm: Watched) -> None:
     lstm.press("s")
-    expect(lstm.node("lstm/LSTM")).to_have_attribute("aria-label", re.compile(r"; ±.* % over \d+ samples$|resamplings$"))
+    expect(lstm.node("lstm/LSTM")).to_have_attribute("aria-label", re.compile(r"; ±.* % over \d+ samples$|varied costs$"))
     expect(lstm.page.get_by_text("unsure")).to_be_visible()
 
 

@@ -112,7 +112,7 @@ def test_a_run_that_finds_no_plan_says_why_and_is_started_again(plugged: Explore
 def test_rules_say_what_they_gave_and_rejected(tab: Watched) -> None:
     listed = tab.page.get_by_role("list", name="Toolchains")
     expect(listed.get_by_role("button", name=re.compile("^O? *onnxruntime "))).to_have_attribute("aria-pressed", "true")
-    expect(tab.page.get_by_text("One spec with openvino: their trees are equal")).to_be_visible()
+    expect(tab.page.get_by_text("openvino has the same rules, which ran once for all.")).to_be_visible()
     items = tree(tab, "onnxruntime").get_by_role("treeitem")
     expect(items.first).to_have_attribute("aria-expanded", "true")
     only_valid = items.filter(has_text="only_valid")

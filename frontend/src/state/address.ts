@@ -18,7 +18,7 @@ import { compare, givenAgainst, planRef } from "./plan/compare";
 import { adoptRun, isDeciding } from "./plan/decisions";
 import { OWN } from "./plan/own_plan";
 import { isPlaying, showStep, replayStep } from "./replay/player";
-import { clearRun, partitions, run, showRun } from "./run/run";
+import { clearRun, partitions, run, runError, showRun } from "./run/run";
 import { select, selection, selectionOf, type Selection } from "./selection/selection";
 
 export interface Address {
@@ -182,10 +182,12 @@ async function showAs({ file, run: id }: Address): Promise<void> {
 
 async function showRunOf(id: string | null): Promise<void> {
   if (id === (run.peek()?.id ?? null)) return;
-  const snapshot = id === null ? null : await api.run(id).catch(() => null);
+  const found = id === null ? null : await api.run(id).catch(asApiError);
+  const snapshot = found && "state" in found ? found : null;
   if (snapshot) showRun(snapshot);
   else clearRun();
   adoptRun(snapshot);
+  if (found && !("state" in found)) runError.value = found;
 }
 
 /** Write the present state into the address. A change of model, run or selection is a step for the back button. */

@@ -61,7 +61,7 @@ test("options in words", () => {
   expect(optionsInText({ ...readForm(FULL, ["tvm"]).options, accuracy: 0.01 })).toEqual([
     "max depth 4",
     "max depth 2 for tvm",
-    "max exits 3 for tvm",
+    "max outputs 3 for tvm",
     "taps allowed",
     "taps allowed for tvm",
     "fusion none for tvm",

@@ -123,7 +123,7 @@ export function optionsInText(options: RunOptions): string[] {
   const one = (word: string, value: string | number | boolean | null | undefined): string[] => (value === null || value === undefined || value === false ? [] : [value === true ? word : `${word} ${inText(value)}`]);
   return [
     ...each("max depth", options.max_depth),
-    ...each("max exits", options.max_exits),
+    ...each("max outputs", options.max_exits),
     ...(options.taps ?? []).map((target) => (target === ALL ? "taps allowed" : `taps allowed for ${target}`)),
     ...each("fusion", options.fusion),
     ...one("threads", options.threads),

@@ -108,7 +108,7 @@ function certaintyText(partition: PlanPartition): string {
   const { basis, isGuess } = doubtOf(partition);
   if (partition.source === "host") return "nothing to run";
   const guess = isGuess ? (partition.cost_s === null ? "its cost is not known" : `its cost is no measurement (${partition.source})`) : "";
-  if (basis === "stability") return [`chosen in ${Math.round((partition.stability ?? 0) * 100)} % of resamplings`, guess].filter(Boolean).join("; ");
+  if (basis === "stability") return [`chosen in ${Math.round((partition.stability ?? 0) * 100)} % of searches with varied costs`, guess].filter(Boolean).join("; ");
   if (isGuess) return guess;
   return basis === "interval" ? `${plusMinus(partition.cost_s, partition.interval_s)} over ${plural(partition.samples, "sample")}` : "measured, its uncertainty is not known";
 }
@@ -117,7 +117,7 @@ function coverageText(node: number, partition: PlanPartition | undefined): strin
   const target = coveredTarget.value;
   const known = coverage.value?.[node];
   if (!target || !known) return "";
-  if (partition?.target === "host") return "left to the host";
+  if (partition?.target === "host") return "left to the host: it only moves data";
   if (known.kind === "cannot") return `${target} cannot take it: ${known.stage}, ${known.reason}`;
   return partition?.target === target ? `${target} runs it` : `${target} could take it`;
 }

@@ -21,6 +21,7 @@ beforeEach(() => {
       model: (id: string) => new Promise((resolve) => (answers[id] = () => resolve({ id, name: id, sample: null }))),
       graph: (id: string) => Promise.resolve({ id, graph, folded: [], formal: FORMAL }),
       groups: (id: string) => Promise.resolve({ id, repeats: [], scopes: [], sections: [] }),
+      run: (id: string) => (id === "other" ? Promise.resolve({ id, model: "another", model_name: "another" }) : Promise.reject(new Error(`there is no run '${id}'`))),
       models: () => Promise.resolve({ models: [] }),
       samples: () => Promise.resolve({ samples: [] }),
     },
@@ -39,4 +40,18 @@ test("of two models that are opened the newer one is shown, and the older one di
   await older;
   expect(model.value?.info.id).toBe("newer");
   expect(laidOut).toEqual(["newer"]);
+});
+
+test.each([
+  ["gone", "there is no run 'gone'"],
+  ["other", 'the run "other" is one of another model: another'],
+])("a run that cannot be shown with a model is said, and the model opens: %s", async (run, message) => {
+  const { model } = await import("./model");
+  const { runError } = await import("../run/run");
+  const { openSource } = await import("./open");
+  const opening = openSource({ kind: "id", id: "known" }, {}, run);
+  answers["known"]?.();
+  await opening;
+  expect(model.value?.info.id).toBe("known");
+  expect(runError.value?.message).toBe(message);
 });

@@ -3,7 +3,7 @@
 import { batch } from "@preact/signals";
 import { nextFrame, overFrames } from "../../base/long_work";
 import { api, asApiError, type Shapes, type Values } from "../../data/api";
-import type { ModelGraph, ModelGroups, ModelInfo, RunSnapshot } from "../../data/protocol";
+import type { ApiError, ModelGraph, ModelGroups, ModelInfo, RunSnapshot } from "../../data/protocol";
 import { undecidedOf } from "../../data/run/undecided";
 import { building } from "../../graph/boxes/build";
 import { foldOf, type WantedFold } from "../../graph/boxes/groups";
@@ -12,7 +12,7 @@ import { makeScene } from "../../graph/scene/make";
 import { asPlanTab, drawerTab, isDrawerOpen, panelTab, planTab, showDrawer } from "../display";
 import { windowForGraph } from "../graph/view";
 import { adoptRun } from "../plan/decisions";
-import { clearRun, showRun } from "../run/run";
+import { clearRun, runError, showRun } from "../run/run";
 import { clearSelection } from "../selection/selection";
 import { recordedRun, refreshModels } from "./catalogue";
 import { modelState, type Source } from "./model";
@@ -31,7 +31,7 @@ export async function openSource(source: Source, shapes: Shapes = {}, run?: stri
     early?.catch(() => undefined); // The request for its facts fails as well, and is reported.
     const { info, shown: brought } = await openedFrom(source, shapes);
     const recorded = run ?? brought ?? (info.sample ? await recordedRun(info.sample) : undefined);
-    const [[graph, groups], shown] = await Promise.all([early ?? contents(info.id), runOrNothing(recorded, info.id)]);
+    const [[graph, groups], { shown, error }] = await Promise.all([early ?? contents(info.id), runOrReason(recorded, info.id)]);
     // The layout of an older model would end that of the newer one.
     const isCurrent = (): void => {
       if (mine !== newest) throw new Superseded();
@@ -52,6 +52,7 @@ export async function openSource(source: Source, shapes: Shapes = {}, run?: stri
       if (shown) showTabOf(shown);
       else if (file) panelTab.value = "node";
       adoptRun(shown ?? null);
+      runError.value = error ?? null;
     });
     void refreshModels();
   } catch (error) {
@@ -124,11 +125,16 @@ function contents(id: string): Promise<[ModelGraph, ModelGroups]> {
   return Promise.all([api.graph(id), api.groups(id)]);
 }
 
-/** The run, where it is one of this model and can be fetched; the model opens without it otherwise. */
-async function runOrNothing(id: string | undefined, modelId: string): Promise<RunSnapshot | undefined> {
-  if (id === undefined) return undefined;
-  const run = await api.run(id).catch(() => undefined);
-  return run?.model === modelId ? run : undefined;
+/** The run of this model; or why there is none to show, in which case the model opens without it. */
+async function runOrReason(id: string | undefined, modelId: string): Promise<{ shown?: RunSnapshot; error?: ApiError }> {
+  if (id === undefined) return {};
+  try {
+    const shown = await api.run(id);
+    if (shown.model === modelId) return { shown };
+    return { error: { code: "unknown_run", message: `the run ${JSON.stringify(id)} is one of another model: ${shown.model_name}`, hint: "choose a run of this model under Runs" } };
+  } catch (error) {
+    return { error: asApiError(error) };
+  }
 }
 
 function nameOf(source: Source): string {

@@ -34,6 +34,9 @@ const BODY: Record<DrawerTab, () => JSX.Element> = {
 /** Tabs that make the drawer high; their own content scrolls, and not the drawer. */
 const TALL: ReadonlySet<DrawerTab> = new Set<DrawerTab>(["costs", "rules", "runs", "charts", "compare", "netron", "log"]);
 
+/** Tabs that are as high as their content, up to the height of the others: one row does not take a third of the window. */
+const FITTING: ReadonlySet<DrawerTab> = new Set<DrawerTab>(["partitions", "time", "totals", "costs", "runs", "compare"]);
+
 /** A tab that is always there: one of the drawer's own, or that of all views of the plan. */
 type HeadTab = Exclude<DrawerTab, PlanTab> | "plan";
 
@@ -72,7 +75,7 @@ export function Drawer(): JSX.Element {
   const view = asPlanTab(drawerTab.value);
   const head: HeadTab = drawerTab.value === view ? "plan" : (drawerTab.value as Exclude<DrawerTab, PlanTab>);
   return (
-    <section class={["drawer", isOpen ? "" : "closed", isOpen && TALL.has(drawerTab.value) ? "tall" : ""].filter(Boolean).join(" ")} aria-label="Run">
+    <section class={["drawer", isOpen ? "" : "closed", isOpen && TALL.has(drawerTab.value) ? "tall" : "", isOpen && FITTING.has(drawerTab.value) ? "fitting" : ""].filter(Boolean).join(" ")} aria-label="Run">
       <div class="drawer-head">
         <Tabs label="Run" tabs={tabItems()} chosen={isOpen ? head : null} controls="drawer-body" choose={choose} />
         {isOpen && view && (

@@ -70,9 +70,9 @@ function Row({ row, widest }: { row: TotalRow; widest: number }): JSX.Element {
   const value = time.measured_s ?? time.predicted_s;
   return (
     <tr>
-      <th scope="row" title={kind === "baseline" ? baselineMeaning(name) : undefined}>
+      <th scope="row">
         {isSingle && <Badge target={name} />} {NAMES[kind] ?? name}
-        {isSingle && <span class="muted"> alone</span>}
+        {kind === "baseline" && <span class="muted">{isSingle ? " alone" : ` ${baselineMeaning(name)}`}</span>}
       </th>
       <td>
         <Seconds value={time.predicted_s} intervalS={time.predicted_interval_s} />

@@ -82,7 +82,7 @@ function CertaintyLegend(): JSX.Element {
           </span>
           <Ramp colour={doubt} />
           <span>
-            <span class="muted">{ends(`in ${LEAST_STABILITY * 100} % of resamplings`, `±${WIDEST * 100} % or more`)}</span> unsure
+            <span class="muted">{ends(`in ${LEAST_STABILITY * 100} % of searches with varied costs`, `±${WIDEST * 100} % or more`)}</span> unsure
           </span>
         </>
       )}

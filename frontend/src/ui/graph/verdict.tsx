@@ -15,19 +15,19 @@ export function Verdict(): JSX.Element {
   const kept = keptRun.value;
   const verdict = kept && hasEnded(kept) && kept.plan ? kept.verdict : null;
   const isGood = verdict?.is_good === true && !isOtherPlan.value;
-  const step = kept && verdict && !isOtherPlan.value ? nextStep(kept) : null;
   return (
     <div class="verdict-line">
       <div role="status">{verdict && <p class={isGood ? "verdict good" : "verdict"}>{`${isOtherPlan.value ? "Kept plan: " : ""}${verdict.text}`}</p>}</div>
-      {step && (!isReport || step.kind === "compare") && <Step step={step} />}
+      {kept && verdict && !isOtherPlan.value && <NextButton step={nextStep(kept)} />}
     </div>
   );
 }
 
-function Step({ step }: { step: NextStep }): JSX.Element {
-  const isBusy = step.kind !== "compare" && (isActive.value || exporting.value !== null);
+function NextButton({ step }: { step: NextStep | null }): JSX.Element | null {
+  if (!step || (isReport && step.kind !== "compare")) return null;
+  const isOff = step.kind !== "compare" && (isActive.value || exporting.value !== null);
   return (
-    <button type="button" class={step.kind === "ship" ? "primary" : undefined} title={step.title} disabled={isBusy} onClick={() => take(step)}>
+    <button type="button" class={step.kind === "ship" ? "primary" : undefined} title={step.title} disabled={isOff} onClick={() => take(step)}>
       {step.label}
     </button>
   );

@@ -99,7 +99,7 @@ function Members({ nodes }: { nodes: readonly number[] }): JSX.Element {
 const MOST_MEMBERS = 24;
 
 function PartitionTitle({ partition }: { partition: PlanPartition }): JSX.Element {
-  const stability = partition.stability === null ? "" : ` · chosen in ${Math.round(partition.stability * 100)} % of resamplings`;
+  const stability = partition.stability === null ? "" : ` · chosen in ${Math.round(partition.stability * 100)} % of searches with varied costs`;
   return (
     <div class="title">
       <h2>

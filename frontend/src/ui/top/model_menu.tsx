@@ -65,6 +65,7 @@ function Doors({ close }: { close: () => void }): JSX.Element | null {
         </button>
       )}
       {info.stale && <p class="warn">{info.is_missing ? "It came without its file: to run it, open the file with that hash." : "The file has changed since; open it again."}</p>}
+      <Opened close={close} />
       <h2>Samples</h2>
       <ul>
         {samples.value.map((sample) => (
@@ -76,7 +77,6 @@ function Doors({ close }: { close: () => void }): JSX.Element | null {
           </li>
         ))}
       </ul>
-      <Opened close={close} />
       <FilePicker />
     </>
   );

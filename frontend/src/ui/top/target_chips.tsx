@@ -46,13 +46,14 @@ function Hidden({ toolchains: hidden, close }: { toolchains: ToolchainInfo[]; cl
 function Chip({ toolchain, then }: { toolchain: ToolchainInfo; then?: () => void }): JSX.Element {
   const isOn = !switchedOff.value.has(toolchain.name);
   const { name, version, device, precision, described } = toolchain;
+  const state = isOn ? "" : "off: ";
   const title = described ? `${name} · only described: its costs are estimates` : `${name} ${version} · ${device} · ${precision}`;
   const flip = (): void => {
     void switchTarget(name);
     then?.();
   };
   return (
-    <button type="button" class={isOn ? "chip" : "chip off"} aria-pressed={isOn} title={title} disabled={isDeciding.value} onClick={flip}>
+    <button type="button" class={isOn ? "chip" : "chip off"} aria-pressed={isOn} title={`${state}${title}`} disabled={isDeciding.value} onClick={flip}>
       <Badge target={name} isOff={!isOn} />
       <span class="chip-name">{name}</span>
     </button>

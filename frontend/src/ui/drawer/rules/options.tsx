@@ -41,16 +41,16 @@ function TargetOptions(): JSX.Element {
       <thead>
         <tr>
           <th scope="col">target</th>
-          <th scope="col" title="most nodes on the longest path inside a candidate of its rules">
+          <th scope="col" title="Most nodes on the longest path through a candidate (--max-depth)">
             max depth
           </th>
-          <th scope="col" title="most exits: nodes of a combined candidate that are read outside">
-            max exits
+          <th scope="col" title="Most outputs of a candidate: nodes that are read outside of it (--max-exits)">
+            max outputs
           </th>
-          <th scope="col" title="how its calls combine">
+          <th scope="col" title="Which calls of a library are joined in one candidate (--fusion)">
             fusion
           </th>
-          <th scope="col" title="a node may be read inside and outside">
+          <th scope="col" title="A node inside a candidate may be read outside of it, too (--taps)">
             taps
           </th>
         </tr>
@@ -76,7 +76,7 @@ function TargetRow({ target }: { target: string }): JSX.Element {
         <Field label={`max depth of ${name}`} field={at("max_depth", target)} value={said.depth} placeholder={target === ALL ? "default" : "inherit"} set={(depth) => changeTarget(target, { depth })} />
       </td>
       <td>
-        <Field label={`max exits of ${name}`} field={at("max_exits", target)} value={said.exits} placeholder={target === ALL ? "default (1)" : "inherit"} set={(exits) => changeTarget(target, { exits })} />
+        <Field label={`max outputs of ${name}`} field={at("max_exits", target)} value={said.exits} placeholder={target === ALL ? "default (1)" : "inherit"} set={(exits) => changeTarget(target, { exits })} />
       </td>
       <td>{target !== ALL && <Select label={`fusion of ${name}`} value={said.fusion} first="default" options={FUSION} set={(fusion) => changeTarget(target, { fusion })} />}</td>
       <td>

@@ -117,11 +117,11 @@ function Heading({ spec, tree }: { spec: RunSpec | null; tree: RuleTree | null }
   const others = spec.targets.filter((one) => one !== target);
   return (
     <p>
-      {others.length > 0 ? `One spec with ${others.join(" and ")}: their trees are equal, so the rules ran once for all of them.` : "No other target has this rule tree."}{" "}
+      {others.length > 0 && `${others.join(" and ")} ${others.length === 1 ? "has" : "have"} the same rules, which ran once for all. `}
       <span class="muted">
         {[
-          tree.deferred > 0 ? `${plural(tree.deferred, "candidate")} ${tree.deferred === 1 ? "is" : "are"} deferred: they are measured only if fusing adjacent partitions needs them.` : "",
-          merged > 0 ? `${plural(merged, "more")} came from fusing adjacent partitions.` : "",
+          tree.deferred > 0 ? `${plural(tree.deferred, "candidate")} ${tree.deferred === 1 ? "waits" : "wait"}: they are measured only if partitions that touch are joined.` : "",
+          merged > 0 ? `${plural(merged, "more")} came from joining partitions that touch.` : "",
         ].join(" ")}
       </span>{" "}
       {invalid.length > 0 && (
