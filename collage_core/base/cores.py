@@ -22,7 +22,7 @@ def usable_cores(root: Path = Path("/")) -> int:
 
 def _groups(root: Path) -> list[Path]:
     """The folders of the control groups that this process is in, and those around them; quotas of all of them hold."""
-    mounted, found = root / "sys/fs/cgroup", []
+    mounted, groups = root / "sys/fs/cgroup", []
     with suppress(OSError, ValueError):
         for line in (root / "proc/self/cgroup").read_text().splitlines():
             _, controllers, path = line.split(":", 2)
@@ -30,8 +30,8 @@ def _groups(root: Path) -> list[Path]:
                 continue
             group = Path(path.lstrip("/"))
             for base in (mounted, *((mounted / name) for name in ("cpu", controllers) if controllers)):
-                found += [base / group, *(base / parent for parent in group.parents)]
-    return found
+                groups += [base / group, *(base / parent for parent in group.parents)]
+    return groups
 
 
 def _quota(group: Path) -> float | None:

@@ -15,11 +15,11 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 def csv_table(header: Sequence[str], lines: Iterable[Sequence[Cell]]) -> str:
     """Return a table with `header` over `lines`; numbers have twelve digits, and what a spreadsheet would read as a formula a quote."""
-    made = io.StringIO()
-    writer = csv.writer(made)
+    text = io.StringIO()
+    writer = csv.writer(text)
     writer.writerow(header)
     writer.writerows([_safe(cell) for cell in line] for line in lines)
-    return made.getvalue()
+    return text.getvalue()
 
 
 def _safe(cell: Cell) -> Cell:

@@ -50,8 +50,8 @@ def anonymous_ranges() -> list[Range]:
         lines = _MAPS.read_text().splitlines()
     except OSError:
         return []
-    found = filter(None, map(_ANONYMOUS.fullmatch, lines))
-    return [(int(match[1], 16), int(match[2], 16)) for match in found]
+    ranges = filter(None, map(_ANONYMOUS.fullmatch, lines))
+    return [(int(match[1], 16), int(match[2], 16)) for match in ranges]
 
 
 def added(before: Sequence[Range], now: Iterable[Range]) -> list[Range]:

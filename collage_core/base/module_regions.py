@@ -45,6 +45,6 @@ class SeveralRegions(CollageError):
 def several_regions(file: str, regions: Sequence[RegionSummary]) -> SeveralRegions:
     """Return the error that lists `regions`, those of the module in a file of that name."""
     ordered = sorted(regions, key=lambda region: -region.nodes)
-    said = ", ".join(f"{region.name} ({counted(region.nodes, 'node')})" for region in ordered)
+    listed = ", ".join(f"{region.name} ({counted(region.nodes, 'node')})" for region in ordered)
     hint = f"name one of them, such as {ordered[0].name}; `collage partition` takes all"
-    return SeveralRegions(f"{file!r} has {len(regions)} regions, each partitioned by itself: {said}", hint, regions=ordered)
+    return SeveralRegions(f"{file!r} has {len(regions)} regions, each partitioned by itself: {listed}", hint, regions=ordered)

@@ -89,7 +89,7 @@ def _drawn(source: Any, wanted: str) -> bytes:
     except graphviz.ExecutableNotFound as error:
         raise _without_program() from error
     except subprocess.CalledProcessError as error:
-        said = (error.stderr or b"").decode(errors="replace").strip().splitlines()
-        reason = said[-1] if said else f"exit status {error.returncode}"
+        errors = (error.stderr or b"").decode(errors="replace").strip().splitlines()
+        reason = errors[-1] if errors else f"exit status {error.returncode}"
         raise CollageError(f"`dot` could not lay the graph out: {reason}", "--dot prints what it was given", "graphviz") from error
     return drawn

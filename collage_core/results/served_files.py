@@ -66,7 +66,7 @@ def _write_report(run: str, target: str) -> None:
 
 def _writer(form: str) -> Writer:
     for point in metadata.entry_points(group=GROUP, name=form):
-        found: Writer = point.load()
-        return found
-    said = f"the format {form!r} is made by the explorer's server, which is not installed"
-    raise CollageError(said, "run it from a checkout, or install the wheel that `make wheel` builds there (README.md)", "not_installed")
+        writer: Writer = point.load()
+        return writer
+    reason = f"the format {form!r} is made by the explorer's server, which is not installed"
+    raise CollageError(reason, "run it from a checkout, or install the wheel that `make wheel` builds there (README.md)", "not_installed")

@@ -65,15 +65,15 @@ def layout(slices: Iterable[Slice]) -> tuple[dict[Slice, Slice], int]:
 
 def copy_slices(new: dict[Slice, Slice], path: Path, size: int) -> None:
     """Write the file of all slices; blocks of zeros become holes, so that a sparse file stays one."""
-    with path.open("wb") as made:
+    with path.open("wb") as copy:
         for old, there in new.items():
             with old.path.open("rb") as source:
                 for start in range(0, old.length, _BLOCK_BYTES):
                     block = os.pread(source.fileno(), min(_BLOCK_BYTES, old.length - start), old.offset + start)
                     if np.frombuffer(block, np.uint8).any():
-                        made.seek(there.offset + start)
-                        made.write(block)
-        made.truncate(size)
+                        copy.seek(there.offset + start)
+                        copy.write(block)
+        copy.truncate(size)
 
 
 def list_anew(folder: Path, changed: Mapping[Path, tuple[int, str]]) -> None:

@@ -291,21 +291,21 @@ def _empty_outputs(flow: ControlFlow, bodies: Mapping[str, BodyModel]) -> tuple[
     if flow.op == IF:
         return ()
     first = flow.carried + (flow.op == LOOP)
-    axes, made = flow.options.get("scan_output_axes", ()), list[Tensor | None]([None] * flow.carried)
+    axes, empty = flow.options.get("scan_output_axes", ()), list[Tensor | None]([None] * flow.carried)
     for index, tensor in enumerate(bodies["body"].outputs[first:]):
         axis = axes[index] if index < len(axes) else 0
         shape = list(tensor.type.shape)
         shape.insert(axis if axis >= 0 else axis + len(shape) + 1, 0)
-        made.append(Tensor(tensor.name, TensorType(tuple(shape), tensor.type.dtype)))
-    return tuple(made)
+        empty.append(Tensor(tensor.name, TensorType(tuple(shape), tensor.type.dtype)))
+    return tuple(empty)
 
 
 def _usable(name: str) -> Toolchain:
     toolchain = registry.get(name)
-    found = availability_of(toolchain)
-    if not found.usable:
+    known = availability_of(toolchain)
+    if not known.usable:
         why = "which assembles every artifact, " if name == "tvm" else ""
-        raise CollageError(f"the toolchain {name!r}, {why}is not usable here: {found.reason}", found.hint, "unavailable_target")
+        raise CollageError(f"the toolchain {name!r}, {why}is not usable here: {known.reason}", known.hint, "unavailable_target")
     return toolchain
 
 

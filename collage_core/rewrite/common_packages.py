@@ -27,14 +27,14 @@ def put_packages(folder: Path, built: Sequence[PartitionEntry], source: Path, ke
     Raises:
         OSError: the disk has no room; the artifact is as it was.
     """
-    found = {entry.id: (folder / entry.package, source / one.package) for entry, one in _pairs(read_manifest(folder).called, built)}
-    for id, (_, package) in found.items():  # All of them first: a disk that is full then has changed nothing.
+    packages = {entry.id: (folder / entry.package, source / one.package) for entry, one in _pairs(read_manifest(folder).called, built)}
+    for id, (_, package) in packages.items():  # All of them first: a disk that is full then has changed nothing.
         _link(package, kept / f"{id}.new")
-    for id, (path, _) in found.items():
+    for id, (path, _) in packages.items():
         path.replace(kept / id)
         (kept / f"{id}.new").replace(path)
-    _list(folder, [path for path, _ in found.values()])
-    return {id: path for id, (path, _) in found.items()}
+    _list(folder, [path for path, _ in packages.values()])
+    return {id: path for id, (path, _) in packages.items()}
 
 
 def put_back(folder: Path, put: Mapping[str, Path], kept: Path) -> None:

@@ -83,8 +83,8 @@ def _pieces_of(plan: Plan, graph: DataflowGraph) -> list[_Piece]:
     for partition in plan.partitions:
         inside = set(partition.nodes)
         tensors = (tensor.name for index in partition.nodes for tensor in graph.nodes[index].outputs)
-        made = [name for name in tensors if name in leave or not inside.issuperset(graph.readers[name])]
-        pieces.append(_Piece(partition.id, partition.target, made))
+        outputs = [name for name in tensors if name in leave or not inside.issuperset(graph.readers[name])]
+        pieces.append(_Piece(partition.id, partition.target, outputs))
     return pieces
 
 

@@ -67,8 +67,8 @@ def renamed_by(partitions: Iterable[PartitionModel], constants: Mapping[str, np.
         renamed.constants |= {weight.name: values_of(weight) for weight in graph.initializer}
         for node in graph.node:
             if op_name(node) != "Identity":
-                said = f"partition {partition.id} leaves {node.op_type} ({node.name!r}) to the host, which only gives tensors another name"
-                raise CollageError(said, "give the node to a target", "bad_plan")
+                why = f"partition {partition.id} leaves {node.op_type} ({node.name!r}) to the host, which only gives tensors another name"
+                raise CollageError(why, "give the node to a target", "bad_plan")
             renamed.aliases[node.output[0]] = node.input[0]
     return renamed
 
@@ -92,11 +92,11 @@ def write_piece(
     """
     if not isinstance(tool, OwnFiles):
         return None
-    made = _files_of(tool, model, threads, is_alone)
-    names = {given: f"{PARTITIONS}/{name}{Path(given).suffix}" for given in made.files}
-    for given, content in made.files.items():
+    files = _files_of(tool, model, threads, is_alone)
+    names = {given: f"{PARTITIONS}/{name}{Path(given).suffix}" for given in files.files}
+    for given, content in files.files.items():
         (folder / names[given]).write_bytes(content)
-    return _with_files(entry, list(names.values()), made)
+    return _with_files(entry, list(names.values()), files)
 
 
 def write_native(
@@ -112,12 +112,12 @@ def write_native(
     """
     if not isinstance(tool, OwnFiles):
         raise ToolchainError("build", f"{tool.name} has no files of its own")
-    made = _files_of(tool, model, threads, True)
-    for given, content in made.files.items():
+    files = _files_of(tool, model, threads, True)
+    for given, content in files.files.items():
         (folder / given).write_bytes(content)
-    (folder / LOADER).write_text(made.loader)
-    (folder / README).write_text(_readme(entry, made, assumed))
-    return _with_files(entry, list(made.files), made)
+    (folder / LOADER).write_text(files.loader)
+    (folder / README).write_text(_readme(entry, files, assumed))
+    return _with_files(entry, list(files.files), files)
 
 
 def _files_of(tool: OwnFiles, model: SubModel, threads: int, is_alone: bool) -> NativeFiles:

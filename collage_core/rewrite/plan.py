@@ -107,13 +107,13 @@ class Plan(_PlanPart):
     @property
     def used_targets(self) -> list[str]:
         """The targets of its partitions, each once; those of the bodies that the host runs are among them, the host is not."""
-        found: dict[str, None] = {}
+        targets: dict[str, None] = {}
         for partition in self.partitions:
-            found[partition.target] = None
+            targets[partition.target] = None
             if partition.target == HOST_TARGET:
                 bodies = [body for name in partition.names for body in self.bodies.get(name, {}).values()]
-                found |= {name: None for body in bodies for name in body.plan.used_targets}
-        return [name for name in found if name != HOST_TARGET]
+                targets |= {name: None for body in bodies for name in body.plan.used_targets}
+        return [name for name in targets if name != HOST_TARGET]
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as it is written to a file."""

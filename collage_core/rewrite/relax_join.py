@@ -87,8 +87,8 @@ def _aliases(partition: PartitionModel, values: Mapping[str, Any]) -> dict[str, 
     known = dict(values) | {weight.name: _constant(values_of(weight)) for weight in graph.initializer}
     for node in graph.node:
         if op_name(node) != "Identity":
-            said = f"partition {partition.id} leaves {node.op_type} ({node.name!r}) to the host, which only gives tensors another name"
-            raise CollageError(said, "give the node to a target", "bad_plan")
+            reason = f"partition {partition.id} leaves {node.op_type} ({node.name!r}) to the host, which only gives tensors another name"
+            raise CollageError(reason, "give the node to a target", "bad_plan")
         known[node.output[0]] = known[node.input[0]]
     return {tensor.name: known[tensor.name] for tensor in partition.model.outputs}
 

@@ -29,7 +29,7 @@ def with_reorders(partitions: Sequence[PartitionModel], layouts: Mapping[str, st
     """
     if not any(layouts.values()):
         return list(partitions)
-    made: dict[str, Tensor] = {}
+    tensors: dict[str, Tensor] = {}
     there: set[str] = set()
     ordered: list[PartitionModel] = []
 
@@ -42,23 +42,19 @@ def with_reorders(partitions: Sequence[PartitionModel], layouts: Mapping[str, st
         there.add(name)
 
     for partition in partitions:
-        names = _blocked_names(partition) if layouts.get(partition.target) else {}
+        ends = (*partition.model.inputs, *partition.model.outputs) if layouts.get(partition.target) else ()
+        names = {tensor.name: tensor.name + _BLOCKED for tensor in ends if is_blocked(tensor.type)}
         for tensor in partition.model.inputs:
             need(tensor, names.get(tensor.name, tensor.name))
         ordered.append(replace(partition, model=renamed(partition.model, names)))
-        made |= {tensor.name: tensor for tensor in partition.model.outputs}
+        tensors |= {tensor.name: tensor for tensor in partition.model.outputs}
         there |= {names.get(tensor.name, tensor.name) for tensor in partition.model.outputs}
     for name in outputs:
-        if name in made:
-            need(made[name], name)
+        if name in tensors:
+            need(tensors[name], name)
     return ordered
 
 
 def layouts_of(tools: Mapping[str, Toolchain]) -> dict[str, str]:
     """Return the layout of each of `tools` that has one, by name."""
     return {name: layout for name, tool in tools.items() if (layout := layout_of(tool))}
-
-
-def _blocked_names(partition: PartitionModel) -> dict[str, str]:
-    ends = (*partition.model.inputs, *partition.model.outputs)
-    return {tensor.name: tensor.name + _BLOCKED for tensor in ends if is_blocked(tensor.type)}

@@ -80,10 +80,10 @@ def build_dynamic(
         CollageError: the toolchain is not usable, or cannot take the model.
     """
     toolchain, what = registry.get(target), f"partition {id}" if id else "the model"
-    found = availability_of(toolchain)
-    if not found.usable:
-        said = f"{target}, which should take {what} at any shape, is not usable here: {found.reason}"
-        raise CollageError(said, found.hint, "unavailable_target")
+    availability = availability_of(toolchain)
+    if not availability.usable:
+        reason = f"{target}, which should take {what} at any shape, is not usable here: {availability.reason}"
+        raise CollageError(reason, availability.hint, "unavailable_target")
     if not takes_open_shapes(toolchain):
         raise CollageError(f"{target} takes fixed shapes only", "veto it for the whole model, or give a set of sizes", "toolchain")
     try:
@@ -94,7 +94,7 @@ def build_dynamic(
     path = Path(out) / package
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, built)
-    return PartitionEntry(id or package, target, found.version, tuple(nodes), model.inputs, model.outputs, package=package)
+    return PartitionEntry(id or package, target, availability.version, tuple(nodes), model.inputs, model.outputs, package=package)
 
 
 def forget_artifact(out: Path) -> None:

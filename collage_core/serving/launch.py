@@ -91,8 +91,8 @@ def listen(host: str, port: int, model: ServedModel, most_bytes: int, token: str
         raise CollageError("serving needs the package waitress, which is not installed", "pip install waitress", "not_installed") from error
     silence()
     try:
-        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-        return ModelServer(str(found[0][4][0]), port, model, most_bytes, token)
+        addresses = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+        return ModelServer(str(addresses[0][4][0]), port, model, most_bytes, token)
     except (socket.gaierror, UnicodeError) as error:
         raise CollageError(f"the host {host!r} is not known", "give an address of this machine, such as 127.0.0.1", "bad_host") from error
     except (OSError, OverflowError) as error:

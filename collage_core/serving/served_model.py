@@ -60,8 +60,8 @@ class ServedModel:
             self._artifact = self._thread.submit(open_artifact, folder, other_versions=other_versions).result()
             for tensor in (*self._artifact.inputs, *self._artifact.outputs):
                 if tensor.type.dtype not in DATATYPES:
-                    said = f"the tensor {tensor.name!r} is {tensor.type}, which the inference protocol has no datatype for"
-                    raise CollageError(said, "run the artifact from Python instead (docs/toolchains.md)", "dtype")
+                    reason = f"the tensor {tensor.name!r} is {tensor.type}, which the inference protocol has no datatype for"
+                    raise CollageError(reason, "run the artifact from Python instead (docs/toolchains.md)", "dtype")
         except BaseException:
             self.close()
             raise
@@ -125,13 +125,13 @@ class ServedModel:
         names = [tensor.name for tensor in self._artifact.outputs]
         if "outputs" not in asked:
             return dict.fromkeys(names, whole)
-        found = {}
+        outputs = {}
         for entry in _entries(asked, "outputs"):
             name = entry.get("name")
             if name not in names:
                 raise Refusal(400, f"the model has no output {name!r}; it has {', '.join(map(repr, names))}")
-            found[str(name)] = _parameter(entry, "binary_data", whole)
-        return found
+            outputs[str(name)] = _parameter(entry, "binary_data", whole)
+        return outputs
 
     def _answer(self, asked: Mapping[str, Any], outputs: Mapping[str, bool], made: Mapping[str, Any]) -> tuple[dict[str, Any], bytes]:
         types = {tensor.name: DATATYPES[tensor.type.dtype] for tensor in self._artifact.outputs}

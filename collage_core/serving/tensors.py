@@ -153,13 +153,13 @@ def _from_list(name: str, datatype: str, data: object) -> np.ndarray:
     if datatype == "BF16":
         raise Refusal(400, f"the input {name!r} is BF16, which JSON has no numbers for: send it as a binary tensor")
     try:
-        found = np.asarray(data)
+        array = np.asarray(data)
     except (ValueError, OverflowError, RecursionError) as error:
         raise Refusal(400, f"the data of the input {name!r} is no tensor: its lists differ in length, or are nested too deeply") from error
-    if found.size and found.dtype.kind not in _KINDS.get(datatype, "iu"):
+    if array.size and array.dtype.kind not in _KINDS.get(datatype, "iu"):
         raise Refusal(400, f"the data of the input {name!r} is not of the datatype {datatype}")
     dtype = np.dtype(_DTYPES[datatype])
-    flat = found.reshape(-1)
+    flat = array.reshape(-1)
     if dtype.kind in "iu" and flat.size:
         bounds = np.iinfo(dtype)
         least, most = int(flat.min()), int(flat.max())

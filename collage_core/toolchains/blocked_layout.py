@@ -34,13 +34,11 @@ def has_blocked_end(graph: DataflowGraph, inside: IndexSet) -> bool:
         node = graph.nodes[index]
         if any(name in graph.producer and graph.producer[name] not in inside and is_blocked(graph.types[name]) for name in node.inputs):
             return True
-        if any(is_blocked(made.type) and _leaves(graph, made.name, inside) for made in node.outputs):
-            return True
+        for tensor in node.outputs:
+            is_read_outside = tensor.name in graph.outputs or any(reader not in inside for reader in graph.readers[tensor.name])
+            if is_blocked(tensor.type) and is_read_outside:
+                return True
     return False
-
-
-def _leaves(graph: DataflowGraph, name: str, inside: IndexSet) -> bool:
-    return name in graph.outputs or not all(reader in inside for reader in graph.readers[name])
 
 
 def to_blocked(array: np.ndarray) -> np.ndarray:

@@ -38,9 +38,9 @@ class BuiltPackages:
             ToolchainError: as `build_package`.
         """
         kept, key = BoundedFolder(self.scratch / _FOLDER, _ENDING), _key(toolchain, model, threads)
-        found = kept.get(key)
-        if found is not None:
-            return found
+        stored = kept.get(key)
+        if stored is not None:
+            return stored
         start = time.perf_counter()
         package = build_package(toolchain, model, threads)
         if len(package) < (time.perf_counter() - start) * _BYTES_A_SECOND:

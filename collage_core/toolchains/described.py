@@ -168,12 +168,12 @@ def parse_description(text: str, source: str) -> DescribedToolchain:
 def _check_size(text: str, source: str) -> None:
     """Refuse what would take `tomllib` long: its time grows with the square of the parts of a key."""
     if len(text) > MOST_TEXT:
-        said = f"it has {len(text)} characters, at most {MOST_TEXT} are read"
-        raise DescriptionError(f"{source!r} is too large: {said}", _HINT, 1, said)
+        reason = f"it has {len(text)} characters, at most {MOST_TEXT} are read"
+        raise DescriptionError(f"{source!r} is too large: {reason}", _HINT, 1, reason)
     for number, line in enumerate(text.splitlines(), 1):
         if not line.lstrip().startswith("#") and any(part.count(".") >= MOST_PARTS for part in _NO_KEY.split(line)):
-            said = f"a key has more than {MOST_PARTS} parts"
-            raise DescriptionError(f"{source}, line {number}: {said}", _HINT, number, said)
+            reason = f"a key has more than {MOST_PARTS} parts"
+            raise DescriptionError(f"{source}, line {number}: {reason}", _HINT, number, reason)
 
 
 def _check(data: Mapping[str, Any]) -> None:

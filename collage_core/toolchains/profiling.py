@@ -82,7 +82,7 @@ def labelled(model: SubModel) -> SubModel:
 
 def labels(text: str) -> frozenset[int]:
     """Return the indices of the nodes that are named in `text`."""
-    return frozenset(int(found) for found in _LABEL.findall(text))
+    return frozenset(int(number) for number in _LABEL.findall(text))
 
 
 def node_times(model: SubModel, steps: Sequence[Step]) -> list[NodeTime]:
@@ -122,10 +122,10 @@ class _Groups:
             self._root[root] = min(roots)
 
     def members(self) -> dict[int, list[int]]:
-        made: dict[int, list[int]] = {}
+        members: dict[int, list[int]] = {}
         for node in range(len(self._root)):
-            made.setdefault(self.root(node), []).append(node)
-        return made
+            members.setdefault(self.root(node), []).append(node)
+        return members
 
 
 class _Plain:
@@ -200,8 +200,8 @@ def _summed(groups: _Groups, steps: Sequence[Step], owners: Sequence[int | None]
         seconds[root] = seconds.get(root, 0.0) + step.seconds
         if owner is not None and step is steps[owner]:
             kernels.setdefault(root, {})[step.kernel] = None
-    made = []
+    rows = []
     for root, nodes in sorted(groups.members().items()):
-        made.append(NodeTime(tuple(nodes), seconds.get(root, 0.0), " + ".join(kernels.get(root, {}))))
+        rows.append(NodeTime(tuple(nodes), seconds.get(root, 0.0), " + ".join(kernels.get(root, {}))))
     rest_s = seconds.get(-1, 0.0)
-    return [*made, NodeTime((), rest_s, "")] if rest_s else made
+    return [*rows, NodeTime((), rest_s, "")] if rest_s else rows

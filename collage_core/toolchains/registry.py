@@ -108,17 +108,17 @@ def check_name_is_free(described: DescribedToolchain) -> None:
 
 @cache
 def _found(extra: str, extra_rules: str) -> tuple[Toolchain, ...]:
-    made: dict[str, Toolchain] = {}
+    toolchains: dict[str, Toolchain] = {}
     for name, reference in _references(extra):
         toolchain = _load(name, reference)
-        if isinstance(made.setdefault(toolchain.name, toolchain), BrokenToolchain):
-            made[toolchain.name] = toolchain
+        if isinstance(toolchains.setdefault(toolchain.name, toolchain), BrokenToolchain):
+            toolchains[toolchain.name] = toolchain
     for name, reference in _rule_references(extra_rules):
-        if name in made:
-            _add_rule(made[name], reference)
+        if name in toolchains:
+            _add_rule(toolchains[name], reference)
         else:
-            made[name] = BrokenToolchain(name, reference, "it adds rules to a toolchain that is not there")
-    return tuple(made[name] for name in sorted(made))
+            toolchains[name] = BrokenToolchain(name, reference, "it adds rules to a toolchain that is not there")
+    return tuple(toolchains[name] for name in sorted(toolchains))
 
 
 def _references(extra: str) -> Iterator[tuple[str, str]]:
@@ -153,8 +153,8 @@ def _add_rule(toolchain: Toolchain, reference: str) -> None:
 def _named(reference: str) -> Callable[..., Any]:
     """Return the class or function that ``module:name`` names."""
     module, _, attribute = reference.partition(":")
-    found: Callable[..., Any] = getattr(importlib.import_module(module), attribute)
-    return found
+    named: Callable[..., Any] = getattr(importlib.import_module(module), attribute)
+    return named
 
 
 def _load(name: str, reference: str) -> Toolchain:

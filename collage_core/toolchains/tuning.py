@@ -118,9 +118,9 @@ def digest(tuning: bytes) -> str:
 
 
 def _kernel(row: dict[str, object]) -> TunedKernel:
-    made = TunedKernel(**{field.name: row[field.name] for field in fields(TunedKernel)})  # type: ignore[arg-type]
+    kernel = TunedKernel(**{field.name: row[field.name] for field in fields(TunedKernel)})  # type: ignore[arg-type]
     for field in fields(TunedKernel):
-        value, kind = getattr(made, field.name), {"str": str, "int": int, "float": (int, float)}[str(field.type)]
+        value, kind = getattr(kernel, field.name), {"str": str, "int": int, "float": (int, float)}[str(field.type)]
         if not isinstance(value, kind) or isinstance(value, bool):  # type: ignore[arg-type]
             raise TypeError(f"{field.name} is {value!r}")
-    return made
+    return kernel

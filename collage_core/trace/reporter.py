@@ -255,13 +255,13 @@ class TraceReporter(SearchReporter):
     def _paths(self, states: Iterable[int]) -> list[int]:
         """Return (state, its parent, the candidate placed there) for `states` and all their ancestors, in one flat list."""
         known: set[int] = set()
-        made: list[int] = []
+        paths: list[int] = []
         for state in states:
             while state >= 0 and state not in known:
                 known.add(state)
-                made += (state, self._parents[state], self._placed[state])
+                paths += (state, self._parents[state], self._placed[state])
                 state = self._parents[state]
-        return made
+        return paths
 
 
 def _row(number: int, item: CostedCandidate) -> dict[str, Any]:

@@ -65,12 +65,12 @@ class _Codegen:
     def _built(self, functions: Sequence[relax.Function], options: Mapping[str, Any] | None) -> list[Any]:
         asked = (options or {}).get("threads")
         with shared_worker(self.target) as worker:
-            made = []
+            modules = []
             for symbol, function in zip(symbols_of(functions), functions, strict=True):
                 threads = int(asked) if asked is not None else threads_of(function, usable_cores())
                 flat = planned_as(function, kernel_function(self.target, function))
-                made.append(runtime_module(symbol, _package(self.target, symbol, flat, threads, worker)))
-            return made
+                modules.append(runtime_module(symbol, _package(self.target, symbol, flat, threads, worker)))
+            return modules
 
 
 def runtime_of(target: str, name: str, symbol: str, function: relax.Function, threads: int) -> Any:

@@ -300,14 +300,14 @@ def _partition_of(plan: Plan, graph: DataflowGraph, partitions: Sequence[PlanPar
 
     Of a binding with nodes in several partitions it is the last. A binding without nodes is not in it.
     """
-    found: dict[Any, int] = {}
+    partition_of: dict[Any, int] = {}
     for one in plan.partitions:
         for node in (graph.nodes[node] for node in one.nodes):
             for name in (node.name, *node.absorbed):
                 if name in region.writer.binding_of:
                     var = region.bindings[region.writer.binding_of[name]].var
-                    found[var] = partitions.index(one) if one in partitions else HOST
-    return found
+                    partition_of[var] = partitions.index(one) if one in partitions else HOST
+    return partition_of
 
 
 def _groups(bindings: Sequence[Any], wanted: Mapping[int, int]) -> list[Group]:
@@ -317,6 +317,6 @@ def _groups(bindings: Sequence[Any], wanted: Mapping[int, int]) -> list[Group]:
 
 
 def _free_name(begin: str, taken: set[str]) -> str:
-    found = next(name for number in count() if (name := f"{begin}_{number}") not in taken)
-    taken.add(found)
-    return found
+    free = next(name for number in count() if (name := f"{begin}_{number}") not in taken)
+    taken.add(free)
+    return free

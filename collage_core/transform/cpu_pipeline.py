@@ -99,8 +99,8 @@ def check_no_hints(mod: tvm.IRModule) -> None:
     for var, function in mod.functions_items():
         name = str(var.name_hint)
         if builder_of(function):
-            said = f"the PrimFunc {name!r} still waits for {builder_of(function)!r}, which builds it"
-            raise CollageError(said, "run the pass RunTirHooks after LegalizeOps or ScheduleRest", "hint_left")
+            reason = f"the PrimFunc {name!r} still waits for {builder_of(function)!r}, which builds it"
+            raise CollageError(reason, "run the pass RunTirHooks after LegalizeOps or ScheduleRest", "hint_left")
         if target_of(function):
-            said = f"the function {name!r} is still marked for {target_of(function)}"
-            raise CollageError(said, "run the pass RunHooks before", "hint_left")
+            reason = f"the function {name!r} is still marked for {target_of(function)}"
+            raise CollageError(reason, "run the pass RunHooks before", "hint_left")

@@ -105,9 +105,9 @@ def kernel_function(target: str, function: relax.Function) -> relax.Function:
     odd = next((var.name for var in function.params if is_held_blocked(var.ty)), None)
     if odd is None and not any(map(is_held_blocked, _kinds(function.ret_ty))):
         return flattened(function)
-    said = f"reads {odd!r} as" if odd is not None else "makes"
+    doing = f"reads {odd!r} as" if odd is not None else "makes"
     raise CollageError(
-        f"a function for {target} {said} a plain image, and its kernels hold images in the layout {layout_of(registry.get(target))}",
+        f"a function for {target} {doing} a plain image, and its kernels hold images in the layout {layout_of(registry.get(target))}",
         f"mark it for {target.partition('@')[0]}, or let CollagePartition write it",
         "layout",
     )

@@ -79,8 +79,8 @@ def target_of(function: Any) -> str:
         return ""
     attributes = function.attrs or {}
     hint, composite = str(attributes.get(CODEGEN, "")), str(attributes.get(COMPOSITE, ""))
-    found = [name for name in registry.names() if name == hint or (not hint and composite.startswith(f"{name}."))]
-    return max(found, key=len, default="")
+    targets = [name for name in registry.names() if name == hint or (not hint and composite.startswith(f"{name}."))]
+    return max(targets, key=len, default="")
 
 
 def builder_of(function: Any) -> str:
@@ -123,11 +123,11 @@ class _Helpers:
         if owner == target and structural_equal(known, function):
             return var
         if owner:
-            said = f"the preparations of {target} and {owner} collide: both have a function {name!r}"
-            raise CollageError(said, "leave one of them out", "bad_hook")
-        made = self._builder.add_func(function, name)
-        self._added[name] = target, made, function
-        return made
+            reason = f"the preparations of {target} and {owner} collide: both have a function {name!r}"
+            raise CollageError(reason, "leave one of them out", "bad_hook")
+        added = self._builder.add_func(function, name)
+        self._added[name] = target, added, function
+        return added
 
 
 class _Lowering:

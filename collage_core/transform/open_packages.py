@@ -101,8 +101,8 @@ def open_package(target: str, name: str, function: relax.Function, threads: int,
 def check_takes_symbols(target: str) -> None:
     """Raise CollageError where `target` computes in a blocked layout: which tensors it holds so depends on their shapes."""
     if layout_of(registry.get(target)):
-        said = f"{target} computes in a blocked layout, and can keep no symbols in shapes"
-        raise CollageError(said, "leave it out, or fix the symbols with shapes", "layout")
+        reason = f"{target} computes in a blocked layout, and can keep no symbols in shapes"
+        raise CollageError(reason, "leave it out, or fix the symbols with shapes", "layout")
 
 
 def with_shapes(function: relax.Function, shapes: Sequence[Sequence[int]]) -> relax.Function:
@@ -137,5 +137,5 @@ class _Kernels:
             with shared_worker(package.target) as worker:
                 return built_package(package.target, package.name, fixed, package.threads, worker).function()
         except CollageError as error:
-            said = f"{error.message}, with inputs of the shapes {', '.join(map(str, shapes))}"
-            raise CollageError(said, f"leave it to another toolchain, or keep to shapes that {package.target} takes", error.code) from error
+            why = f"{error.message}, with inputs of the shapes {', '.join(map(str, shapes))}"
+            raise CollageError(why, f"leave it to another toolchain, or keep to shapes that {package.target} takes", error.code) from error

@@ -167,7 +167,7 @@ def _kept(data: bytes) -> Path:
 
 def symbols_of(functions: Sequence[Any]) -> list[str]:
     """Return the ``global_symbol`` of each function. Raises CollageError where one has none."""
-    found = [str(function.attrs["global_symbol"]) if function.attrs and "global_symbol" in function.attrs else "" for function in functions]
-    if not all(found):
+    names = [str(function.attrs["global_symbol"]) if function.attrs and "global_symbol" in function.attrs else "" for function in functions]
+    if not all(names):
         raise CollageError("a function of a codegen has no global_symbol", "partition it as TVM does", "bad_module")
-    return found
+    return names

@@ -82,8 +82,8 @@ class RegionRewriter:
             self._expr(read)
         value = Replaced(self._known).visit_expr(binding.value)
         var = self._var(binding.var, binding.var.name, binding.var.ty)
-        made = relax.MatchCast(var, value, binding.ty) if isinstance(binding, relax.MatchCast) else relax.VarBinding(var, value)
-        self.bindings.append(made)
+        copied = relax.MatchCast(var, value, binding.ty) if isinstance(binding, relax.MatchCast) else relax.VarBinding(var, value)
+        self.bindings.append(copied)
         self._known[binding.var] = var
 
     def _call(self, members: Sequence[Any], placement: Placement) -> bool:
@@ -96,7 +96,10 @@ class RegionRewriter:
         function = self._encoded(placement, plain, inputs)
         constants: list[Any] = []
         if PRIMITIVE in function.attrs and CODEGEN not in function.attrs and COMPOSITE not in function.attrs:
-            function, constants = _without_constants(function)  # `FuseTIR` takes none inside
+            # `FuseTIR` takes no constants inside: they become parameters.
+            bare, arrays = lifted(function)
+            function = bare.with_attrs(function.attrs)
+            constants = [relax.const(array, array.dtype.name) for array in arrays]
         name = self._new_name(placement)
         var = self._added(name, function)
         forms = [self._blocked_expr(one) if placement.holds_blocked(one.ty) else self._expr(one) for one in inputs]
@@ -174,22 +177,16 @@ def _function(members: Sequence[Any], inputs: Sequence[Any], outputs: Sequence[A
                 value = Replaced(known).visit_expr(binding.value)
                 is_cast = isinstance(binding, relax.MatchCast)
                 known[binding.var] = builder.match_cast(value, binding.ty) if is_cast else builder.emit(value, binding.var.name)
-            made = [known[var] for var in outputs]
-            result = builder.emit_output(made[0] if len(made) == 1 else relax.Tuple(made))
+            results = [known[var] for var in outputs]
+            result = builder.emit_output(results[0] if len(results) == 1 else relax.Tuple(results))
         builder.emit_func_output(result)
     return builder.get()["main"].without_attr(SYMBOL)
 
 
-def _without_constants(function: relax.Function) -> tuple[relax.Function, list[Any]]:
-    """Return `function` with its constants as parameters, and the constants."""
-    made, arrays = lifted(function)
-    return made.with_attrs(function.attrs), [relax.const(array, array.dtype.name) for array in arrays]
-
-
 def spliced(function: relax.Function, blocks: Mapping[int, Sequence[Any]]) -> relax.Function:
     """Return `function` with other bindings in some of its dataflow blocks."""
-    made = [relax.DataflowBlock(list(blocks[at])) if at in blocks else block for at, block in enumerate(function.body.blocks)]
-    body = relax.SeqExpr(made, function.body.body)
+    blocks_now = [relax.DataflowBlock(list(blocks[at])) if at in blocks else block for at, block in enumerate(function.body.blocks)]
+    body = relax.SeqExpr(blocks_now, function.body.body)
     return relax.Function(function.params, body, function.ret_ty, function.is_pure, function.attrs)
 
 

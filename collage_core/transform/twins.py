@@ -29,8 +29,8 @@ class Twins:
     def __init__(self, fixed: relax.Function, kept: relax.Function):
         counts = [[len(block.bindings) for block in one.body.blocks] for one in (fixed, kept)]
         if counts[0] != counts[1]:
-            said = "the symbols of a function cannot be kept: with fixed shapes it has other bindings"
-            raise CollageError(said, "leave out keep_symbols", "open_shape")
+            reason = "the symbols of a function cannot be kept: with fixed shapes it has other bindings"
+            raise CollageError(reason, "leave out keep_symbols", "open_shape")
         blocks = zip(fixed.body.blocks, kept.body.blocks, strict=True)
         self._bindings = {one.var: own for ours, theirs in blocks for one, own in zip(ours.bindings, theirs.bindings, strict=True)}
         self._vars = dict(zip(fixed.params, kept.params, strict=True)) | {var: own.var for var, own in self._bindings.items()}

@@ -43,14 +43,14 @@ def partition_module(module: tvm.IRModule, targets: tuple[str, ...], **options: 
     """
     report = Report()
     chosen: Any = CollagePartition(targets, report=report, **options)
-    made = chosen(module)
+    partitioned = chosen(module)
     if not report.regions:
         left = [f"{one.name!r} of {name!r}: {one.reason}" for name, found in report.left.items() for one in found]
         why = f": {left[0]}" if left else ""
         raise CollageError(f"no binding of the module could be taken by a toolchain{why}", "docs/tvm.md says what can", "no_nodes")
     records = tuple(one.record for one in report.regions)
     first = max(records, key=lambda record: len(record.graph))
-    return ModuleRecord(**{one.name: getattr(first, one.name) for one in fields(RunRecord)}, module=made, records=records)
+    return ModuleRecord(**{one.name: getattr(first, one.name) for one in fields(RunRecord)}, module=partitioned, records=records)
 
 
 def write_partitioned(

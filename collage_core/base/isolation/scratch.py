@@ -50,13 +50,13 @@ def scratch_folder() -> Path:
 
 def _temporary_folder(unwritable: CollageError) -> Path:
     try:
-        made = temporary_folder()
+        folder = temporary_folder()
     except OSError:
         raise unwritable from None
-    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     with _lock:
-        _made.add(made)
-    return made
+        _made.add(folder)
+    return folder
 
 
 class ScratchFolder:

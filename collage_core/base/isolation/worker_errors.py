@@ -130,10 +130,10 @@ class PackedError:
 
 def by_name(module: str, name: str) -> Any:
     """Return the object of the qualified name `name` in `module`. Raises ImportError or AttributeError where there is none."""
-    found: Any = importlib.import_module(module)
+    value: Any = importlib.import_module(module)
     for part in name.split("."):
-        found = getattr(found, part)
-    return found
+        value = getattr(value, part)
+    return value
 
 
 def _message(error: BaseException) -> str:

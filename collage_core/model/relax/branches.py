@@ -42,8 +42,8 @@ class _Outliner:
         self._name, before = str(var.name_hint), self.moved
         body = self._body(function.body)
         if self.moved > before:
-            made = relax.Function(function.params, body, function.ret_ty, function.is_pure, function.attrs)
-            self.builder.update_func(var, made)
+            rewritten = relax.Function(function.params, body, function.ret_ty, function.is_pure, function.attrs)
+            self.builder.update_func(var, rewritten)
 
     def _body(self, body: relax.SeqExpr) -> relax.SeqExpr:
         if not any(isinstance(binding.value, relax.If) for block in body.blocks for binding in block.bindings):
@@ -66,11 +66,11 @@ class _Outliner:
         body = self._body(branch)
         if any(isinstance(var.ty, tvm.ir.PrimType) for var in given):
             return body
-        made = _as_function(given, body, branch.ty)
-        if relax.analysis.free_symbolic_vars(made):
+        function = _as_function(given, body, branch.ty)
+        if relax.analysis.free_symbolic_vars(function):
             return body
         self.moved += 1
-        name = self.builder.add_func(made, f"{self._name}_{which}_{self.moved}")
+        name = self.builder.add_func(function, f"{self._name}_{which}_{self.moved}")
         call = self.builder.normalize(relax.Call(name, list(given)))
         result = relax.Var(f"{which}_result", call.ty)
         return relax.SeqExpr([relax.BindingBlock([relax.VarBinding(result, call)])], result)

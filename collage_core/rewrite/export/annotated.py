@@ -31,14 +31,14 @@ SMALL_BYTES = 1 << 10
 
 def annotated(model: Model, plan: Plan, regrets: Regrets = NO_REGRETS) -> ModelProto:
     """Return `model` with the totals of `plan` in the model's metadata, and with its partition in the metadata of each node."""
-    made = ModelProto.FromString(model.cut(IndexSet(range(len(model.graph)))).onnx)
-    made.graph.name = plan.model.name
-    outer = {value.name for value in (*made.graph.input, *made.graph.output)}
-    made.graph.value_info.extend(value_info(name, known) for name, known in model.graph.types.items() if name not in outer)
-    _describe(made.metadata_props, _totals(plan))
+    proto = ModelProto.FromString(model.cut(IndexSet(range(len(model.graph)))).onnx)
+    proto.graph.name = plan.model.name
+    outer = {value.name for value in (*proto.graph.input, *proto.graph.output)}
+    proto.graph.value_info.extend(value_info(name, known) for name, known in model.graph.types.items() if name not in outer)
+    _describe(proto.metadata_props, _totals(plan))
     for index, facts in _facts_by_node(plan, regrets).items():
-        _describe(made.graph.node[index].metadata_props, facts)
-    return made
+        _describe(proto.graph.node[index].metadata_props, facts)
+    return proto
 
 
 def annotate_original(original: ModelProto, model: Model, plan: Plan, regrets: Regrets = NO_REGRETS) -> None:

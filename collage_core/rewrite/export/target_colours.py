@@ -45,12 +45,12 @@ def plan_colours(plan: Plan) -> dict[str, str]:
 
 def target_colours(names: Iterable[str]) -> dict[str, str]:
     """Return the colour of each target in `names`, as ``#rrggbb``; their order and repetition do not matter."""
-    made: dict[str, str] = {}
+    colours: dict[str, str] = {}
     taken = set(KNOWN.values())
     for name in sorted(set(names)):
-        made[name] = KNOWN.get(name) or next(colour for colour in _wanted(name) if colour not in taken)
-        taken.add(made[name])
-    return made
+        colours[name] = KNOWN.get(name) or next(colour for colour in _wanted(name) if colour not in taken)
+        taken.add(colours[name])
+    return colours
 
 
 def _wanted(name: str) -> Iterator[str]:

@@ -57,9 +57,9 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
     """
     try:
         with open_file(path) as file:
-            found = np.load(file, allow_pickle=False)
-            if isinstance(found, NpzFile):
-                return _unpacked(found)
+            arrays = np.load(file, allow_pickle=False)
+            if isinstance(arrays, NpzFile):
+                return _unpacked(arrays)
         why = "it holds a single array"
     except OSError as error:
         why = error.strerror or str(error)
@@ -92,9 +92,9 @@ def stored_value(array: Any, tensor: Tensor) -> Any:
 
 def _unpacked(found: NpzFile) -> dict[str, np.ndarray]:
     """Return the arrays of `found`, unless they say that they are too large; no more is unpacked than they say."""
-    said = sum(entry.file_size for entry in found.zip.infolist()) if found.zip else 0
-    if said > MOST_BYTES:
-        raise ValueError(f"it unpacks to {said / 2**30:.1f} GiB, at most {MOST_BYTES / 2**30:.1f} are read")
+    size = sum(entry.file_size for entry in found.zip.infolist()) if found.zip else 0
+    if size > MOST_BYTES:
+        raise ValueError(f"it unpacks to {size / 2**30:.1f} GiB, at most {MOST_BYTES / 2**30:.1f} are read")
     with found:
         arrays = dict(found)
     if not all(isinstance(array, np.ndarray) for array in arrays.values()):

@@ -185,13 +185,13 @@ class Artifact:
         begin = time.perf_counter()
         call()
         one_s = max(time.perf_counter() - begin, 1e-9)
-        found = self.calls.profile(max(5, min(100, round(LONGEST_TIMING_S / one_s))))
+        steps = self.calls.profile(max(5, min(100, round(LONGEST_TIMING_S / one_s))))
         ids = [entry.id for entry in self.manifest.called]
         return Profile(
-            median(one.whole_s for one in found),
-            {id: median(one.seconds(id) for one in found) for id in ids},
-            median(one.whole_s - sum(one.seconds(id) for id in ids) for one in found),
-            {group: median(one.gap_s(*ends) for one in found) for group, ends in function_groups(self.manifest.partitions).items()},
+            median(one.whole_s for one in steps),
+            {id: median(one.seconds(id) for one in steps) for id in ids},
+            median(one.whole_s - sum(one.seconds(id) for id in ids) for one in steps),
+            {group: median(one.gap_s(*ends) for one in steps) for group, ends in function_groups(self.manifest.partitions).items()},
         )
 
     def bind(self, arrays: Mapping[str, np.ndarray]) -> Callable[[], None]:
@@ -254,15 +254,15 @@ def check_toolchains(needed: Mapping[str, str], other_versions: bool) -> tuple[s
     """
     notes, commands = [], list[str]()
     for name, built_with in needed.items():
-        found = availability_of(registry.get(name))
+        availability = availability_of(registry.get(name))
         command = pip_command(registry.get(name), built_with)
-        if not found.usable:
-            hint = found.hint if found.version or not command else command
-            raise CollageError(f"the artifact needs {name}, which is not usable here: {found.reason}", hint, "unavailable_target")
-        if found.version != built_with:
-            notes.append(f"built with {name} {built_with}, run with {found.version}")
+        if not availability.usable:
+            hint = availability.hint if availability.version or not command else command
+            raise CollageError(f"the artifact needs {name}, which is not usable here: {availability.reason}", hint, "unavailable_target")
+        if availability.version != built_with:
+            notes.append(f"built with {name} {built_with}, run with {availability.version}")
             # Where the library is the same, this program has changed: nothing that pip installs brings the former kernels back.
-            if command and released(found.version) != released(built_with):
+            if command and released(availability.version) != released(built_with):
                 commands.append(command)
     if notes and not other_versions:
         hint = ", or ".join([*([" && ".join(commands)] if commands else []), REBUILD, "try it all the same with --other-versions"])

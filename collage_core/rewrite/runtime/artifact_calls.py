@@ -46,8 +46,8 @@ def notes_of(folder: Path) -> tuple[str, ...]:
 
 def run_loader(program: Path, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Run one inference with the program beside native files, which loads them by itself, and return arrays by output name."""
-    made: dict[str, np.ndarray] = runpy.run_path(str(program))["run"](dict(arrays))
-    return made
+    outputs: dict[str, np.ndarray] = runpy.run_path(str(program))["run"](dict(arrays))
+    return outputs
 
 
 def time_artifact(folder: Path, arrays: Mapping[str, np.ndarray]) -> list[float]:

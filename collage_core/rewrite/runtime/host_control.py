@@ -106,12 +106,12 @@ class HostControl:
     def run(self) -> None:
         for body in self._bodies.values():
             body.begin(self._values)
-        made = run_control(self._flow, self._values, self._bodies, self._empty)
+        outputs = run_control(self._flow, self._values, self._bodies, self._empty)
         for index, (position, buffer) in enumerate(zip(self._positions, self._buffers, strict=True)):
             if buffer is None:
-                self._made[index] = aligned_copy(np.array(made[position], order="C"))
+                self._made[index] = aligned_copy(np.array(outputs[position], order="C"))
             else:
-                _copy(self._names[index], made[position], buffer)
+                _copy(self._names[index], outputs[position], buffer)
 
     def allocated(self, index: int) -> np.ndarray:
         array = self._made[index]

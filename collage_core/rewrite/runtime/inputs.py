@@ -42,8 +42,8 @@ class InputBuffers:
         """
         if not self._fits(arrays):
             check_mapping(arrays)
-            found = as_values(arrays, self._inputs)
-            arrays = found | {one.name: typed(found[one.name], one.type) for one in self._inputs if one.name in found}
+            values = as_values(arrays, self._inputs)
+            arrays = values | {one.name: typed(values[one.name], one.type) for one in self._inputs if one.name in values}
             check_inputs(self._inputs, arrays, self._fixed)
         for name, memory, _, _ in self._memory:
             memory[...] = arrays[name]

@@ -141,6 +141,6 @@ def _tensor(array: np.ndarray) -> Any:
         return from_dlpack(array)
     import tvm.runtime
 
-    made = tvm.runtime.empty(array.shape, array.dtype.name)
-    array_at(made.data_ptr(), array.shape, array.dtype)[...] = array
-    return made
+    tensor = tvm.runtime.empty(array.shape, array.dtype.name)
+    array_at(tensor.data_ptr(), array.shape, array.dtype)[...] = array
+    return tensor

@@ -113,8 +113,8 @@ class _DynamicPart:
 
     def add_outputs(self, values: dict[str, np.ndarray]) -> None:
         """Add what the last run made to `values`; it stays as it is until the next run."""
-        made = outputs_of(self._kernel, self._made)
-        values.update({tensor.name: array for tensor, array in zip(self._entry.outputs, made, strict=True)})
+        outputs = outputs_of(self._kernel, self._made)
+        values.update({tensor.name: array for tensor, array in zip(self._entry.outputs, outputs, strict=True)})
 
 
 class ShapedArtifact:
@@ -193,10 +193,10 @@ class ShapedArtifact:
         Raises:
             CollageError: as `serving`; or the shape has no plan, so that there are no partitions.
         """
-        found = self.serving(arrays)
-        if isinstance(found, DynamicModel):
+        artifact = self.serving(arrays)
+        if isinstance(artifact, DynamicModel):
             raise CollageError("this shape has no plan of its own, whose partitions could be timed", "give a planned shape", "shape")
-        return found.profile(arrays)
+        return artifact.profile(arrays)
 
     def _otherwise(self, arrays: Mapping[str, Any]) -> Artifact | DynamicModel:
         check_mapping(arrays)
@@ -210,12 +210,12 @@ class ShapedArtifact:
             if len(self._by_shape) < MOST_KEPT:
                 self._by_shape[shapes] = found
             return found
-        said = ", ".join(f"{name} {list(shape)}" for name, shape in zip(self._names, shapes, strict=True))
+        given_shapes = ", ".join(f"{name} {list(shape)}" for name, shape in zip(self._names, shapes, strict=True))
         known = [", ".join(f"{name} {list(entry.inputs[name])}" for name in self._names) for entry in self.manifest.shapes]
         known += [", ".join(f"{name} {list(one.first[name])} to {list(one.last[name])}" for name in self._names) for one, _ in self._ranges]
         listed = "; ".join(known[:MOST_NAMED]) + (f"; and {len(known) - MOST_NAMED} more" if len(known) > MOST_NAMED else "")
         hint = f"it was built for {listed} (--other-shapes onnxruntime builds one that takes any)"
-        raise CollageError(f"the artifact has no plan for the shapes {said}", hint, "other_shape")
+        raise CollageError(f"the artifact has no plan for the shapes {given_shapes}", hint, "other_shape")
 
 
 def open_artifact(folder: str | Path, *, other_versions: bool = False) -> Artifact | ShapedArtifact:

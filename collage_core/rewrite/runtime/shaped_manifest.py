@@ -193,11 +193,11 @@ def read_shaped_manifest(folder: Path) -> ShapedManifest | None:
         found = f"the artifact {str(folder)!r} has schema {data.get('schema')!r}, this version reads {SCHEMA}"
         raise CollageError(found, REBUILD, "schema")
     try:
-        made = ShapedManifest.from_json(data)
-        if not made.shapes:
+        manifest = ShapedManifest.from_json(data)
+        if not manifest.shapes:
             raise ValueError("any shape")
-        if any(one.keys() != made.shapes[0].inputs.keys() for one in made.boxes):
+        if any(one.keys() != manifest.shapes[0].inputs.keys() for one in manifest.boxes):
             raise ValueError("the inputs of a shape")
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise damaged(folder, f"{NAME!r} lacks or garbles {error}") from error
-    return made
+    return manifest

@@ -84,10 +84,10 @@ def make(toolchain: Toolchain, model: SubModel, threads: int = THREADS) -> Kerne
 
 
 def buffers(model: SubModel) -> list[np.ndarray]:
-    made = [aligned_empty(t.type) for t in model.outputs]
-    for array in made:
+    outputs = [aligned_empty(t.type) for t in model.outputs]
+    for array in outputs:
         array.reshape(-1).view(np.uint8)[...] = 0x55 if array.dtype != bool else 1
-    return made
+    return outputs
 
 
 def assert_close(got: Sequence[np.ndarray], want: Sequence[np.ndarray], tolerance: float = TOLERANCE) -> None:
@@ -136,10 +136,10 @@ class ToolchainDuties:
         pytest.fail(f"{toolchain.name} takes none of these models: {', '.join(models)}")
 
     def test_says_what_it_is(self, toolchain: Toolchain) -> None:
-        found = toolchain.availability()
-        assert found.version
-        assert found.device
-        assert not found.reason
+        availability = toolchain.availability()
+        assert availability.version
+        assert availability.device
+        assert not availability.reason
         assert toolchain.style in ("graph", "library")
         assert len(toolchain.letter) == 1
 

@@ -73,7 +73,7 @@ def run_sets(toolchain_name: str, model: SubModel, sets: Sequence[Sequence[np.nd
 
     toolchain = get(toolchain_name)
     given, outputs = [aligned_empty(tensor.type) for tensor in model.inputs], [aligned_empty(tensor.type) for tensor in model.outputs]
-    made = []
+    results = []
     try:
         kernel = toolchain.load(toolchain.build(model, threads), model.inputs, model.outputs, threads)
         kernel.bind(given, outputs)
@@ -81,10 +81,10 @@ def run_sets(toolchain_name: str, model: SubModel, sets: Sequence[Sequence[np.nd
             for array, values in zip(given, inputs, strict=True):
                 array[...] = values
             kernel.run()
-            made.append([np.array(array) for array in outputs])
+            results.append([np.array(array) for array in outputs])
     except ToolchainError as error:
         return f"{error.stage}: {error.message}"
-    return made
+    return results
 
 
 def run_models_on_sets(

@@ -41,8 +41,8 @@ class Chain:
     def part_for(self, toolchain: Toolchain) -> SubModel | None:
         """Return the largest sub-graph that the rules of `toolchain` find, as a model; None where they find nothing."""
         graph = self.model.graph
-        found = toolchain.rule(RuleOptions()).find(RuleContext(graph, toolchain.name, RejectionLog()))
-        largest = max((match.inside for match in found), key=len, default=IndexSet())
+        matches = toolchain.rule(RuleOptions()).find(RuleContext(graph, toolchain.name, RejectionLog()))
+        largest = max((match.inside for match in matches), key=len, default=IndexSet())
         return self.model.cut(largest) if largest else None
 
 
@@ -91,11 +91,11 @@ class _Maker:
         before = GraphProto()
         before.CopyFrom(self._graph)
         _CALLS[name][2](self)
-        found = infer(self.proto()).types.get(f"t{self.length + 1}")
-        if found is None or found.dtype != "float32" or not 0 < prod(found.shape) <= MOST_ELEMENTS or len(found.shape) > 5:
+        kind = infer(self.proto()).types.get(f"t{self.length + 1}")
+        if kind is None or kind.dtype != "float32" or not 0 < prod(kind.shape) <= MOST_ELEMENTS or len(kind.shape) > 5:
             self._graph.CopyFrom(before)
             return
-        self.shape, self.length = found.shape, self.length + 1
+        self.shape, self.length = kind.shape, self.length + 1
 
     def call(self, op: str, *constants: object, **attributes: object) -> None:
         """Add a call on the last tensor; arrays become constants, None an absent input."""

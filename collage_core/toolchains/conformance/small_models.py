@@ -56,13 +56,13 @@ def normal(*shape: int, seed: int = 0, scale: float = 1.0) -> np.ndarray:
 def drawn(inputs: Sequence[Tensor], seed: int = 0) -> list[np.ndarray]:
     """Return aligned seeded inputs: normal floats, and other types 0 or 1."""
     random = np.random.default_rng(seed)
-    made = []
+    drawings = []
     for given in inputs:
         array = aligned_empty(given.type)
         is_float = array.dtype.kind == "f"
         array[...] = random.standard_normal(array.shape) if is_float else random.integers(0, 2, array.shape)
-        made.append(array)
-    return made
+        drawings.append(array)
+    return drawings
 
 
 def reference(model: SubModel, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:

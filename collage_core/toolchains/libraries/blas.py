@@ -51,14 +51,14 @@ class BlasToolchain(LibraryToolchain):
     functions = FUNCTIONS
 
     def availability(self) -> Availability:
-        found = _library()
-        if found is None:
+        library = _library()
+        if library is None:
             return Availability(False, reason="no OpenBLAS was found", hint=HINT, precision="float32")
-        return Availability(True, found[2] + CALLS_VERSION, precision="float32")
+        return Availability(True, library[2] + CALLS_VERSION, precision="float32")
 
     def environment(self) -> dict[str, str]:
-        found = _library()
-        return {VARIABLE: found[0]} if found else {}
+        library = _library()
+        return {VARIABLE: library[0]} if library else {}
 
     def native_call(self, call: LibraryCall) -> NativeCall | None:
         found, terms = _library(), _terms(call)
@@ -136,14 +136,14 @@ class _Terms:
 
 
 def _terms(call: LibraryCall) -> _Terms:
-    first, made = call.nodes[0], call.nodes[-1].outputs[0].type.shape
+    first, shape = call.nodes[0], call.nodes[-1].outputs[0].type.shape
     summands = [*first.inputs[2:], *(name for node in call.nodes[1:] for name in node.inputs if name != first.outputs[0].name)]
     summand = next(filter(None, summands), "")
     turned = bool(first.attributes.get("transA", 0)), bool(first.attributes.get("transB", 0))
     depth = call.types[first.inputs[1]].shape[1 if turned[1] else 0]
     scales = first.attributes.get("alpha", 1.0), first.attributes.get("beta", 1.0) if summand else 0.0
-    rows = int(np.prod(made[:-1]))
-    return _Terms((first.inputs[0], first.inputs[1]), summand, turned, rows, made[-1], depth, *scales)
+    rows = int(np.prod(shape[:-1]))
+    return _Terms((first.inputs[0], first.inputs[1]), summand, turned, rows, shape[-1], depth, *scales)
 
 
 def _numbers(call: LibraryCall, terms: _Terms, made: Sequence[int]) -> list[int]:

@@ -138,20 +138,20 @@ def refusal(graph: DataflowGraph, nodes: Sequence[Node]) -> str:
     if reason:
         return reason
     for before, node in pairwise(nodes):
-        made = before.outputs[0]
+        output = before.outputs[0]
         if node.op == "Add":
-            others = [name for name in node.inputs if name != made.name]
-            if len(others) != 1 or others[0] in names or not _is_added(graph, others[0], made.type, node.outputs[0].type, first.op):
+            others = [name for name in node.inputs if name != output.name]
+            if len(others) != 1 or others[0] in names or not _is_added(graph, others[0], output.type, node.outputs[0].type, first.op):
                 return "what is added is neither a constant for each channel nor a tensor of the same shape"
-        elif node.inputs[0] != made.name or any(name not in graph.constants for name in node.inputs[1:] if name):
+        elif node.inputs[0] != output.name or any(name not in graph.constants for name in node.inputs[1:] if name):
             return f"{node.op} reads a bound that is no constant"
     return ""
 
 
 def _shape(graph: DataflowGraph, name: str) -> tuple[int, ...]:
-    found = type_of(graph, name)
-    assert found is not None
-    return found.shape
+    known = type_of(graph, name)
+    assert known is not None
+    return known.shape
 
 
 def _is_added(graph: DataflowGraph, name: str, to: TensorType, made: TensorType, op: str) -> bool:
@@ -233,19 +233,19 @@ def _behind(call: LibraryCall, product: _Product) -> _Behind:
     """Return what the nodes behind the product compute; constants for each channel become part of the bias."""
     bias = call.weights[product.bias].reshape(-1) if product.bias else None
     operations: list[PostOperation] = []
-    residual, made = "", call.nodes[0].outputs[0]
+    residual, output = "", call.nodes[0].outputs[0]
     for node in call.nodes[1:]:
         if node.op != "Add":
             operations.append(_activation(node, call.weights))
         else:
-            other = next(name for name in node.inputs if name != made.name)
-            if call.types[other].shape == made.type.shape:
+            other = next(name for name in node.inputs if name != output.name)
+            if call.types[other].shape == output.type.shape:
                 residual = other
                 operations.append(added())
             else:
                 values = call.weights[other].reshape(-1)
                 bias = values if bias is None else bias + values
-        made = node.outputs[0]
+        output = node.outputs[0]
     return _Behind(tuple(operations), bias, residual)
 
 
@@ -270,18 +270,18 @@ def _convolution(call: LibraryCall, node: Node) -> _Product:
 
 def _matmul(call: LibraryCall, node: Node) -> _Product:
     one, other = (call.types[name].shape for name in node.inputs)
-    made = node.outputs[0].type.shape
+    shape = node.outputs[0].type.shape
     if len(other) == 2:
-        one, made = (int(np.prod(one[:-1])), one[-1]), (int(np.prod(made[:-1])), made[-1])
-    return _Product(one, other, made, node.inputs[1])
+        one, shape = (int(np.prod(one[:-1])), one[-1]), (int(np.prod(shape[:-1])), shape[-1])
+    return _Product(one, other, shape, node.inputs[1])
 
 
 def _inner_product(call: LibraryCall, node: Node) -> _Product:
     source, given = call.types[node.inputs[0]].shape, call.types[node.inputs[1]].shape
     bias = node.inputs[2] if len(node.inputs) > 2 else ""
-    made = node.outputs[0].type.shape
+    shape = node.outputs[0].type.shape
     strides = None if node.attributes.get("transB", 0) else (1, given[1])  # oneDNN has a row for each column of the result
-    return _Product(source, (made[1], source[1]), made, node.inputs[1], strides, bias)
+    return _Product(source, (shape[1], source[1]), shape, node.inputs[1], strides, bias)
 
 
 _PRODUCT_OF: Mapping[str, Callable[[LibraryCall, Node], _Product]] = {"Conv": _convolution, "MatMul": _matmul, "Gemm": _inner_product}

@@ -120,9 +120,9 @@ class OneDnn:
         chain = self.made("post_ops", "post_ops_create")
         for name, arguments in post_operations:
             self._check(getattr(self._library, f"dnnl_post_ops_append_{name}")(chain.pointer, *arguments), name)
-        made = self.made("primitive_attr", "primitive_attr_create")
-        self._check(self._library.dnnl_primitive_attr_set_post_ops(made.pointer, chain.pointer), "primitive_attr_set_post_ops")
-        return made
+        attributes = self.made("primitive_attr", "primitive_attr_create")
+        self._check(self._library.dnnl_primitive_attr_set_post_ops(attributes.pointer, chain.pointer), "primitive_attr_set_post_ops")
+        return attributes
 
     def descriptor(self, function: str, *arguments: Any) -> Handle:
         """Return the descriptor of a primitive on this engine."""
@@ -167,8 +167,8 @@ class OneDnn:
 
     def reorder(self, source: c_void_p, destination: c_void_p) -> Handle:
         """Return a primitive that copies a tensor from one layout into another."""
-        made = self.made("primitive_desc", "reorder_primitive_desc_create", source, self._engine, destination, self._engine, None)
-        return self.primitive(made)
+        primitive = self.made("primitive_desc", "reorder_primitive_desc_create", source, self._engine, destination, self._engine, None)
+        return self.primitive(primitive)
 
     def memory(self, layout: c_void_p) -> Handle:
         """Return memory of that layout, which the library allocates."""

@@ -112,13 +112,13 @@ def _exp(call: ImportCall) -> list[Value]:
 def _softplus(call: ImportCall) -> list[Value]:
     """Add the positive part to the logarithm of 1 and the exponential of -|x|: that of x, which ncnn takes, overflows from 88 on."""
     net, value = call.network, call.data()
-    made = value
+    result = value
     for number in (UNARY["Abs"], UNARY["Neg"], UNARY["Exp"]):
-        made = net.add("UnaryOp", [made], value.shape, {0: number})
-    made = net.add("BinaryOp", [made], value.shape, {0: ADD, 1: 1, 2: 1.0})
-    made = net.add("UnaryOp", [made], value.shape, {0: UNARY["Log"]})
+        result = net.add("UnaryOp", [result], value.shape, {0: number})
+    result = net.add("BinaryOp", [result], value.shape, {0: ADD, 1: 1, 2: 1.0})
+    result = net.add("UnaryOp", [result], value.shape, {0: UNARY["Log"]})
     positive = net.add("ReLU", [value], value.shape)
-    return [net.add("BinaryOp", [made, positive], value.shape, {0: ADD})]
+    return [net.add("BinaryOp", [result, positive], value.shape, {0: ADD})]
 
 
 EMITTERS: Mapping[str, Emitter] = {

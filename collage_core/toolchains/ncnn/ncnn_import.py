@@ -77,5 +77,5 @@ def _convert(conversion: Conversion, node: Node) -> None:
     conversion.network.node = node.index
     call = ImportCall(conversion.graph, node, conversion)
     passed_on = conversion.fused.get(node.index)
-    made = [conversion.tensors[passed_on]] if passed_on is not None else fused(call) or _EMITTERS[node.op](call)
-    conversion.tensors.update({tensor.name: value for tensor, value in zip(node.outputs, made, strict=True)})
+    values = [conversion.tensors[passed_on]] if passed_on is not None else fused(call) or _EMITTERS[node.op](call)
+    conversion.tensors.update({tensor.name: value for tensor, value in zip(node.outputs, values, strict=True)})

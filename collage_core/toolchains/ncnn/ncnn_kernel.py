@@ -120,7 +120,8 @@ class NetworkKernel:
         self._package = package
         self._memory: NewMemory | None = NewMemory()
         self._blobs, self._workspace = ncnn.UnlockedPoolAllocator(), ncnn.PoolAllocator()
-        _set_options(self._net.opt, package.options, threads)
+        for name, value in option_values(package.options, threads).items():
+            setattr(self._net.opt, name, value)
         self._net.opt.blob_allocator, self._net.opt.workspace_allocator = self._blobs, self._workspace
         reader = _WeightReader(package.weights)
         if self._net.load_param_mem(package.text) != 0 or self._net.load_model(reader) != 0 or reader.position != len(package.weights):
@@ -204,12 +205,6 @@ class NetworkKernel:
 def _is_regular(array: np.ndarray, shape: MatShape) -> bool:
     """Return whether ncnn itself would have laid out the memory of `array` so: aligned, and no gap between channels."""
     return array.ctypes.data % ALIGNMENT == 0 and (len(shape) < 3 or shape[0] == 1 or int(np.prod(shape[1:])) % 4 == 0)
-
-
-def _set_options(options: Any, chosen: Mapping[str, bool], threads: int) -> None:
-    """Set every option that decides about precision, threads and speed."""
-    for name, value in option_values(chosen, threads).items():
-        setattr(options, name, value)
 
 
 def option_values(chosen: Mapping[str, bool], threads: int) -> dict[str, bool | int]:

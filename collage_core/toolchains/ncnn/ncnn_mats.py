@@ -77,13 +77,13 @@ def broadcast(out: Shape, shapes: Sequence[Shape], wanted: Shape | None = None) 
     """
     aligned = [(1,) * (len(out) - len(shape)) + shape for shape in shapes]
     kept = _cuts(out, wanted) if wanted is not None else None
-    found = [_merged(shape, out, kept) for shape in aligned] if kept else [None]
-    if None in found:
+    merged = [_merged(shape, out, kept) for shape in aligned] if kept else [None]
+    if None in merged:
         real = [axis for axis, size in enumerate(out) if size != 1]
         kinds = [tuple(shape[axis] == 1 for shape in aligned) for axis in range(len(out))]
         cuts = [0, *(axis for before, axis in pairwise(real) if kinds[before] != kinds[axis]), len(out)]
-        found = [_merged(shape, out, cuts) for shape in aligned] if len(cuts) <= 5 else [None]
-    whole = [shape for shape in found if shape is not None]
+        merged = [_merged(shape, out, cuts) for shape in aligned] if len(cuts) <= 5 else [None]
+    whole = [shape for shape in merged if shape is not None]
     return whole if len(whole) == len(shapes) else None
 
 
@@ -105,13 +105,13 @@ def _cuts(out: Shape, wanted: Shape) -> list[int] | None:
 
 def _merged(shape: Shape, out: Shape, cuts: Sequence[int]) -> Shape | None:
     """Return `shape` with the axes between `cuts` merged; None where only some of them are broadcast."""
-    made = []
+    merged = []
     for first, last in pairwise(cuts):
         size = prod(shape[first:last])
         if size not in (1, prod(out[first:last])):
             return None
-        made.append(size)
-    return tuple(made)
+        merged.append(size)
+    return tuple(merged)
 
 
 def product_shapes(one: Shape, other: Shape) -> tuple[Shape, Shape] | None:

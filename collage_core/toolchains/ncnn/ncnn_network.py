@@ -162,12 +162,11 @@ class FinishedNetwork:
         """Return whether the layers that read the input `blob` all leave its memory alone, and let nobody else have it."""
         readers = [layer for layer in self.layers if blob in layer.bottoms]
         return all(
-            layer.type in FRESH or _adds_two(layer) or (layer.type == "Split" and all(map(self.may_share, layer.tops))) for layer in readers
+            layer.type in FRESH
+            or (layer.type == "BinaryOp" and len(layer.bottoms) == 2)
+            or (layer.type == "Split" and all(map(self.may_share, layer.tops)))
+            for layer in readers
         )
-
-
-def _adds_two(layer: Layer) -> bool:
-    return layer.type == "BinaryOp" and len(layer.bottoms) == 2
 
 
 def _needed(layers: Sequence[Layer], outputs: Iterable[str]) -> list[Layer]:
@@ -184,20 +183,20 @@ def _split(layers: Sequence[Layer], outputs: Sequence[str]) -> tuple[list[Layer]
     """Return `layers` with a ``Split`` after each blob that is read several times, and the new names of `outputs`."""
     reads = Counter(name for layer in layers for name in layer.bottoms) + Counter(outputs)
     copies: dict[str, Iterator[str]] = {}
-    made = []
+    blobs = []
 
     def next_name(name: str) -> str:
         return next(copies[name]) if name in copies else name
 
     for layer in layers:
         bottoms = [next_name(name) for name in layer.bottoms]
-        made.append(replace(layer, bottoms=bottoms))
+        blobs.append(replace(layer, bottoms=bottoms))
         for top, shape in zip(layer.tops, layer.shapes, strict=True):
             if reads[top] > 1:
                 names = [f"{top}_{index}" for index in range(reads[top])]
                 copies[top] = iter(names)
-                made.append(Layer("Split", [top], names, [shape] * len(names), {}, node=layer.node))
-    return made, [next_name(name) for name in outputs]
+                blobs.append(Layer("Split", [top], names, [shape] * len(names), {}, node=layer.node))
+    return blobs, [next_name(name) for name in outputs]
 
 
 def plain(*weights: np.ndarray) -> bytes:

@@ -39,10 +39,10 @@ class Call:
         return self.has(slot) and self.node.inputs[slot] in self.graph.constants
 
     def type(self, slot: int) -> TensorType:
-        found = type_of(self.graph, self.node.inputs[slot])
-        if found is None:
+        known = type_of(self.graph, self.node.inputs[slot])
+        if known is None:
             raise KeyError(self.node.inputs[slot])
-        return found
+        return known
 
     def shape(self, slot: int = 0) -> Shape:
         return self.type(slot).shape
@@ -58,8 +58,8 @@ class Call:
 
     def attribute(self, name: str, default: Any = None) -> Any:
         """Return an attribute, or ONNX's default for it, or `default`."""
-        found = attribute_of(self.graph, self.node, name)
-        return default if found is None else found
+        value = attribute_of(self.graph, self.node, name)
+        return default if value is None else value
 
     def values(self, slot: int) -> tuple[int | float | bool, ...] | None:
         """Return the values of a constant input; None where it is not given or its values are not in the graph."""
@@ -67,19 +67,19 @@ class Call:
 
     def scalar(self, slot: int, fallback: float) -> float:
         """Return the value of a constant of one element; `fallback` where it is not given."""
-        found = self.values(slot)
-        return float(found[0]) if found else fallback
+        values = self.values(slot)
+        return float(values[0]) if values else fallback
 
     def integers(self, slot: int, attribute: str) -> tuple[int, ...] | None:
         """Return a list of integers that older opsets have as an attribute and newer ones as an input; None where there is neither."""
         given = self.attribute(attribute)
-        found = self.values(slot) if given is None else [given] if isinstance(given, int) else given
-        return None if found is None else tuple(map(int, found))
+        values = self.values(slot) if given is None else [given] if isinstance(given, int) else given
+        return None if values is None else tuple(map(int, values))
 
     def axis(self, default: int) -> int:
         """Return the attribute ``axis``, counted from 0."""
-        found = int(self.attribute("axis", default))
-        return found + len(self.shape()) if found < 0 else found
+        axis = int(self.attribute("axis", default))
+        return axis + len(self.shape()) if axis < 0 else axis
 
 
 def refusal(graph: DataflowGraph, node: Node) -> str:

@@ -37,8 +37,8 @@ def _product(call: ImportCall) -> list[Value]:
             return [_inner_product(call, call.data(left), call.array(1).reshape(right), None)]
         call.pass_through(adding)
         return [_inner_product(adding, call.data(left), call.array(1).reshape(right), adding.constant_operand())]
-    made = (*left[:-1], right[-1])
-    return [call.network.add("MatMul", [call.data(left, 0), call.data(right, 1)], made)]
+    shape = (*left[:-1], right[-1])
+    return [call.network.add("MatMul", [call.data(left, 0), call.data(right, 1)], shape)]
 
 
 def _bias(call: ImportCall, outs: int) -> ImportCall | None:
@@ -63,13 +63,13 @@ def _gemm(call: ImportCall) -> list[Value]:
         weight = call.array(1).T if call.attribute("transB") else call.array(1)
         per_column = adds and call.is_constant(2) and prod(call.shape(2)[:-1]) == 1
         bias = np.broadcast_to(call.array(2).reshape(-1) * np.float32(beta), outs) if per_column else None
-        made = _inner_product(call, left, weight * np.float32(alpha), bias, is_last=per_column or not adds)
+        product = _inner_product(call, left, weight * np.float32(alpha), bias, is_last=per_column or not adds)
         adds, alpha = adds and not per_column, 1.0
     else:
-        made = call.network.add("MatMul", [left, call.network.view(right, (depth, outs))], (rows, outs))
+        product = call.network.add("MatMul", [left, call.network.view(right, (depth, outs))], (rows, outs))
     if alpha != 1.0:
-        made = call.network.add("BinaryOp", [made], made.shape, {0: MUL, 1: 1, 2: alpha})
-    return [_added(call, made, beta) if adds else made]
+        product = call.network.add("BinaryOp", [product], product.shape, {0: MUL, 1: 1, 2: alpha})
+    return [_added(call, product, beta) if adds else product]
 
 
 def _added(call: ImportCall, made: Value, beta: float) -> Value:

@@ -53,7 +53,7 @@ def _with_those_that_pass_on(computed_by: Mapping[int, int]) -> dict[int, frozen
             node = computed_by[node]
         return node
 
-    made: dict[int, set[int]] = {}
+    nodes_of: dict[int, set[int]] = {}
     for node in computed_by:
-        made.setdefault(first(node), {first(node)}).add(node)
-    return {node: frozenset(members) for node, members in made.items()}
+        nodes_of.setdefault(first(node), {first(node)}).add(node)
+    return {node: frozenset(members) for node, members in nodes_of.items()}

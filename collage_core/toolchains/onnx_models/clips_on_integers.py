@@ -44,11 +44,11 @@ class _Moving:
             if clip is None or limits is None:
                 continue
             node.input[0] = clip.input[0]
-            made, node.output[0] = node.output[0], self._model.free(f"{node.output[0]}_unclipped")
+            output, node.output[0] = node.output[0], self._model.free(f"{node.output[0]}_unclipped")
             least, most = (np.asarray(limit, np.uint8) for limit in limits)
-            bounds = [self._model.add_constant(f"{made}_least", least), self._model.add_constant(f"{made}_most", most)]
+            bounds = [self._model.add_constant(f"{output}_least", least), self._model.add_constant(f"{output}_most", most)]
             name = self._model.free(f"{clip.name}_on_integers")
-            moved[id(node)] = [helper.make_node("Clip", [node.output[0], *bounds], [made], name=name)]
+            moved[id(node)] = [helper.make_node("Clip", [node.output[0], *bounds], [output], name=name)]
             left_out.add(id(clip))
         self._model.put_nodes({}, moved, left_out)
 

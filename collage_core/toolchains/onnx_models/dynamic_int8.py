@@ -57,14 +57,14 @@ class _Rewriting:
     def run(self) -> bool:
         """Rewrite; return whether there was anything to rewrite."""
         nodes = list(self._graph.node)
-        made = [self._product(node) or [node] for node in nodes]
+        replaced = [self._product(node) or [node] for node in nodes]
         del self._graph.node[:]
-        self._graph.node.extend(node for group in made for node in group)
+        self._graph.node.extend(node for group in replaced for node in group)
         read = {name for node in self._graph.node for name in node.input} | {value.name for value in self._graph.output}
         kept = [tensor for tensor in self._graph.initializer if tensor.name in read]
         del self._graph.initializer[:]
         self._graph.initializer.extend(kept)
-        return any(len(group) > 1 for group in made)
+        return any(len(group) > 1 for group in replaced)
 
     def _product(self, node: NodeProto) -> list[NodeProto] | None:
         """Return what computes `node` in int8; None where it stays as it is."""

@@ -51,11 +51,11 @@ def packed_slices_of(package: bytes) -> list[Slice]:
 
     from ...model.files.external_data import external_tensors, slice_of
 
-    found: dict[Slice, None] = {}
+    slices: dict[Slice, None] = {}
     for tensor in external_tensors(ModelProto.FromString(onnx_of(package))):
         for _, buffers in _packed_forms(tensor, slice_of(tensor).path).values():
-            found |= dict.fromkeys(buffers)
-    return list(found)
+            slices |= dict.fromkeys(buffers)
+    return list(slices)
 
 
 def moved(package: bytes, new_slice: Callable[[Slice], Slice | None]) -> bytes:

@@ -66,12 +66,12 @@ class _Rewriting:
 
     def _dequantise_input(self, node: NodeProto) -> None:
         """Quantise what a DequantizeLinear makes of an input once more, unsigned, where a product reads it."""
-        made = node.output[0]
-        if made in self._model.outputs or not any(reader.op_type in PRODUCTS for reader in self._model.readers(made)):
+        output = node.output[0]
+        if output in self._model.outputs or not any(reader.op_type in PRODUCTS for reader in self._model.readers(output)):
             return
-        node.output[0] = self._model.free(f"{made}_signed")
+        node.output[0] = self._model.free(f"{output}_signed")
         pair = self._pair(node.output[0], node)
-        pair[1].output[0] = made
+        pair[1].output[0] = output
         self._added_after[id(node)] = pair
 
     def _pair(self, name: str, like: NodeProto) -> list[NodeProto]:

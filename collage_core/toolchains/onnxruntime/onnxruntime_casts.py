@@ -20,8 +20,8 @@ def with_unique_casts(model: bytes) -> bytes:
     proto = ModelProto.FromString(model)
     graphs = list(_inner(proto.graph))
     for number, graph in enumerate(graphs):
-        made = {tensor.name for tensor in graph.initializer} | {name for node in graph.node for name in node.output}
-        _rename(graph, {name: f"{name}/{number}" for name in made if name.startswith(CAST_MARK)})
+        names = {tensor.name for tensor in graph.initializer} | {name for node in graph.node for name in node.output}
+        _rename(graph, {name: f"{name}/{number}" for name in names if name.startswith(CAST_MARK)})
     return proto.SerializeToString() if graphs else model
 
 

@@ -218,8 +218,8 @@ class _Kernel:
         return self._request.get_profiling_info()
 
     def allocated(self, index: int) -> np.ndarray:
-        made = self._request.get_output_tensor(index)
-        return made.data.view(buffer_dtype(self._dtypes[index]))
+        tensor = self._request.get_output_tensor(index)
+        return tensor.data.view(buffer_dtype(self._dtypes[index]))
 
 
 def _version() -> str:

@@ -69,11 +69,11 @@ def kept_engine(settings: EngineSettings, onnx: bytes, store: EngineStore) -> Bu
         ToolchainError: as `build_engine`.
     """
     key = engine_key(onnx, [settings.library, settings.version, settings.capability or device_of(settings.library), str(settings.halves)])
-    found = store.get(key)
-    if found is None:
-        found = build_engine(settings, onnx)
-        store.put(key, found)
-    return found
+    engine = store.get(key)
+    if engine is None:
+        engine = build_engine(settings, onnx)
+        store.put(key, engine)
+    return engine
 
 
 def device_of(library: str) -> str:
@@ -142,10 +142,10 @@ def inspect_model(settings: EngineSettings, source: str, store: EngineStore) -> 
     """
     model = load_model(resolve(source))
     placed = [node.index for node in model.graph.nodes if not node.is_host]
-    found = supported_nodes(settings.library, with_weights_inside(model.cut(IndexSet(placed))).onnx)
-    groups = [IndexSet(model.graph.index_by_name[name] for name in names) for names in found.groups]
+    supported = supported_nodes(settings.library, with_weights_inside(model.cut(IndexSet(placed))).onnx)
+    groups = [IndexSet(model.graph.index_by_name[name] for name in names) for names in supported.groups]
     engines, failed = _built(model, groups, settings, store)
-    return {"nodes": len(placed), "engines": engines, "refused": [asdict(node) for node in (*found.refused, *failed)]}
+    return {"nodes": len(placed), "engines": engines, "refused": [asdict(node) for node in (*supported.refused, *failed)]}
 
 
 def _built(
@@ -219,5 +219,5 @@ def _said(error: Any) -> str:
 
 def _last(log: Any) -> str:
     """Return the last error that was logged."""
-    said: Sequence[str] = [text for is_error, text in log.messages if is_error]
-    return one_line(said[-1]) if said else "it gave no reason"
+    texts: Sequence[str] = [text for is_error, text in log.messages if is_error]
+    return one_line(texts[-1]) if texts else "it gave no reason"

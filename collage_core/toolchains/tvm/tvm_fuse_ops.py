@@ -98,15 +98,15 @@ def _told_apart(module: tvm.IRModule) -> tuple[tvm.IRModule, Mapping[str, str]]:
 
 def _kernels(module: tvm.IRModule) -> list[list[str]]:
     """Return the names of the PrimFuncs of each kernel that ``main`` calls, in order."""
-    made = []
+    kernels = []
     for binding in bindings_of(module["main"]):
         value = binding.value
         if _is_kernel_call(value):
-            made.append([value.args[0].name_hint])
+            kernels.append([value.args[0].name_hint])
         elif isinstance(value, relax.Call) and isinstance(value.op, tvm.ir.GlobalVar):
             inner = bindings_of(module[value.op])
-            made.append([one.value.args[0].name_hint for one in inner if _is_kernel_call(one.value)])
-    return made
+            kernels.append([one.value.args[0].name_hint for one in inner if _is_kernel_call(one.value)])
+    return kernels
 
 
 def _is_kernel_call(value: object) -> bool:

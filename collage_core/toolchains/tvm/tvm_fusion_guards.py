@@ -36,17 +36,14 @@ class KeepProjections:
 
     def transform_module(self, mod: IRModule, _context: Any) -> IRModule:
         for name, function in mod.functions_items():
-            if "Primitive" in (function.attrs or {}) and isinstance(function, relax.Function) and not _calls(function):
+            is_kernel = isinstance(function, relax.Function) and "Primitive" in (function.attrs or {})
+            if is_kernel and not any(isinstance(binding.value, relax.Call) for binding in _bindings(function)):
                 mod.update_func(name, function.without_attr("Primitive"))
         return mod
 
 
 def _bindings(function: Any) -> list[Any]:
     return [binding for block in function.body.blocks for binding in block.bindings] if isinstance(function, relax.Function) else []
-
-
-def _calls(function: relax.Function) -> bool:
-    return any(isinstance(binding.value, relax.Call) for binding in _bindings(function))
 
 
 def _is_fixed(kind: Any) -> bool:

@@ -146,10 +146,10 @@ def _refuse_uneven_scales(proto: ModelProto) -> None:
 
 def _check_outputs(function: Any, outputs: Sequence[Tensor]) -> None:
     """Raise ToolchainError unless `function` returns the declared outputs: their buffers have the declared shapes and dtypes."""
-    made = output_types(function)
-    if len(made) != len(outputs):
-        raise ToolchainError("import", f"the importer makes {len(made)} outputs where the model has {len(outputs)}")
-    for tensor, kind in zip(outputs, made, strict=True):
+    types = output_types(function)
+    if len(types) != len(outputs):
+        raise ToolchainError("import", f"the importer makes {len(types)} outputs where the model has {len(outputs)}")
+    for tensor, kind in zip(outputs, types, strict=True):
         shape = _static_shape(kind)
         dtype = str(getattr(kind, "dtype", ""))
         if shape != tensor.type.shape or dtype != tensor.type.dtype:

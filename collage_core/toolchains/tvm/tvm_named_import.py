@@ -156,6 +156,6 @@ def numbered(module: tvm.IRModule, node_of: Mapping[str, str]) -> NamedModule:
     names = {f"{PREFIX}{number}": node for number, node in enumerate(nodes) if node}
     if isinstance(result, relax.Var) and result.name in names:
         names[output.name] = names[result.name]
-    made = tvm.IRModule(dict(module.functions_items()))
-    made.update_func(made.get_global_var("main"), builder.get()["main"])
-    return NamedModule(made, tuple(nodes), names)
+    module_now = tvm.IRModule(dict(module.functions_items()))
+    module_now.update_func(module_now.get_global_var("main"), builder.get()["main"])
+    return NamedModule(module_now, tuple(nodes), names)

@@ -114,8 +114,8 @@ class AsOneFunction:
             with builder.dataflow():
                 result = builder.emit_output(relax.Call(name, [*main.params, *given]))
             builder.emit_func_output(result)
-        made = builder.get()
-        function = made["collage_main"].with_attr("global_symbol", "main")
-        del made[made.get_global_var("collage_main")]
-        made.update_func(made.get_global_var("main"), function)
-        return made
+        module = builder.get()
+        function = module["collage_main"].with_attr("global_symbol", "main")
+        del module[module.get_global_var("collage_main")]
+        module.update_func(module.get_global_var("main"), function)
+        return module

@@ -34,21 +34,21 @@ def partition_groups(model: SubModel | RelaxSource, toolchain: str) -> list[tupl
     """
     named = import_source(model)
     try:
-        made = partition_for(toolchain)(named.module)
+        partitioned = partition_for(toolchain)(named.module)
     except Exception as error:  # any exception of TVM is its reason
         raise ToolchainError("build", one_line(error)) from error
-    groups = owned([[named.nodes[number] for number in numbers] for numbers in function_groups(named, made)])
+    groups = owned([[named.nodes[number] for number in numbers] for numbers in function_groups(named, partitioned)])
     return [nodes_of(model, group) for group in groups]
 
 
 def partition_for(toolchain: str) -> Callable[[tvm.IRModule], tvm.IRModule]:
     """Return TVM's function ``partition_for_<toolchain>``, without what it notes of the memory of kernels."""
     module = importlib.import_module(f"tvm.relax.backend.{MODULES[toolchain]}")
-    found: Callable[[tvm.IRModule], tvm.IRModule] = getattr(module, f"partition_for_{toolchain}")
+    function: Callable[[tvm.IRModule], tvm.IRModule] = getattr(module, f"partition_for_{toolchain}")
 
     def quietly(mod: tvm.IRModule) -> tvm.IRModule:
         with _without_workspaces(module):
-            return found(mod)
+            return function(mod)
 
     return quietly
 

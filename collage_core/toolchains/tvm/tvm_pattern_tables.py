@@ -56,11 +56,11 @@ def patterns_of(prefix: str) -> list[Any]:
             raise CollageError(
                 f"the module {name!r} of pattern tables cannot be imported: {one_line(error)}", "mend it", "bad_rule"
             ) from error
-    found = list(get_patterns_with_prefix(prefix))
-    if not found:
+    patterns = list(get_patterns_with_prefix(prefix))
+    if not patterns:
         hint = f"TVM's are {', '.join(MODULES)}; {OTHERS} names modules that register more"
         raise CollageError(f"TVM has no pattern table {prefix!r}", hint, "bad_rule")
-    return found
+    return patterns
 
 
 def _modules(prefix: str) -> Iterator[str]:
@@ -74,7 +74,7 @@ def _modules(prefix: str) -> Iterator[str]:
 def matches_of(named: NamedModule, patterns: Iterable[Any]) -> list[TableMatch]:
     """Return what each of `patterns` matches in a module: at every binding, whatever else matches there."""
     matcher = _Matcher(named)
-    return [found for pattern in patterns for found in matcher.of(pattern)]
+    return [match for pattern in patterns for match in matcher.of(pattern)]
 
 
 class _Matcher:
@@ -126,9 +126,9 @@ class _Matcher:
 def _from_constants(bindings: Sequence[Any]) -> set[int]:
     """Return the numbers of the bindings that depend on constants only."""
     constant: set[Any] = set()
-    found = set()
+    names = set()
     for number, binding in enumerate(bindings):
         if all(var in constant for var in relax.analysis.free_vars(binding.value)):
             constant.add(binding.var)
-            found.add(number)
-    return found
+            names.add(number)
+    return names

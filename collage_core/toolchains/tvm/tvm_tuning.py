@@ -93,11 +93,11 @@ def tuned(module: tvm.IRModule, threads: int, seconds: float, known: bytes) -> T
 
 def _kernels(module: tvm.IRModule) -> dict[str, PrimFunc]:
     """Return workload → PrimFunc of those that take buffers of known shape and can be scheduled."""
-    found = {}
+    kernels = {}
     for function in module.functions.values():
         if isinstance(function, PrimFunc) and _is_static(function) and _can_be_scheduled(function):
-            found[workload_of(function)] = function
-    return dict(sorted(found.items()))
+            kernels[workload_of(function)] = function
+    return dict(sorted(kernels.items()))
 
 
 def _calls(module: tvm.IRModule) -> Counter[str]:

@@ -170,11 +170,11 @@ class Contract:
         """Return what is wrong with results that a reader rounds, takes the logarithm of or divides by."""
         if row.get(WHOLE) == WRONG and _is_read_by(graph, node, _KEEPS_WHOLE, _rounds):
             return f"{self.name} does not compute {what} exactly where the result is whole, and a reader rounds it"
-        found = next((name for name in classes if name in row), None)
+        known = next((name for name in classes if name in row), None)
         readers = [(graph.nodes[reader], tensor.name) for tensor in node.outputs for reader in graph.readers[tensor.name]]
-        if found is None or not any(_is_reciprocal(graph, *pair) for pair in readers):
+        if known is None or not any(_is_reciprocal(graph, *pair) for pair in readers):
             return ""
-        return f"{self.name} computes {what} wrong in {_AFTER_RECIPROCAL[found]}, of which a reader takes the logarithm or the reciprocal"
+        return f"{self.name} computes {what} wrong in {_AFTER_RECIPROCAL[known]}, of which a reader takes the logarithm or the reciprocal"
 
     def _of_integers(self, graph: DataflowGraph, node: Node) -> str:
         row = f"Cast:{node.outputs[0].type.dtype}" if node.op == "Cast" else node.op
@@ -211,8 +211,8 @@ def _is_read_by(graph: DataflowGraph, node: Node, through: Collection[str], is_a
 
 
 def _rounds(reader: Node) -> bool:
-    made = reader.outputs[0].type.dtype
-    return reader.op in _ROUNDING or (reader.op == "Cast" and "int" in made)
+    dtype = reader.outputs[0].type.dtype
+    return reader.op in _ROUNDING or (reader.op == "Cast" and "int" in dtype)
 
 
 def _is_reciprocal(graph: DataflowGraph, reader: Node, name: str) -> bool:

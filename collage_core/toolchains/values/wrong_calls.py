@@ -93,8 +93,8 @@ def _average_pool(graph: DataflowGraph, node: Node) -> str:
     data, pads = type_of(graph, node.inputs[0]), attribute_of(graph, node, "pads") or []
     if data is None or not (attribute_of(graph, node, "ceil_mode") and attribute_of(graph, node, "count_include_pad") and any(pads)):
         return ""
-    image, made = data.shape[2:], node.outputs[0].type.shape[2:]
-    windows = zip(made, *(attribute_of(graph, node, name) for name in ("strides", "kernel_shape", "dilations")), strict=True)
+    image, sizes = data.shape[2:], node.outputs[0].type.shape[2:]
+    windows = zip(sizes, *(attribute_of(graph, node, name) for name in ("strides", "kernel_shape", "dilations")), strict=True)
     ends = [(count - 1) * step + (size - 1) * apart + 1 for count, step, size, apart in windows]
     if any(end > size + sum(pads[axis :: len(image)]) for axis, (end, size) in enumerate(zip(ends, image, strict=True))):
         return "OpenVINO counts too many elements in the last windows of an AveragePool with ceil_mode, count_include_pad and pads"
@@ -107,20 +107,20 @@ _FLOAT8_OF_OPENVINO = ("float8e4m3fn", "float8e5m2")
 
 def _openvino_cast(graph: DataflowGraph, node: Node) -> str:
     """From float8 to wider types OpenVINO is exact."""
-    source, made = type_of(graph, node.inputs[0]), node.outputs[0].type.dtype
+    source, result = type_of(graph, node.inputs[0]), node.outputs[0].type.dtype
     read = source.dtype if source is not None else ""
     if read.startswith(_FLOAT8) and read not in _FLOAT8_OF_OPENVINO:
         return f"OpenVINO does not take {read}"
-    if made.startswith(_FLOAT8):
-        return f"OpenVINO does not saturate in a {node.op} to {made}, and rounds float32 to float16 first"
+    if result.startswith(_FLOAT8):
+        return f"OpenVINO does not saturate in a {node.op} to {result}, and rounds float32 to float16 first"
     return ""
 
 
 def _tvm_cast(graph: DataflowGraph, node: Node) -> str:
     """TVM drops a pair of casts, there and back; its buffers hold no float8 that another toolchain made or reads."""
-    source, made = type_of(graph, node.inputs[0]), node.outputs[0].type.dtype
+    source, result = type_of(graph, node.inputs[0]), node.outputs[0].type.dtype
     read = source.dtype if source is not None else ""
-    narrow = next((each for each in (made, read) if each.startswith(_FLOAT8)), "")
+    narrow = next((each for each in (result, read) if each.startswith(_FLOAT8)), "")
     return f"TVM leaves the rounding of casts to {narrow} and back out, and has no buffers of {narrow}" if narrow else ""
 
 
