@@ -73,20 +73,20 @@ def count_body_runs(model: OnnxModel, inputs: Arrays, clock: Callable[[], float]
         CollageError: ONNX Runtime cannot run the model on these inputs.
     """
     counter = _Counter(clock)
-    found: dict[int, NodeRuns] = {}
+    runs_of: dict[int, NodeRuns] = {}
     if model.controls:
-        counter.run_nodes(model, inputs, found, 1)
-    return found
+        counter.run_nodes(model, inputs, runs_of, 1)
+    return runs_of
 
 
 def noted_runs(graph: DataflowGraph) -> dict[int, dict[str, int]]:
     """Return how often bodies run as `OnnxModel.note_runs` wrote it into `graph`."""
-    found = {}
+    noted = {}
     for node in graph.nodes:
         counts = {name: value["runs"] for name, value in node.attributes.items() if isinstance(value, dict) and "runs" in value}
         if counts:
-            found[node.index] = counts
-    return found
+            noted[node.index] = counts
+    return noted
 
 
 class _Unfit(Exception):

@@ -34,13 +34,13 @@ class FormalInputs:
 
 def formal_inputs(ops: Iterable[str], versions: Mapping[str, int]) -> dict[str, FormalInputs]:
     """Return the inputs of each of `ops` that has a schema; of the newest version where `versions` lacks the domain."""
-    found = {}
+    by_operator = {}
     for op in sorted(set(ops)):
         domain, _, name = op.rpartition(".")
         schema = schema_of(name, domain, versions)
         if schema is not None:
-            found[op] = _inputs_of(schema)
-    return found
+            by_operator[op] = _inputs_of(schema)
+    return by_operator
 
 
 def _inputs_of(schema: Any) -> FormalInputs:
@@ -60,11 +60,11 @@ def schema_of(name: str, domain: str, versions: Mapping[str, int]) -> Any:
 @cache
 def _all_schemas() -> Mapping[tuple[str, str], list[Any]]:
     """Return the schemas of every operator in every version: ONNX's, and those of ONNX Runtime for operators that ONNX lacks."""
-    found: dict[tuple[str, str], list[Any]] = {}
+    schemas: dict[tuple[str, str], list[Any]] = {}
     for schema in onnx.defs.get_all_schemas_with_history():
-        found.setdefault((schema.domain, schema.name), []).append(schema)
-    known = set(found)
+        schemas.setdefault((schema.domain, schema.name), []).append(schema)
+    known = set(schemas)
     for schema in getattr(_pybind_state, "get_all_operator_schema", list)():
         if (schema.domain, schema.name) not in known:
-            found.setdefault((schema.domain, schema.name), []).append(schema)
-    return found
+            schemas.setdefault((schema.domain, schema.name), []).append(schema)
+    return schemas

@@ -33,10 +33,10 @@ def holds_graphs(model: ModelProto) -> bool:
 
 def captured(node: NodeProto) -> list[str]:
     """Return the tensors from outside that the inner graphs of `node` read, each once, in the order in which they occur."""
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for graph in inner_graphs(node):
-        found.update(dict.fromkeys(free_names(graph)))
-    return list(found)
+        names.update(dict.fromkeys(free_names(graph)))
+    return list(names)
 
 
 def read_by(node: NodeProto) -> list[str]:
@@ -55,12 +55,12 @@ def all_nodes(graph: GraphProto | FunctionProto) -> Iterator[NodeProto]:
 
 def free_names(graph: GraphProto) -> Iterator[str]:
     """Yield the tensors from outside that `graph` reads or passes on, in the order in which they occur; one may come more than once."""
-    made = {value.name for value in graph.input} | {tensor.name for tensor in graph.initializer}
-    made |= {sparse.values.name for sparse in graph.sparse_initializer}
+    names = {value.name for value in graph.input} | {tensor.name for tensor in graph.initializer}
+    names |= {sparse.values.name for sparse in graph.sparse_initializer}
     for node in graph.node:
-        yield from (name for name in read_by(node) if name and name not in made)
-        made.update(node.output)
-    yield from (value.name for value in graph.output if value.name and value.name not in made)
+        yield from (name for name in read_by(node) if name and name not in names)
+        names.update(node.output)
+    yield from (value.name for value in graph.output if value.name and value.name not in names)
 
 
 ONNX_DOMAINS = ("", "ai.onnx")
@@ -110,19 +110,19 @@ def unique_names(nodes: Sequence[NodeProto]) -> list[str]:
     wished = [node.name or f"{op_name(node)}:{next(filter(None, node.output), '')}" for node in nodes]
     own = set(wished)
     seen: dict[str, int] = {}
-    made = []
+    unique = []
     for name in wished:
         if name not in seen:
             seen[name] = 1
-            made.append(name)
+            unique.append(name)
             continue
         count = seen[name] + 1
         while f"{name}#{count}" in own:
             count += 1
         seen[name] = count
-        made.append(f"{name}#{count}")
-        own.add(made[-1])
-    return made
+        unique.append(f"{name}#{count}")
+        own.add(unique[-1])
+    return unique
 
 
 def inner_names(node: NodeProto) -> Iterator[tuple[str, str]]:

@@ -294,12 +294,12 @@ class OnnxModel:
         ONNX does not define the order of the boxes that NonMaxSuppression selects. How far rounding moves the model's own outputs is
         measured at the first call for these inputs.
         """
-        for known, found in self._row_sets:
+        for known, sets in self._row_sets:
             if known.keys() == inputs.keys() and all(known[name] is value for name, value in inputs.items()):
-                return found
-        found = with_movements(self.graph, partial(self._movements, inputs))
-        self._row_sets = [*self._row_sets[1 - MOST_SETS :], (dict(inputs), found)]
-        return found
+                return sets
+        sets = with_movements(self.graph, partial(self._movements, inputs))
+        self._row_sets = [*self._row_sets[1 - MOST_SETS :], (dict(inputs), sets)]
+        return sets
 
     def _movements(self, inputs: Arrays) -> Iterator[Arrays]:
         """Yield the outputs of the model itself: on `inputs`, with sums in another order, and on inputs that differ by rounding."""
@@ -315,9 +315,9 @@ class OnnxModel:
         wanted = list(dict.fromkeys(names))
         known = {name: inputs[name] for name in wanted if name in inputs}
         known |= {name: self.constant(name) for name in wanted if name in self.graph.constants}
-        made = [name for name in wanted if name not in known]
+        wanted_here = [name for name in wanted if name not in known]
         try:
-            return known | (self._exposed.run(inputs, made) if made else {})
+            return known | (self._exposed.run(inputs, wanted_here) if wanted_here else {})
         except RuntimeRefusal as error:
             raise CollageError(f"ONNX Runtime could not run the model: {error}", "try other inputs", "inputs") from error
 
@@ -346,10 +346,10 @@ class OnnxModel:
             folded = fold_model(taken)
         except RuntimeRefusal as error:
             self._check_runs(error)
-            said = f"ONNX Runtime cannot fold the model, so its nodes are those of the file: {error}"
+            note = f"ONNX Runtime cannot fold the model, so its nodes are those of the file: {error}"
             decided = value_options(compared_values(self._user))
             advice = f"; with {decided} only the branch that is taken counts" if decided else ""
-            self.notes = (*self.notes, said + advice)
+            self.notes = (*self.notes, note + advice)
             return self._user, Provenance({}, ())
         self._optimisable = taken
         provenance = find_provenance(taken, folded)

@@ -85,12 +85,12 @@ class _DynamicCutter:
         part_of = {name: part for part, names in enumerate(parts) for name in names}
         hosted = {node.name for node in at_one.graph.nodes if node.is_host}
         into = {one.name: one.into for one in at_one.folded if one.into is not None}
-        found = {}
+        owned = {}
         for index, node in enumerate(self._nodes):
             name = into.get(node.name, node.name)
             if name in part_of and name not in hosted:
-                found[index] = part_of[name]
-        return found
+                owned[index] = part_of[name]
+        return owned
 
     def _own_outputs(self) -> None:
         """Give nodes that make outputs of the model, and are in no part, to the part of the last node before them; else to the first."""
@@ -114,15 +114,15 @@ class _DynamicCutter:
 
     def _with_arithmetic(self, part: int) -> list[int]:
         """Return the nodes of a part with those that are in no part and that it follows from, in order."""
-        found = {index for index, owner in self._owner.items() if owner == part}
-        waiting = list(found)
+        members = {index for index, owner in self._owner.items() if owner == part}
+        waiting = list(members)
         while waiting:
             for name in read_by(self._nodes[waiting.pop()]):
                 maker = self._maker.get(name)
-                if maker is not None and maker not in self._owner and maker not in found:
-                    found.add(maker)
+                if maker is not None and maker not in self._owner and maker not in members:
+                    members.add(maker)
                     waiting.append(maker)
-        return sorted(found)
+        return sorted(members)
 
     def _read_outside(self, members: Sequence[int]) -> list[str]:
         """Return the tensors that nodes read and others, or the host, make; each once."""

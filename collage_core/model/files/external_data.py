@@ -93,8 +93,8 @@ def _slice(tensor: TensorProto, folder: Path, folders: Sequence[Path], files: di
     Args:
         files: Locations that were found already, each with its path and size; further ones are added.
     """
-    said = {entry.key: entry.value for entry in tensor.external_data}
-    location = said.get("location", "")
+    fields = {entry.key: entry.value for entry in tensor.external_data}
+    location = fields.get("location", "")
     if location not in files:
         found = _inside(folder, folders, location, tensor.name)
         if not os.path.isfile(found):
@@ -102,7 +102,7 @@ def _slice(tensor: TensorProto, folder: Path, folders: Sequence[Path], files: di
             raise CollageError(f"the data of {tensor.name!r} is in {str(found)!r}, which is not there", hint, _ABSENT)
         files[location] = found, found.stat().st_size
     path, size = files[location]
-    offset, length = _number(said, "offset", tensor.name), _number(said, "length", tensor.name)
+    offset, length = _number(fields, "offset", tensor.name), _number(fields, "length", tensor.name)
     needed = _data_bytes(tensor)
     length = needed if length is None else length
     offset = offset or 0
@@ -211,8 +211,8 @@ def external_tensors(model: ModelProto) -> list[TensorProto]:
 
 def slice_of(tensor: TensorProto) -> Slice:
     """Return where the data of an external tensor lies."""
-    said = {entry.key: entry.value for entry in tensor.external_data}
-    return Slice(Path(said["location"]), int(said.get("offset", 0)), int(said["length"]))
+    fields = {entry.key: entry.value for entry in tensor.external_data}
+    return Slice(Path(fields["location"]), int(fields.get("offset", 0)), int(fields["length"]))
 
 
 def values_of(tensor: TensorProto) -> np.ndarray:
@@ -293,18 +293,18 @@ def _rename_file(tensor: TensorProto, path: Path) -> None:
 
 def without_external(model: ModelProto) -> ModelProto:
     """Return a copy of `model` in which its external initializers are inputs."""
-    made = ModelProto()
-    made.CopyFrom(model)
-    for tensor in external_tensors(made):
-        kind = made.graph.input.add(name=tensor.name).type.tensor_type
+    copy = ModelProto()
+    copy.CopyFrom(model)
+    for tensor in external_tensors(copy):
+        kind = copy.graph.input.add(name=tensor.name).type.tensor_type
         kind.elem_type = tensor.data_type
         kind.shape.SetInParent()
         for size in tensor.dims:
             kind.shape.dim.add().dim_value = size
-    kept = [tensor for tensor in made.graph.initializer if not is_external(tensor)]
-    del made.graph.initializer[:]
-    made.graph.initializer.extend(kept)
-    return made
+    kept = [tensor for tensor in copy.graph.initializer if not is_external(tensor)]
+    del copy.graph.initializer[:]
+    copy.graph.initializer.extend(kept)
+    return copy
 
 
 def point_to(tensor: TensorProto, where: Slice) -> None:

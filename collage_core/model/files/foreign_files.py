@@ -72,7 +72,7 @@ def recognise(head: bytes, path: Path) -> Foreign | None:
     for at, mark, known in _SIGNATURES:
         if head[at : at + len(mark)] == mark:
             return known
-    return next((found for check in _CHECKS if (found := check(head, path)) is not None), None)
+    return next((kind for check in _CHECKS if (kind := check(head, path)) is not None), None)
 
 
 def recognise_ending(path: Path) -> Foreign | None:
@@ -129,11 +129,11 @@ def _saved_model(head: bytes, path: Path) -> Foreign | None:
 
 
 def _graph_def(head: bytes, path: Path) -> Foreign | None:
-    found = _GRAPH_DEF.match(head)
-    if found is None:
+    match = _GRAPH_DEF.match(head)
+    if match is None:
         return None
-    end = found.end() + found[1][0]
-    return _FROZEN if head[end : end + 1] == b"\x12" and head[found.end() : end].isascii() else None
+    end = match.end() + match[1][0]
+    return _FROZEN if head[end : end + 1] == b"\x12" and head[match.end() : end].isascii() else None
 
 
 _CHECKS: tuple[Callable[[bytes, Path], Foreign | None], ...] = (_zip, _pickle, _safetensors, _text, _tflite, _saved_model, _graph_def)

@@ -46,16 +46,16 @@ def _of_one_opset(model: ModelProto) -> ModelProto:
     imported = [entry for function in model.functions for entry in function.opset_import if entry.domain in ONNX_DOMAINS]
     if all(entry.version == version for entry in imported):
         return model
-    made = ModelProto()
-    made.CopyFrom(model)
-    for function in made.functions:
+    copy = ModelProto()
+    copy.CopyFrom(model)
+    for function in copy.functions:
         for entry in function.opset_import:
             if entry.domain in ONNX_DOMAINS and _is_unchanged(function, entry.version, version):
                 entry.version = version
-    typed = {value.name for value in (*made.graph.value_info, *made.graph.input)}
-    untyped = [tensor for tensor in made.graph.initializer if tensor.name not in typed]
-    made.graph.value_info.extend(helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims) for tensor in untyped)
-    return made
+    typed = {value.name for value in (*copy.graph.value_info, *copy.graph.input)}
+    untyped = [tensor for tensor in copy.graph.initializer if tensor.name not in typed]
+    copy.graph.value_info.extend(helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims) for tensor in untyped)
+    return copy
 
 
 def _is_unchanged(function: FunctionProto, one: int, other: int) -> bool:

@@ -89,8 +89,8 @@ def passed_on(model: ModelProto, node: NodeProto, attribute: str) -> dict[str, s
             return None
         known[inner.output[0]] = value
     around = {tensor.name: tensor for tensor in model.graph.initializer}
-    found = {value.name: known.get(value.name, value.name) for value in graph.output}
-    return {name: around.get(source, source) if isinstance(source, str) else source for name, source in found.items()}
+    origin = {value.name: known.get(value.name, value.name) for value in graph.output}
+    return {name: around.get(source, source) if isinstance(source, str) else source for name, source in origin.items()}
 
 
 def body_proto(model: ModelProto, node: NodeProto, attribute: str, inputs: Iterable[Tensor]) -> ModelProto:
@@ -105,19 +105,19 @@ def body_proto(model: ModelProto, node: NodeProto, attribute: str, inputs: Itera
     graph = body_graph(node, attribute)
     if not graph.node:
         raise CollageError(f"the body {attribute!r} of {node.name!r} has no nodes", "", "no_nodes")
-    made = ModelProto(ir_version=model.ir_version, producer_name="collage")
-    made.opset_import.extend(model.opset_import)
-    made.graph.CopyFrom(graph)
-    del made.graph.input[:], made.graph.output[:], made.graph.value_info[:]
-    made.graph.name = f"{node.name}.{attribute}"
-    made.graph.input.extend(value_info(tensor.name, tensor.type) for tensor in inputs)
-    made.graph.output.extend(ValueInfoProto(name=value.name) for value in graph.output)
+    proto = ModelProto(ir_version=model.ir_version, producer_name="collage")
+    proto.opset_import.extend(model.opset_import)
+    proto.graph.CopyFrom(graph)
+    del proto.graph.input[:], proto.graph.output[:], proto.graph.value_info[:]
+    proto.graph.name = f"{node.name}.{attribute}"
+    proto.graph.input.extend(value_info(tensor.name, tensor.type) for tensor in inputs)
+    proto.graph.output.extend(ValueInfoProto(name=value.name) for value in graph.output)
     constants = _captured_constants(model, graph)
     size = graph.ByteSize() + sum(tensor.ByteSize() for tensor in constants)
     if size > MOST_BYTES:
         raise CollageError(f"the body {attribute!r} of {node.name!r} reads {size / 2**30:.1f} GiB of weights", "", "too_big")
-    made.graph.initializer.extend(constants)
-    return made
+    proto.graph.initializer.extend(constants)
+    return proto
 
 
 def _captured_constants(model: ModelProto, graph: GraphProto) -> list[TensorProto]:
@@ -134,10 +134,10 @@ Types = Mapping[str, TensorType]
 def infer_with_loops(model: ModelProto) -> Inferred:
     """Return the types of inputs and of outputs of nodes, as far as they are known. Raises CollageError as `infer` does."""
     known: dict[str, ValueInfoProto] = {}
-    found = infer(model)
+    inferred = infer(model)
     loops = [node for node in model.graph.node if node.op_type == LOOP]
     for _ in range(MOST_ROUNDS if loops else 0):
-        types = found.types | constant_types(model)
+        types = inferred.types | constant_types(model)
         new: dict[str, ValueInfoProto] = {}
         for node in loops:
             if node.output[0] not in known:
@@ -145,8 +145,8 @@ def infer_with_loops(model: ModelProto) -> Inferred:
         if not new:
             break
         known |= new
-        found = infer(model, known.values())
-    return found
+        inferred = infer(model, known.values())
+    return inferred
 
 
 def _results(model: ModelProto, node: NodeProto, types: Types) -> dict[str, ValueInfoProto]:

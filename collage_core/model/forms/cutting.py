@@ -49,16 +49,16 @@ class Cutter:
         inputs = tuple(Tensor(name, types[name]) for name in sub_graph.input_tensors())
         names = list(dict.fromkeys([*sub_graph.output_tensors(), *also]))
         outputs = tuple(Tensor(name, types[name]) for name in names)
-        made = ModelProto(ir_version=self._model.ir_version, producer_name="collage")
-        made.opset_import.extend(self._model.opset_import)
-        graph = made.graph
+        proto = ModelProto(ir_version=self._model.ir_version, producer_name="collage")
+        proto.opset_import.extend(self._model.opset_import)
+        graph = proto.graph
         graph.name = self._nodes[inside.first()].name
         graph.node.extend(self._nodes[index] for index in inside)
         graph.input.extend(value_info(tensor.name, tensor.type) for tensor in inputs)
         graph.output.extend(value_info(tensor.name, tensor.type) for tensor in outputs)
         read = dict.fromkeys(name for index in inside for name in self._graph.nodes[index].inputs)
         graph.initializer.extend(self._constants[name] for name in read if name in self._constants)
-        return SubModel(_serialised(made), inputs, outputs)
+        return SubModel(_serialised(proto), inputs, outputs)
 
 
 def _serialised(model: ModelProto) -> bytes:

@@ -180,11 +180,11 @@ def _with_users_nodes(model: ModelProto, folded: ModelProto) -> tuple[list[NodeP
     same = _dropped_identities(model, available)
     constants = {tensor.name: tensor for tensor in model.graph.initializer}
     kept: dict[int, NodeProto] = {}
-    made: set[str] = set()
+    outputs: set[str] = set()
     waiting = [value.name for value in folded.graph.output]
     while waiting:
         name = waiting.pop()
-        if not name or name in given or name in made:
+        if not name or name in given or name in outputs:
             continue
         if name not in maker:  # ONNX Runtime has folded its own cast of this constant.
             folded.graph.initializer.append(constants[name])
@@ -197,7 +197,7 @@ def _with_users_nodes(model: ModelProto, folded: ModelProto) -> tuple[list[NodeP
                 as_saved = as_saved and user.op_type == node.op_type and reads == node.input and not has_inner_graph(user)
                 node = _reading(user, reads)
         kept[id(node)] = node
-        made.update(node.output)
+        outputs.update(node.output)
         waiting.extend(read_by(node))
     return list(kept.values()), as_saved
 
@@ -236,10 +236,10 @@ def _reading(node: NodeProto, reads: list[str]) -> NodeProto:
     """Return `node` with the inputs `reads`."""
     if reads == node.input:
         return node
-    made = NodeProto()
-    made.CopyFrom(node)
-    made.input[:] = reads
-    return made
+    reader = NodeProto()
+    reader.CopyFrom(node)
+    reader.input[:] = reads
+    return reader
 
 
 def _restore_casts(model: ModelProto, maker: dict[str, NodeProto], given: set[str]) -> None:
@@ -271,21 +271,21 @@ def _without_copies(nodes: list[NodeProto], known: Container[str]) -> list[NodeP
 
 def _computation_key(node: NodeProto) -> bytes:
     """Return a key that is equal for nodes that compute the same, whatever the names of the node and its outputs."""
-    made = NodeProto()
-    made.CopyFrom(node)
-    made.ClearField("name")
-    made.output[:] = [str(bool(name)) for name in node.output]
-    return made.SerializeToString(deterministic=True)
+    plain = NodeProto()
+    plain.CopyFrom(node)
+    plain.ClearField("name")
+    plain.output[:] = [str(bool(name)) for name in node.output]
+    return plain.SerializeToString(deterministic=True)
 
 
 def _without_casts(node: NodeProto) -> NodeProto:
     if not any(name.startswith(CAST_MARK) for name in (*node.input, *node.output)):
         return node
-    made = NodeProto()
-    made.CopyFrom(node)
-    made.input[:] = [name.removeprefix(CAST_MARK) for name in node.input]
-    made.output[:] = [name.removeprefix(CAST_MARK) for name in node.output]
-    return made
+    copy = NodeProto()
+    copy.CopyFrom(node)
+    copy.input[:] = [name.removeprefix(CAST_MARK) for name in node.input]
+    copy.output[:] = [name.removeprefix(CAST_MARK) for name in node.output]
+    return copy
 
 
 def _tidy(model: ModelProto, folded: ModelProto) -> None:

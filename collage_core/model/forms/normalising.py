@@ -85,18 +85,18 @@ def _dense(sparse: onnx.SparseTensorProto, name: str) -> TensorProto:
 def _take_constants(graph: GraphProto) -> list[FoldedNode]:
     """Turn `Constant` nodes and identities of constants into initializers, and return them; none where the model has no others."""
     constants = {tensor.name: tensor for tensor in graph.initializer}
-    gone, rest, found = [], [], []
+    gone, rest, values = [], [], []
     for node in graph.node:
-        made = _constant_of(node, constants)
-        if made is None:
+        constant = _constant_of(node, constants)
+        if constant is None:
             rest.append(node)
             continue
         gone.append(FoldedNode(node.name, op_name(node), None))
-        found.append(made)
-        constants[made.name] = made
+        values.append(constant)
+        constants[constant.name] = constant
     if not rest:
         return []
-    graph.initializer.extend(found)
+    graph.initializer.extend(values)
     _keep(graph, rest)
     return gone
 
@@ -107,17 +107,17 @@ def _constant_of(node: NodeProto, constants: dict[str, TensorProto]) -> TensorPr
         return None
     name = node.output[0]
     if node.op_type == "Identity" and len(node.input) == 1 and node.input[0] in constants:
-        made = TensorProto()
-        made.CopyFrom(constants[node.input[0]])
+        tensor = TensorProto()
+        tensor.CopyFrom(constants[node.input[0]])
     elif node.op_type == "Constant" and len(node.attribute) == 1:
-        found = constant_value(node)
-        if found is None:
+        value = constant_value(node)
+        if value is None:
             return None
-        made = found
+        tensor = value
     else:
         return None
-    made.name = name
-    return made
+    tensor.name = name
+    return tensor
 
 
 def constant_value(node: NodeProto) -> TensorProto | None:
@@ -125,9 +125,9 @@ def constant_value(node: NodeProto) -> TensorProto | None:
     attribute = node.attribute[0]
     kinds = {"value_float": TensorProto.FLOAT, "value_int": TensorProto.INT64, "value_string": TensorProto.STRING}
     if attribute.name == "value" and attribute.HasField("t"):
-        made = TensorProto()
-        made.CopyFrom(attribute.t)
-        return made
+        tensor = TensorProto()
+        tensor.CopyFrom(attribute.t)
+        return tensor
     if attribute.name == "sparse_value" and attribute.HasField("sparse_tensor"):
         return _dense(attribute.sparse_tensor, node.output[0])
     kind = kinds.get(attribute.name.removesuffix("s"))

@@ -48,8 +48,8 @@ def newest_opset() -> int:
     try:
         OrtSession(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 1 << 20)], ir_version=8))
     except RuntimeRefusal as refusal:
-        said = re.search(r"till opset (\d+)", str(refusal))
-        return int(said[1]) if said else 0
+        match = re.search(r"till opset (\d+)", str(refusal))
+        return int(match[1]) if match else 0
     return 0
 
 
@@ -76,21 +76,21 @@ def _raised(model: ModelProto) -> ModelProto:
         OrtSession(model)
     except RuntimeRefusal:
         try:
-            made = _converted(with_aligned_operands(model), RAISED_TO)
-            OrtSession(made)
+            raised = _converted(with_aligned_operands(model), RAISED_TO)
+            OrtSession(raised)
         except (CollageError, WorkerError, RuntimeRefusal):
             return model  # what ONNX Runtime says of the user's own model is the better message
-        return made
+        return raised
     return model
 
 
 def _marked(model: ModelProto, version: int) -> ModelProto:
-    made = ModelProto()
-    made.CopyFrom(model)
-    for entry in made.opset_import:
+    marked = ModelProto()
+    marked.CopyFrom(model)
+    for entry in marked.opset_import:
         if entry.domain in ONNX_DOMAINS:
             entry.version = version
-    return made
+    return marked
 
 
 def _converted(model: ModelProto, version: int) -> ModelProto:
@@ -101,9 +101,9 @@ def _converted(model: ModelProto, version: int) -> ModelProto:
         WorkerError: it crashes or hangs.
     """
     with Worker() as worker:
-        made = ModelProto.FromString(worker.call(convert, model.SerializeToString(), version, timeout_s=LONGEST_S))
-    _check_outputs(model, made)
-    return normalise(made)[0]
+        converted = ModelProto.FromString(worker.call(convert, model.SerializeToString(), version, timeout_s=LONGEST_S))
+    _check_outputs(model, converted)
+    return normalise(converted)[0]
 
 
 def with_aligned_operands(model: ModelProto) -> ModelProto:

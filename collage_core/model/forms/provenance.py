@@ -103,26 +103,26 @@ class _ProvenanceFinder:
 
     def _between(self, last: int, stop: Iterable[int]) -> list[int]:
         """Return the user's nodes between tensors of the folded graph and the node `last`, without `last` and without any of `stop`."""
-        found: set[int] = set()
+        between: set[int] = set()
         waiting = [last]
         while waiting:
             for name in read_by(self.user[waiting.pop()]):
                 index = self.maker.get(name)
-                if index is None or index in found or name in self.available or index in self.constant or index in stop:
+                if index is None or index in between or name in self.available or index in self.constant or index in stop:
                     continue
-                found.add(index)
+                between.add(index)
                 waiting.append(index)
-        return sorted(found)
+        return sorted(between)
 
     @cached_property
     def constant(self) -> set[int]:
         """The user's nodes that depend on no input; since shapes are fixed, those that read a shape are among them."""
-        found: set[int] = set()
+        indices: set[int] = set()
         for index, node in enumerate(self.user):
             reads = [self.maker.get(name) for name in read_by(node) if name in self.maker or name in self.inputs]
-            if node.op_type in ("Shape", "Size") or all(source in found for source in reads):
-                found.add(index)
-        return found
+            if node.op_type in ("Shape", "Size") or all(source in indices for source in reads):
+                indices.add(index)
+        return indices
 
     def _duplicates(self, present: set[int]) -> dict[int, int]:
         """Return the user's nodes that are gone because an equal node computes the same: index → index of that node."""

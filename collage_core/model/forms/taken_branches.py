@@ -68,9 +68,9 @@ def _conditions(model: ModelProto, names: set[str], run: Run) -> dict[str, bool]
 
 def _with_branches(model: ModelProto, taken: Mapping[str, bool]) -> ModelProto:
     """Return `model` with a branch in place of each node of `taken`: name of the node → whether its condition holds."""
-    made = ModelProto()
-    made.CopyFrom(model)
-    graph = made.graph
+    copy = ModelProto()
+    copy.CopyFrom(model)
+    graph = copy.graph
     del graph.node[:]
     counts = Counter(_made_in(model.graph))
     for node in model.graph.node:
@@ -84,7 +84,7 @@ def _with_branches(model: ModelProto, taken: Mapping[str, bool]) -> ModelProto:
         graph.initializer.extend(branch.initializer)
         graph.sparse_initializer.extend(branch.sparse_initializer)
         graph.node.extend(nodes)
-    return made
+    return copy
 
 
 def _opened(branch: GraphProto, node: NodeProto, counts: Counter[str]) -> list[NodeProto]:

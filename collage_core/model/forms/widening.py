@@ -27,10 +27,10 @@ _TYPE_ATTRIBUTES = ("to", "dtype", "output_datatype", "output_dtype", "stash_typ
 
 def widened(model: ModelProto) -> ModelProto:
     """Return `model` in float32 where it is in float16 or bfloat16; its inputs and outputs too."""
-    made = ModelProto()
-    made.CopyFrom(model)
-    _widen(made.graph)
-    return made
+    wide = ModelProto()
+    wide.CopyFrom(model)
+    _widen(wide.graph)
+    return wide
 
 
 def types_of(model: ModelProto) -> Iterator[int]:
@@ -91,8 +91,8 @@ def unrounded(own: Arrays, wide: OrtSession, inputs: Arrays, accuracy: float) ->
         exact = wide.run({name: _as_wide(value) for name, value in inputs.items()}, own)
     except RuntimeRefusal:
         return dict(own)
-    made = {name: _rounded(exact[name], value) for name, value in own.items()}
-    return {name: made[name] if relative_error(made[name], value) <= OWN_SHARE * accuracy else value for name, value in own.items()}
+    rounded = {name: _rounded(exact[name], value) for name, value in own.items()}
+    return {name: rounded[name] if relative_error(rounded[name], value) <= OWN_SHARE * accuracy else value for name, value in own.items()}
 
 
 def _rounded(value: Any, like: Any) -> Any:

@@ -125,15 +125,15 @@ def inexact_nodes(graph: DataflowGraph) -> list[str]:
 def _is_inexact(graph: DataflowGraph, node: Node, ranges: ValueRanges) -> bool:
     if node.op not in _CALLS:
         return False
-    made = node.outputs[0]
+    output = node.outputs[0]
     if node.op in _COMPARING:
         data = node.inputs[:1] if node.op.startswith("Reduce") else node.inputs
-        return made.type.dtype == "int64" and not all(_within(ranges.held.get(name), _COMPARED_BELOW) for name in data if name)
+        return output.type.dtype == "int64" and not all(_within(ranges.held.get(name), _COMPARED_BELOW) for name in data if name)
     if node.op == "Mod":
-        is_wide = made.type.dtype in ("int64", "uint64") and bool(node.attributes.get("fmod", 0))
+        is_wide = output.type.dtype in ("int64", "uint64") and bool(node.attributes.get("fmod", 0))
         return is_wide and not all(_within(ranges.held.get(name), _SUMMED_BELOW) for name in node.inputs)
-    is_integer = made.type.dtype in ("int64", "int32")
-    return is_integer and (made.name in ranges.wrapping or not _within(ranges.held.get(made.name), _SUMMED_BELOW))
+    is_integer = output.type.dtype in ("int64", "int32")
+    return is_integer and (output.name in ranges.wrapping or not _within(ranges.held.get(output.name), _SUMMED_BELOW))
 
 
 def may_hold(model: bytes) -> bool:
@@ -184,12 +184,12 @@ class _Writing:
             return False
         if self._ranges is None or is_inner:
             return True
-        held, made = self._ranges.held, call.node.output[0]
+        held, output = self._ranges.held, call.node.output[0]
         if call.node.op_type in _COMPARING:
             return not all(_within(held.get(name), _COMPARED_BELOW) for name in call.node.input[: call.data_inputs] if name)
         if call.node.op_type == "Mod":
             return not all(_within(held.get(name), _SUMMED_BELOW) for name in call.node.input)
-        return made in self._ranges.wrapping or not _within(held.get(made), _SUMMED_BELOW)
+        return output in self._ranges.wrapping or not _within(held.get(output), _SUMMED_BELOW)
 
 
 def _within(values: tuple[float, float] | None, bound: int) -> bool:
@@ -292,10 +292,10 @@ def _chosen(call: _Call, comparison: str, one: str, other: str) -> str:
 
 
 def _clip(call: _Call) -> str:
-    made, *bounds = call.node.input
+    data, *bounds = call.node.input
     for bound, comparison in zip(bounds, ("Greater", "Less"), strict=False):
-        made = _chosen(call, comparison, made, bound) if bound else made
-    return made
+        data = _chosen(call, comparison, data, bound) if bound else data
+    return data
 
 
 def _sign(call: _Call) -> str:
@@ -338,10 +338,10 @@ def _sum(call: _Call, prepare: Callable[[_Call, str], str]) -> str:
         higher = call.add("Div", x, base)
         digits.append(call.add("Sub", x, call.add("Mul", higher, base)))
         x = higher
-    made = call.again(x, "ReduceSum")
+    total = call.again(x, "ReduceSum")
     for digit in reversed(digits):
-        made = call.add("Add", call.add("Mul", made, base), call.again(digit, "ReduceSum"))
-    return made if dtype == INT64 else call.cast(made, INT32)
+        total = call.add("Add", call.add("Mul", total, base), call.again(digit, "ReduceSum"))
+    return total if dtype == INT64 else call.cast(total, INT32)
 
 
 def _remainder(call: _Call) -> str:
@@ -363,21 +363,21 @@ def _power(call: _Call) -> str:
     known = call.value(exponent)
     base = base if dtype == INT64 else call.cast(base, INT64)
     if known is not None and known.size == 1 and 0 < known.item() <= _LARGEST_POWER:
-        made = _power_of_constant(call, base, known)
+        product = _power_of_constant(call, base, known)
     else:
-        made = _power_of_any(call, base, call.cast(exponent, INT64))
-    return made if dtype == INT64 else call.cast(made, INT32)
+        product = _power_of_any(call, base, call.cast(exponent, INT64))
+    return product if dtype == INT64 else call.cast(product, INT32)
 
 
 def _power_of_constant(call: _Call, base: str, exponent: np.ndarray) -> str:
-    made, square, left = call.constant(1, shape=exponent.shape), base, int(exponent.item())
+    product, square, left = call.constant(1, shape=exponent.shape), base, int(exponent.item())
     while left:
         if left % 2:
-            made = call.add("Mul", made, square)
+            product = call.add("Mul", product, square)
         left //= 2
         if left:
             square = call.add("Mul", square, square)
-    return made
+    return product
 
 
 def _power_of_any(call: _Call, base: str, exponent: str) -> str:
@@ -386,14 +386,14 @@ def _power_of_any(call: _Call, base: str, exponent: str) -> str:
     left = call.add("Abs", exponent)
     as_odd = call.add("Add", call.add("Mod", left, two), call.constant(_LARGEST_POWER - 1))
     left = call.add("Where", call.add("Greater", left, largest), as_odd, left)
-    made, square = one, base
+    product, square = one, base
     for bit in range(_LARGEST_POWER.bit_length()):
         square = call.add("Mul", square, square) if bit else square
         is_odd = call.add("Equal", call.add("Mod", left, two), one)
-        made = call.add("Mul", made, call.add("Where", is_odd, square, one))
+        product = call.add("Mul", product, call.add("Where", is_odd, square, one))
         left = call.add("Div", left, two)
     is_fraction = call.add("And", call.add("Less", exponent, zero), call.add("Greater", call.add("Abs", base), one))
-    return call.add("Where", is_fraction, zero, made)
+    return call.add("Where", is_fraction, zero, product)
 
 
 _CALLS: Mapping[str, Callable[[_Call], str]] = {

@@ -73,11 +73,11 @@ def _origins(graph: DataflowGraph) -> dict[str, frozenset[str]]:
 
 def _after_suppression(graph: DataflowGraph) -> set[str]:
     """Return the tensors that follow from what a suppression selected."""
-    found: set[str] = set()
+    names: set[str] = set()
     for node in graph.nodes:
-        if node.op.rpartition(".")[2] == SUPPRESSION or not found.isdisjoint(node.inputs):
-            found.update(tensor.name for tensor in node.outputs)
-    return found
+        if node.op.rpartition(".")[2] == SUPPRESSION or not names.isdisjoint(node.inputs):
+            names.update(tensor.name for tensor in node.outputs)
+    return names
 
 
 def rounded_otherwise(inputs: Arrays, seed: int) -> Arrays:

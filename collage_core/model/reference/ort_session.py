@@ -90,11 +90,11 @@ def to_ort(array: np.ndarray) -> Any:
     import onnxruntime
 
     name = graph_dtype(array.dtype)
-    made = onnxruntime.OrtValue.ortvalue_from_shape_and_type(list(array.shape), elem_type(name))
+    value = onnxruntime.OrtValue.ortvalue_from_shape_and_type(list(array.shape), elem_type(name))
     raw = packed(array, BITS[name]) if name in BITS else np.ascontiguousarray(array)
     if raw.nbytes:
-        ctypes.memmove(made.data_ptr(), raw.ctypes.data, raw.nbytes)
-    return made
+        ctypes.memmove(value.data_ptr(), raw.ctypes.data, raw.nbytes)
+    return value
 
 
 def from_ort(value: Any) -> np.ndarray:

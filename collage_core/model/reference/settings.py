@@ -82,7 +82,7 @@ def compared_values(model: ModelProto) -> dict[str, np.ndarray]:
     The constant is looked for behind operators that hand the element on.
     """
     constants = {tensor.name: tensor for tensor in model.graph.initializer}
-    made: dict[str, np.ndarray] = {}
+    values: dict[str, np.ndarray] = {}
     for value in model.graph.input:
         shape, dtype = [dim.dim_value for dim in value.type.tensor_type.shape.dim], value.type.tensor_type.elem_type
         if dtype not in _INTEGER_TYPES or any(size != 1 for size in shape):
@@ -90,8 +90,8 @@ def compared_values(model: ModelProto) -> dict[str, np.ndarray]:
         others = (node.input[1 - at] for node, at in _comparisons(model.graph, value.name) if node.input[1 - at] in constants)
         known = next((number for name in others if (number := numpy_helper.to_array(constants[name])).size == 1), None)
         if known is not None and np.can_cast(np.min_scalar_type(known), numpy_dtype(dtype_name(dtype)), "same_kind"):
-            made[value.name] = known.reshape(shape).astype(numpy_dtype(dtype_name(dtype)))
-    return made
+            values[value.name] = known.reshape(shape).astype(numpy_dtype(dtype_name(dtype)))
+    return values
 
 
 def _comparisons(graph: GraphProto, name: str) -> Iterator[tuple[NodeProto, int]]:

@@ -17,8 +17,8 @@ def flat_model(name: str, function: relax.Function) -> tuple[SubModel, tuple[int
     Raises:
         CollageError: a binding of it has no ONNX equivalent.
     """
-    found = divided(function)
-    regions, left = found.regions, found.left
+    division = divided(function)
+    regions, left = division.regions, division.left
     if left:
         raise CollageError(f"the function {name!r}, binding {left[0].name!r}: {left[0].reason}", "leave it to TVM", "untranslatable")
     if len(regions) != 1:
@@ -54,12 +54,12 @@ def _outputs(name: str, region: Region, function: relax.Function) -> tuple[Tenso
     while result in bound and isinstance(bound[result], relax.Tuple | relax.Var):
         result = bound[result]
     fields = list(result.fields) if isinstance(result, relax.Tuple) else [result]
-    made = []
+    outputs = []
     for field in fields:
         written = region.writer.values.get(field)
         if not isinstance(written, str) or written not in region.names:
             raise CollageError(
                 f"the function {name!r} returns {str(field)[:40]!r}, which it does not compute", "leave it to TVM", "untranslatable"
             )
-        made.append(Tensor(written, tensor_type(field.ty)))
-    return tuple(made)
+        outputs.append(Tensor(written, tensor_type(field.ty)))
+    return tuple(outputs)

@@ -60,8 +60,8 @@ def check_shape(var: relax.Var, shape: Sequence[int]) -> None:
     fixed = [plain(size) for size in declared.values] if isinstance(declared, relax.ShapeExpr) else None
     fits = fixed is not None and len(fixed) == len(shape) and all(size > 0 for size in shape)
     if not fits or any(isinstance(size, int) and size != given for size, given in zip(fixed or (), shape, strict=True)):
-        said = ",".join(map(str, shape))
-        raise CollageError(f"the shape {said!r} does not fit the parameter {var.name!r}, which is {var.ty}", "give another one", "shape")
+        sizes = ",".join(map(str, shape))
+        raise CollageError(f"the shape {sizes!r} does not fit the parameter {var.name!r}, which is {var.ty}", "give another one", "shape")
 
 
 def _elem_type(dtype: str) -> int:
@@ -81,8 +81,8 @@ def prepared(module: tvm.IRModule, name: str, sizes: Mapping[str, Sequence[int]]
         relax.analysis.well_formed(module)
         module = fixed_alike(module, name, sizes)
         passes = [relax.transform.ConvertToDataflow(min_size=1), relax.transform.CanonicalizeBindings()]
-        made = tvm.transform.Sequential(passes)(module)
-        return _with_plain_bindings(made, name)
+        prepared_module = tvm.transform.Sequential(passes)(module)
+        return _with_plain_bindings(prepared_module, name)
     except Exception as error:  # any exception of TVM is its reason
         reason = next((line.strip() for line in reversed(str(error).splitlines()) if line.strip()), type(error).__name__)
         raise CollageError(f"{_culprit(module, name)} is not well-formed: {reason[:300]}", "mend the module", "not_relax") from error

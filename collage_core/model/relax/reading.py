@@ -107,7 +107,7 @@ def read_regions(path: str, shapes: Mapping[str, Sequence[int]]) -> tuple[list[R
 def regions_of(module: tvm.IRModule, shapes: Mapping[str, Sequence[int]]) -> tuple[list[RegionSummary], list[str]]:
     """As `read_regions`, of a module that is there already."""
     first = function_of(module, None)
-    found: list[RegionSummary] = []
+    summaries: list[RegionSummary] = []
     left: list[str] = []
     for name in (first, *_others(module, first)):
         try:
@@ -118,8 +118,8 @@ def regions_of(module: tvm.IRModule, shapes: Mapping[str, Sequence[int]]) -> tup
             left.append(f"the function {name!r} is left to TVM: {error.message}")
             continue
         order = sorted(range(len(regions)), key=lambda at: regions[at] is not largest(regions)) if name == first else range(len(regions))
-        found += [region_summary(regions[at], name, at) for at in order]
-    return found, left
+        summaries += [region_summary(regions[at], name, at) for at in order]
+    return summaries, left
 
 
 def region_summary(region: Region, function: str, index: int) -> RegionSummary:
@@ -160,8 +160,8 @@ def region_of(module: tvm.IRModule, region: str | None, shapes: Mapping[str, Seq
     name = function_of(module, function)
     module = with_names_of_spans(module, name)
     sizes = parameter_shapes(module, name, shapes)
-    found = divided(prepared(module, name, sizes)[name])
-    regions, left = found.regions, found.left
+    division = divided(prepared(module, name, sizes)[name])
+    regions, left = division.regions, division.left
     if index is not None and index >= len(regions):
         raise CollageError(f"the function {name!r} has {len(regions)} regions, and {region!r} is none", "count from 0", "no_nodes")
     if not regions:

@@ -111,16 +111,16 @@ def largest(regions: Sequence[Region]) -> Region:
 
 def divided(function: relax.Function) -> Division:
     """Divide `function` into regions."""
-    found = Division([], [], {})
+    division = Division([], [], {})
     for index, block in enumerate(function.body.blocks):
         if isinstance(block, relax.DataflowBlock):
             divider = _BlockDivider(index, block)
-            found.blocks[index] = divider.ordered()
-            found.regions.extend(region for region in found.blocks[index] if isinstance(region, Region) and region.writer.nodes)
-            found.left.extend(divider.left)
+            division.blocks[index] = divider.ordered()
+            division.regions.extend(region for region in division.blocks[index] if isinstance(region, Region) and region.writer.nodes)
+            division.left.extend(divider.left)
         else:
-            found.left.extend(LeftBinding(index, one.var.name, "it is outside of a dataflow block") for one in block.bindings)
-    return found
+            division.left.extend(LeftBinding(index, one.var.name, "it is outside of a dataflow block") for one in block.bindings)
+    return division
 
 
 class _BlockDivider:
@@ -150,8 +150,8 @@ class _BlockDivider:
             _declare(region, read)
             written = _written(region, binding, self._names[at], at)
         except Untranslatable as reason:
-            said = f"{_operator(binding.value)} {reason}"
-            self.left.append(LeftBinding(self.index, binding.var.name, said, level, binding))
+            reason_here = f"{_operator(binding.value)} {reason}"
+            self.left.append(LeftBinding(self.index, binding.var.name, reason_here, level, binding))
             self._level[binding.var] = level + 1
             self._home[binding.var] = None
             return
@@ -281,8 +281,8 @@ def is_on_processor(kind: Any) -> bool:
 
 def _unique_names(names: Sequence[str]) -> list[str]:
     seen: dict[str, int] = {}
-    made = []
+    unique = []
     for name in names:
         seen[name] = seen.get(name, 0) + 1
-        made.append(name if seen[name] == 1 else f"{name}#{seen[name]}")
-    return made
+        unique.append(name if seen[name] == 1 else f"{name}#{seen[name]}")
+    return unique

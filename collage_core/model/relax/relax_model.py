@@ -96,10 +96,10 @@ class RelaxModel(OnnxModel):
         given = {**inputs, **fixed}
         with tvm_worker() as worker:
             try:
-                made = worker.call(_run, self.ir, [np.asarray(given[name]) for name in self._parameters], timeout_s=REFERENCE_S)
+                outputs = worker.call(_run, self.ir, [np.asarray(given[name]) for name in self._parameters], timeout_s=REFERENCE_S)
             except WorkerError as error:
                 raise CollageError(f"TVM could not run the module as it is: {error}", "", "toolchain") from error
-        return dict(zip(names, made, strict=True))
+        return dict(zip(names, outputs, strict=True))
 
 
 def load_relax(

@@ -24,9 +24,9 @@ def with_names_of_spans(module: tvm.IRModule, name: str) -> tvm.IRModule:
     replaced = Replaced(renamed)
     blocks = [type(block)([_renamed(binding, renamed, replaced) for binding in block.bindings]) for block in function.body.blocks]
     body = relax.SeqExpr(blocks, replaced.visit_expr(function.body.body))
-    made = relax.Function(function.params, body, function.ret_ty, function.is_pure, function.attrs)
+    named = relax.Function(function.params, body, function.ret_ty, function.is_pure, function.attrs)
     builder = relax.BlockBuilder(module)
-    builder.update_func(module.get_global_var(name), made)
+    builder.update_func(module.get_global_var(name), named)
     return relax.transform.Normalize()(builder.get())
 
 

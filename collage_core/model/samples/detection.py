@@ -26,9 +26,9 @@ def ssd300(side: int = 300, least: float = 0.82, seed: int = 2016) -> ModelProto
     """
     net = Net("ssd300", seed)
     maps = _vgg_maps(net, net.input("image", [1, 3, side, side]))
-    found = [_head(net, x, index) for index, x in enumerate(maps)]
-    deltas = net.node("Concat", [head[0] for head in found], "/head/Concat", axis=1)
-    logits = net.node("Concat", [head[1] for head in found], "/head/Concat_1", axis=1)
+    heads = [_head(net, x, index) for index, x in enumerate(maps)]
+    deltas = net.node("Concat", [head[0] for head in heads], "/head/Concat", axis=1)
+    logits = net.node("Concat", [head[1] for head in heads], "/head/Concat_1", axis=1)
     anchors = np.concatenate([_ssd_anchors(index, each) for index, each in enumerate(_sides(side))])[None]
     boxes = decode(net, deltas, net.constant("anchors", anchors), "/decode", (0.1, 0.2))
     shares = net.node("Transpose", [net.node("Softmax", [logits], "/Softmax", axis=-1)], "/Transpose", perm=[0, 2, 1])
@@ -70,13 +70,13 @@ def _l2_norm(net: Net, x: str, name: str, width: int) -> str:
 def _head(net: Net, x: str, index: int) -> tuple[str, str]:
     """Add the convolutions that read boxes and classes off a map, and return both with an anchor in each row."""
     channels, _, count = _MAPS[index]
-    made = []
+    outputs = []
     for part, size, gain in (("boxes", 4, 0.1), ("classes", _CLASSES, 0.3)):
         name = f"/head/{part}.{index}"
         y = conv(net, x, name, (channels, count * size), 3, pad=1, gain=gain)
         y = net.node("Transpose", [y], f"{name}/Transpose", perm=[0, 2, 3, 1])
-        made.append(net.node("Reshape", [y, net.constant(f"{name}.rows", [1, -1, size], "int64")], f"{name}/Reshape"))
-    return made[0], made[1]
+        outputs.append(net.node("Reshape", [y, net.constant(f"{name}.rows", [1, -1, size], "int64")], f"{name}/Reshape"))
+    return outputs[0], outputs[1]
 
 
 def _sides(side: int) -> list[int]:

@@ -92,15 +92,15 @@ def _head(net: Net, levels: list[str], head: str, last: str, size: int, bias: fl
         drawn = net.draw((9 * size if is_last else _WIDTH,), -0.1, 0.1)
         weights.append((kernel, net.constant(f"{scope}.bias", drawn + np.float32(bias if is_last else 0))))
     rows = net.constant(f"{head}.rows", [1, -1, size], "int64")
-    made = []
+    outputs = []
     for level, x in enumerate(levels):
         for scope, weight in zip(scopes, weights, strict=True):
             x = net.node("Conv", [x, *weight], f"{scope}/Conv_{level}", kernel_shape=[3, 3], strides=[1, 1], pads=[1] * 4)
             if scope != scopes[-1]:
                 x = net.node("Relu", [x], f"{scope}/Relu_{level}")
         x = net.node("Transpose", [x], f"/head/{head}/Transpose_{level}", perm=[0, 2, 3, 1])
-        made.append(net.node("Reshape", [x, rows], f"/head/{head}/Reshape_{level}"))
-    return net.node("Concat", made, f"/head/{head}/Concat", axis=1)
+        outputs.append(net.node("Reshape", [x, rows], f"/head/{head}/Reshape_{level}"))
+    return net.node("Concat", outputs, f"/head/{head}/Concat", axis=1)
 
 
 def _anchors(side: int) -> np.ndarray:

@@ -128,10 +128,10 @@ def _has_size(dim: TensorShapeProto.Dimension) -> bool:
 
 def _skeleton(model: ModelProto, known: Iterable[ValueInfoProto]) -> ModelProto:
     """Return `model` with its large weights as inputs, with what is `known`, and without the shapes that it declares for its outputs."""
-    made = ModelProto(ir_version=model.ir_version)
-    made.opset_import.extend(model.opset_import)
-    made.functions.extend(model.functions)
-    graph: GraphProto = made.graph
+    skeleton = ModelProto(ir_version=model.ir_version)
+    skeleton.opset_import.extend(model.opset_import)
+    skeleton.functions.extend(model.functions)
+    graph: GraphProto = skeleton.graph
     graph.name = model.graph.name
     graph.node.extend(model.graph.node)
     graph.input.extend(model.graph.input)
@@ -143,7 +143,7 @@ def _skeleton(model: ModelProto, known: Iterable[ValueInfoProto]) -> ModelProto:
     types = {value.name: value for value in known}
     graph.output.extend(types.get(value.name) or ValueInfoProto(name=value.name) for value in model.graph.output)
     graph.value_info.extend(types.values())
-    return made
+    return skeleton
 
 
 _KEEP_THE_TYPE = frozenset({"GroupNormalization", "RMSNormalization"})

@@ -136,16 +136,16 @@ class _Bounds:
 
     def learn(self, node: NodeProto, name: str) -> None:
         """Find the largest sizes of `name`, which `node` makes."""
-        made: list[int | None] = []
+        sizes: list[int | None] = []
         for axis, size in enumerate(self._shapes[name]):
             if isinstance(size, str):
                 bound = self._of_symbol.get(size) if size else None
-                made.append(self._by_operator(node, name, axis) if bound is None else bound)
-                if size and made[-1] is not None:
-                    self._of_symbol[size] = made[-1]
+                sizes.append(self._by_operator(node, name, axis) if bound is None else bound)
+                if size and sizes[-1] is not None:
+                    self._of_symbol[size] = sizes[-1]
             else:
-                made.append(size)
-        self.found[name] = tuple(made)
+                sizes.append(size)
+        self.found[name] = tuple(sizes)
 
     def _by_operator(self, node: NodeProto, name: str, axis: int) -> int | None:
         rule = _RULES.get(op_name(node))

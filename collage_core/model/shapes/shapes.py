@@ -137,8 +137,8 @@ def describe_inputs(model: ModelProto) -> str:
 
 def input_dimensions(model: ModelProto) -> dict[str, list[str]]:
     """Return the dimensions of each input as `model` has them: a size, a symbol, or ``?``; no input whose rank it does not say."""
-    made = {value.name for value in model.graph.initializer}
-    shaped = [value for value in model.graph.input if value.name not in made and value.type.tensor_type.HasField("shape")]
+    constants = {value.name for value in model.graph.initializer}
+    shaped = [value for value in model.graph.input if value.name not in constants and value.type.tensor_type.HasField("shape")]
     return {value.name: [str(dim.dim_value) if _is_fixed(dim) else (_symbol(dim) or "?") for dim in _dims(value)] for value in shaped}
 
 
@@ -180,20 +180,20 @@ def _symbol(dim: TensorShapeProto.Dimension) -> str:
 
 
 def _apply_given(model: ModelProto, value: ValueInfoProto, shape: Shape, symbols: dict[str, int]) -> None:
-    said = ",".join(map(str, shape))
+    sizes = ",".join(map(str, shape))
     hint = f"its inputs are {describe_inputs(model)}"
     if value.type.tensor_type.HasField("shape"):
         dims = _dims(value)
         if len(dims) != len(shape):
             raise CollageError(
-                f"the shape {said!r} of input {value.name!r} has {counted(len(shape), 'dimension')}, not {len(dims)}",
+                f"the shape {sizes!r} of input {value.name!r} has {counted(len(shape), 'dimension')}, not {len(dims)}",
                 hint,
                 "shape",
             )
         for index, (dim, size) in enumerate(zip(dims, shape, strict=True)):
             if _is_fixed(dim) and dim.dim_value != size:
                 message = (
-                    f"the shape {said!r} of input {value.name!r} has {size} in dimension {index}, the model fixes it to {dim.dim_value}"
+                    f"the shape {sizes!r} of input {value.name!r} has {size} in dimension {index}, the model fixes it to {dim.dim_value}"
                 )
                 raise CollageError(message, hint, "shape")
             if not _is_fixed(dim) and _symbol(dim):

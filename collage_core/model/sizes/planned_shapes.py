@@ -106,11 +106,11 @@ def free_dimensions(dimensions: Dimensions, said: Mapping[str, ShapeOf]) -> list
 def planned_shapes(dimensions: Dimensions, said: Mapping[str, ShapeOf]) -> tuple[list[FreeDimension], list[PlannedShape]]:
     """Return the free dimensions, and the shapes that are planned for: all of one weight, ascending. Raises as `free_dimensions`."""
     free = free_dimensions(dimensions, said)
-    made = []
+    planned = []
     for sizes in product(*(dimension.sampled for dimension in free)):
         shapes = shapes_at(said, free, sizes)
-        made.append((shapes, {dimension.name: size for dimension, size in zip(free, sizes, strict=True)}))
-    return free, [PlannedShape(shapes, 1 / len(made), sizes) for shapes, sizes in made]
+        planned.append((shapes, {dimension.name: size for dimension, size in zip(free, sizes, strict=True)}))
+    return free, [PlannedShape(shapes, 1 / len(planned), sizes) for shapes, sizes in planned]
 
 
 def shapes_at(said: Mapping[str, ShapeOf], free: Sequence[FreeDimension], sizes: Sequence[int]) -> dict[str, Shape]:
@@ -140,9 +140,9 @@ def traffic_shapes(dimensions: Dimensions, files: Iterable[tuple[Path, Mapping[s
         raise CollageError("--shapes-from names no file", "give .npz files of inputs, such as 'inputs/*.npz'", "no_file")
     kept = counts.most_common(MOST_SHAPES)
     total = sum(count for _, count in kept)
-    made = [PlannedShape(dict(key), count / total, {}, first[key]) for key, count in kept]
-    made.sort(key=lambda one: [one.shapes.get(name, ()) for name in dimensions])
-    return made, 1 - total / counts.total()
+    planned = [PlannedShape(dict(key), count / total, {}, first[key]) for key, count in kept]
+    planned.sort(key=lambda one: [one.shapes.get(name, ()) for name in dimensions])
+    return planned, 1 - total / counts.total()
 
 
 def _all_said(dimensions: Dimensions, said: Mapping[str, ShapeOf]) -> Iterable[tuple[str, int, int | Sizes, str]]:
@@ -181,8 +181,8 @@ def _check_tied(path: Path, dimensions: Dimensions, shapes: Mapping[str, Shape])
 
 
 def _contradiction(symbol: str, one: tuple[str, int | Sizes], other: tuple[str, int | Sizes]) -> CollageError:
-    said = f"the inputs {one[0]!r} and {other[0]!r} share the dimension {symbol!r}, and --shape gives it {one[1]} and {other[1]}"
-    return CollageError(said, "give both the same sizes, or say the shape of one of them", "shape")
+    reason = f"the inputs {one[0]!r} and {other[0]!r} share the dimension {symbol!r}, and --shape gives it {one[1]} and {other[1]}"
+    return CollageError(reason, "give both the same sizes, or say the shape of one of them", "shape")
 
 
 def _fixed_by_file(name: str, axis: int, shape: ShapeOf, fixed: int, dimensions: Dimensions) -> CollageError:

@@ -39,27 +39,27 @@ def constant_of(tensor: TensorProto) -> Constant:
     Raises:
         CollageError: the data does not fit the shape.
     """
-    made = TensorType(tuple(tensor.dims), dtype_name(tensor.data_type))
-    count = prod(made.shape)
-    whole = "int" in made.dtype or made.dtype == "bool"
-    if made.dtype in ("string", "undefined"):
-        return Constant(made)
-    if count > _MOST_VALUES if whole else made.shape != ():
-        return Constant(made, range=_range_of(tensor, made))
+    kind = TensorType(tuple(tensor.dims), dtype_name(tensor.data_type))
+    count = prod(kind.shape)
+    whole = "int" in kind.dtype or kind.dtype == "bool"
+    if kind.dtype in ("string", "undefined"):
+        return Constant(kind)
+    if count > _MOST_VALUES if whole else kind.shape != ():
+        return Constant(kind, range=_range_of(tensor, kind))
     try:
         values = numpy_helper.to_array(tensor).reshape(-1)
     except (ValueError, TypeError) as error:
         raise CollageError(
-            f"the data of {tensor.name!r} does not fit its shape {list(made.shape)}", "export the model again", "broken_model"
+            f"the data of {tensor.name!r} does not fit its shape {list(kind.shape)}", "export the model again", "broken_model"
         ) from error
     if whole:
-        return Constant(made, tuple(values.tolist()) if made.dtype == "bool" else tuple(int(value) for value in values))
+        return Constant(kind, tuple(values.tolist()) if kind.dtype == "bool" else tuple(int(value) for value in values))
     if np.iscomplexobj(values):
-        return Constant(made)
+        return Constant(kind)
     scalar = _short(values[0]) if values.dtype == np.float32 else float(values[0])
     if math.isinf(scalar):
-        return Constant(made, range=(scalar, scalar))
-    return Constant(made, (scalar,) if math.isfinite(scalar) else None)
+        return Constant(kind, range=(scalar, scalar))
+    return Constant(kind, (scalar,) if math.isfinite(scalar) else None)
 
 
 def _range_of(tensor: TensorProto, made: TensorType) -> tuple[float, float] | None:

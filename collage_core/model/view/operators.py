@@ -20,13 +20,13 @@ def operator_definitions(model: ModelProto) -> list[OperatorDefinition]:
     versions = opset_versions(model)
     local = {".".join(filter(None, (domain_of(one), one.name))): one for one in model.functions}
     used = {op_name(node): node for graph in (model.graph, *model.functions) for node in all_nodes(graph)}
-    found = []
+    definitions = []
     for op, node in sorted(used.items()):
         if op in local:
-            found.append(_of_function(op, local[op]))
+            definitions.append(_of_function(op, local[op]))
         elif (schema := schema_of(node.op_type, domain_of(node), versions)) is not None:
-            found.append(_of_schema(op, schema))
-    return found
+            definitions.append(_of_schema(op, schema))
+    return definitions
 
 
 def _of_schema(op: str, schema: Any) -> OperatorDefinition:

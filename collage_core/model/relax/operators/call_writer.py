@@ -107,10 +107,10 @@ class CallWriter:
         expr = self.given(index)
         if isinstance(expr, tvm.ir.GenericConst) and expr.value.numpy().size == 1:
             return float(expr.value.numpy().item()) if str(expr.value.dtype).startswith("float") else int(expr.value.numpy().item())
-        found = plain(expr)
-        if not isinstance(found, int | float):
+        value = plain(expr)
+        if not isinstance(value, int | float):
             raise Untranslatable(f"takes {self._role(index)} from a tensor, which has to be a constant")
-        return found
+        return value
 
     def shape(self, index: int) -> list[int]:
         return shape_of(self.given(index))

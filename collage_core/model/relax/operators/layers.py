@@ -37,11 +37,11 @@ def _check_layouts(call: CallWriter, kernel: str) -> None:
 
 def _window(call: CallWriter) -> dict[str, Any]:
     rank = len(call.shape(0)) - 2
-    found: dict[str, Any] = {"strides": _spread(call.ints("strides"), rank), "pads": _pads(call, rank)}
-    found["dilations"] = _spread(call.ints("dilation"), rank)
+    window: dict[str, Any] = {"strides": _spread(call.ints("strides"), rank), "pads": _pads(call, rank)}
+    window["dilations"] = _spread(call.ints("dilation"), rank)
     if hasattr(call.call.attrs, "groups"):
-        found["group"] = int(call.attr("groups"))
-    return found
+        window["group"] = int(call.attr("groups"))
+    return window
 
 
 def _spread(values: list[int], rank: int) -> list[int]:
@@ -49,8 +49,8 @@ def _spread(values: list[int], rank: int) -> list[int]:
 
 
 def _pads(call: CallWriter, rank: int) -> list[int]:
-    found = _spread(call.ints("padding"), rank)
-    return found * 2 if len(found) == rank else found
+    pads = _spread(call.ints("padding"), rank)
+    return pads * 2 if len(pads) == rank else pads
 
 
 @translates("nn.max_pool1d", "nn.max_pool2d", "nn.max_pool3d")
@@ -67,10 +67,10 @@ def _pool(call: CallWriter, op: str, **more: int) -> str:
     _check_pool_layout(call)
     rank = len(call.shape(0)) - 2
     size, ceil_mode = _spread(call.ints("pool_size"), rank), int(call.attr("ceil_mode"))
-    made: dict[str, Any] = {"kernel_shape": size, "ceil_mode": ceil_mode, **_window(call), **more}
+    attributes: dict[str, Any] = {"kernel_shape": size, "ceil_mode": ceil_mode, **_window(call), **more}
     if ceil_mode and _reaches_beyond(call, size):
         raise Untranslatable("has a last window that lies in the padding only")
-    return str(call.emit(op, [call.tensor(0)], **made))
+    return str(call.emit(op, [call.tensor(0)], **attributes))
 
 
 def _reaches_beyond(call: CallWriter, size: list[int]) -> bool:

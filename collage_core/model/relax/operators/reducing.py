@@ -73,8 +73,8 @@ def topk(call: CallWriter) -> Written:
 def sort(call: CallWriter) -> Written:
     axis = int(call.attr("axis"))
     number = call.constant([call.shape(0)[axis]], "k", "int64")
-    made = call.emit("TopK", [call.tensor(0), number], outputs=2, axis=axis, largest=int(call.attr("descending")))
-    return str(made[0])
+    outputs = call.emit("TopK", [call.tensor(0), number], outputs=2, axis=axis, largest=int(call.attr("descending")))
+    return str(outputs[0])
 
 
 @translates("cumsum")

@@ -64,8 +64,8 @@ def stack(call: CallWriter) -> Written:
 def split(call: CallWriter) -> Written:
     axis = int(call.attr("axis")) % len(call.shape(0))
     sizes = [shape_of_type(field)[axis] for field in call.call.ty.fields]
-    made = call.emit("Split", [call.tensor(0), call.constant(sizes, "split", "int64")], outputs=len(sizes), axis=axis)
-    return (str(made),) if isinstance(made, str) else tuple(made)
+    outputs = call.emit("Split", [call.tensor(0), call.constant(sizes, "split", "int64")], outputs=len(sizes), axis=axis)
+    return (str(outputs),) if isinstance(outputs, str) else tuple(outputs)
 
 
 @translates("strided_slice")
@@ -234,8 +234,8 @@ def one_hot(call: CallWriter) -> Written:
     values = call.constant([call.number(2), call.number(1)], "values", "float32")
     depth = call.constant(int(call.attr("depth")), "depth", "int64")
     indices = call.emit("Cast", [call.tensor(0)], to=elem_type("int64"))
-    made = call.emit("OneHot", [indices, depth, values], axis=int(call.attr("axis")))
-    return str(call.emit("Cast", [made], to=elem_type(call.out_dtype)))
+    result = call.emit("OneHot", [indices, depth, values], axis=int(call.attr("axis")))
+    return str(call.emit("Cast", [result], to=elem_type(call.out_dtype)))
 
 
 @translates("shape_to_tensor")
