@@ -19,7 +19,7 @@ from ..rules.candidate import CandidatePartition
 from ..rules.spec import HOST_TARGET
 from .cancelled import NOT_BUILT, NOT_TIMED
 from .decision import Decision
-from .inside.additive_error import additive_error_s, correction_s, costs_inside
+from .inside.additive_error import additive_error_s, correction_s, costs_in_context, costs_inside
 from .inside.profile_nodes import profiled_times
 from .inside.timing_gap import Surroundings, disturbance_of, timing_gap
 from .loop.cost_table import is_settled
@@ -137,11 +137,13 @@ def _measure_whole(
     if missing:
         run.emit(Note("some partitions of the fastest plan were not measured alone: now they are, and the search runs again"))
     inside = costs_inside(decision.planned, outcome.profile) if outcome.profile else {}
+    beside = costs_in_context(decision.planned, inside)
     if inside:
         text = f"the costs of {counted(len(inside), 'partition')} were corrected to what they take inside the whole"
-        run.emit(Note(f"{text}, and the search ran again"))
+        others_text = f", those of {counted(len(beside), 'candidate')} behind the same targets in proportion" if beside else ""
+        run.emit(Note(f"{text}{others_text}, and the search ran again"))
     if missing or inside:
-        decision, others, outcome = over_other_costs(run, decision, {**missing, **inside}, built, others, outcome, deadline)
+        decision, others, outcome = over_other_costs(run, decision, {**beside, **missing, **inside}, built, others, outcome, deadline)
     late = [next(iter(one.names)) for one in others if one.is_late]
     if late:
         run.emit(Note(TOO_LATE_TO_COMPARE.format(", ".join(late))))

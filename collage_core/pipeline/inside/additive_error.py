@@ -5,13 +5,16 @@ A plan, its measured seconds and a `Profile` enter; a sentence, or corrected cos
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from ...base.durations import milliseconds
 from ...cost.cost import PROFILE, Cost
+from ...graph.dataflow_graph import HOST
 from ...rewrite.plan import Plan
 from ...rewrite.runtime.artifact import Profile
+from ...rules.spec import HOST_TARGET
 from ..loop.search_and_merge import Planned
 from ..record.record import CostedCandidate
 
@@ -80,7 +83,48 @@ def costs_inside(planned: Planned, profile: Profile) -> dict[int, Cost]:
     for index, item in zip(planned.indices, planned.partitions, strict=True):
         inside_s = profile.partitions.get(item.id)
         if inside_s is not None and item.cost.source == "measured":
-            alone_s = item.cost.seconds if item.cost.alone_s is None else item.cost.alone_s
-            reason = f"inside the whole plan; alone it takes {milliseconds(alone_s or 0.0)}"
-            corrected[index] = replace(item.cost, seconds=inside_s, reason=reason, alone_s=alone_s)
+            corrected[index] = _corrected(item.cost, inside_s, "inside the whole plan")
     return corrected
+
+
+def costs_in_context(planned: Planned, inside: Mapping[int, Cost]) -> dict[int, Cost]:
+    """Return the costs that other candidates have in the contexts of the plan, by their indices in ``planned.costed``.
+
+    A context is a target behind other targets. Where the plan's partitions in it take longer inside the whole than alone, so would a
+    candidate that takes their place; else a rival of them were judged by its cost alone, and they by more. What nothing runs before, such
+    as the whole model, has no context.
+
+    Args:
+        inside: As `costs_inside` returned them.
+    """
+    target_at = {node: item.target for item in planned.partitions for node in item.inside}
+    makers: dict[int, set[int]] = defaultdict(set)
+    for tensor in planned.problem.tensors:
+        for node in tensor.readers:
+            makers[node].add(tensor.maker)
+
+    def context(item: CostedCandidate) -> tuple[str, frozenset[str]]:
+        before = {maker for node in item.inside for maker in makers[node] if maker != HOST and maker not in item.inside}
+        return item.target, frozenset(target_at[maker] for maker in before) - {HOST_TARGET}
+
+    sums: dict[tuple[str, frozenset[str]], tuple[float, float]] = {}
+    for index, cost in inside.items():
+        key = context(planned.costed[index])
+        inside_s, alone_s = sums.get(key, (0.0, 0.0))
+        sums[key] = inside_s + (cost.seconds or 0.0), alone_s + (cost.alone_s or 0.0)
+    chosen, corrected = set(planned.indices), {}
+    for index, item in enumerate(planned.costed):
+        if index in chosen or item.cost.source != "measured" or item.cost.seconds is None:
+            continue
+        target, before = context(item)
+        inside_s, alone_s = sums.get((target, before), (0.0, 0.0))
+        if before and alone_s > 0:
+            own_s = item.cost.seconds if item.cost.alone_s is None else item.cost.alone_s
+            where = f"as {target} takes behind {' and '.join(sorted(before))} in the plan"
+            corrected[index] = _corrected(item.cost, own_s * inside_s / alone_s, where)
+    return corrected
+
+
+def _corrected(cost: Cost, seconds: float, where: str) -> Cost:
+    alone_s = cost.seconds if cost.alone_s is None else cost.alone_s
+    return replace(cost, seconds=seconds, reason=f"{where}; alone it takes {milliseconds(alone_s or 0.0)}", alone_s=alone_s)

@@ -187,7 +187,7 @@ class RunRecord:
             cost = costed.cost
             is_rough = cost.stopped_early or cost.is_guess or (cost.source == "estimate" and costed.target not in described)
             if len(costed.inside) == 1 and cost.seconds is not None and not is_rough:
-                made[costed.inside.first(), costed.target] = cost.seconds
+                made[costed.inside.first(), costed.target] = cost.seconds if cost.alone_s is None else cost.alone_s
         return made
 
     @cached_property

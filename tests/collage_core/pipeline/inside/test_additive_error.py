@@ -11,6 +11,7 @@ from collage_core.pipeline.inside.additive_error import (
     additive_error_s,
     additive_error_text,
     correction_s,
+    costs_in_context,
     costs_inside,
     is_confirmed,
     is_large,
@@ -89,6 +90,22 @@ def test_costs_are_corrected_to_those_inside_the_whole() -> None:
         first.cost, seconds=0.7, reason="inside the whole plan; alone it takes 600 ms", alone_s=0.6
     )
     assert not costs_inside(found, Profile(1.2, {}, 1.2))
+
+
+def test_rivals_in_the_same_context_are_corrected_alike() -> None:
+    """The plan has `b` behind `a`; what else of `b` would stand there takes as much longer, what stands elsewhere keeps its cost."""
+    found = planned({**COSTS, ("b", (1, 2)): 0.72, ("b", (1,)): 0.9})
+    assert [(item.target, tuple(item.inside)) for item in found.partitions] == [("a", (0, 1)), ("b", (2,))]
+    inside = costs_inside(found, Profile(1.4, {found.partitions[0].id: 0.6, found.partitions[1].id: 0.8}, 0.0))
+    beside = {
+        (found.costed[index].target, tuple(found.costed[index].inside)): cost for index, cost in costs_in_context(found, inside).items()
+    }
+    assert {key: (cost.seconds, cost.alone_s) for key, cost in beside.items()} == {
+        ("b", (1, 2)): (pytest.approx(1.44), 0.72),
+        ("b", (1,)): (pytest.approx(1.8), 0.9),
+    }
+    assert beside["b", (1, 2)].reason == "as b takes behind a in the plan; alone it takes 720 ms"
+    assert costs_in_context(found, {}) == {}
 
 
 def test_the_additive_error_is_that_of_the_parts_as_they_were_measured_alone() -> None:
