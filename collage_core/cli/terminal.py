@@ -21,7 +21,7 @@ from ..cost.cost import PROFILE
 from ..documents.leaderboard import Leader, leaders_after
 from ..documents.plan import PlanPart, PlanPartition
 from ..documents.run import Alternative, BaselineInfo, RunDocument
-from ..documents.statement_text import time_text
+from ..documents.statement_text import explained_text, time_text
 from ..documents.statements import time_of_plan
 from ..documents.verdict import verdict
 from ..documents.verify import Verify
@@ -215,6 +215,9 @@ def show_plan(document: RunDocument) -> None:
             f"measured {_with_interval(verify.measured_s, verify.interval_s)}, "
             f"{error_text(verify.max_rel_error, verify.sets)}{_error_budget(verify)}"
         )
+    explained = explained_text(verify)
+    if explained:
+        console.print(explained)
     decided = decision_text(document)
     if decided:
         console.print(printable(decided), markup=False, soft_wrap=True)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection
 from ..base.counted import counted
 from ..base.durations import duration, signed
 from .statements import PlanTime, Statement, Totalled, time_of_plan
+from .verify import VerifyInfo
 
 _LEAST_S = 0.5e-9
 """A change of less is none."""
@@ -33,6 +34,15 @@ def predicted_text(plan: Totalled, write: Callable[[float], str] = duration) -> 
 def transfers_text(targets: Collection[str] | None) -> str:
     """Return ``; transfers free: ...`` to add to a time that rests on estimates of described targets without transfers; else nothing."""
     return f"; transfers free: {' and '.join(targets)} {'states' if len(targets) == 1 else 'state'} no cost of them" if targets else ""
+
+
+def explained_text(verify: VerifyInfo) -> str:
+    """Return how far a measured time is from the parts alone, and what of that is not explained; empty where no cost was corrected."""
+    error_s, explained_s = verify.additive_error_s, verify.explained_s
+    if error_s is None or explained_s is None:
+        return ""
+    parts = f"{signed(explained_s)} explained by what runs before its parts, {signed(error_s - explained_s)} unexplained"
+    return f"timed end to end it takes {signed(error_s)} beside the sum of its parts alone: {parts}"
 
 
 def change_text(statement: Statement) -> str:

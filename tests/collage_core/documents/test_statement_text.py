@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collage_core.documents.statement_text import effect_text, typed_effect_text
+from collage_core.documents.statement_text import effect_text, explained_text, typed_effect_text
 from collage_core.documents.statements import NO_CHANGE, Statement
+from collage_core.documents.verify import Verify
 
 
 def test_the_effect_of_a_constraint_is_said() -> None:
@@ -26,3 +27,11 @@ def test_the_effect_of_a_typed_cost_is_said() -> None:
     assert typed_effect_text(less, less) == "best total -1 ms predicted"
     assert typed_effect_text(NO_CHANGE, NO_CHANGE) == "the best total stays"
     assert typed_effect_text(NO_CHANGE, less) == "the best total stays by it alone, -1 ms predicted beside the other terms"
+
+
+def test_what_a_sum_leaves_unexplained_is_said_with_its_size() -> None:
+    assert explained_text(Verify(measured_s=0.148, additive_error_s=0.0175, explained_s=0.015)) == (
+        "timed end to end it takes +17.5 ms beside the sum of its parts alone: +15 ms explained by what runs before its parts, "
+        "+2.5 ms unexplained"
+    )
+    assert explained_text(Verify(measured_s=0.148, additive_error_s=0.0175)) == ""
