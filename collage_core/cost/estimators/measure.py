@@ -240,7 +240,8 @@ class MeasureEstimator:
 
     def error_limits(self, candidate: CandidatePartition, ends: Sequence[int]) -> Iterator[ErrorLimit]:
         """As `ProfilingEstimator.error_limits`, on all inputs that candidates are checked on."""
-        limits = ErrorLimits(self._model, self._activations(), self._backend, self._accuracy, self._value_policy)
+        should_stop = self._should_stop or (lambda: False)
+        limits = ErrorLimits(self._model, self._activations(), self._backend, self._accuracy, self._value_policy, should_stop)
         with closing(limits):
             yield from limits.of(candidate.target, candidate.inside, ends)
 

@@ -7,12 +7,12 @@ from there: at the boundaries that a bisection meets. Nothing is timed here.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from ...base.isolation.scratch import ScratchFolder
-from ...errors import CollageError
+from ...errors import Cancelled, CollageError
 from ...graph.cut_points import cut_points
 from ...graph.index_set import IndexSet
 from ...graph.sub_graph import SubGraph
@@ -36,11 +36,21 @@ class ErrorLimits:
     Args:
         stores: Name of each set of inputs → the tensors of the reference on it.
         accuracy: Largest relative error of the model's outputs.
+        should_stop: Asked before each run of the reference.
     """
 
-    def __init__(self, model: Model, stores: Mapping[str, ActivationStore], backend: TrialBackend, accuracy: float, value_policy: str):
+    def __init__(
+        self,
+        model: Model,
+        stores: Mapping[str, ActivationStore],
+        backend: TrialBackend,
+        accuracy: float,
+        value_policy: str,
+        should_stop: Callable[[], bool],
+    ):
         self._model, self._stores, self._backend = model, stores, backend
         self._accuracy, self._value_policy = accuracy, value_policy
+        self._should_stop = should_stop
         self._scratch = ScratchFolder()
 
     def of(self, target: str, inside: IndexSet, ends: Collection[int]) -> Iterator[ErrorLimit]:
@@ -75,6 +85,8 @@ class ErrorLimits:
             return None
         right, wrong, errors = -1, len(points), {}
         while wrong - right > 1:
+            if self._should_stop():
+                raise Cancelled
             # The last one first: where errors of fused kernels vanish with the fusion, nothing more is to be found out.
             at = wrong - 1 if wrong == len(points) else (right + wrong) // 2
             errors[at] = run.error_at_outputs(points[at])

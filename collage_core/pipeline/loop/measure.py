@@ -208,15 +208,19 @@ class MeasuringLoop:
         """Find out of each target that takes the model and errs too much which of its parts do not."""
         if self._limits is None:
             return
+        began = self.budget.share_spent
         for target in self._profiled_targets:
             largest = max(self.table.by_target.get(target, ()), key=lambda one: len(one.inside), default=None)
-            if largest is None or not self.table.errs(largest) or self.budget.is_over():
+            is_late = self.budget.is_over() or self.budget.share_spent - began >= self.policy.profiling
+            if largest is None or not self.table.errs(largest) or is_late:
                 continue
             limits = []
             ends = sorted({one.inside.last() for one in self.policy.coarse(self.table) if one.target == target})
             for limit in self._limits(largest, ends):
                 self.table.learn_limit(limit)
                 limits.append(limit)
+                if self.budget.share_spent - began >= self.policy.profiling:
+                    break
             # One that errs only where its kernels are fused has no limit, and trials tell of its parts.
             if limits and limits[0].last != largest.inside.last():
                 self._emit(Note(limits_text(self.table.graph, target, limits)))

@@ -27,7 +27,7 @@ class MeasuringPolicy:
     Attributes:
         quantiles: Of the prediction's misses, from bold to safe bounds (`Predictor.bounds`); a plan is settled under one after another.
         profiled: Most parts of a target that are profiled, the largest.
-        profiling: Share of the budget; when so much is spent on profiles, nothing more is profiled.
+        profiling: Share of the budget; when so much is spent on profiles, nothing more is profiled. Limits of errors have as much again.
         fewest_profiled: With no more open computations than these, nothing is profiled.
         largest_share: Share of the budget; when so much is spent, no largest candidate of a target without a profiler is built any more
             beside profiled ones: one that is slow to build is left for when better plans were looked for.

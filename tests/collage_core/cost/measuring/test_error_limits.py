@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +11,9 @@ import pytest
 from collage_core.cost.database.database import CostDatabase
 from collage_core.cost.error_limit import ErrorLimit
 from collage_core.cost.estimators.measure import MeasureEstimator
+from collage_core.errors import Cancelled
 from collage_core.graph.index_set import IndexSet
+from collage_core.model.onnx_model import OnnxModel
 from collage_core.rules.candidate import CandidatePartition
 from tests.helpers.models import loaded
 from tests.helpers.paths import PLUGINS
@@ -29,9 +32,9 @@ def plug_ins(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLLAGE_TOOLCHAINS", names)
 
 
-def limits_of(tmp_path: Path, text: str, accuracy: float, target: str = "coarse") -> list[ErrorLimit]:
+def limits_of(tmp_path: Path, text: str, accuracy: float, target: str = "coarse", **options: Any) -> list[ErrorLimit]:
     model = loaded(tmp_path, text, {"twenty": np.float32(20)})
-    estimator = MeasureEstimator(model, model.seeded_inputs(), 1, CostDatabase(tmp_path / "costs.sqlite3"), accuracy)
+    estimator = MeasureEstimator(model, model.seeded_inputs(), 1, CostDatabase(tmp_path / "costs.sqlite3"), accuracy, **options)
     try:
         whole = CandidatePartition(model.graph, target, IndexSet(range(len(model.graph))), "test")
         return list(estimator.error_limits(whole, range(len(model.graph))))
@@ -59,6 +62,15 @@ def test_the_reason_names_both_errors(tmp_path: Path) -> None:
         "not tried: in a run of the target its own values there erred by 0.0005 of the largest, and with them the"
     )
     assert limit.reason.endswith(", at most 0.001 may be")
+
+
+def test_no_reference_runs_when_the_time_is_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs: list[IndexSet] = []
+    run_part = OnnxModel.run_part
+    monkeypatch.setattr(OnnxModel, "run_part", lambda model, inside, values: runs.append(inside) or run_part(model, inside, values))
+    with pytest.raises(Cancelled):
+        limits_of(tmp_path, CHAIN, 1e-3, should_stop=lambda: bool(runs))
+    assert len(runs) == 2, "one boundary on two sets of inputs"
 
 
 def test_a_target_that_does_not_run_has_no_limits(tmp_path: Path) -> None:

@@ -632,6 +632,23 @@ def test_a_whole_that_errs_lends_the_parts_that_do_not() -> None:
     assert any(event.text.startswith(note) for event in events if isinstance(event, Note))
 
 
+def test_limits_have_a_quarter_of_the_time() -> None:
+    costs, now = Erring(), [0.0]
+    told = costs.limits
+
+    def limits(candidate: CandidatePartition, ends: Sequence[int]) -> Iterator[ErrorLimit]:
+        for limit in told(candidate, ends):
+            now[0] += 9.0
+            yield limit
+
+    costs.limits = limits  # type: ignore[method-assign,assignment]
+    budget = Budget(30.0, lambda: now[0])
+    loop = costs.loop(budget, is_profiled=True)
+    with budget.counting():
+        loop.costs()
+    assert now[0] == 9.0, "nothing is asked behind the first place where the target errs"
+
+
 class SlowBuild(RatedCosts):
     """Costs on a clock on which a trial takes a second, and one of more than 40 nodes on the target ``slow`` a hundred."""
 
