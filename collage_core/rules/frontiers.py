@@ -84,9 +84,9 @@ def majors(
 ) -> tuple[list[int], int]:
     """Return the major frontiers, with the beginning and the end, and how many parts there were before the lightest were left out.
 
-    Where the kind of work changes, targets change places most likely. Of a target without a profiler nothing else tells that, and on the
-    others these are the places at which errors are looked for. Between two parts of different labels the position counts that the fewest bytes cross, the last one of several; none where
-    more than `MOST_TENSORS` cross every one.
+    Where the kind of work changes, a change of the target pays most likely. Of a target without a profiler nothing else tells that, and
+    of the others the errors are looked for at such places. Between two parts of different labels the position counts that the fewest bytes
+    cross, the last one of several; none where more than `MOST_TENSORS` cross every one.
 
     Args:
         labels: The label of each node in the order.
