@@ -1,4 +1,4 @@
-"""`collage toolchains` and `collage models`: lists of what is installed here."""
+"""`collage toolchains` and `collage models`: lists of what is installed here, and the card of a model."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import CollageError
-from .json_output import print_json, prints_to_stderr
+from .json_output import print_document, print_json, prints_to_stderr
 from .say import say
 from .trust import asks_trust
 
 if TYPE_CHECKING:
+    from ..documents.model_view import ModelCard
     from ..toolchains.toolchain import Toolchain
 
 
@@ -91,12 +92,50 @@ def _tree(toolchain: Toolchain) -> dict[str, Any] | None:
         return None
 
 
+def _card(file: str) -> ModelCard:
+    from ..model.files.loading import read_structure
+    from ..model.samples.registry import resolve
+    from ..model.view.card import model_card
+
+    path = resolve(file)
+    return model_card(read_structure(path).model, path.stem)
+
+
+def card_text(card: ModelCard) -> str:
+    """Return the card of a model as lines; what its file does not say has none."""
+    tensors = {
+        kind: [f"{one.name} {'…' if one.dimensions is None else '×'.join(one.dimensions) or 'scalar'} {one.dtype}" for one in values]
+        for kind, values in (("input", card.inputs), ("output", card.outputs))
+    }
+    lines = [
+        ("model", card.name),
+        ("producer", f"{card.producer} {card.producer_version}".strip()),
+        ("IR version", str(card.ir_version)),
+        ("opsets", ", ".join(f"{domain} {version}" for domain, version in card.opsets.items())),
+        ("description", card.doc or card.graph_doc),
+        ("nodes", f"{card.nodes}" + (f", and {card.inner_nodes} in bodies and functions" if card.inner_nodes else "")),
+        ("parameters", f"{card.parameters} in {card.parameter_bytes} bytes"),
+        ("weights in", ", ".join(card.external)),
+        ("functions", ", ".join(card.functions)),
+        *(("input", text) for text in tensors["input"]),
+        *(("output", text) for text in tensors["output"]),
+        ("operators", ", ".join(f"{op} ×{count}" for op, count in card.operators.items())),
+        *((key, value) for key, value in card.metadata.items()),
+    ]
+    return "\n".join(f"{name:<12} {text}" for name, text in lines if text)
+
+
 @click.command()
+@click.argument("file", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def models(as_json: bool) -> None:
-    """List the bundled sample models. Their names work wherever MODEL does."""
+def models(file: str | None, as_json: bool) -> None:
+    """List the bundled sample models, whose names work wherever MODEL does; or say what an ONNX FILE holds, run or not."""
     from ..model.samples.registry import SAMPLES
 
+    if file is not None:
+        known = _card(file)
+        print_document(known) if as_json else say(card_text(known))
+        return
     listed = [{"name": s.name, "title": s.title, "description": s.description} for s in SAMPLES.values()]
     if as_json:
         print_json({"schema": 1, "models": listed})

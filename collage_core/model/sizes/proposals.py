@@ -14,7 +14,7 @@ from ...base.open_inputs import OpenInput, OpenShapes
 from ...errors import CollageError
 from ..forms.values import Value, fix_values, implied_shapes
 from ..reference.settings import compared_values
-from ..shapes.shapes import LENGTH, input_dimensions, set_shape, shapes_hint
+from ..shapes.shapes import LENGTH, input_dimensions, set_shape, shapes_hint, value_options
 from .fitting_sizes import Fitting, Unknown, can_be_run, fitting_sizes
 
 Dimension = tuple[str, int]
@@ -52,6 +52,9 @@ def with_proposals(error: OpenShapes, model: ModelProto, said: Mapping[str, Sequ
     tied = [[end for index in group for end in unknown[index].ends] for group in fitting.ties]
     said_of = [" and ".join(f"dimension {axis} of {name!r}" for name, axis in ends) for ends in tied]
     proposed.hint = shapes_hint(shown) + "".join(f"; {ends} have the same size" for ends in said_of)
+    known = value_options({one.name: one.value for one in asked if one.value})
+    if known:
+        proposed.hint += f"; with {known} only the branch that is taken counts"
     return proposed
 
 

@@ -23,6 +23,7 @@ from collage_core.model.onnx_model import load_model
 from collage_core.model.samples.registry import resolve
 from collage_core.toolchains import registry
 from collage_core.toolchains.conformance.small_models import node, normal, sub_model, tensor
+from tests.helpers import viewed_models
 from tests.helpers.command import document_of, in_this_process
 
 MOCK = {
@@ -275,6 +276,24 @@ def test_a_tensor_is_copied_to_a_described_device_once_for_two_readers(capsys: p
 
 def test_models_and_toolchains_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert "resnet50" in {model["name"] for model in document_of(capsys, "models")["models"]}
+
+
+def test_the_card_of_a_model_that_cannot_be_run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "odd.onnx"
+    onnx.save(viewed_models.missing_weights(), path)
+    _, text, _ = in_this_process(capsys, "models", str(path))
+    assert text.splitlines() == [
+        "model        odd",
+        "IR version   9",
+        "opsets       ai.onnx 18",
+        "nodes        1",
+        "parameters   9 in 36 bytes",
+        "weights in   absent.bin",
+        "input        x N×3×? float32",
+        "output       y … float32",
+        "operators    MatMul ×1",
+    ]
+    assert document_of(capsys, "models", str(path))["operators"] == {"MatMul": 1}
     listed = {item["name"]: item for item in document_of(capsys, "toolchains")["toolchains"]}
     assert {"tvm", "onnxruntime", "openvino"} <= set(listed)
     assert listed["onnxruntime"]["usable"]

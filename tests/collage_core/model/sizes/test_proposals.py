@@ -52,6 +52,7 @@ def test_a_value_that_the_model_knows_is_proposed_with_a_length_that_fits_it(tmp
         OpenInput("x", "float32", ("batch", "length"), (1, 8), True),
         OpenInput("rate", "int64", (), (), False, True, "16000"),
     )
+    assert caught.value.hint == "say its shape, such as --shape x=1,8; with --value rate=16000 only the branch that is taken counts"
     with pytest.raises(OpenShapes) as caught:
         load_model(path, values={"rate": 8000})
     assert caught.value.inputs == (OpenInput("x", "float32", ("batch", "length"), (1, 4), True),)
