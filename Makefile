@@ -20,7 +20,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST_SPREAD = $(BIN)/pytest --dist worksteal --durations 20 --durations-min 1
 
 .PHONY: help setup run test test-long lint lint-python lint-page format page-test page-and-lint python-test chromium postgres torch docs-generator docs \
-        slow acceptance bench onnx-suite bench-calls bench-costs bench-e2e bench-operators bench-page bench-size bench-tvm contract-cost protocol pictures record sizes footprint truth gpu lock value-cases value-contract view-suite wheel runtime-wheel versions clean
+        slow acceptance bench onnx-suite bench-calls bench-costs bench-e2e bench-operators bench-page bench-size bench-tvm contract-cost protocol pictures record sizes footprint truth gpu lock value-cases value-contract view-suite wheel runtime-wheel bench-verdicts versions clean
 
 help: ## what can be made
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -119,6 +119,9 @@ gpu: ## checks and measures the GPUs of this machine (GPU="--wheels DIR" without
 
 bench-size: setup ## memory, time and disk of a model of 3 GB, opened and partitioned (BENCH="--gigabytes 1" for less)
 	@$(BIN)/python tools/bench_size.py $(BENCH)
+
+bench-verdicts: setup ## how often a plan is called faster than itself, and one that is 5 % faster (BENCH="--load" plans models beside a load)
+	@$(BIN)/python tools/bench_verdicts.py $(BENCH)
 
 bench-tvm: setup ## TVM with its own fusions, with those that the search chose, and with libraries (BENCH="--only bert" for one sample)
 	@$(BIN)/python tools/bench_tvm.py $(BENCH)

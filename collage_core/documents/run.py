@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Literal
 
 from .cost import CostInfo, UnknownCosts
@@ -155,14 +155,20 @@ class RunBudget:
 
 @dataclass(frozen=True)
 class Alternative(TimedPlan):
-    """A plan that was timed end to end beside the plan; the baselines are among them, also that which is the plan."""
+    """A plan that was timed end to end beside the plan; the baselines are among them, also that which is the plan.
+
+    Attributes:
+        at_least_s: The lower end of the 95 % interval of `measured_s`; noise reaches farther up than down. Left out where there were too
+            few rounds.
+    """
 
     partitions: tuple[PlanPart, ...]
+    at_least_s: IfKnown[Seconds] = None
 
     @property
     def summary(self) -> MeasuredPlan:
         """The same with the number of its partitions."""
-        return MeasuredPlan(**{**vars(self), "partitions": len(self.partitions)})
+        return MeasuredPlan(**{one.name: getattr(self, one.name) for one in fields(TimedPlan)}, partitions=len(self.partitions))
 
 
 @dataclass(frozen=True)

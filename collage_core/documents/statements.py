@@ -17,6 +17,9 @@ from .run import Alternative, RunDocument
 from .verify import VerifyInfo
 
 Basis = Literal["measured", "predicted", "unknown"]
+LEAST = 0.01
+"""The interval of a measured ratio must be farther from 1 than that to decide: of comparisons of a plan with itself, one in twenty has an
+interval that leaves out 1, by less (`make bench-verdicts`)."""
 NOT_KNOWN = ("unknown", "bound")
 """Sources of costs that nobody knows; a bound stands for one in a search, and proves nothing."""
 
@@ -32,8 +35,8 @@ class PlanTime:
         measured_s: Seconds timed end to end beside the plan of the run; None where it was not.
         interval_s: Half of the 95 % interval of `measured_s`; None where that is not known.
         unknown: How many of its costs are not known.
-        least_ratio: How many times as long as the plan of the run it takes at least, where it was so far behind in each of a few rounds
-            that it was timed no further; None where it was not.
+        least_ratio: How many times as long as the plan of the run it takes at least: by the lower end of its interval, or where it was so
+            far behind in each of a few rounds that it was timed no further; None where that is not known.
         unexplained_s: What it takes timed end to end, less what its parts take alone; None where one of the two is not known.
     """
 
@@ -59,7 +62,7 @@ class Statement:
         interval_s: By how much the change may be off (95 %); None where that is not known.
         unexplained_s: Of a predicted change, by how much the reference takes longer as a whole than its parts; None where it was not
             measured. A change that is smaller says nothing of which plan is faster.
-        least_ratio: Of a measured change, as in `PlanTime`: the change is decided, whatever its interval.
+        least_ratio: Of a measured change, as in `PlanTime`.
         unknown: How many costs of the two plans are not known.
     """
 
@@ -76,11 +79,12 @@ class Statement:
     @property
     def is_decided(self) -> bool | None:
         """Return whether one of the two is faster beyond doubt; None where nobody knows how sure the times are."""
-        if self.least_ratio is not None:
+        if self.least_ratio is not None and self.least_ratio > 1 + LEAST:
             return True
         if self.change_s is None or self.interval_s is None:
             return None
-        return abs(self.change_s) > math.hypot(self.interval_s, self.unexplained_s or 0.0)
+        margin_s = LEAST * (self.reference_s or 0.0) if self.basis == "measured" else 0.0
+        return abs(self.change_s) > math.hypot(self.interval_s, self.unexplained_s or 0.0) + margin_s
 
     @property
     def ratio(self) -> float | None:
@@ -178,6 +182,8 @@ def time_of_row(document: RunDocument, row: Alternative) -> PlanTime:
     if row.interval_s is None and row.rounds < rounds and row.measured_s is not None and own_s:
         least = FAR_BEHIND.get(row.rounds)
         least = None if least is None or row.measured_s < least * own_s else least
+    elif row.at_least_s is not None and own_s:
+        least = row.at_least_s / own_s
     return PlanTime(predicted_s=row.total_s, measured_s=row.measured_s, interval_s=row.interval_s, least_ratio=least)
 
 

@@ -13,7 +13,7 @@ from ..base.durations import duration
 from .plan import Baseline
 from .run import Alternative, RunDocument
 from .statement_text import time_text, transfers_text
-from .statements import PlanTime, Statement, compared, fastest, time_of_row, time_of_run
+from .statements import LEAST, PlanTime, Statement, compared, fastest, time_of_row, time_of_run
 
 HOST = "host"
 LONGEST_S = 150.0
@@ -76,7 +76,10 @@ def widened(statement: Statement, document: RunDocument) -> Statement:
     """Return a statement whose interval counts what disturbed the run: kernels that lack a core are not all slowed down alike."""
     if document.disturbance is None or statement.interval_s is None or statement.seconds is None:
         return statement
-    return replace(statement, interval_s=math.hypot(statement.interval_s, document.disturbance.share / 2 * statement.seconds))
+    off_s, ratio, least = document.disturbance.share / 2 * statement.seconds, statement.ratio, statement.least_ratio
+    if ratio is not None and least is not None and statement.reference_s:
+        least = ratio - math.hypot(ratio - least, off_s / statement.reference_s)
+    return replace(statement, interval_s=math.hypot(statement.interval_s, off_s), least_ratio=least)
 
 
 def _times_alone(document: RunDocument) -> dict[str, PlanTime]:
@@ -103,13 +106,13 @@ def _alone(document: RunDocument, name: str, own: PlanTime, is_checked: bool) ->
     nearest: tuple[float, str, Statement] | None = None
     for row in others:
         statement = widened(compared(time_of_row(document, row), own), document)
-        low = statement.ratios[0] if statement.ratios is not None else statement.least_ratio or 0.0
+        low = _low(statement)
         if statement.basis == "measured" and (nearest is None or low < nearest[0]):
             nearest = low, row.name, statement
     if nearest is None:
         return Verdict(kind="alone", text=f"{name} alone, {time_text(own)}: no other plan was timed end to end")
     low, other, statement = nearest
-    if low > 1:
+    if low > 1 + LEAST:
         return Verdict(
             kind="alone",
             text=f"{name} alone is best (others at least {_percent(low - 1)} slower){', checked' if is_checked else ''}",
@@ -134,16 +137,16 @@ def _mix(document: RunDocument, against: str, statement: Statement, is_checked: 
         kind: Kind = "faster" if faster else "slower"
         text = f"{comparison} {against} alone, predicted and not timed end to end"
         return Verdict(kind=kind, text=text, against=against, statement=statement)
-    ratios, checked = statement.ratios, ", checked" if is_checked else ""
+    ratios, low, checked = statement.ratios, _low(statement), ", checked" if is_checked else ""
     if ratios is None and statement.least_ratio is not None:
         text = f"{_times(ratio)} times faster than {against} alone (at least {_times(statement.least_ratio)}){checked}"
         return Verdict(kind="faster", text=text, is_good=is_checked, against=against, statement=statement)
-    if ratios is None or ratios[0] <= 1 <= ratios[1]:
+    if ratios is None or (low <= 1 + LEAST and ratios[1] * (1 + LEAST) >= 1):
         between = "it was timed too seldom" if ratios is None else f"it takes {_between(statement)} as long"
         text = f"not decided against {against} alone ({between}): {_again(document, statement)}"
         return Verdict(kind="undecided", text=text, against=against, statement=statement)
-    if ratios[0] > 1:
-        text = f"{_times(ratio)} times faster than {against} alone ({_times(ratios[0])} to {_times(ratios[1])}){checked}"
+    if low > 1:
+        text = f"{_times(ratio)} times faster than {against} alone ({_times(low)} to {_times(ratios[1])}){checked}"
         return Verdict(kind="faster", text=text, is_good=is_checked, against=against, statement=statement)
     slower = f"{_percent(1 / max(ratios[1], 1e-9) - 1)} to {_percent(1 / max(ratios[0], 1e-9) - 1)}"
     return Verdict(kind="slower", text=f"{slower} slower than {against} alone, measured{checked}", against=against, statement=statement)
@@ -163,9 +166,13 @@ def _again(document: RunDocument, statement: Statement) -> str:
     return f"measure again for about {duration(seconds, 2)}"
 
 
+def _low(statement: Statement) -> float:
+    """Return how many times as long as the plan the other one takes at least; 0 where that is not known."""
+    return statement.least_ratio or (statement.ratios[0] if statement.ratios is not None else 0.0)
+
+
 def _between(statement: Statement) -> str:
-    low, high = statement.ratios or (0.0, 0.0)
-    return f"{low:.2f} to {high:.2f} times"
+    return f"{_low(statement):.2f} to {statement.ratios[1] if statement.ratios else 0.0:.2f} times"
 
 
 def _times(ratio: float) -> str:

@@ -19,7 +19,7 @@ SEARCH = {
     "lower_bound_s": 0.5,
 }
 PART = {"id": "c", "target": "a", "nodes": [0], "names": ["x"], "ops": ["Conv"], "cost_s": 0.7, "samples": 3, "source": "measured"}
-LEAST = {
+LEAST: dict[str, Any] = {
     "model": {"name": "tiny", "hash": "f" * 64, "nodes": 1, "inputs": [], "outputs": []},
     "phases": {},
     "targets": [],

@@ -74,11 +74,13 @@ class WholeTime:
 
     Attributes:
         interval_s: Half of its 95 % interval over the rounds, relative to the plan; None with too few rounds.
+        at_least_s: The lower end of that interval.
     """
 
     measured_s: float | None = None
     interval_s: float | None = None
     rounds: int = 0
+    at_least_s: float | None = None
 
 
 def near(rounds: Sequence[Round], among: Sequence[int], began: Mapping[int, Sequence[int]]) -> list[int]:
@@ -138,7 +140,11 @@ def whole_times(rounds: Sequence[Round], plan: int, count: int) -> list[WholeTim
             made.append(WholeTime())
             continue
         off = found.half if found.rounds >= FEWEST_ROUNDS else None
-        made.append(WholeTime(base_s * found.value, None if off is None else base_s * off, found.rounds))
+        made.append(
+            WholeTime(
+                base_s * found.value, None if off is None else base_s * off, found.rounds, None if off is None else base_s * found.low
+            )
+        )
     return made
 
 
@@ -155,6 +161,7 @@ def alternatives(finalists: Sequence[Finalist], times: Sequence[WholeTime], plan
             reason=one.reason,
             is_plan=index == plan,
             partitions=tuple(PlanPart(id=part.id, target=part.target, nodes=part.nodes) for part in one.plan.partitions),
+            at_least_s=time.at_least_s,
         )
         for index, (one, time) in enumerate(zip(finalists, times, strict=True))
         for name, kind in one.names.items()

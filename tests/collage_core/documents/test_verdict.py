@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -52,6 +53,19 @@ def test_a_mix_is_compared_with_the_best_target_alone(found: RunDocument, kind: 
     told = verdict(found)
     assert (told.kind, told.text) == (kind, text)
     assert told.is_good == (kind == "faster" and told.statement.basis == "measured")
+
+
+def test_the_lower_end_of_the_interval_decides_if_it_is_a_hundredth_away() -> None:
+    """Noise reaches farther up than down: half of the interval, the wider one, would leave the first open."""
+    row = alternative("a", measured_s=1.05, interval_s=0.1, at_least_s=1.03)
+    told = verdict(document(alternatives=[row]))
+    assert (told.kind, told.text) == ("faster", "1.05 times faster than a alone (1.03 to 1.15), checked")
+    near = verdict(document(alternatives=[{**row, "at_least_s": 1.009}]))
+    assert (near.kind, near.is_good) == ("undecided", False)
+    disturbed = Disturbance(share=0.2, text="others keep cores busy")
+    assert verdict(replace(document(alternatives=[row]), disturbance=disturbed)).kind == "undecided"
+    alone = [alternative("b", measured_s=1.0, interval_s=0.01, is_plan=True), {**row, "name": "rival 1", "kind": "rival"}]
+    assert verdict(document(alternatives=alone)).text == "b alone is best (others at least 3.0 % slower), checked"
 
 
 @pytest.mark.parametrize(
