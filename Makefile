@@ -20,7 +20,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST_SPREAD = $(BIN)/pytest --dist worksteal --durations 20 --durations-min 1
 
 .PHONY: help setup run test test-long lint lint-python lint-page format page-test page-and-lint python-test chromium postgres torch docs-generator docs \
-        slow acceptance bench onnx-suite bench-calls bench-costs bench-e2e bench-operators bench-page bench-size bench-tvm contract-cost protocol pictures record sizes footprint truth gpu lock value-cases value-contract view-suite wheel runtime-wheel bench-verdicts versions clean
+        slow acceptance bench onnx-suite bench-calls bench-costs bench-e2e bench-operators bench-page bench-size bench-tvm contract-cost protocol pictures record sizes footprint truth gpu lock value-cases value-contract view-suite wheel runtime-wheel bench-verdicts bench-budget versions clean
 
 help: ## what can be made
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -89,6 +89,9 @@ bench: setup ## times the engine beside the C++ original and checks its budgets 
 
 bench-costs: setup ## how far measured costs can be believed, and what lazy measuring saves (BENCH="--only lazy" for one part)
 	@$(BIN)/python tools/bench_costs.py $(BENCH)
+
+bench-budget: setup ## how long runs take beside their budgets, and how well the time left is predicted (BENCH="--only mnist --budget 30")
+	@$(BIN)/python tools/bench_budget.py $(BENCH)
 
 bench-e2e: setup ## plans of the whole suite beside every toolchain alone (BENCH="--only crnn --threads 1" for less); takes hours
 	@$(BIN)/python tools/bench_e2e.py $(BENCH)

@@ -139,8 +139,9 @@ class RunBudget:
     """The time that measuring took, and the partitions that it left undecided.
 
     Attributes:
-        limit_s: Seconds that measuring could take; None for no limit.
-        tuned_s: Seconds of `spent_s` for tuning.
+        limit_s: Seconds that the run could take from its start to its answer, but for tuning; None for no limit.
+        spent_s: Seconds that measuring took.
+        tuned_s: Those of them for tuning.
         first_plan_s: Seconds from the start of the run to its first complete plan.
         undecided: Ids of partitions.
     """

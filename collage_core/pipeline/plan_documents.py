@@ -20,7 +20,6 @@ from ..search.problem import FEMTOSECONDS
 from ..search.searcher import SearchResult
 from .bodies.plan_bodies import PlannedNode
 from .described_targets import free_transfers
-from .loop.budget import Budget
 from .loop.rivals import Rival
 from .loop.search_and_merge import Planned
 from .record.record import CostedCandidate
@@ -155,11 +154,11 @@ def result_document(result: SearchResult) -> SearchInfo:
     )
 
 
-def budget_document(budget: Budget, tuned_s: float, first_plan_s: float | None, undecided: Sequence[Rival]) -> RunBudget:
-    """Return what measuring took, and the partitions that it left undecided."""
+def budget_document(run_s: float, spent_s: float, tuned_s: float, first_plan_s: float | None, undecided: Sequence[Rival]) -> RunBudget:
+    """Return what measuring took in a run that may take `run_s` seconds, and the partitions that it left undecided."""
     return RunBudget(
-        limit_s=budget.limit_s if math.isfinite(budget.limit_s) else None,
-        spent_s=budget.spent_s,
+        limit_s=run_s if math.isfinite(run_s) else None,
+        spent_s=spent_s,
         tuned_s=tuned_s,
         first_plan_s=first_plan_s,
         undecided=tuple(dict.fromkeys(item.id for rival in undecided for item in rival.partitions)),

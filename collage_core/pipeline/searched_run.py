@@ -115,7 +115,6 @@ class SearchedRun:
         emit: Tells an event.
         budget: The time for measuring.
         deadline: When the run should be over.
-        whole_run_s: Seconds from its start until then, as planned.
         reserved_s: Those of them that measuring leaves for the end of the run.
         trials_alone: Trials of candidates whose costs are no measurements.
     """
@@ -143,9 +142,9 @@ class SearchedRun:
         self.found.check_constraints()  # before any is measured
         check_tunes(self.found.toolchains, options.tune_s)
         self.deadline = run_deadline(options, len(self.found.graph), self.phases.elapsed_s)
-        self.whole_run_s = run_s(options, len(self.found.graph))
+        self._planned_s = run_s(options, len(self.found.graph))
         # Of a body alone nothing is built.
-        self.reserved_s = reserved_s(self.whole_run_s if body is None else OF_A_BODY * self.whole_run_s)
+        self.reserved_s = reserved_s(self._planned_s if body is None else OF_A_BODY * self._planned_s)
         self.budget = Budget(
             max(0.0, self.deadline.left_s - (options.tune_s or 0.0) - self.reserved_s) if options.is_measured else math.inf,
             extend_run=self.deadline.extend if options.budget_s is None else None,
@@ -181,6 +180,11 @@ class SearchedRun:
     def packages(self) -> BuiltPackages | None:
         """The packages that were built while costs were measured; None where nobody measured them here."""
         return BuiltPackages(self._workers.folder) if self._workers is not None and self.options.fleet is None else None
+
+    @property
+    def whole_run_s(self) -> float:
+        """Seconds that the run may take from its start to its answer, but for tuning."""
+        return self._planned_s + self.budget.added_s
 
     def is_late(self) -> bool:
         """Return whether too little time is left to search for another plan, and to compare that one."""
@@ -437,7 +441,7 @@ class SearchedRun:
 
     def _document(self, decision: Decision, plan: Plan) -> RunDocument:
         options, spared = self.options, self.loop.table.spared(self.options.targets)
-        spent = self.budget, self.loop.tuned_s, self._first_plan.after_s
+        spent = self.budget.spent_s, self.loop.tuned_s, self._first_plan.after_s
         document = RunDocument(
             model=model_document(self.found.model),
             phases=self.phases.info,
@@ -454,7 +458,7 @@ class SearchedRun:
             ),
             search=search_document(decision.planned),
             plan=plan_document(plan),
-            budget=budget_document(*spent, decision.undecided) if options.is_measured else None,
+            budget=budget_document(self.whole_run_s, *spent, decision.undecided) if options.is_measured else None,
             decided_by="sum" if decision.is_searched else "whole",
             alternatives=(),
             bodies=bodies_document(self.found.graph, decision.bodies, plan),

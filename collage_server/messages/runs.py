@@ -115,7 +115,7 @@ class ConsideredPlan:
 
 @dataclass(frozen=True)
 class BudgetInfo:
-    """The seconds that measuring could take (None for no limit) and took, and what it left undecided."""
+    """The seconds that the run could take (None for no limit), those that measuring took, and what it left undecided."""
 
     limit_s: float | None
     spent_s: float

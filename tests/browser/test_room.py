@@ -163,7 +163,7 @@ def test_a_header_with_much_to_say_is_one_line_and_loses_no_more_words_than_it_m
     assert header["height"] < 50, "one line"
     names = watched.page.locator(".top .chip-name").first
     expect(names).to_be_visible()
-    assert (names.evaluate("(name) => getComputedStyle(name).position") == "absolute") == (width <= 1024), (
+    assert (names.evaluate("(name) => getComputedStyle(name).position") == "absolute") == (width <= 1440), (
         "letters alone where it is narrow"
     )
     watched.page.set_viewport_size({"width": 2400, "height": height})

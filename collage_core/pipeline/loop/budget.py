@@ -53,6 +53,7 @@ class Budget:
     Attributes:
         has_plan: Set once a complete plan is known, or cannot be had soon: from then on the time may be over.
         end_s: Returns about how long the run takes after measuring.
+        added_s: Seconds that `add_inferences` added.
     """
 
     def __init__(
@@ -67,7 +68,7 @@ class Budget:
         self.has_plan = False
         self.end_s: Callable[[], float] = lambda: 0.0
         self._clock = clock
-        self._extend_run, self._added_s = extend_run, 0.0
+        self._extend_run, self.added_s = extend_run, 0.0
         self._spent_s = 0.0
         self._shares_from_s = 0.0
         self._most_share = math.inf
@@ -79,8 +80,8 @@ class Budget:
         A later call, where a faster whole is known, takes the place of an earlier one.
         """
         if self._extend_run is not None and whole_s is not None:
-            more_s = min(INFERENCES * whole_s, MOST_FOR_INFERENCES_S) - self._added_s
-            self.limit_s, self._added_s = self.limit_s + more_s, self._added_s + more_s
+            more_s = min(INFERENCES * whole_s, MOST_FOR_INFERENCES_S) - self.added_s
+            self.limit_s, self.added_s = self.limit_s + more_s, self.added_s + more_s
             self._extend_run(more_s)
 
     def extend(self, seconds: float) -> None:

@@ -14,8 +14,8 @@ from .budget import budget_s
 
 RUN_S = 135.0
 """A run that measures nothing is over about so long after its start."""
-LEAST_S = 30.0
-"""If loading and the search for candidates took long, so much time is left all the same, unless the user gives a budget."""
+LEAST = 0.5
+"""If loading and the search for candidates took long, a run still has that share of its time left, unless the user gives a budget."""
 GRACE = 0.1
 """Share of its time by which a run may be late so that the plan is compared at least with the best single toolchain."""
 MOST_COMPARING_S = 300.0
@@ -62,8 +62,9 @@ def run_s(options: Options, nodes: int) -> float:
 
 def run_deadline(options: Options, nodes: int, elapsed_s: float, clock: Callable[[], float] = time.monotonic) -> Deadline:
     """Return when a run should be over that began `elapsed_s` seconds ago and has its candidates."""
-    least_s = LEAST_S if options.budget_s is None else 0.0
-    return Deadline(max(run_s(options, nodes) - elapsed_s, least_s) + (options.tune_s or 0.0), clock)
+    whole_s = run_s(options, nodes)
+    least_s = LEAST * whole_s if options.budget_s is None else 0.0
+    return Deadline(max(whole_s - elapsed_s, least_s) + (options.tune_s or 0.0), clock)
 
 
 def comparing_deadline(whole_run_s: float, run: Deadline, clock: Callable[[], float] = time.monotonic) -> Deadline:

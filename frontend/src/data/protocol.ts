@@ -1707,7 +1707,7 @@ export interface ConsideredPlan {
   partitions: ConsideredPart[];
 }
 
-/** The seconds that measuring could take (None for no limit) and took, and what it left undecided. */
+/** The seconds that the run could take (None for no limit), those that measuring took, and what it left undecided. */
 export interface BudgetInfo {
   limit_s: number | null;
   spent_s: number;

@@ -37,7 +37,7 @@ export function BudgetField(): JSX.Element {
   const wrong = problems.value.get("budget_s");
   const byDefault = dryRun.value?.dryRun?.budget_s;
   return (
-    <label class="accuracy" title={wrong ?? "Seconds until the answer, with building and timing whole plans; a small model takes less by itself"}>
+    <label class="accuracy budget" title={wrong ?? "Seconds until the answer, with building and timing whole plans; a small model takes less by itself"}>
       <span class="word">budget, s </span>
       <input
         type="text"
@@ -45,7 +45,7 @@ export function BudgetField(): JSX.Element {
         inputMode="decimal"
         aria-label="time budget of the next run in seconds"
         aria-invalid={wrong !== undefined}
-        placeholder={byDefault ? String(Math.round(byDefault)) : "15 to 45"}
+        placeholder={byDefault ? String(Math.round(byDefault)) : "45"}
         value={form.value.budget}
         onInput={(event) => changeForm({ budget: event.currentTarget.value })}
       />
