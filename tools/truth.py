@@ -48,7 +48,7 @@ NOT_KNOWN = "not known"
 
 @dataclass(frozen=True)
 class Cell:
-    """What one surface says of one subject.
+    """A text of one surface about one subject.
 
     Attributes:
         seconds: The number in it, or a share; None where the surface says that it is not known, or says a sentence.
