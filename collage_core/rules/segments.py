@@ -35,7 +35,7 @@ class Segments(PartitionRule):
 
     Host nodes are included where the sub-rule admits them. A set with fewer than two other nodes is left out, since the sub-rule finds it.
     Runs are deferred, but for those between major frontiers; the others come shortest first and are made one by one. Profiles do not
-    make that needless: each candidate is bounded and estimated anew after each trial, and merging comes to the deferred ones where they pay.
+    make that needless: each candidate is bounded and estimated anew after each trial, and merging tries the deferred ones where they pay.
 
     Attributes:
         of: The rule that finds the single nodes that the toolchain takes.
