@@ -2,7 +2,7 @@
 
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
-import { attribute, bytes, count, percent } from "../../base/format";
+import { attribute, bytes, count, percent, plural } from "../../base/format";
 import { api, asApiError } from "../../data/api";
 import { isReport } from "../../data/config";
 import type { ApiError, Histogram, WeightValues } from "../../data/protocol";
@@ -43,7 +43,7 @@ function Values({ known, show }: { known: WeightValues; show: (first: number) =>
   return (
     <>
       <p class="muted">
-        {count(size)} values, {bytes(known.bytes)}
+        {plural(size, "value")}, {bytes(known.bytes)}
         {known.minimum !== null && `; ${attribute(known.minimum)} to ${attribute(known.maximum)}, mean ${attribute(known.mean)}, deviation ${attribute(known.deviation)}`}
         {known.zeros !== null && `; ${percent(known.zeros)} zeros`}
         {known.not_finite > 0 && `; ${count(known.not_finite)} NaN or infinite`}
