@@ -63,6 +63,17 @@ class Doing:
 
 
 @dataclass(frozen=True)
+class NewCost:
+    """A cost that got known while the run goes on, as `CandidateCosted` told it; `seconds` is None where there is a `reason`."""
+
+    target: str
+    label: str
+    seconds: float | None
+    interval_s: float | None
+    reason: str
+
+
+@dataclass(frozen=True)
 class PlacedPart:
     """A partition of a search's newest state; `spans` as in `CostedRow`."""
 
@@ -160,6 +171,7 @@ class RunSnapshot:
         comparing: While whole plans are built and timed, how far that is.
         body: While a body of a node is searched, how far that is.
         leaders: The leaderboard, from the first candidates on; it stays as it was at the end.
+        new_costs: The costs that got known last, the newest first.
         waits_for: While it is queued, what it waits for, in words.
         search: While a search goes on, its progress, also that of a search that decides what is measured next.
         considered: While costs are measured, the plan that decides what is measured next.
@@ -232,6 +244,7 @@ class RunSnapshot:
     comparing: Comparing | None = None
     body: BodyProgress | None = None
     leaders: tuple[Leader, ...] = ()
+    new_costs: list[NewCost] = field(default_factory=list)
     waits_for: str = ""
     groups: list[list[int]] = field(default_factory=list)
     costs: dict[str, float] = field(default_factory=dict)

@@ -29,6 +29,7 @@ from ..messages.runs import (
     ConsideredPlan,
     ConvergencePoint,
     Doing,
+    NewCost,
     PhaseTime,
     PlacedPart,
     RunSnapshot,
@@ -43,6 +44,8 @@ ACTIVE = ("queued", "running")
 
 NOTES_KEPT = 200
 """How many of the newest notes a snapshot holds; all are in the run's events."""
+
+NEW_COSTS_KEPT = 20
 
 Nodes = Sequence[tuple[str, str]]
 """Name and operator of every node of the model, in order."""
@@ -173,7 +176,12 @@ def _candidate_costed(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict
             trials_s=counts.trials_s + (took_s or 0.0),
         )
 
-    return {"counts": _counted(snapshot, event["target"], count), **_progress(snapshot, event)}
+    changes = {"counts": _counted(snapshot, event["target"], count), **_progress(snapshot, event)}
+    if source not in NOT_KNOWN:
+        cost = event["cost"]
+        new = NewCost(event["target"], event["label"], cost["seconds"], cost.get("interval_s"), cost.get("reason") or "")
+        changes["new_costs"] = [new, *snapshot.new_costs[: NEW_COSTS_KEPT - 1]]
+    return changes
 
 
 def _plan_considered(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:

@@ -53,6 +53,7 @@ export function runSnapshot(changes: Partial<RunSnapshot> = {}): RunSnapshot {
     baselines: [],
     time: null,
     leaders: [],
+    new_costs: [],
     verdict: null,
     decided_by: null,
     alternatives: [],

@@ -102,6 +102,9 @@ def test_a_run_as_it_happens(live: Live, model: str, run: str, open_page: OpenPa
     expect(page.locator(".best")).to_contain_text(re.compile(r"0.90 ms\s*estimated bound\s*0.60 ms"))
     expect(board.get_by_role("listitem")).to_have_text([re.compile("stages alone *0.90 ms ± 10.0 µs")])
     expect(board).to_contain_text(re.compile(r"about 6 min \d\d s left"))
+    show_tab(page, "Costs")
+    expect(page.get_by_role("table", name="New costs").get_by_role("row")).to_have_text([re.compile("stages *Conv.Relu *0.40 ms")])
+    show_tab(page, "Search")
     page.reload()
     late = open_page(page.url)
     for one in (watched, late):

@@ -1665,6 +1665,15 @@ export interface Doing {
   repetition: number;
 }
 
+/** A cost that got known while the run goes on, as `CandidateCosted` told it; `seconds` is None where there is a `reason`. */
+export interface NewCost {
+  target: string;
+  label: string;
+  seconds: number | null;
+  interval_s: number | null;
+  reason: string;
+}
+
 /** A partition of a search's newest state; `spans` as in `CostedRow`. */
 export interface PlacedPart {
   target: string;
@@ -1747,6 +1756,7 @@ export interface BodyProgress {
  *     comparing: While whole plans are built and timed, how far that is.
  *     body: While a body of a node is searched, how far that is.
  *     leaders: The leaderboard, from the first candidates on; it stays as it was at the end.
+ *     new_costs: The costs that got known last, the newest first.
  *     waits_for: While it is queued, what it waits for, in words.
  *     search: While a search goes on, its progress, also that of a search that decides what is measured next.
  *     considered: While costs are measured, the plan that decides what is measured next.
@@ -1819,6 +1829,7 @@ export interface RunSnapshot {
   comparing: Comparing | null;
   body: BodyProgress | null;
   leaders: Leader[];
+  new_costs: NewCost[];
   waits_for: string;
   groups: number[][];
   costs: Record<string, number>;

@@ -40,6 +40,7 @@ from collage_server.messages.runs import (
     ConsideredPlan,
     ConvergencePoint,
     Doing,
+    NewCost,
     PhaseTime,
     PlacedPart,
     RunSnapshot,
@@ -48,7 +49,7 @@ from collage_server.messages.runs import (
 )
 from collage_server.protocol import EVENTS
 from collage_server.runs import state
-from collage_server.runs.state import NOTES_KEPT, POINTS_KEPT, apply, finish
+from collage_server.runs.state import NEW_COSTS_KEPT, NOTES_KEPT, POINTS_KEPT, apply, finish
 from tests.helpers.documents import run_document
 from tests.helpers.run_changes import DOCUMENT, START
 
@@ -71,6 +72,15 @@ def test_the_leaderboard_follows_the_events() -> None:
     assert [(row.name, row.seconds, row.reason) for row in start.leaders] == [("a", None, ""), ("b", None, "it takes no node of the model")]
     known = after(TargetAlone("a", 2, 2, 3e-3, 1e-4), PlanImproved(2e-3, (("a", (0,)), ("b", (1,))), 0), start=start)
     assert [(row.name, row.seconds) for row in known.leaders] == [("best mix", 2e-3), ("a", 3e-3), ("b", None)]
+
+
+def test_the_costs_that_got_known_last_are_listed_the_newest_first() -> None:
+    estimated = {"seconds": 1.0, "source": "estimate", "stage": ""}
+    costs = [{**MEASURED, "interval_s": 0.1}, {**INVALID, "reason": "no linker"}, estimated]
+    snapshot = after(*(CandidateCosted("a", ("c",), "Conv", cost, False, 1, 9) for cost in costs))
+    assert snapshot.new_costs == [NewCost("a", "Conv", None, None, "no linker"), NewCost("a", "Conv", 1.0, 0.1, "")]
+    many = after(*(CandidateCosted("a", ("c",), str(number), MEASURED, False, 1, 9) for number in range(50)))
+    assert [cost.label for cost in many.new_costs] == [str(number) for number in range(49, 49 - NEW_COSTS_KEPT, -1)]
 
 
 def test_seq_and_phase() -> None:

@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { count, signedDuration, duration, plusMinus } from "../../base/format";
 import { UNCERTAIN, uncertainty } from "../../data/overlays/certainty";
-import type { CostedRow } from "../../data/protocol";
+import type { CostedRow, NewCost } from "../../data/protocol";
 import { inexactReason, regretText } from "../../data/plan/why";
 import { hasEnded } from "../../data/run/ended";
 import { nodesIn, sizeOf } from "../../data/spans";
@@ -29,7 +29,7 @@ export function CostsTab(): JSX.Element {
   const current = run.value;
   const state = table.value;
   if (!current) return <p class="muted">No run yet.</p>;
-  if (!hasEnded(current)) return <p class="muted">The run goes on; its candidates are listed when it ends.</p>;
+  if (!hasEnded(current)) return <NewCosts costs={current.new_costs} />;
   if (!current.plan) return <p class="muted">This run has no plan, so nothing was kept of its candidates.</p>;
   if (state.kind === "failed") return <ErrorCard error={state.error} />;
   if (state.kind !== "ready") return <p class="muted">Looking up the candidates…</p>;
@@ -58,6 +58,31 @@ export function CostsTab(): JSX.Element {
         />
       )}
     </div>
+  );
+}
+
+/** The newest costs while the run goes on. */
+function NewCosts({ costs }: { costs: readonly NewCost[] }): JSX.Element {
+  return (
+    <>
+      <p class="muted">{costs.length > 0 ? "The costs that got known last; all candidates are listed when the run ends." : "The run goes on; its costs are listed as they get known."}</p>
+      {costs.length > 0 && (
+        <table class="counts" aria-label="New costs">
+          <tbody>
+            {costs.map(({ target, label, seconds, interval_s, reason }, at) => (
+              <tr key={costs.length - at}>
+                <th scope="row">
+                  <Badge target={target} /> {target}
+                </th>
+                <td class="wide">{label}</td>
+                <td>{seconds === null ? "" : `${duration(seconds)} ${plusMinus(seconds, interval_s)}`}</td>
+                <td class="wide">{reason}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </>
   );
 }
 
