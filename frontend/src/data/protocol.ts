@@ -321,8 +321,8 @@ export interface Baseline {
  *     measured_s: Seconds timed end to end beside the plan of the run; None where it was not.
  *     interval_s: Half of the 95 % interval of `measured_s`; None where that is not known.
  *     unknown: How many of its costs are not known.
- *     least_ratio: How many times as long as the plan of the run it takes at least, where it was so far behind in each of a few rounds
- *         that it was timed no further; None where it was not.
+ *     least_ratio: How many times as long as the plan of the run it takes at least: by the lower end of its interval, or where it was so
+ *         far behind in each of a few rounds that it was timed no further; None where that is not known.
  *     unexplained_s: What it takes timed end to end, less what its parts take alone; None where one of the two is not known.
  */
 export interface PlanTime {
@@ -347,7 +347,7 @@ export interface PlanTime {
  *     interval_s: By how much the change may be off (95 %); None where that is not known.
  *     unexplained_s: Of a predicted change, by how much the reference takes longer as a whole than its parts; None where it was not
  *         measured. A change that is smaller says nothing of which plan is faster.
- *     least_ratio: Of a measured change, as in `PlanTime`: the change is decided, whatever its interval.
+ *     least_ratio: Of a measured change, as in `PlanTime`.
  *     unknown: How many costs of the two plans are not known.
  */
 export interface Statement {
