@@ -41,7 +41,10 @@ function Card({ card, opened }: { card: ModelCard; opened: OpenedModel }): JSX.E
   const fixed = opened.file ? [] : info.inputs;
   return (
     <>
-      <Section title={card.name}>
+      <div class="title">
+        <h2>{card.name}</h2>
+      </div>
+      <Section title="File">
         {texts.map(([name, text]) => text !== "" && <Line key={name} name={name}>{text}</Line>)}
       </Section>
       <Section title="Inputs">
