@@ -92,12 +92,13 @@ def _drawing(record: RunRecord) -> str:
 
 
 def _partition(number: int, part: PlanPartition, colour: str, regrets: Mapping[int, Regrets]) -> Sequence[str]:
-    least: dict[str, float] = {}
+    least: dict[str, tuple[float, str]] = {}
     for node in part.nodes:
         for target, regret in regrets.get(node, {}).items():
             if regret.exact_s is not None:
-                least[target] = min(least.get(target, regret.exact_s), regret.exact_s)
-    elsewhere = ", ".join(f"{target} {_ms(seconds)}" for target, seconds in sorted(least.items(), key=lambda item: item[1]))
+                known = regret.exact_s, regret.text(_ms)
+                least[target] = min(least.get(target, known), known)
+    elsewhere = ", ".join(f"{target} {text}" for target, (_, text) in sorted(least.items(), key=lambda item: item[1]))
     names = f"<details><summary>{len(part.nodes)}</summary>{_text(', '.join(part.names))}</details>"
     mark = f'<span style="color:{colour}">■</span> '
     kinds = "+".join(dict.fromkeys(part.ops))

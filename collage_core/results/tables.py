@@ -22,9 +22,10 @@ PARTITION_COLUMNS = (
 
 
 def node_table(record: RunRecord) -> tuple[list[str], list[list[Cell]]]:
-    """Return the header and a line for each node: `NODE_COLUMNS`, then for each other target its regret and a lower bound of that.
+    """Return the header and a line for each node: `NODE_COLUMNS`, then for each other target its regret, a lower bound and the basis.
 
-    The regret is empty where only the bound is known, and both are where no plan gives the node to the target.
+    The regret is empty where only the bound is known, and both are where no plan gives the node to the target. The basis is as in
+    `KnownRegret`: `estimated` is no exact one.
     """
     rows = node_rows(record)
     targets = sorted({target for row in rows for target in row.regrets})
@@ -32,8 +33,11 @@ def node_table(record: RunRecord) -> tuple[list[str], list[list[Cell]]]:
     for row in rows:
         known: list[Cell] = [row.node, row.name, row.op, row.target, row.partition, row.partition_id, row.cost_s, row.source, row.kernel_s]
         found = [row.regrets.get(target, IN_NO_PLAN) for target in targets]
-        lines.append([*known, *(cell for one in found for cell in (one.exact_s, one.at_least_s))])
-    return [*NODE_COLUMNS, *(f"{word}_{target}" for target in targets for word in ("regret_s", "regret_at_least_s"))], lines
+        lines.append(
+            [*known, *(cell for one in found for cell in (one.exact_s, one.at_least_s, one.basis if one.exact_s is not None else ""))]
+        )
+    words = "regret_s", "regret_at_least_s", "regret_basis"
+    return [*NODE_COLUMNS, *(f"{word}_{target}" for target in targets for word in words)], lines
 
 
 def partition_table(record: RunRecord) -> tuple[list[str], list[list[Cell]]]:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 
 import pytest
 
 from collage_core.base.csv_table import csv_table
 from collage_core.base.durations import milliseconds
-from collage_core.pipeline.record.record import RunRecord
+from collage_core.pipeline.record.record import CostedCandidate, RunRecord
 from collage_core.results import tables
 from collage_core.results.node_rows import node_rows, regrets_by_node
+from collage_core.results.notebook_html import Page, result_html
 from tests.collage_core.results.conftest import HOSTILE, Kept
 
 
@@ -51,6 +53,19 @@ def test_regrets_that_need_a_search_each_are_told_by_lower_bounds(kept: Kept, mo
     row = read(tables.nodes_csv(read_back))[0]
     assert row["regret_s_tvm"] == ""
     assert float(row["regret_at_least_s_tvm"]) == found[0]["tvm"].at_least_s
+
+
+def test_a_regret_over_estimates_says_so(kept: Kept) -> None:
+    record = kept.record
+    chosen = {part.id for part in record.plan.partitions}
+    costed = [
+        item if item.id in chosen or item.cost.seconds is None else CostedCandidate(item.held, replace(item.cost, source="profile"))
+        for item in record.candidates
+    ]
+    rows = read(tables.nodes_csv(replace(record, candidates=costed, regret_s={})))
+    told = {row["regret_basis_tvm"] for row in rows if row["regret_s_tvm"] and float(row["regret_s_tvm"]) > 0}
+    assert told == {"estimated"}
+    assert "tvm ≈ " in result_html(replace(record, candidates=costed, regret_s={}), Page())
 
 
 def test_the_table_of_nodes_reads_back(kept: Kept) -> None:
