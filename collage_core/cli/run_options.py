@@ -194,7 +194,10 @@ def _targets(text: str | None) -> tuple[str, ...]:
     from ..toolchains.registry import default_targets
 
     names = default_targets()
-    say(f"targets: {', '.join(names)}, all that are usable here and keep the model's precision; --targets chooses others", err=True)
+    say(
+        f"targets: {', '.join(names)}, usable here and in the precision of the model; --targets names others",
+        err=True,
+    )
     return names
 
 

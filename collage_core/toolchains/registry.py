@@ -71,12 +71,14 @@ def names() -> tuple[str, ...]:
 
 
 def default_targets() -> tuple[str, ...]:
-    """Return every target that is usable here and computes in the model's precision, in the order of their priority.
+    """Return every toolchain that is usable here and computes in the model's precision, in the order of their priority.
 
-    Toolchains come before their variants (``onnxruntime@nchw16c``), and libraries of calls come last.
+    Libraries of calls come last. A variant (``onnxruntime@nchw16c``) is the same toolchain once more, and is used where it is named: with
+    all of them a run would have twice the targets to time.
     """
-    kept = [toolchain for toolchain in all_toolchains() if not lowers_precision(toolchain) and availability_of(toolchain).usable]
-    return tuple(one.name for one in sorted(kept, key=lambda one: (one.style == "library", "@" in one.name, one.name)))
+    own = [toolchain for toolchain in all_toolchains() if "@" not in toolchain.name]
+    kept = [toolchain for toolchain in own if not lowers_precision(toolchain) and availability_of(toolchain).usable]
+    return tuple(toolchain.name for toolchain in sorted(kept, key=lambda toolchain: (toolchain.style == "library", toolchain.name)))
 
 
 def get(name: str) -> Toolchain:

@@ -422,7 +422,7 @@ def test_targets_that_nobody_named_are_named_on_standard_error(capsys: pytest.Ca
     monkeypatch.setattr(registry, "default_targets", lambda: ("onnxruntime", "tvm"))
     status, out, err = in_this_process(capsys, "candidates", "mini_mnist", "--json")
     assert (status, {row["target"] for row in json.loads(out)["candidates"]}) == (0, {"onnxruntime", "tvm"})
-    assert "targets: onnxruntime, tvm, all that are usable here and keep the model's precision; --targets chooses others\n" in err
+    assert "targets: onnxruntime, tvm, usable here and in the precision of the model; --targets names others\n" in err
 
 
 def test_a_batch_that_was_not_given_is_said_and_one_that_was_is_not(capsys: pytest.CaptureFixture[str]) -> None:

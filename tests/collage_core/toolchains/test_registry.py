@@ -64,7 +64,7 @@ def test_an_unknown_name_is_an_error_that_lists_the_known_ones():
 
 
 def test_by_default_the_targets_are_those_that_are_usable_and_keep_the_models_precision(monkeypatch: pytest.MonkeyPatch):
-    """The order is that of priorities; no plug-in that cannot say whether it is usable, or is not, is among them."""
+    """The order is that of priorities; no plug-in that cannot say whether it is usable, or is not, is among them, and no variant."""
 
     def standing_in(name: str, usable: bool = True, style: str = "graph", lowers: bool = False):
         return SimpleNamespace(name=name, style=style, lowers_precision=lowers, availability=lambda: Availability(usable))
@@ -78,7 +78,7 @@ def test_by_default_the_targets_are_those_that_are_usable_and_keep_the_models_pr
         standing_in("tvm"),
     )
     monkeypatch.setattr(registry, "all_toolchains", lambda: stand_ins)
-    assert default_targets() == ("openvino", "tvm", "ncnn@nchw16c", "blas")
+    assert default_targets() == ("openvino", "tvm", "blas")
 
 
 def test_more_are_added_by_the_environment(extra):
