@@ -146,15 +146,15 @@ class CollagePartition:
         if not self.enabled:
             return mod
         given = with_realized_devices(mod)
-        mod = before = outline_branches(given)
+        # TVM's RunCodegen does not follow calls of private functions, so branches are planned only where our own passes come next.
+        mod = before = outline_branches(given) if self.codegen else given
         names = self._names(mod)
         self._check_shapes(mod, names)
         self._tunings = [str((mod.attrs or {}).get(TUNING, "")).encode()]
         self._shares = self._shared(mod, names)
         for name in names:
             mod = self._function(mod, name)
-        if mod.same_as(before):
-            mod = given
+        mod = given if mod.same_as(before) else outline_branches(mod)
         tuning = merged(self._tunings)
         if tuning:
             mod = mod.with_attr(TUNING, tuning.decode())

@@ -82,7 +82,10 @@ def prepared(module: tvm.IRModule, name: str, sizes: Mapping[str, Sequence[int]]
         module = fixed_alike(module, name, sizes)
         passes = [relax.transform.ConvertToDataflow(min_size=1), relax.transform.CanonicalizeBindings()]
         prepared_module = tvm.transform.Sequential(passes)(module)
-        return _with_plain_bindings(prepared_module, name)
+        # The passes would take variables of a function that is planned already for dead, though a later block of it reads them.
+        builder = relax.BlockBuilder(module)
+        builder.update_func(module.get_global_var(name), prepared_module[name])
+        return _with_plain_bindings(builder.get(), name)
     except Exception as error:  # any exception of TVM is its reason
         reason = next((line.strip() for line in reversed(str(error).splitlines()) if line.strip()), type(error).__name__)
         raise CollageError(f"{_culprit(module, name)} is not well-formed: {reason[:300]}", "mend the module", "not_relax") from error

@@ -28,7 +28,6 @@ from ...graph.work_estimate import WorkEstimator
 from ..files.external_data import MOST_BYTES
 from ..shapes.inference import proto_graph
 from ..shapes.shapes import assumed_sizes, fix_shapes
-from .branches import outline_branches
 from .module_functions import bound_to_processor, function_of, prepared, region_module, stub
 from .operators.call_writer import Untranslatable
 from .realized_devices import with_realized_devices
@@ -202,10 +201,7 @@ def parameter_shapes(module: tvm.IRModule, name: str, shapes: Mapping[str, Seque
 
 
 def read_module(path: Path) -> tuple[tvm.IRModule, list[str]]:
-    """Return the module in the file at `path`, and what the user should know of how it was read.
-
-    Its hints at devices are realized, and its branches are functions.
-    """
+    """Return the module in the file at `path`, its hints at devices realized, and what the user should know of how it was read."""
     if path.suffix == ".pt2":
         from .torch_program import read_program
 
@@ -215,8 +211,7 @@ def read_module(path: Path) -> tuple[tvm.IRModule, list[str]]:
             from .tflite_model import read_tflite
 
             return read_tflite(path), []
-        module = with_realized_devices(_run_script(path) if path.suffix == ".py" else _load_json(path))
-        return outline_branches(module), []
+        return with_realized_devices(_run_script(path) if path.suffix == ".py" else _load_json(path)), []
     except OSError as error:
         raise CollageError(f"cannot read {str(path)!r}: {error.strerror}", "check the path and its permissions", "unreadable") from error
 

@@ -202,6 +202,19 @@ def test_what_no_toolchain_can_take_stays_and_divides() -> None:
 
 
 @pytest.mark.long
+def test_a_function_that_is_planned_stays_well_formed_while_its_branches_are() -> None:
+    report = Report()
+    made = CollagePartition(["onnxruntime"], costs="roofline", threads=1, report=report, codegen=True)(several())
+    assert {"main", "main_then_1", "main_else_2"} <= {one.function for one in report.regions}
+    relax.analysis.well_formed(made)
+    x = RANDOM.standard_normal((2, 4)).astype("float32")
+    for flag in (True, False):
+        given = (x, np.array(flag))
+        for got, expected in zip(run(relax.transform.RunCodegen()(made), *given), run(several(), *given), strict=True):
+            assert np.allclose(got, expected, atol=1e-5)
+
+
+@pytest.mark.long
 def test_calls_of_a_library_are_composite_only() -> None:
     """They have the label of the library's function. TVM can compute them, and the library does after `RunHooks`, called by a PrimFunc."""
     module = picture_module()
