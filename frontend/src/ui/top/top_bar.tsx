@@ -103,13 +103,14 @@ function RunButtons(): JSX.Element {
 function ExportButton(): JSX.Element {
   const going = exporting.value;
   const button = useRef<HTMLButtonElement>(null);
-  const wasGoing = useRef(going !== null);
+  const shown = isExportOpen.value ? "dialog" : going ? "progress" : "button";
+  const before = useRef(shown);
   useEffect(() => {
-    // Each of the two buttons takes the other's place; who uses the keyboard stays there.
-    if (wasGoing.current !== (going !== null) && document.activeElement === document.body) button.current?.focus();
-    wasGoing.current = going !== null;
-  }, [going !== null]);
-  if (going && !isExportOpen.value) {
+    // Dialog, progress and button take each other's place; who uses the keyboard stays there.
+    if (before.current !== shown && document.activeElement === document.body) button.current?.focus();
+    before.current = shown;
+  }, [shown]);
+  if (going && shown === "progress") {
     return (
       <span class="exporting">
         <button type="button" disabled>{`${going.what}: ${going.words}…`}</button>
