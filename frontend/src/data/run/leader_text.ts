@@ -23,7 +23,7 @@ export function leaderTime(row: Leader): string {
   return duration(seconds) + off;
 }
 
-/** What else there is to say of a row: what its time rests on, or why it has none. */
+/** Return more about a row: what its time rests on, or why it has none. */
 export function leaderNote(row: Leader): string {
   if (leaderSeconds(row) === null) return row.reason || "not timed yet";
   const basis = row.measured_s !== null ? "timed end to end" : row.name === MIX ? "predicted" : row.nodes < row.of ? `${row.nodes} of ${plural(row.of, "node")}` : "";
