@@ -19,7 +19,7 @@ from .decision import Decision
 from .loop.error_budget import BudgetCorrection
 from .loop.search_and_merge import Planned
 from .record.record import CostedCandidate, RunRecord
-from .searched_run import SearchedRun
+from .searched_run import SEARCHED_BEFORE, SearchedRun
 
 MOST_EXCLUSIONS = 8
 """Partitions that are excluded, one after another, where the whole plan errs too much."""
@@ -38,7 +38,9 @@ def built_in_time(run: SearchedRun, decision: Decision) -> Decision:
     table = run.loop.table
     guessed = {table.key(held) for held, cost in _costed(decision) if cost.is_guess}
     builds_s = len(guessed) * BUILD_OF_TRIAL * (run.progress.quickest_s or 0.0)
-    if builds_s <= BUILD_SHARE * run.deadline.left_s:
+    # A plan on estimates is worth its build only where time is left to time it beside the plans of known costs.
+    has_time = run.deadline.left_s >= SEARCHED_BEFORE * run.reserved_s and builds_s <= BUILD_SHARE * run.deadline.left_s
+    if not guessed or has_time:
         return decision
     text = f"no time is left to build {counted(len(guessed), 'partition')} of estimated cost"
     return on_known_costs(run, decision, f"{text}: the search goes on without estimates from profiles") or decision

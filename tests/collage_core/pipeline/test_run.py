@@ -501,19 +501,21 @@ def test_a_plan_on_estimates_has_half_of_the_time_that_is_left_to_be_built(
 
 
 @pytest.mark.parametrize(
-    ("quickest_s", "left_s", "is_built"), [(3.0, 20.0, True), (30.0, 20.0, False), (None, 20.0, True), (3.0, 1.0, False)]
+    ("quickest_s", "left_s", "is_built"),
+    [(3.0, 20.0, True), (30.0, 20.0, False), (None, 20.0, True), (3.0, 5.0, False), (None, 5.0, False)],
 )
 def test_a_plan_whose_estimated_partitions_take_too_long_to_build_gives_way_at_once(
     quickest_s: float | None, left_s: float, is_built: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two of them, each of which takes a third of the quickest trial."""
+    """Two of them, each of which takes a third of the quickest trial; half of the 12 s that are reserved must be left for the rest."""
     before = planned()
     guessed = [item if at > 1 else replace(item, cost=Cost.from_profile(1.0, 0.1)) for at, item in enumerate(before.costed)]
     decision: Any = SimpleNamespace(planned=SimpleNamespace(partitions=guessed[:3]))
     texts: list[str] = []
     monkeypatch.setattr(next_plan, "on_known_costs", lambda run, decision, text: texts.append(text))
     table, progress = SimpleNamespace(key=lambda held: held.id), SimpleNamespace(quickest_s=quickest_s)
-    run: Any = SimpleNamespace(loop=SimpleNamespace(table=table), progress=progress, deadline=Deadline(left_s, lambda: 0.0))
+    loop, deadline = SimpleNamespace(table=table), Deadline(left_s, lambda: 0.0)
+    run: Any = SimpleNamespace(loop=loop, progress=progress, deadline=deadline, reserved_s=12.0)
     assert next_plan.built_in_time(run, decision) is decision
     said = "no time is left to build 2 partitions of estimated cost: the search goes on without estimates from profiles"
     assert texts == ([] if is_built else [said])
