@@ -11,6 +11,7 @@ import { leaveScope } from "../state/model/file_view";
 import { model } from "../state/model/model";
 import { cut, discard, keep, pin, stepHistory, veto } from "../state/plan/decisions";
 import { playOrPause, stepBy } from "../state/replay/player";
+import { isExportOpen } from "../state/run/export";
 import { whatIf } from "../state/run/run";
 import { runNow } from "../state/run/start";
 import { toggleSelected, walk } from "../state/selection/navigation";
@@ -91,7 +92,7 @@ function escape(): void {
 export function startKeys(): void {
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isTyping(event.target)) return;
-    if (isHelpOpen.value || menu.value || pattern.value !== null) return;
+    if (isHelpOpen.value || isExportOpen.value || menu.value || pattern.value !== null) return;
     if ((event.key === "Enter" || event.key === " ") && !isNothing(event.target)) return;
     const shortcut = shortcutFor(event);
     if (!shortcut) return;
