@@ -1,11 +1,13 @@
 // The drawer at the bottom, with a tab each for the plan (its partitions, the time inside them, totals, comparison and charts), the costs of all candidates, the
 // search, toolchains and their rules, all runs and the log. Netron has a tab as long as it is open.
 
-import type { JSX } from "preact";
+import type { JSX, RefObject } from "preact";
+import { useRef } from "preact/hooks";
 import { count } from "../../base/format";
 import { isReport } from "../../data/config";
 import { asPlanTab, drawerTab, type DrawerTab, isDrawerOpen, openDrawer, planTab, type PlanTab, showDrawer } from "../../state/display";
-import { run } from "../../state/run/run";
+import { model } from "../../state/model/model";
+import { isActive, run } from "../../state/run/run";
 import { later, useIsDrawn } from "../widgets/lazy";
 import { type TabItem, Tabs } from "../widgets/tabs";
 import { CompareTab } from "./compare";
@@ -68,14 +70,28 @@ function choose(tab: HeadTab): void {
   openDrawer(tab === "plan" ? (asPlanTab(drawerTab.peek()) ?? planTab.peek()) : tab);
 }
 
+/** The drawer's element, and the height that it keeps where another plan of the same model is shown: that must not move the graph's nodes. */
+function useSteadyHeight(): { ref: RefObject<HTMLElement | null>; style: { height: string } | undefined } {
+  const ref = useRef<HTMLElement>(null);
+  const shown = useRef<{ key: string; plan: unknown; height: number | null }>({ key: "", plan: null, height: null });
+  const key = [drawerTab.value, isDrawerOpen.value, model.value?.info.id, isActive.value].join(" ");
+  const plan = run.value?.plan ?? null;
+  const last = shown.current;
+  if (last.key !== key) shown.current = { key, plan, height: null };
+  else if (last.plan !== plan) shown.current = { key, plan, height: last.height ?? ref.current?.offsetHeight ?? null };
+  const { height } = shown.current;
+  return { ref, style: isDrawerOpen.value && height !== null ? { height: `${height}px` } : undefined };
+}
+
 export function Drawer(): JSX.Element {
+  const steady = useSteadyHeight();
   const Body = BODY[drawerTab.value];
   const isDrawn = useIsDrawn();
   const isOpen = isDrawerOpen.value;
   const view = asPlanTab(drawerTab.value);
   const head: HeadTab = drawerTab.value === view ? "plan" : (drawerTab.value as Exclude<DrawerTab, PlanTab>);
   return (
-    <section class={["drawer", isOpen ? "" : "closed", isOpen && TALL.has(drawerTab.value) ? "tall" : "", isOpen && FITTING.has(drawerTab.value) ? "fitting" : ""].filter(Boolean).join(" ")} aria-label="Run">
+    <section ref={steady.ref} style={steady.style} class={["drawer", isOpen ? "" : "closed", isOpen && TALL.has(drawerTab.value) ? "tall" : "", isOpen && FITTING.has(drawerTab.value) ? "fitting" : ""].filter(Boolean).join(" ")} aria-label="Run">
       <div class="drawer-head">
         <Tabs label="Run" tabs={tabItems()} chosen={isOpen ? head : null} controls="drawer-body" choose={choose} />
         {isOpen && view && (
