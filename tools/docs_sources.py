@@ -21,7 +21,7 @@ DOCS = ROOT / "docs"
 SECTIONS = {
     "use": ("Use", ("tutorial", "models", "files", "shapes", "survey", "deploy", "security", "examples")),
     "reference": ("Reference", ("command-line", "python", "file-formats", "api", "messages")),
-    "how-it-works": ("How it works", ("rules", "searching", "measuring", "values", "costs", "fleet", "tvm", "benchmarks")),
+    "how-it-works": ("How it works", ("rules", "searching", "measuring", "values", "costs", "devices", "fleet", "tvm", "benchmarks")),
     "develop": ("Develop", ("toolchains", "architecture", "dependencies", "contributing", "changelog")),
 }
 """Name of a section's page → its title, and its pages. Sphinx complains of a page that is in none."""

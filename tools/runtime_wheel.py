@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 NAME = "collage-runtime"
 ROOMS = ("base", "graph", "model", "rewrite/runtime", "rules", "serving", "toolchains")
 """Folders of ``collage_core`` that are in the wheel, with the folders inside them, but for these:"""
-LEFT_OUT = ("base/isolation", "model/relax", "model/relax/operators", "model/samples", "toolchains/conformance")
+LEFT_OUT = ("base/isolation", "model/relax", "model/relax/operators", "model/samples", "model/view", "toolchains/conformance")
 FRONT_DOOR = ("__init__.py", "errors.py", "version.py", "rewrite/__init__.py")
 EXTRAS = ("ncnn", "onednn", "openvino", "tvm")
 """Optional dependencies of the whole package that an artifact may need."""

@@ -36,6 +36,7 @@ from collage_core.results.tables import partition_table  # noqa: E402
 from collage_core.rules.spec import HOST_TARGET  # noqa: E402
 from collage_core.survey.row import planned_row  # noqa: E402
 from collage_core.what_if.compare import compare_sides, side_of, side_of_baseline  # noqa: E402
+from collage_core.what_if.questions import WHAT_IF  # noqa: E402
 from collage_core.what_if.terms import Terms  # noqa: E402
 from collage_core.what_if.undecided import undecided  # noqa: E402
 from collage_core.what_if.what_if import effects, what_if  # noqa: E402
@@ -117,7 +118,7 @@ def _of_plan(record: RunRecord) -> Iterator[Cell]:
     if survey is not None:
         yield Cell("its predicted time", "survey", _seconds(survey.predicted_s), survey.predicted_s)
         yield Cell("its measured time", "survey", _seconds(survey.measured_s), survey.measured_s)
-    yield Cell("its own constraints once more", "what-if", kept.change_text, kept.change.change_s)
+    yield Cell("its own constraints once more", WHAT_IF.name, kept.change_text, kept.change.change_s)
     yield Cell("its own constraints once more", "the plan itself", "no change", 0.0)
 
 
@@ -139,7 +140,7 @@ def _beside(record: RunRecord, row: Alternative) -> Iterator[Cell]:
     if known.issuperset(part.id for part in row.partitions):
         with contextlib.suppress(InfeasibleError):
             found = what_if(record, Terms([*record.plan.constraints, *pins]))
-            yield Cell(subject, "what-if", found.change_text, found.change.change_s)
+            yield Cell(subject, WHAT_IF.name, found.change_text, found.change.change_s)
 
 
 def _of_worth(record: RunRecord) -> Iterator[Cell]:
@@ -174,7 +175,7 @@ def _with_candidate(record: RunRecord, candidate: str) -> Iterator[Cell]:
     terms = Terms([*record.plan.constraints, {"kind": "pin", "candidate": candidate}])
     with contextlib.suppress(InfeasibleError):
         found = what_if(record, terms)
-        yield Cell(subject, "what-if", found.change_text, found.change.change_s)
+        yield Cell(subject, WHAT_IF.name, found.change_text, found.change.change_s)
         effect = next(iter(effects(record, terms, [[len(record.plan.constraints)]]).groups), None)
         if effect is not None and effect.alone is not None and not record.plan.constraints:
             yield Cell(subject, "effect", effect.text, effect.alone.change_s)

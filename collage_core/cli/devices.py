@@ -10,6 +10,7 @@ import click
 from ..base.counted import counted
 from .json_output import print_json, write_json
 from .say import say
+from .trust import asks_trust
 
 
 @click.command()
@@ -19,6 +20,7 @@ from .say import say
     "--constraints", "written", type=click.Path(path_type=Path), help="Write the pins that annotations imply, for `collage partition`."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@asks_trust("model")
 def devices(problem: Path, model: str | None, written: Path | None, as_json: bool) -> None:
     """Plan the devices of PROBLEM, a JSON file of nodes and annotations (docs/devices.md)."""
     from ..devices.plan_devices import plan_devices

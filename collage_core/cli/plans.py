@@ -55,7 +55,8 @@ def _show_search(document: dict[str, Any]) -> None:
     if document["plan"] is None:
         return
     has = document["measures"]
-    say(f"total {_total_text(document['plan'])}, candidates {document['plan']['chosen']}")
+    unknown = set(document["unknown"])
+    say(f"total {_total_text(document['plan'], unknown)}, candidates {document['plan']['chosen']}")
     say(f"{counted(has['partitions'], 'partition')}, {has['bytes']} bytes moved, {has['memory_bytes']} bytes held at most")
     _show_locations(document["plan"])
     if document["prune"] is not None:
@@ -68,12 +69,13 @@ def _show_search(document: dict[str, Any]) -> None:
     listed = [("best", document["plans"]), ("pareto", document["pareto"]["plans"] if document["pareto"] else [])]
     for title, plans in listed:
         for number, plan in enumerate(plans, 1):
-            say(f"{title} {number}: {_total_text(plan)}, {plan['measures']['bytes']} bytes, candidates {plan['chosen']}")
+            say(f"{title} {number}: {_total_text(plan, unknown)}, {plan['measures']['bytes']} bytes, candidates {plan['chosen']}")
 
 
-def _total_text(plan: dict[str, Any]) -> str:
-    known, unknown = duration(plan["total_s"]), plan["unknown"]
-    return f"at least {known} ({counted(unknown, 'cost')} not known)" if unknown else known
+def _total_text(plan: dict[str, Any], unknown: set[int]) -> str:
+    """Return the sum of the known costs of a plan, and of how many of its candidates, among the `unknown`, it has none."""
+    known, missing = duration(plan["total_s"]), len(unknown.intersection(plan["chosen"]))
+    return f"at least {known} ({counted(missing, 'cost')} not known)" if missing else known
 
 
 def _show_locations(plan: dict[str, Any]) -> None:

@@ -93,6 +93,7 @@ def solve_file(path: Path, request: SearchRequest) -> dict[str, Any]:
         "prune": None,
         "conflict": [],
         "uncovered": [],
+        "unknown": [index for index, candidate in enumerate(problem.candidates) if candidate.is_unknown],
         "error": None,
     }
     try:
@@ -128,12 +129,8 @@ def _solve_into(document: dict[str, Any], problem: SearchProblem, constraints: S
 
 
 def _plan(problem: SearchProblem, found: SearchResult) -> dict[str, Any]:
-    """Return the plan as the document has it; where tensors are, and what they cost there, only if the problem has locations.
-
-    Its `total_s` is the sum of the known costs; `unknown` of its candidates have none.
-    """
-    unknown = sum(problem.candidates[index].is_unknown for index in found.chosen)
-    plan = {"total_s": found.total / FEMTOSECONDS, "chosen": list(found.chosen), "unknown": unknown}
+    """Return the plan as the document has it; where tensors are, and what they cost there, only if the problem has locations."""
+    plan: dict[str, Any] = {"total_s": found.total / FEMTOSECONDS, "chosen": list(found.chosen)}
     if not problem.locations and not problem.target_locations:
         return plan
     tensors = problem.tensors
@@ -177,5 +174,4 @@ def _pruned(
 
 def _listed(problem: SearchProblem, chosen: Sequence[int]) -> dict[str, Any]:
     has = measures(problem, chosen)
-    unknown = sum(problem.candidates[index].is_unknown for index in chosen)
-    return {"total_s": has.time / FEMTOSECONDS, "chosen": list(chosen), "unknown": unknown, "measures": has.to_json()}
+    return {"total_s": has.time / FEMTOSECONDS, "chosen": list(chosen), "measures": has.to_json()}

@@ -75,8 +75,8 @@ def stability_lines(partitions: Sequence[StablePart | PlanPartition], unknown: U
     if not toss_ups:
         lowest = min(share for share, _ in known)
         which = "" if len(known) == len(placed) else f" but {len(placed) - len(known)}, of which it is not known,"
-        searches = "all" if lowest == 1 else f"at least {lowest:.0%} of"
-        return [*first, f"every partition{which} stays in the plan in {searches} searches with costs varied within their intervals"]
+        often = "all searches" if lowest == 1 else f"at least {lowest:.0%} of searches"
+        return [*first, f"every partition{which} stays in the plan in {often} with costs varied within their intervals"]
     meaning = "share of searches, with costs varied within their intervals, in which they stay in the plan"
     lines = [*first, f"toss-ups: {len(toss_ups)} of {counted(len(known), 'partition')} ({meaning}):"]
     for share, part in toss_ups[:SHOWN]:

@@ -110,7 +110,9 @@ def _alone(document: RunDocument, name: str, own: PlanTime, is_checked: bool) ->
         if statement.basis == "measured" and (nearest is None or low < nearest[0]):
             nearest = low, row.name, statement
     if nearest is None:
-        return Verdict(kind="alone", text=f"{name} alone, {time_text(own)}: no other plan was timed end to end")
+        apart = any(row.measured_s is not None and row.name != name for row in document.baselines)
+        how = "in turns with it" if apart else "end to end"
+        return Verdict(kind="alone", text=f"{name} alone, {time_text(own)}: no other plan was timed {how}")
     low, other, statement = nearest
     if low > 1 + LEAST:
         return Verdict(

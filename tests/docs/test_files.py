@@ -64,5 +64,5 @@ def test_the_problem_by_hand(capsys: pytest.CaptureFixture[str], tmp_path: Path)
     path = tmp_path / "problem.json"
     path.write_text(examples("problem")[0])
     found = document_of(capsys, "search", path, "--regret")
-    assert found["plan"] == {"total_s": 14.5, "chosen": [4, 2], "unknown": 0}
+    assert found["plan"] == {"total_s": 14.5, "chosen": [4, 2]}
     assert found["regret"] == found["regret_at_least"] == [None, None, 0.0, None, 0.0]

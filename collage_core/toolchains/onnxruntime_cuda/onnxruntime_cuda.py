@@ -97,7 +97,7 @@ class OnnxRuntimeCudaTf32Toolchain(OnnxRuntimeCudaToolchain):
     """The same with TF32: products of float32 keep 10 bits of the mantissa."""
 
     name = "onnxruntime@tf32:cuda:0"
-    letter = "F"
+    letter = "U"
     tf32 = True
     lowers_precision = True
 

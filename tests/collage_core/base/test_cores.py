@@ -70,4 +70,5 @@ def test_threads_follow_from_it_everywhere(monkeypatch: pytest.MonkeyPatch) -> N
         "collage_core/cost/fleet/local.py",
         "collage_core/cost/measuring/core_latency.py",
         "collage_core/cost/measuring/other_load.py",
+        "collage_core/toolchains/onnxruntime_cores/core_sets.py",
     }

@@ -103,6 +103,12 @@ def test_one_target_alone_is_best_only_where_all_others_are_slower_beyond_doubt(
     assert (told.text, told.is_good) == ("a alone, measured 1 s: no other plan was timed end to end", False)
 
 
+def test_what_was_timed_at_another_time_than_the_plan_is_not_compared_and_not_denied() -> None:
+    whole = {"plan": {"total_s": 1.0, "partitions": [PART]}, "alternatives": []}
+    apart = document(**whole, baselines=[{"name": "b", "total_s": 1.5, "measured_s": 1.4}, {"name": "a", "total_s": 1.0, "measured_s": 1.0}])
+    assert verdict(apart).text == "a alone, measured 1 s: no other plan was timed in turns with it"
+
+
 def test_a_disturbed_run_says_so_and_is_less_sure() -> None:
     busy = {"share": 0.5, "text": "other processes keep 1.0 of the 2 cores busy meanwhile"}
     quiet, disturbed = against(1.25), against(1.25, disturbance=busy)

@@ -68,7 +68,8 @@ def test_a_package_of_other_inputs_is_refused():
 
 def test_it_computes_in_float32_on_as_many_threads_as_it_is_given():
     options = ncnn.Option()
-    ncnn_kernel._set_options(options, {"use_winograd_convolution": False}, 3)
+    for name, value in ncnn_kernel.option_values({"use_winograd_convolution": False}, 3).items():
+        setattr(options, name, value)
     assert options.num_threads == 3
     assert not any(getattr(options, name) for name in dir(options) if name.startswith(("use_fp16", "use_bf16", "use_int8", "use_vulkan")))
     assert options.use_packing_layout
