@@ -105,7 +105,8 @@ def test_one_target_alone_is_best_only_where_all_others_are_slower_beyond_doubt(
 
 def test_what_was_timed_at_another_time_than_the_plan_is_not_compared_and_not_denied() -> None:
     whole = {"plan": {"total_s": 1.0, "partitions": [PART]}, "alternatives": []}
-    apart = document(**whole, baselines=[{"name": "b", "total_s": 1.5, "measured_s": 1.4}, {"name": "a", "total_s": 1.0, "measured_s": 1.0}])
+    rows = [{"name": "b", "total_s": 1.5, "measured_s": 1.4}, {"name": "a", "total_s": 1.0, "measured_s": 1.0}]
+    apart = document(**whole, baselines=rows)
     assert verdict(apart).text == "a alone, measured 1 s: no other plan was timed in turns with it"
 
 
