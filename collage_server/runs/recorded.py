@@ -19,6 +19,7 @@ from collage_core.documents.json_form import from_json
 from collage_core.documents.run import RunDocument
 from collage_core.documents.statements import measured_beside
 from collage_core.documents.verdict import verdict
+from collage_core.errors import CollageError
 from collage_core.model.samples import registry as samples
 from collage_core.trace.trace_file import FILE_NAME
 
@@ -84,7 +85,9 @@ class Recorded:
         source = {"path": str(file), "bytes": status.st_size, "changed_ns": status.st_mtime_ns}
         with self._lock:
             if (folder / SOURCE).exists() and (folder / PLAN).exists() and read_json(folder / SOURCE) == source:
-                return
+                with suppress(CollageError):  # of a snapshot that another version of this program wrote
+                    run_store.load(run)
+                    return
             folder.mkdir(exist_ok=True)
             shutil.copyfile(file, folder / RECORD)
             (folder / FILE_NAME).unlink(missing_ok=True)  # the trace of what was there before

@@ -86,6 +86,14 @@ def test_a_folder_of_an_earlier_version_is_made_again(client: FlaskClient, tmp_p
     assert [row["built"] for row in client.get(f"/api/v1/runs/{RUN}").json["counts"]] == [2]
 
 
+def test_a_snapshot_that_another_version_wrote_is_made_again(client: FlaskClient, tmp_path: Path) -> None:
+    write_record(tmp_path / "mini_mnist.json.gz", 0.02)
+    snapshot = client.get(f"/api/v1/runs/{RUN}").json
+    file = run_store.run_folder(snapshot["id"]) / run_store.SNAPSHOT
+    write_json(file, {key: value for key, value in read_json(file).items() if key != "plan"} | {"plan": {"total": 1}})
+    assert client.get(f"/api/v1/runs/{RUN}").json["plan"] == snapshot["plan"]
+
+
 def test_base_of_a_search_without_the_model(client: FlaskClient, tmp_path: Path) -> None:
     write_record(tmp_path / "mini_mnist.json.gz", 0.02)
     made = client.post("/api/v1/runs", json={"model": MODEL, "targets": ["fast"], "base": RUN}).json
