@@ -328,7 +328,7 @@ def test_what_is_undecided_is_measured_on_by_a_click(live: Live, model: str, ope
     sent = asked.value.post_data_json
     assert (sent["base"], sent["decide_s"], sent["targets"]) == (done["id"], 30, ["undecided"])
     page.wait_for_url(lambda url: "run=" in url and done["id"] not in url)
-    expect(section).to_contain_text(re.compile("Measured on, and .*; its predicted total changes by −3.00 ms"))
+    expect(section).to_contain_text(re.compile("Measured on, and .*; its time against the one before: -3 ms predicted"))
 
 
 @pytest.mark.long
