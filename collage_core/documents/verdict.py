@@ -111,8 +111,8 @@ def _alone(document: RunDocument, name: str, own: PlanTime, is_checked: bool) ->
             nearest = low, row.name, statement
     if nearest is None:
         apart = any(row.measured_s is not None and row.name != name for row in document.baselines)
-        how = "in turns with it" if apart else "end to end"
-        return Verdict(kind="alone", text=f"{name} alone, {time_text(own)}: no other plan was timed {how}")
+        manner = "in turns with it" if apart else "end to end"
+        return Verdict(kind="alone", text=f"{name} alone, {time_text(own)}: no other plan was timed {manner}")
     low, other, statement = nearest
     if low > 1 + LEAST:
         return Verdict(
