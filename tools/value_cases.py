@@ -32,6 +32,8 @@ TOOLCHAINS = ("onnxruntime", "openvino", "tvm", "ncnn")
 TARGETS = (*TOOLCHAINS, ",".join(TOOLCHAINS))
 BUDGET = "3s"
 LONGEST_S = 120.0
+TOO_LONG = 124
+"""The status of what was ended after that, as of the command `timeout`."""
 FLOAT_TOLERANCE = 2e-3
 HUGE = 1e18
 """Beyond it a product of two numbers overflows: such values count under `--values any` alone."""
@@ -105,7 +107,10 @@ def _shapes(inputs: Path) -> list[str]:
 def _collage(arguments: Sequence[str], home: Path) -> subprocess.CompletedProcess[str]:
     command = [str(Path(sys.executable).with_name("collage")), *arguments]
     surroundings = {**os.environ, "COLLAGE_COSTS": str(home / "costs.db"), "XDG_DATA_HOME": str(home)}
-    return subprocess.run(command, capture_output=True, text=True, timeout=LONGEST_S, env=surroundings, check=False)
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=LONGEST_S, env=surroundings, check=False)
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(command, TOO_LONG, "", f"it took longer than {LONGEST_S:g} s")
 
 
 def _last(text: str) -> str:

@@ -80,3 +80,12 @@ def test_a_case_with_nan_infinities_or_huge_values_asks_for_these(
     monkeypatch.setattr(value_cases.subprocess, "run", refuse)
     run_case(tmp_path / "one.onnx", "openvino", False)
     assert [tuple(command[-2:]) == ("--values", "any") for command in commands] == [asks]
+
+
+def test_a_case_that_takes_too_long_fails_and_the_others_go_on(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def late(command: Sequence[str], **_: object) -> subprocess.CompletedProcess[str]:
+        raise subprocess.TimeoutExpired(list(command), value_cases.LONGEST_S)
+
+    monkeypatch.setattr(value_cases.subprocess, "run", late)
+    outcome = run_case(folder / "int64_less.onnx", "openvino", True)
+    assert (outcome.kind, outcome.detail) == (FAILED, "it took longer than 120 s")
