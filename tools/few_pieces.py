@@ -32,7 +32,7 @@ Piece = tuple[int, int, str]
 
 def cuts_of(graph: DataflowGraph, count: int = CUTS) -> list[int]:
     """Return up to `count` nodes before which the model is cut, in order: in each of as many shares of its work, where least crosses."""
-    last_reader = [max((reader for reader in readers), default=-1) for readers in _readers(graph)]
+    last_reader = [max(readers, default=-1) for readers in graph.consumers]
     crossing = [sum(last_reader[maker] >= cut for maker in range(cut)) for cut in range(len(graph))]
     work_of = WorkEstimator(graph)
     work = [work_of(IndexSet([index])).operations for index in range(len(graph))]
@@ -43,14 +43,6 @@ def cuts_of(graph: DataflowGraph, count: int = CUTS) -> list[int]:
         done += operations
     inner = range(1, len(graph))
     return sorted({min((cut for cut in inner if shares[cut] == share), key=lambda cut: (crossing[cut], -cut)) for share in set(shares[1:])})
-
-
-def _readers(graph: DataflowGraph) -> list[list[int]]:
-    readers: list[list[int]] = [[] for _ in graph.nodes]
-    for index in range(len(graph)):
-        for source in graph.sources[index]:
-            readers[source].append(index)
-    return readers
 
 
 def divisions(size: int, cuts: Sequence[int], targets: Sequence[str]) -> Iterator[tuple[Piece, ...]]:

@@ -114,9 +114,7 @@ def replanned(record: RunRecord, terms: Terms, emit: Emit = ignore, times: int =
     typed = with_typed(_with_bodies(record, terms, times), terms.costs)
     parsed = terms.parse(typed.problem)
     judged = under_accuracy(typed, terms.accuracy)
-    result = best_of_known_costs(judged, parsed, SearchSettings.given(record.plan.options), emit)
-    if _has_costs_of_run(record, terms):
-        result = fastest_of_ties(record, judged.problem, parsed, result)
+    result = _best_under(record, terms, judged, parsed, emit)
     emit(plan_event(judged.problem, result, 0))
     planned = Planned(result, result, judged.problem, judged.candidates)
     plan = _planned_as(judged, planned).model_copy(update={"constraints": terms.listed})
@@ -127,6 +125,12 @@ def _only_forbids(record: RunRecord, terms: Terms) -> bool:
     """Return whether `terms` only forbid, on the costs on which the run decided."""
     is_as_accurate = terms.accuracy is None or terms.accuracy <= record.plan.accuracy
     return is_as_accurate and not terms.costs and not record.has_newer_costs and restricts(record, terms.parse(record.problem))
+
+
+def _best_under(record: RunRecord, terms: Terms, judged: RunRecord, parsed: Sequence[Constraint], emit: Emit = ignore) -> SearchResult:
+    """Return the best plan over the costs of `judged`, which is `record` under `terms`; of ties the fastest that the run timed."""
+    result = best_of_known_costs(judged, parsed, SearchSettings.given(record.plan.options), emit)
+    return fastest_of_ties(record, judged.problem, parsed, result) if _has_costs_of_run(record, terms) else result
 
 
 def _has_costs_of_run(record: RunRecord, terms: Terms) -> bool:
@@ -249,7 +253,6 @@ class _Effects:
     def __init__(self, record: RunRecord, terms: Terms):
         self._record = record
         self._terms = terms
-        self._settings = SearchSettings.given(record.plan.options)
         self._deadline = time.monotonic() + LONGEST_S
         self._known: dict[str, _Best | None] = {}
 
@@ -309,14 +312,11 @@ class _Effects:
         parsed = terms.parse(typed.problem)
         judged = under_accuracy(typed, terms.accuracy)
         try:
-            result = best_of_known_costs(judged, parsed, self._settings)
+            result = _best_under(self._record, terms, judged, parsed)
         except InfeasibleError:
             return None
-        has_own_costs = _has_costs_of_run(self._record, terms)
-        if has_own_costs:
-            result = fastest_of_ties(self._record, judged.problem, parsed, result)
         ids = frozenset(item.id for item in chosen_candidates(judged, result))
-        return _Best(ids, time_of_result(judged, result, has_own_costs=has_own_costs))
+        return _Best(ids, time_of_result(judged, result, has_own_costs=_has_costs_of_run(self._record, terms)))
 
     def _refused_by(self, terms: Terms) -> int:
         """Return how many candidates `terms` forbid, in bodies too."""
