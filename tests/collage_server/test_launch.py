@@ -274,7 +274,7 @@ def test_who_has_the_token_is_not_ended_for_others(narrow: Live) -> None:
     assert listeners[0].client.connected
 
 
-def test_what_follows_a_web_socket_is_no_request(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_follows_a_web_socket_is_no_request(app: Flask, live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
     """It came together with the request for the web socket, so the server has read it already."""
     asked, make = list[str](), launch._QuietHandler.make_environ
 
@@ -285,12 +285,14 @@ def test_what_follows_a_web_socket_is_no_request(live: Live, monkeypatch: pytest
 
     monkeypatch.setattr(launch._QuietHandler, "make_environ", noted)
     monkeypatch.setattr(bounds, "SILENCE_S", 0.2)
+    monkeypatch.setattr(app.extensions["socketio"].server.eio, "ping_interval", 0.2)
     upgrade = (
         "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
     )
     sent = "GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\n{token}" + upgrade + "GET /api/v1/samples HTTP/1.1\r\n{token}\r\n"
+    before = set(threading.enumerate())
     assert until_closed(connect(live, sent)).count(b"HTTP/1.1 ") == 1
-    threads = [thread for thread in threading.enumerate() if "process_request_thread" in thread.name]
+    threads = [thread for thread in set(threading.enumerate()) - before if "process_request_thread" in thread.name]
     for thread in threads:
         thread.join(DEADLINE_S)
     assert asked == ["/socket.io/"]
