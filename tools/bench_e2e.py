@@ -4,8 +4,8 @@ It takes `--only`, `--threads`, `--accuracy`, `--rounds`, `--json`, `--resume` a
 the nine networks take the place of the suite (`drawn`), and the best plans of a slow search over few pieces run beside them
 (`few_pieces`). For each model it runs
 `collage partition` on an empty database, then the exported artifact and each toolchain alone in turns, each time in a fresh process
-(`fresh_process`). It needs a machine that does nothing else, for hours; `--resume` goes on with an interrupted run. docs/benchmarks.md says
-how to read the tables.
+(`fresh_process`). It needs a machine that does nothing else, for hours, tells its progress on stderr, and prints what is known when it is
+interrupted; `--resume` goes on. docs/benchmarks.md says how to read the tables.
 """
 
 from __future__ import annotations
@@ -13,18 +13,19 @@ from __future__ import annotations
 import argparse
 import random
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
 from drawn import drawn
-from e2e_report import MODEL_ACCURACY, PIECES, Goal, Job, Result, Results, goals, report
-from few_pieces import best_divisions, cuts_of, plan_of, timed_pieces
+from e2e_report import HEADER, MODEL_ACCURACY, PIECES, Goal, Job, Result, Results, goals, report, row
+from few_pieces import pieces_artifacts
 from fresh_process import ALONE, FEWEST_ROUNDS, LESS_PRECISE, MIX, MOST_ROUNDS, Rounds, in_turns, until_apart
-from partitioned import Subject, apply, facts_of, partition, prepare, targets_of, toolchain_rows
+from partitioned import Subject, facts_of, partition, prepare, targets_of, toolchain_rows
 from result_file import ResultFile, add_options, this_machine
 from suite import Case, named, suite
 
@@ -33,6 +34,8 @@ from collage_core.model.onnx_model import load_model
 from collage_core.rewrite.plan import read_plan
 
 LESS_ACCURATE = "1e-2"
+PIECES_S = 240.0
+"""Longest that the pieces of a drawn model are timed."""
 
 
 def jobs(cases: Sequence[Case], threads: Sequence[str], accuracies: Sequence[str]) -> list[Job]:
@@ -62,11 +65,12 @@ def asked_accuracy(job: Job, subject: Subject) -> float:
     return subject.accuracy if job.accuracy == MODEL_ACCURACY else max(subject.accuracy, float(job.accuracy))
 
 
-def measured(job: Job, subject: Subject, targets: Sequence[str], folder: Path, fewest: int, most: int) -> Result:
-    """Run a job, with its files in `folder`."""
+def measured(job: Job, subject: Subject, targets: Sequence[str], folder: Path, pieces_s: float, fewest: int) -> Result:
+    """Run a job, with its files in `folder`; the slow search for plans of few pieces has `pieces_s` seconds."""
     accuracy = asked_accuracy(job, subject)
     artifact, outputs = folder / "artifact", folder / "outputs"
     outputs.mkdir(parents=True)
+    tell(f"{job.key}: `collage partition`")
     options = ["--targets", ",".join(targets), "--threads", str(job.threads), "--accuracy", f"{accuracy:g}"]
     document, seconds, reason = partition(subject.case, artifact, options)
     alone = (*ALONE, *LESS_PRECISE) if job.is_less_precise else ALONE
@@ -74,31 +78,28 @@ def measured(job: Job, subject: Subject, targets: Sequence[str], folder: Path, f
     if reason:
         del contenders[MIX]
     elif job.case.is_drawn:
-        contenders |= subject.beside(pieces_artifacts(job, subject, targets, accuracy, artifact), job.threads)
-    rounds = in_turns(contenders, until_apart(job.least_ratio), fewest, most)
+        pieces = pieces_artifacts(load_model(subject.model), read_plan(artifact), targets, accuracy, folder, pieces_s, tell)
+        contenders |= subject.beside(pieces, job.threads)
+    tell(f"{job.key}: in turns: {', '.join(contenders)}")
+    groups = [alone, [name for name in contenders if name.startswith(PIECES)]] if job.case.is_drawn else []
+    # With fewer rounds an interval decides nothing, so more of them than asked for do not help.
+    most = max(fewest, MOST_ROUNDS) if fewest >= FEWEST_ROUNDS else fewest
+    rounds = in_turns(contenders, until_apart(job.least_ratio), fewest, most, groups)
     facts = {} if reason else facts_of(document)
     return Result(facts, rounds, subject.errors(outputs), accuracy, seconds, reason)
-
-
-def pieces_artifacts(job: Job, subject: Subject, targets: Sequence[str], accuracy: float, artifact: Path) -> dict[str, Path]:
-    """Build the best plans of few pieces that can be built; return their folders by name."""
-    model = load_model(subject.model)
-    cuts = cuts_of(model.graph)
-    seconds = timed_pieces(model, cuts, targets, job.threads, accuracy, artifact.parent)
-    artifacts = {}
-    for number, division in enumerate(best_divisions(seconds, len(model.graph), cuts, targets), 1):
-        folder = artifact.parent / f"{PIECES} {number}"
-        if not apply(plan_of(division, read_plan(artifact), model.graph), str(subject.model), folder):
-            artifacts[folder.name] = folder
-    return artifacts
 
 
 def from_json(data: Mapping[str, Any]) -> Result:
     return Result(**{**data, "rounds": Rounds(**data["rounds"])})
 
 
-def run(wanted: Sequence[Job], file: ResultFile[Result], fewest: int, most: int) -> None:
-    """Measure the jobs that have no result yet."""
+def tell(line: str) -> None:
+    """Print a line of progress, with the time of day."""
+    print(f"{datetime.now():%H:%M:%S} {line}", file=sys.stderr, flush=True)
+
+
+def run(wanted: Sequence[Job], file: ResultFile[Result], pieces_s: float, fewest: int) -> None:
+    """Measure the jobs that have no result yet, and print the row of each as soon as it is known."""
     subjects: dict[str, Subject] = {}
     rows = toolchain_rows()
     with tempfile.TemporaryDirectory(prefix="collage-bench-") as scratch:
@@ -109,12 +110,13 @@ def run(wanted: Sequence[Job], file: ResultFile[Result], fewest: int, most: int)
             try:
                 if name not in subjects:
                     subjects[name] = prepare(job.case, Path(scratch) / name)
-                result = measured(job, subjects[name], targets_of(rows, job.is_less_precise), folder, fewest, most)
+                result = measured(job, subjects[name], targets_of(rows, job.is_less_precise), folder, pieces_s, fewest)
             except CollageError as error:
                 result = Result(reason=error.message)
             shutil.rmtree(folder, ignore_errors=True)
             file.add(job.key, result)
-            print(f"{job.key}: {result.failure or f'{result.ratio} to {result.best} alone'}, {result.seconds:.0f} s", file=sys.stderr)
+            cells = ", ".join(f"{head} {cell}" for head, cell in zip(HEADER[1:], row(job, result)[1:], strict=True) if cell != "-")
+            tell(f"{job.key}: {result.failure or cells}")
 
 
 def judge(results: Results, machine: str, markdown: Path | None) -> int:
@@ -137,9 +139,24 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--seed", metavar="N", type=int, help="draws those that an earlier run drew, which said its seed")
     made.add_argument("--threads", metavar="COUNTS", default="1,2", help="numbers of threads: 1,2 unless given")
     made.add_argument(
-        "--accuracy", metavar="VALUES", default=f"{MODEL_ACCURACY},{LESS_ACCURATE}", help="model, or a number; both unless given"
+        "--accuracy",
+        metavar="VALUES",
+        help=f"model, or a number; {MODEL_ACCURACY},{LESS_ACCURATE} unless given, {MODEL_ACCURACY} of drawn ones",
     )
-    made.add_argument("--rounds", metavar="N", type=int, default=FEWEST_ROUNDS, help=f"rounds at least; {FEWEST_ROUNDS} unless given")
+    made.add_argument(
+        "--pieces-seconds",
+        metavar="S",
+        type=float,
+        default=PIECES_S,
+        help=f"of each slow search over few pieces; {PIECES_S:.0f} unless given",
+    )
+    made.add_argument(
+        "--rounds",
+        metavar="N",
+        type=int,
+        default=FEWEST_ROUNDS,
+        help=f"rounds at least; {FEWEST_ROUNDS} unless given; as many where fewer are asked for",
+    )
     add_options(made)
     return made
 
@@ -161,13 +178,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = options.parse_args(arguments)
     file = ResultFile(given.json, this_machine(("ncnn", "onnxruntime", "openvino")), from_json)
     try:
+        if given.drawn is not None and given.resume and given.seed is None:
+            raise ValueError("--resume of drawn models needs --seed N, which the interrupted run said")
         cases = suite() if given.drawn is None else drawn_cases(given.drawn, given.seed)
-        wanted = jobs(named(cases, parts_of(given.only)), parts_of(given.threads), parts_of(given.accuracy))
+        accuracies = given.accuracy or (MODEL_ACCURACY if given.drawn else f"{MODEL_ACCURACY},{LESS_ACCURATE}")
+        wanted = jobs(named(cases, parts_of(given.only)), parts_of(given.threads), parts_of(accuracies))
         file.begin(given.resume)
     except ValueError as error:
         options.error(str(error))
-    run(wanted, file, given.rounds, max(given.rounds, MOST_ROUNDS))
-    return judge({job.key: (job, file.results[job.key]) for job in wanted}, file.machine, given.markdown)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        run(wanted, file, given.pieces_seconds, given.rounds)
+    except KeyboardInterrupt:
+        tell(f"interrupted: {len(file.results)} of {len(wanted)} rows are known")
+    results = {job.key: (job, file.results[job.key]) for job in wanted if job.key in file.results}
+    return max(judge(results, file.machine, given.markdown), len(results) < len(wanted))
 
 
 if __name__ == "__main__":

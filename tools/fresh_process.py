@@ -14,10 +14,11 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from collage_core.cost.measuring.paired_rounds import Round, ratio_of, time_of
+from collage_core.cost.measuring.paired_rounds import Round, beats, ratio_of, time_of
 
 MEASURE = Path(__file__).resolve().parent / "fresh_measure.py"
 LIMIT_S = 300.0
@@ -90,8 +91,18 @@ class Rounds:
         return None if found is None else found.value
 
     def best(self, names: Sequence[str]) -> str | None:
-        """Return the fastest of `names`; None where none ran."""
-        return min((name for name in names if name in self.seconds), key=lambda name: self.time_s(name) or 0.0, default=None)
+        """Return the fastest of `names`; None where none ran. Those with fewer rounds than others are out: they were far behind."""
+        ran = [name for name in names if name in self.seconds]
+        most = max((len(self.seconds[name]) for name in ran), default=0)
+        return min((name for name in ran if len(self.seconds[name]) == most), key=lambda name: self.time_s(name) or 0.0, default=None)
+
+    def leaders(self, groups: Sequence[Sequence[str]]) -> set[str]:
+        """Return of each of some `groups` the fastest, and those that it does not beat (`paired_rounds.beats`)."""
+        ahead = set()
+        for names in groups:
+            first = self.best(names)
+            ahead |= {name for name in names if name in self.seconds and not (first and beats(self._rounds(first, name), 0, 1))}
+        return ahead
 
     def ratio(self, name: str | None, base: str = MIX) -> Ratio | None:
         """Return how many times longer `name` takes than `base`, the mix unless given; None where one of them did not run."""
@@ -103,7 +114,7 @@ class Rounds:
     def _rounds(self, *names: str) -> list[Round]:
         """Return the rounds of some contenders, which are their indices there."""
         listed = [self.seconds.get(name, []) for name in names]
-        return [dict(enumerate(seconds)) for seconds in zip(*listed, strict=True)]
+        return [dict(enumerate(seconds)) for seconds in zip(*listed, strict=False)]
 
 
 @dataclass(frozen=True)
@@ -128,16 +139,20 @@ def in_turns(
     is_enough: Callable[[Rounds], bool],
     fewest: int = FEWEST_ROUNDS,
     most: int = MOST_ROUNDS,
+    groups: Sequence[Sequence[str]] = (),
 ) -> Rounds:
     """Measure all contenders in turns, every other round in reverse; what fails once is left out of all rounds.
 
     Args:
         is_enough: Asked after each round from the round `fewest` on.
+        groups: Names of contenders of which only the fastest matters: one that it beats takes no further turns.
     """
     rounds = Rounds({name: [] for name in contenders})
+    grouped = set(chain(*groups))
     for index in range(most):
+        behind = grouped - rounds.leaders(groups)
         for name in list(contenders)[:: 1 if index % 2 == 0 else -1]:
-            if name not in rounds.seconds:
+            if name not in rounds.seconds or name in behind:
                 continue
             measured = contenders[name]()
             if measured.low_s is None:

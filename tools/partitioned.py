@@ -30,7 +30,7 @@ from collage_core.pipeline.whole.finalists import BASELINE
 from collage_core.rewrite.plan import Plan
 
 COLLAGE = Path(sys.executable).with_name("collage")
-LIMIT_S = 3600.0
+LIMIT_S = 900.0
 """After so long a run is ended."""
 
 FULL_PRECISION = ("model", "float32")
@@ -95,7 +95,7 @@ def toolchain_rows() -> list[dict[str, Any]]:
 
 
 def targets_of(rows: Sequence[Mapping[str, Any]], is_less_precise: bool) -> tuple[str, ...]:
-    """Return the usable targets of the suite's toolchains, the preferred ones first.
+    """Return the usable targets of the suite's toolchains, the preferred ones first, but for those of one device.
 
     Args:
         rows: As `toolchain_rows` returns them.
@@ -104,7 +104,10 @@ def targets_of(rows: Sequence[Mapping[str, Any]], is_less_precise: bool) -> tupl
     wanted = [
         row["name"]
         for row in rows
-        if row["usable"] and row["name"].partition("@")[0] in TOOLCHAINS and (is_less_precise or row["precision"] in FULL_PRECISION)
+        if row["usable"]
+        and ":" not in row["name"]
+        and row["name"].partition("@")[0] in TOOLCHAINS
+        and (is_less_precise or row["precision"] in FULL_PRECISION)
     ]
     return tuple(sorted(wanted, key=lambda name: (TOOLCHAINS.index(name.partition("@")[0]), name)))
 

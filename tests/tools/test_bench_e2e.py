@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -227,6 +228,7 @@ def test_a_result_survives_its_file(tmp_path: Path) -> None:
         (["--accuracy", "high"], "--accuracy 'high' is neither 'model' nor a number between 0 and 1"),
         (["--accuracy", "2"], "--accuracy '2' is neither 'model' nor a number between 0 and 1"),
         (["--resume"], "--resume needs --json FILE"),
+        (["--drawn", "2", "--resume"], "--resume of drawn models needs --seed N, which the interrupted run said"),
         (["--json", __file__], "is there already: add --resume to go on with it, or remove it"),
     ],
 )
@@ -234,6 +236,36 @@ def test_mistakes_are_told_before_anything_is_measured(arguments: list[str], mes
     with pytest.raises(SystemExit, match="2"):
         bench_e2e.main(arguments)
     assert message in capsys.readouterr().err
+
+
+def test_an_interrupted_run_prints_what_is_known_and_keeps_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    rounds_asked: list[int] = []
+
+    def measured(job: Job, subject: Subject, targets: Any, folder: Path, pieces_s: float, fewest: int) -> Result:
+        rounds_asked.append(fewest)
+        if job.case.name == "mnist":
+            signal.raise_signal(signal.SIGTERM)
+        return result()
+
+    monkeypatch.setattr(bench_e2e, "measured", measured)
+    monkeypatch.setattr(bench_e2e, "toolchain_rows", list)
+    monkeypatch.setattr(bench_e2e, "prepare", lambda case, folder: None)
+    before, file = signal.getsignal(signal.SIGTERM), tmp_path / "e2e.json"
+    try:
+        assert bench_e2e.main(["--only", "crnn,mnist", "--threads", "1", "--accuracy", "model", "--rounds", "2", "--json", str(file)]) == 1
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    shown = capsys.readouterr()
+    assert "| crnn " in shown.out
+    assert "| mnist" not in shown.out
+    assert "crnn, float32 accuracy, one thread: onnxruntime 44, openvino 45, ncnn **38**" in shown.err, "the row as soon as it is known"
+    assert "interrupted: 1 of 2 rows are known" in shown.err
+    assert rounds_asked == [2, 2]
+    kept = ResultFile(file, bench_e2e.this_machine(("ncnn", "onnxruntime", "openvino")), from_json)
+    kept.resume()
+    assert list(kept.results) == ["crnn, float32 accuracy, one thread"]
 
 
 def test_jobs_come_group_by_group() -> None:
@@ -262,6 +294,7 @@ def test_targets_are_those_of_the_suite_in_the_models_precision_unless_less_is_a
         {"name": "onnxruntime", "usable": True, "precision": "model"},
         {"name": "ncnn@nchw16c", "usable": True, "precision": "float32"},
         {"name": "ncnn", "usable": False, "precision": "float32"},
+        {"name": "onnxruntime@cores:cpu:0", "usable": True, "precision": "model"},
     ]
     assert targets_of(rows, is_less_precise=False) == ("ncnn@nchw16c", "onnxruntime", "openvino")
     assert targets_of(rows, is_less_precise=True) == ("ncnn@nchw16c", "onnxruntime", "openvino", "openvino@bf16")

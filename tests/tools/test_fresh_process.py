@@ -75,6 +75,18 @@ def test_rounds_go_on_until_they_are_enough_but_the_fewest_are_measured() -> Non
     assert seen == [5, 6, 7]
 
 
+def test_one_that_is_far_behind_in_its_group_takes_no_further_turns() -> None:
+    asked: list[str] = []
+    contenders = {"mix": told(asked, "mix", 9.0), "a": told(asked, "a", 1.0), "b": told(asked, "b", 2.5), "c": told(asked, "c", 1.1)}
+    rounds = in_turns(contenders, never, fewest=6, most=6, groups=(("a", "b", "c"),))
+    assert {name: asked.count(name) for name in contenders} == {"mix": 6, "a": 6, "b": 2, "c": 6}, "two rounds of twice as long"
+    assert rounds.best(("a", "b", "c")) == "a"
+    assert rounds.time_s("b") == 2.5
+    ratio = rounds.ratio("a", "mix")
+    assert ratio is not None
+    assert ratio.rounds == 6
+
+
 def test_a_ratio_is_that_of_the_same_round() -> None:
     """The machine gets slower and slower; each round has the same ratio all the same."""
     slow = [2.0, 3.0, 5.0, 8.0, 20.0]
