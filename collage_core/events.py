@@ -204,7 +204,7 @@ class ComparingPlans(Event):
 
 @dataclass(frozen=True, slots=True)
 class BaselineMeasured(Event):
-    """A baseline (`rules/baseline_names.py` has their names) was built by the same code as the plan, and timed."""
+    """A baseline (`rules/partitionings.py` has their names) was built by the same code as the plan, and timed."""
 
     name: str
     total_s: float | None

@@ -11,8 +11,8 @@ from .base.cores import usable_cores
 from .base.sizes import ShapeOf, is_fixed, shape_from, shape_text
 from .errors import CollageError
 from .graph.value_policy import FINITE, VALUE_POLICIES
+from .rules.combinators import FUSION_STYLES
 from .rules.rule import RuleOptions
-from .rules.trees import FUSION_STYLES
 from .search.objectives import parse_objective
 from .search.solve import DEFAULT, searcher_of
 

@@ -26,8 +26,8 @@ from collage_core.graph import dataflow_graph
 from collage_core.pipeline.record.record import FILE_NAME, RunRecord
 from collage_core.rewrite import plan
 from collage_core.rewrite.runtime import control_entry, machine, manifest
+from collage_core.rules.combinators import FUSION_STYLES
 from collage_core.rules.data import RULES
-from collage_core.rules.trees import FUSION_STYLES
 from collage_core.search.constraints.constraints import KEYS_OF
 from collage_core.toolchains import described
 

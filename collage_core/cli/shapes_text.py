@@ -12,7 +12,7 @@ from ..base.durations import duration
 from ..documents.run import RunDocument
 from ..documents.shapes import OneBuild, ShapeInfo, ShapePartition, ShapesInfo
 from ..documents.statements import PlanTime, compared
-from ..rules.baseline_names import ALL_SHAPES
+from ..rules.partitionings import ALL_SHAPES
 from ..rules.spec import HOST_TARGET
 
 ANSWERS = {"one_plan": "one plan for all shapes", "by_range": "one plan for each range"}

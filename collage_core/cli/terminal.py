@@ -47,7 +47,7 @@ from ..events import (
 from ..pipeline.whole.choose_finalists import ON_MEASURED
 from ..pipeline.whole.errors_by_set import error_text
 from ..pipeline.whole.finalists import RIVAL, SEARCHED, decision_text
-from ..rules.baseline_names import is_alone
+from ..rules.partitionings import is_alone
 from .bodies_text import bodies_text
 from .leaderboard_text import leader_lines, leader_text
 from .proof_text import proof_text

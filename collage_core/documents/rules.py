@@ -1,4 +1,4 @@
-"""The rule trees of a run or a toolchain, with what each rule gave and turned down (`collage_core.rules.rule_report`)."""
+"""The rule trees of a run or a toolchain, with what each rule gave and turned down (`collage_core.rules.spec`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class RuleRejection:
 
 @dataclass(frozen=True)
 class RuleTree:
-    """A rule, what it gave and turned down in a run, and the rules below it (`collage_core.rules.rule_report`).
+    """A rule, what it gave and turned down in a run, and the rules below it (`collage_core.rules.spec`).
 
     Attributes:
         path: Names of the rules from the root to it: that of its candidates begins so, after the target's name.

@@ -1,15 +1,17 @@
-"""`SubGraph`: a set of nodes inside a dataflow graph, the properties that follow from the set, and its validity.
+"""`SubGraph`: a set of nodes inside a dataflow graph, its properties and validity; and nodes that only constants feed.
 
-RFC 62 (Collage), "SubGraph". A sub-graph is a set of indices and nothing is rewritten, so thousands can exist at once.
+RFC 62 (Collage), "SubGraph". A sub-graph is a set of indices and nothing is rewritten, so thousands can exist at once. A compiler computes
+nodes that no input reaches, such as dequantised weights, when it builds what reads them, if it gets both together.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 
-from .dataflow_graph import DataflowGraph, OpPatternKind
+from .dataflow_graph import HOST, DataflowGraph, OpPatternKind
 from .index_set import IndexSet
 
 CONSTANT = "Constant"
@@ -160,3 +162,28 @@ class SubGraph:
         if config.max_depth is not None and self.depth > config.max_depth:
             return Violation("depth", f"its longest path holds {self.depth} nodes, at most {config.max_depth} may be", tuple(self.inside))
         return None
+
+
+def fed(graph: DataflowGraph) -> list[bool]:
+    """Return for each node whether an input of the model reaches it; all do where none would."""
+    is_fed: list[bool] = []
+    for node, sources in zip(graph.nodes, graph.sources, strict=True):
+        is_fed.append(any(graph.producer.get(name) == HOST for name in node.inputs) or any(is_fed[source] for source in sources))
+    return is_fed if any(is_fed) else [True] * len(is_fed)
+
+
+def constant_fed_nodes(graph: DataflowGraph) -> set[int]:
+    """Return the nodes that no input of the model reaches; none where it reaches none at all."""
+    return {index for index, is_fed in enumerate(fed(graph)) if not is_fed}
+
+
+def with_constant_fed(graph: DataflowGraph, inside: IndexSet, constant_fed: Collection[int]) -> IndexSet:
+    """Return `inside` with those of `constant_fed` that nothing else reads, and those that nothing but these reads."""
+    held, waiting = set(inside), list(inside)
+    while waiting:
+        for source in graph.sources[waiting.pop()]:
+            is_alone = source in constant_fed and not graph.ends[source] and held.issuperset(graph.consumers[source])
+            if is_alone and source not in held:
+                held.add(source)
+                waiting.append(source)
+    return IndexSet(held) if len(held) > len(inside) else inside

@@ -33,12 +33,11 @@ from ..model.samples.registry import SAMPLES, resolve
 from ..options import Options
 from ..rewrite.plan import Plan
 from ..rewrite.runtime.arrays_file import read_arrays
-from ..rules import rule_report
 from ..rules.base_rules import Host
 from ..rules.candidate import CandidatePartition, Rejection, RejectionLog
 from ..rules.partitionings import with_partitionings
 from ..rules.rule import PartitionRule
-from ..rules.spec import HOST_TARGET, find_candidates, gather_specs, taken_nodes, with_buffers
+from ..rules.spec import HOST_TARGET, RuleReport, find_candidates, gather_specs, make_report, specs_with_counts, taken_nodes, with_buffers
 from ..toolchains.abilities import has_value_contract, takes_opaque, takes_open_shapes
 from ..toolchains.border import availability_of, rule_of
 from ..toolchains.described import DescribedToolchain, read_description
@@ -224,10 +223,10 @@ class CandidateSet:
         """Target → the text that describes it, of those that are only described."""
         return {name: found.text for name, found in self.toolchains.items() if isinstance(found, DescribedToolchain)}
 
-    def rule_reports(self) -> dict[str, rule_report.RuleReport]:
+    def rule_reports(self) -> dict[str, RuleReport]:
         """Target → what each of its rules gave and rejected; the host's too."""
         rules: dict[str, PartitionRule] = {**self.rules, HOST_TARGET: Host()}
-        return {target: rule_report.make_report(target, rule, self.by_target[target], self.log) for target, rule in rules.items()}
+        return {target: make_report(target, rule, self.by_target[target], self.log) for target, rule in rules.items()}
 
     @property
     def costed_first(self) -> list[CandidatePartition]:
@@ -330,6 +329,6 @@ def find(source: str | Path, options: Options, emit: Emit) -> CandidateSetInfo:
         candidates=tuple(from_json(CandidateInfo, candidate.to_json()) for candidate in found.candidates),
         rejected=tuple(from_json(RejectionInfo, rejection.to_json()) for rejection in found.log.sample),
         rejected_counts=tuple(RejectionCount(*group, count) for group, count in found.log.counts.items()),
-        specs=tuple(from_json(SpecInfo, spec) for spec in rule_report.specs_with_counts(found.rule_reports())),
+        specs=tuple(from_json(SpecInfo, spec) for spec in specs_with_counts(found.rule_reports())),
         folded=tuple(FoldedInfo(node.name, node.op, node.into) for node in found.model.folded),
     )

@@ -16,9 +16,9 @@ from ..graph.index_set import IndexSet
 from ..graph.sub_graph import SubGraphConfig
 from ..model.model import Model, SubModel
 from ..model.relax.relax_model import RelaxSource
+from ..rules.base_rules import table_prefixes
 from ..rules.candidate import CandidatePartition, RejectionLog
 from ..rules.partitionings import Partitioning, make_partitioning
-from ..rules.pattern_table import table_prefixes
 from ..rules.rule import PartitionRule
 from ..toolchains import registry
 from ..toolchains.abilities import MakesPartitionings, TvmPartitioning

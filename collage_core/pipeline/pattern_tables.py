@@ -12,7 +12,7 @@ from ..errors import CollageError
 from ..graph.index_set import IndexSet
 from ..model.model import Model, SubModel
 from ..model.relax.relax_model import RelaxModel, RelaxSource, tvm_worker
-from ..rules.pattern_table import table_prefixes
+from ..rules.base_rules import table_prefixes
 from ..rules.rule import PartitionRule, TableMatch, Tables
 from ..toolchains.border import availability_of
 from ..toolchains.reasons import one_line

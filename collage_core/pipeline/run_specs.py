@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 
 from ..documents.json_form import from_json
 from ..documents.rules import RuleTree, RunRules, RunSpec
-from ..rules import rule_report
+from ..rules.spec import specs_with_counts
 from .record.record import RunRecord
 
 
@@ -27,6 +27,6 @@ def run_rules(record: RunRecord) -> RunRules:
             merged={name: merged[name] for name in spec["targets"]},
             invalid={name: dict(invalid[name]) for name in spec["targets"]},
         )
-        for spec in rule_report.specs_with_counts(record.rules)
+        for spec in specs_with_counts(record.rules)
     )
     return RunRules(tuple(specs))

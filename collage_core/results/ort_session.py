@@ -17,7 +17,7 @@ from ..documents.statements import measured_beside
 from ..errors import CollageError
 from ..model.reference.exact_integers import inexact_nodes
 from ..pipeline.record.record import RunRecord
-from ..rules.baseline_names import is_alone
+from ..rules.partitionings import is_alone
 from ..rules.spec import HOST_TARGET
 
 TARGET = "onnxruntime"

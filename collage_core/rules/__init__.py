@@ -12,14 +12,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .base_rules import DFPattern, Explicit, Host, OpCallByKind, OpCheck, OpPredicate
+    from .base_rules import DFPattern, Explicit, Host, OpCallByKind, OpCheck, OpPredicate, PatternTable
     from .candidate import CandidatePartition
-    from .combinators import Composite, Folds, MatchCheck, OnlyValid, Primitive, Union
-    from .combine import Combine
-    from .pattern_table import PatternTable
+    from .combinators import (
+        Combine,
+        Composite,
+        Folds,
+        MatchCheck,
+        OnlyValid,
+        Primitive,
+        Union,
+        arbitrary_fusion,
+        classic_fusion,
+        fusion_tree,
+    )
     from .rule import PartitionRule, RuleOptions
     from .segments import Segments
-    from .trees import arbitrary_fusion, classic_fusion, fusion_tree
 
 __all__ = [
     "CandidatePartition",
@@ -47,7 +55,7 @@ __all__ = [
 
 _OWNERS = {
     "CandidatePartition": "candidate",
-    "Combine": "combine",
+    "Combine": "combinators",
     "Composite": "combinators",
     "DFPattern": "base_rules",
     "Explicit": "base_rules",
@@ -59,14 +67,14 @@ _OWNERS = {
     "OpCheck": "base_rules",
     "OpPredicate": "base_rules",
     "PartitionRule": "rule",
-    "PatternTable": "pattern_table",
+    "PatternTable": "base_rules",
     "Primitive": "combinators",
     "RuleOptions": "rule",
     "Segments": "segments",
     "Union": "combinators",
-    "arbitrary_fusion": "trees",
-    "classic_fusion": "trees",
-    "fusion_tree": "trees",
+    "arbitrary_fusion": "combinators",
+    "classic_fusion": "combinators",
+    "fusion_tree": "combinators",
 }
 
 

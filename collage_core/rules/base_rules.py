@@ -1,7 +1,9 @@
 """Base rules, which read the dataflow graph directly.
 
 After RFC 62 (Collage), "PartitionRule": `OpPredicatePartitionRule`, `OpCallByKindPartitionRule`, `HostPartitionRule`,
-`DFPatternPartitionRule`; and `Explicit`, which takes sets of nodes by name.
+`DFPatternPartitionRule`; `Explicit`, which takes sets of nodes by name; and `PatternTable`, whose matches a process with TVM found
+(`RuleContext.tables`). TVM's own partitioning (`FuseOpsByPattern`) takes the first match and checks neither that nothing outside reads
+what is inside nor that no path leaves and comes back; `PatternTable` gives every match, and rejects those that are no valid partition.
 """
 
 from __future__ import annotations
@@ -14,10 +16,11 @@ from ..errors import CollageError
 from ..graph.control_flow import CONTROL_OPS
 from ..graph.dataflow_graph import DataflowGraph, Node, OpPatternKind
 from ..graph.index_set import IndexSet
+from ..graph.sub_graph import SubGraph, SubGraphConfig
 from .candidate import Rejection
+from .operators import Condition, first_failure
 from .pattern import MOST_MATCHES, Matcher, operators_of, parse_pattern
-from .rule import PartitionRule, RuleContext, RuleMatch
-from .where import Condition, first_failure
+from .rule import PartitionRule, RuleContext, RuleMatch, TableMatch
 
 
 @dataclass(frozen=True)
@@ -228,3 +231,53 @@ class DFPattern(PartitionRule):
             why = f", which has no {', '.join(absent)}" if absent else ""
             reason = f"{title} matches nothing in the model{why}"
             context.note(self.name, "pattern", reason, f"absent {self.label or self.match}", is_absence=True)
+
+
+@dataclass(frozen=True)
+class PatternTable(PartitionRule):
+    """A candidate for every sub-graph that a pattern of a table matches and its check takes; its label is the pattern's name.
+
+    Attributes:
+        prefix: What the names of the table's patterns begin with, such as ``cublas``; or the whole name of one pattern.
+    """
+
+    name: ClassVar[str] = "pattern_table"
+    prefix: str
+
+    def find(self, context: RuleContext) -> Iterator[RuleMatch]:
+        table = context.tables.get(self.prefix)
+        if table is None:
+            raise CollageError(
+                f"the pattern table {self.prefix!r} of {context.target} is TVM's, and was not matched here",
+                "`collage partition` and `collage candidates` match it, where apache-tvm is installed",
+                "bad_rule",
+            )
+        seen: set[IndexSet] = set()
+        for match in table:
+            indices = context.graph.index_by_name
+            inside = IndexSet(indices[name] for name in match.nodes if name in indices)
+            if not inside or inside in seen:
+                continue
+            stage, check, reason = self._refusal(context, match, inside)
+            if reason:
+                note = f"pattern {match.label}: {reason}"
+                rejection = Rejection(context.target, tuple(inside), self.name, stage, note, pattern=match.label)
+                context.log.add(rejection, f"{check} {match.label}")
+            else:
+                seen.add(inside)
+                yield RuleMatch(inside, self.name, (match.label,))
+        if not seen:
+            context.note(self.name, "pattern", f"the pattern table {self.prefix} takes nothing in the model", f"absent {self.prefix}")
+
+    def _refusal(self, context: RuleContext, match: TableMatch, inside: IndexSet) -> tuple[str, str, str]:
+        """Return the stage, the check and the reason why the match is no candidate; empty where it is one."""
+        if match.refusal:
+            return "predicate", "check", match.refusal
+        violation = SubGraph(context.graph, inside).violation(SubGraphConfig())
+        return ("validity", violation.check, f"{violation.check}: {violation.reason}") if violation else ("", "", "")
+
+
+def table_prefixes(rule: PartitionRule) -> list[str]:
+    """Return the prefixes of the pattern tables in the tree `rule`, each once."""
+    own = [rule.prefix] if isinstance(rule, PatternTable) else []
+    return list(dict.fromkeys([*own, *(prefix for sub in rule.below for prefix in table_prefixes(sub))]))

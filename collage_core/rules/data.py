@@ -15,16 +15,13 @@ from typing import Any
 
 from ..errors import CollageError
 from ..graph.dataflow_graph import OpPatternKind
-from .base_rules import DFPattern, Explicit, Host, OpCallByKind, OpPredicate
-from .combinators import Composite, Folds, OnlyValid, Primitive, Union
-from .combine import Combine
+from .base_rules import DFPattern, Explicit, Host, OpCallByKind, OpPredicate, PatternTable
+from .combinators import Combine, Composite, Folds, OnlyValid, Primitive, Union
 from .combiners import parse_combiner
-from .operators import OPERATORS
+from .operators import DTYPES, OPERATORS, Condition, parse_where
 from .pattern import operators_of, parse_pattern
-from .pattern_table import PatternTable
 from .rule import PartitionRule
 from .segments import Segments
-from .where import DTYPES, Condition, parse_where
 
 RULES: Mapping[str, type[PartitionRule]] = {
     rule.name: rule

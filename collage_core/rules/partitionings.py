@@ -1,19 +1,56 @@
-"""Partitionings: groupings of a model's nodes that come from elsewhere, such as the kernels of TVM's `FuseOps`. Plain data.
+"""Partitionings, which are groupings of a model's nodes from elsewhere, such as the kernels of TVM's `FuseOps`; and names of baselines.
 
 A partitioning's groups become candidates of its target (`with_partitionings`), so a plan is never worse than it; and the plan of exactly
-these groups is a baseline (RFC 62, the user's own partitioning).
+these groups is a baseline (RFC 62, the user's own partitioning). The other baselines are a target alone, ``<target>+host`` where it leaves
+nodes to others, greedy, and for several shapes the one plan for all, and that of a range of them.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..graph.dataflow_graph import DataflowGraph
 from ..graph.index_set import IndexSet
 from ..graph.sub_graph import SubGraph, SubGraphConfig
-from .baseline_names import partitioning_name
 from .candidate import CandidatePartition, Rejection, RejectionLog
+
+GREEDY = "greedy"
+"""The baseline that takes the largest sub-graphs first, and its search."""
+ALL_SHAPES = "all shapes"
+"""The one plan that is best over several shapes, measured beside the plan of a single one."""
+OF_RANGE = "its range"
+"""The plan of the range that a shape lies in, where the shape alone would have another."""
+_REST = "+host"
+_SOURCE = ":"
+"""Besides, only the device of a target has it (``onnxruntime:cuda:0``)."""
+_DEVICE = re.compile(r":[A-Za-z]\w*:\d+")
+
+
+def with_rest(target: str) -> str:
+    """Return the name of the baseline in which only what `target` must leave goes elsewhere."""
+    return f"{target}{_REST}"
+
+
+def main_target(name: str) -> str | None:
+    """Return the target of a baseline that `with_rest` named; None of any other."""
+    return name.removesuffix(_REST) if name.endswith(_REST) else None
+
+
+def partitioning_name(target: str, source: str) -> str:
+    """Return the name of the baseline in which `target` takes exactly the groups that `source` made."""
+    return f"{target}{_SOURCE}{source}"
+
+
+def is_partitioning(name: str) -> bool:
+    """Return whether `partitioning_name` made the name of a baseline."""
+    return _SOURCE in _DEVICE.sub("", name)
+
+
+def is_alone(name: str) -> bool:
+    """Return whether the baseline `name` is one target for the whole model."""
+    return name not in (GREEDY, ALL_SHAPES, OF_RANGE) and main_target(name) is None and not is_partitioning(name)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from ..graph.index_set import IndexSet
 from ..graph.sub_graph import SubGraph, SubGraphConfig, Violation
 from ..graph.value_policy import FINITE
 from .candidate import Rejection, RejectionLog
-from .where import Condition
+from .operators import Condition
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from ..documents.statements import PlanTime, compared, time_of_run
 from ..documents.survey import Alone, Gain, PlanTimes, SurveyRow
 from ..documents.verdict import verdict, widened
 from ..pipeline.whole.finalists import BASELINE
-from ..rules.baseline_names import is_alone
+from ..rules.partitionings import is_alone
 
 PLANNED, REFUSED, FAILED = "planned", "refused", "failed"
 """Statuses of a row: there is a plan; the model or the options do not allow one; a library crashed, or the fault is ours."""

@@ -63,9 +63,9 @@ def rule_of(toolchain: Toolchain, options: RuleOptions) -> PartitionRule:
 
 
 def rule_tree(toolchain: Toolchain) -> dict[str, Any] | None:
-    """Return the rule tree as the page draws it (`rule_report.tree_without_counts`); None where the rule fails."""
+    """Return the rule tree as the page draws it (`spec.tree_without_counts`); None where the rule fails."""
     from ..rules.rule import RuleOptions
-    from ..rules.rule_report import tree_without_counts
+    from ..rules.spec import tree_without_counts
 
     try:
         return tree_without_counts(rule_of(toolchain, RuleOptions()))

@@ -19,12 +19,11 @@ from ..errors import CollageError
 from ..graph.dataflow_graph import Tensor
 from ..model.model import SubModel
 from ..rules.base_rules import DFPattern
-from ..rules.combinators import Composite, Union
+from ..rules.combinators import FUSION_STYLES, Composite, Union, fusion_tree
 from ..rules.data import RuleError, rule_from_json
 from ..rules.rule import PartitionRule, RuleOptions
 from ..rules.spec import HOST_TARGET
 from ..rules.toml import line_of
-from ..rules.trees import FUSION_STYLES, fusion_tree
 from .abilities import StatesCosts
 from .toolchain import Availability, Kernel, Toolchain, ToolchainError
 

@@ -22,10 +22,9 @@ from ..pipeline.record.record import DESCRIBED, CostedCandidate, RunRecord, sear
 from ..pipeline.whole.baselines import baseline
 from ..pipeline.whole.why_not_alone import why_not_alone
 from ..rewrite.plan import PlannedTarget
-from ..rules import rule_report
 from ..rules.candidate import CandidatePartition, RejectionLog
 from ..rules.rule import RuleOptions
-from ..rules.spec import HOST_TARGET, find_candidates, gather_specs
+from ..rules.spec import HOST_TARGET, find_candidates, gather_specs, make_report
 from ..search.problem import FEMTOSECONDS, SearchProblem
 from ..toolchains.border import rule_of
 from ..toolchains.described import DescribedToolchain, parse_description
@@ -95,7 +94,7 @@ class _DescribedWhatIf:
                 self.found.update(find_candidates(self.record.graph, spec, log))
             for note in log.notes:
                 self.emit(Note(note.reason))
-        reports = {name: rule_report.make_report(name, rule, self.found[name], log) for name, rule in rules.items()}
+        reports = {name: make_report(name, rule, self.found[name], log) for name, rule in rules.items()}
         before = {name: made for name, made in self.record.rules.items() if name not in self.own}
         self.reports = {**{name: made for name, made in before.items() if name != HOST_TARGET}, **reports, HOST_TARGET: before[HOST_TARGET]}
         for name, candidates in self.found.items():

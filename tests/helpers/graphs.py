@@ -1,4 +1,4 @@
-"""Hand-made and random dataflow graphs for tests; nodes are written as ``name: Op <- a, b``."""
+"""Hand-made and random dataflow graphs for tests; nodes are written as ``name: Op <- a, b``, those with more outputs ``a b: Op <- x``."""
 
 from __future__ import annotations
 
@@ -18,23 +18,26 @@ KINDS = {
     "Reshape": "I",
     "Concat": "I",
     "Pad": "I",
+    "Split": "I",
     "TopK": "O",
     "Sum": "R",
+    "ReduceSum": "R",
 }
 FLOAT = TensorType((1, 4), "float32")
 
 
 def graph(lines: Sequence[str], outputs: Sequence[str] = ()) -> DataflowGraph:
     """The graph of `lines`; ``x`` is its input; its outputs are the tensors that nobody reads, and `outputs`."""
-    nodes, read = [], set()
+    nodes, read, written = [], set(), []
     for index, line in enumerate(lines):
         head, _, sources = line.partition("<-")
-        name, _, op = head.partition(":")
+        names, op = head.partition(":")[0].split(), head.partition(":")[2].strip()
         inputs = tuple(source.strip() for source in sources.split(",") if source.strip())
         read.update(inputs)
-        kind = OpPatternKind.from_letter(KINDS.get(op.strip(), "O"))
-        nodes.append(Node(index, name.strip(), op.strip(), kind, inputs, (Tensor(name.strip(), FLOAT),), is_host=op.strip() == "Identity"))
-    ends = tuple(node.name for node in nodes if node.name not in read or node.name in outputs)
+        written += names
+        kind = OpPatternKind.from_letter(KINDS.get(op, "O"))
+        nodes.append(Node(index, names[0], op, kind, inputs, tuple(Tensor(name, FLOAT) for name in names), is_host=op == "Identity"))
+    ends = tuple(name for name in written if name not in read or name in outputs)
     return DataflowGraph(tuple(nodes), (Tensor("x", FLOAT),), ends)
 
 

@@ -21,9 +21,9 @@ from collage_core.pipeline.loop.search_and_merge import Planned
 from collage_core.pipeline.record.record import CostedCandidate, flow_tensors, search_candidates
 from collage_core.rules.base_rules import OpPredicate
 from collage_core.rules.candidate import CandidatePartition, RejectionLog
+from collage_core.rules.combinators import arbitrary_fusion
 from collage_core.rules.rule import RuleOptions
 from collage_core.rules.spec import find_candidates, gather_specs, taken_nodes
-from collage_core.rules.trees import arbitrary_fusion
 from collage_core.search.problem import SearchProblem
 from collage_core.search.searcher import never
 from collage_core.search.solve import solve

@@ -22,8 +22,8 @@ from collage_core.graph.dataflow_graph import Tensor
 from collage_core.model.model import SubModel
 from collage_core.rules.base_rules import OpPredicate
 from collage_core.rules.candidate import CandidatePartition
+from collage_core.rules.combinators import arbitrary_fusion
 from collage_core.rules.rule import PartitionRule, RuleOptions
-from collage_core.rules.trees import arbitrary_fusion
 from collage_core.toolchains import registry
 from collage_core.toolchains.toolchain import Availability, Kernel, Toolchain, ToolchainError
 

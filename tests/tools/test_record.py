@@ -14,7 +14,7 @@ from suite import NETWORKS, OTHERS, TOOLCHAINS
 from collage_core.documents.json_form import to_json
 from collage_core.errors import CollageError
 from collage_core.pipeline.record.record import read_record
-from collage_core.rules.baseline_names import is_alone
+from collage_core.rules.partitionings import is_alone
 from tests.helpers.paths import RECORDED
 
 

@@ -35,9 +35,8 @@ from ...graph.dataflow_graph import DataflowGraph
 from ...graph.index_set import IndexSet
 from ...graph.work_estimate import WorkEstimator
 from ...rewrite.plan import Plan, plan_from_json
-from ...rules import rule_report
 from ...rules.candidate import CandidatePartition
-from ...rules.spec import HOST_TARGET
+from ...rules.spec import HOST_TARGET, RuleReport
 from ...search.constraints.constraints import parse_constraints
 from ...search.plan_properties import plan_total
 from ...search.problem import BILLION, FlowTensor, SearchCandidate, SearchProblem, billionths, femtoseconds
@@ -129,7 +128,7 @@ class RunRecord:
             where a cost is unknown.
         created: ISO time.
         machine: The machine that measured the costs.
-        rules: Target → what each of its rules gave and rejected (`rule_report.make_report`).
+        rules: Target → what each of its rules gave and rejected (`make_report`).
         bodies: Name of a node → attribute → the search over that body.
         regions: Name → the run of each other region of the same Relax module; they are saved by themselves.
         has_newer_costs: Costs or candidates are not those that the plan was decided on; a search follows before the record is saved.
@@ -144,7 +143,7 @@ class RunRecord:
     regret_s: dict[str, float | None] = field(default_factory=dict)
     created: str = ""
     machine: str = ""
-    rules: Mapping[str, rule_report.RuleReport] = field(default_factory=dict)
+    rules: Mapping[str, RuleReport] = field(default_factory=dict)
     bodies: Mapping[str, Mapping[str, RunRecord]] = field(default_factory=dict)
     regions: Mapping[str, RunRecord] = field(default_factory=dict)
     has_newer_costs: bool = False

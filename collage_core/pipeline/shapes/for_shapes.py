@@ -20,7 +20,7 @@ from ...model.sizes.planned_shapes import PlannedShape
 from ...options import Options
 from ...rewrite.plan import ShapePlan
 from ...rewrite.shaped_folder import folder_of, forget_artifact
-from ...rules.baseline_names import ALL_SHAPES, OF_RANGE
+from ...rules.partitionings import ALL_SHAPES, OF_RANGE
 from ..apply import make_folder
 from ..record.record import RunRecord
 from ..run import finish

@@ -20,8 +20,8 @@ from ...events import ignore
 from ...graph.index_set import IndexSet
 from ...model.sizes.planned_shapes import PlannedShape
 from ...rewrite.plan import Plan
-from ...rules.baseline_names import ALL_SHAPES
 from ...rules.candidate import CandidatePartition
+from ...rules.partitionings import ALL_SHAPES
 from ...rules.spec import HOST_TARGET
 from ...search.plan_properties import plan_total
 from ...search.problem import FEMTOSECONDS, SearchProblem

@@ -26,7 +26,7 @@ from ...documents.shapes import (
 )
 from ...graph.index_set import IndexSet
 from ...model.sizes.planned_shapes import FreeDimension
-from ...rules.baseline_names import ALL_SHAPES, is_alone
+from ...rules.partitionings import ALL_SHAPES, is_alone
 from ..record.record import RunRecord
 from ..whole.finalists import BASELINE
 from .ranges import BY_RANGE, ONE_PLAN, Crossover, is_worth, losses, weighted_total

@@ -12,8 +12,7 @@ from dataclasses import replace
 
 from ...errors import InfeasibleError
 from ...graph.index_set import IndexSet
-from ...rules.baseline_names import GREEDY, main_target
-from ...rules.partitionings import Partitioning
+from ...rules.partitionings import GREEDY, Partitioning, main_target
 from ...rules.spec import HOST_TARGET
 from ...search.objective_search import solve_for
 from ...search.problem import SearchProblem

@@ -24,7 +24,7 @@ from ...cost.measuring.turns import Turns, turn_s
 from ...errors import Cancelled, CollageError
 from ...events import ComparingPlans, Emit, Note
 from ...rewrite.runtime.artifact import Profile
-from ...rules.baseline_names import GREEDY, is_partitioning
+from ...rules.partitionings import GREEDY, is_partitioning
 from ..inside.additive_error import additive_error_text, is_confirmed, is_large
 from ..loop.deadline import Deadline
 from .assemble_and_verify import (

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from ...documents.plan import PlanPart
 from ...documents.run import BaselineInfo
-from ...rules.baseline_names import GREEDY, is_alone, is_partitioning, main_target, with_rest
+from ...rules.partitionings import GREEDY, is_alone, is_partitioning, main_target, with_rest
 from ...search.problem import SearchProblem
 from ...search.searcher import SearchResult
 from ..discover import CandidateSet

@@ -113,8 +113,7 @@ class LibraryFunctions:
 
     def rule(self, options: RuleOptions) -> PartitionRule:
         """Return the rule tree: a candidate for each call of a function, none combined."""
-        from ...rules.combinators import Union
-        from ...rules.trees import fusion_tree
+        from ...rules.combinators import Union, fusion_tree
 
         return fusion_tree(Union(tuple(map(self._rule_of, self._functions))), options, style="none", depth=1)
 

@@ -50,7 +50,7 @@ class NcnnBase(Toolchain):
 
     def rule(self, options: RuleOptions) -> PartitionRule:
         from ...rules.base_rules import OpCheck
-        from ...rules.trees import arbitrary_fusion
+        from ...rules.combinators import arbitrary_fusion
 
         return arbitrary_fusion(OpCheck(REFUSALS_OF_VALUES[options.value_policy], tuple(sorted(CHECKS))), options, DEFAULT_DEPTH)
 

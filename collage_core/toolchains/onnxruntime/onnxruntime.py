@@ -69,7 +69,7 @@ class OnnxRuntimeBase(Toolchain):
         return Availability(True, version=_version() + PRODUCTS_VERSION)
 
     def rule(self, options: RuleOptions) -> PartitionRule:
-        from ...rules.trees import arbitrary_fusion
+        from ...rules.combinators import arbitrary_fusion
 
         return arbitrary_fusion(_taken(options), options, DEFAULT_DEPTH)
 
@@ -206,8 +206,7 @@ class OnnxRuntimeInt8Toolchain(OnnxRuntimeToolchain):
         return replace(found, version=found.version + REWRITE_VERSION, precision="int8 products") if found.usable else found
 
     def rule(self, options: RuleOptions) -> PartitionRule:
-        from ...rules.combinators import MatchCheck
-        from ...rules.trees import arbitrary_fusion
+        from ...rules.combinators import MatchCheck, arbitrary_fusion
 
         return MatchCheck(refusal, arbitrary_fusion(_taken(options), options, DEFAULT_DEPTH))
 

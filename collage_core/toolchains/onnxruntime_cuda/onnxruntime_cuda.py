@@ -66,7 +66,7 @@ class OnnxRuntimeCudaToolchain(Toolchain):
 
     def rule(self, options: RuleOptions) -> PartitionRule:
         from ...rules.base_rules import OpPredicate
-        from ...rules.trees import arbitrary_fusion
+        from ...rules.combinators import arbitrary_fusion
 
         return arbitrary_fusion(OpPredicate(), options, DEFAULT_DEPTH)
 

@@ -60,8 +60,7 @@ class OpenVinoToolchain(Toolchain):
 
     def rule(self, options: RuleOptions) -> PartitionRule:
         from ...rules.base_rules import OpPredicate
-        from ...rules.combinators import MatchCheck
-        from ...rules.trees import arbitrary_fusion
+        from ...rules.combinators import MatchCheck, arbitrary_fusion
 
         return arbitrary_fusion(MatchCheck(OPENVINO_REFUSALS[options.value_policy], OpPredicate()), options, DEFAULT_DEPTH)
 

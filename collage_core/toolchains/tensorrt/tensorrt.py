@@ -80,7 +80,7 @@ class TensorRtRtxToolchain(Toolchain):
 
     def rule(self, options: RuleOptions) -> PartitionRule:
         from ...rules.base_rules import OpPredicate
-        from ...rules.trees import arbitrary_fusion
+        from ...rules.combinators import arbitrary_fusion
 
         return arbitrary_fusion(OpPredicate(OPERATORS), options, DEFAULT_DEPTH)
 

@@ -72,8 +72,7 @@ class TvmToolchain(Toolchain):
 
     def rule(self, options: RuleOptions) -> PartitionRule:
         from ...rules.base_rules import OpCallByKind
-        from ...rules.combinators import MatchCheck
-        from ...rules.trees import classic_fusion
+        from ...rules.combinators import MatchCheck, classic_fusion
 
         return classic_fusion(MatchCheck(TVM_REFUSALS[options.value_policy], OpCallByKind("O", OPERATORS)), options, DEFAULT_DEPTH)
 

@@ -13,9 +13,9 @@ import tvm
 from tvm import relax
 
 from ...base.cores import usable_cores
-from ...graph.constant_fed import constant_fed_nodes, with_constant_fed
 from ...graph.dataflow_graph import DataflowGraph
 from ...graph.index_set import IndexSet
+from ...graph.sub_graph import constant_fed_nodes, with_constant_fed
 from ...model.model import SubModel
 from ...model.relax.lifting import replaced
 from ..reasons import one_line

@@ -37,8 +37,7 @@ class TvmFusionToolchain(TvmToolchain):
 
     def rule(self, options: RuleOptions) -> PartitionRule:
         from ...rules.base_rules import OpCallByKind
-        from ...rules.combinators import MatchCheck
-        from ...rules.trees import kernel_fusion
+        from ...rules.combinators import MatchCheck, kernel_fusion
 
         return kernel_fusion(MatchCheck(TVM_REFUSALS[options.value_policy], OpCallByKind("O", OPERATORS)), options, DEPTH, MOST_EXITS)
 

@@ -13,9 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...graph.dataflow_graph import HOST, DataflowGraph, Node, TensorType
-from ...graph.infinities import LARGEST_EXPONENT, may_be_infinite
 from ...graph.value_policy import FINITE
-from ...graph.value_ranges import is_index, ranges_of
+from ...graph.value_ranges import LARGEST_EXPONENT, is_index, may_be_infinite, ranges_of
 from ...rules.operators import type_of
 
 Limit = int | str

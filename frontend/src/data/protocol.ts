@@ -30,7 +30,7 @@ export interface RuleRejection {
 }
 
 /**
- * A rule, what it gave and turned down in a run, and the rules below it (`collage_core.rules.rule_report`).
+ * A rule, what it gave and turned down in a run, and the rules below it (`collage_core.rules.spec`).
  *
  * Attributes:
  *     path: Names of the rules from the root to it: that of its candidates begins so, after the target's name.

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from collage_core.graph.computation import computation_key
 from collage_core.graph.dataflow_graph import DataflowGraph
 from collage_core.graph.index_set import MANY, IndexSet, indices_of
-from collage_core.graph.sub_graph import SubGraph, SubGraphConfig
+from collage_core.graph.sub_graph import SubGraph, SubGraphConfig, fed, with_constant_fed
 from tests.helpers.graphs import MINI_MNIST, graph, graphs
 
 RESIDUAL = graph(["a: Conv <- x", "b: Relu <- a", "c: Conv <- b", "d: Add <- c, a"])
@@ -119,3 +119,27 @@ def test_a_tap_is_another_computation() -> None:
 @settings(max_examples=50)
 def test_a_graph_survives_its_json(on: DataflowGraph) -> None:
     assert DataflowGraph.from_json(on.to_json()) == on
+
+
+CHAIN = graph(
+    ["q: Dequantize <- w", "t: Transpose <- q", "s: Scale <- w", "a: MatMul <- x, t, s", "b: MatMul <- a, s", "y: Add <- b, v"], ["t"]
+)
+
+
+def test_an_input_reaches_what_reads_it_and_what_follows() -> None:
+    assert fed(CHAIN) == [False, False, False, True, True, True]
+
+
+def test_a_graph_that_no_input_reaches_counts_as_reached() -> None:
+    assert fed(graph(["a: Scale <- w", "y: Relu <- a"])) == [True, True]
+
+
+def test_what_nothing_else_reads_is_added() -> None:
+    inner = graph(["q: Dequantize <- w", "t: Transpose <- q", "a: MatMul <- x, t", "y: Relu <- a"])
+    assert with_constant_fed(inner, IndexSet((2,)), {0, 1}) == IndexSet((0, 1, 2))
+    assert with_constant_fed(inner, IndexSet((2,)), {0}) == IndexSet((2,)), "what lies between is not taken"
+
+
+def test_what_is_read_elsewhere_stays_outside() -> None:
+    assert with_constant_fed(CHAIN, IndexSet((3,)), {0, 1, 2}) == IndexSet((3,)), "t is an output, and s has another reader"
+    assert with_constant_fed(CHAIN, IndexSet((3, 4)), {0, 1, 2}) == IndexSet((2, 3, 4))

@@ -20,8 +20,7 @@ from collage_core.pipeline.partition import partition
 from collage_core.pipeline.record.record import CostedCandidate, RecordedCandidate, search_candidates
 from collage_core.rules.base_rules import OpCallByKind, OpPredicate
 from collage_core.rules.candidate import CandidatePartition, RejectionLog
-from collage_core.rules.combinators import OnlyValid
-from collage_core.rules.combine import ANYTHING, Combine
+from collage_core.rules.combinators import ANYTHING, Combine, OnlyValid
 from collage_core.rules.rule import PartitionRule, RuleContext, RuleMatch
 from collage_core.rules.spec import PartitionSpec, find_candidates
 from collage_core.toolchains import registry

@@ -17,10 +17,9 @@ from collage_core.pipeline.find_partitionings import tvms_name
 from collage_core.pipeline.partition import partition
 from collage_core.pipeline.record.record import RunRecord
 from collage_core.pipeline.whole.differences import differences
-from collage_core.rules.base_rules import OpPredicate
+from collage_core.rules.base_rules import OpPredicate, PatternTable
 from collage_core.rules.candidate import CandidatePartition
 from collage_core.rules.combinators import Primitive
-from collage_core.rules.pattern_table import PatternTable
 from collage_core.rules.rule import PartitionRule
 from collage_core.toolchains.registry import get
 from tests.helpers.models import model_of, weights, write

@@ -13,8 +13,7 @@ from collage_core.options import Options
 from collage_core.pipeline import pattern_tables
 from collage_core.pipeline.discover import CandidateSet, Phases
 from collage_core.pipeline.pattern_tables import matched_tables
-from collage_core.rules.base_rules import OpPredicate
-from collage_core.rules.pattern_table import PatternTable
+from collage_core.rules.base_rules import OpPredicate, PatternTable
 from collage_core.toolchains.registry import get
 from collage_core.toolchains.toolchain import Availability, ToolchainError
 from tests.helpers.models import loaded, model_of, weights, write

@@ -40,7 +40,7 @@ from collage_core.pipeline.whole.compare_whole import Comparison
 from collage_core.pipeline.whole.finalists import NO_TIME, SEARCHED, Finalist, WholeTime
 from collage_core.rewrite.plan import read_plan
 from collage_core.rewrite.runtime.artifact import Profile
-from collage_core.rules.baseline_names import GREEDY
+from collage_core.rules.partitionings import GREEDY
 from collage_core.search.problem import SearchProblem
 from collage_core.search.searcher import SearchResult
 from collage_core.search.solve import solve

@@ -23,7 +23,7 @@ from misbehaviours import REASONS, plug_in_names
 
 from collage_core.documents.json_form import to_json
 from collage_core.pipeline.record.record import RunRecord, read_record
-from collage_core.rules.baseline_names import main_target
+from collage_core.rules.partitionings import main_target
 from collage_core.toolchains import registry
 from tests.helpers.command import brief_collage, collage, document, environment
 from tests.helpers.known_costs import Known, assert_right

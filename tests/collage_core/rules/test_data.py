@@ -14,17 +14,14 @@ from onnx import helper
 
 from collage_core.errors import CollageError
 from collage_core.model.types.dtypes import _elem_types
-from collage_core.rules.base_rules import DFPattern, Explicit, Host, OpCallByKind, OpPredicate
+from collage_core.rules.base_rules import DFPattern, Explicit, Host, OpCallByKind, OpPredicate, PatternTable
 from collage_core.rules.candidate import RejectionLog
-from collage_core.rules.combinators import Composite, Folds, OnlyValid, Primitive, Union
-from collage_core.rules.combine import Combine
+from collage_core.rules.combinators import Combine, Composite, Folds, OnlyValid, Primitive, Union
 from collage_core.rules.data import RULES, rule_from_json
-from collage_core.rules.operators import DEFAULTS, OPERATORS
-from collage_core.rules.pattern_table import PatternTable
+from collage_core.rules.operators import DEFAULTS, DTYPES, OPERATORS, Condition
 from collage_core.rules.rule import PartitionRule, RuleContext, find_with_note
 from collage_core.rules.segments import Segments
 from collage_core.rules.toml import line_of, rule_to_toml
-from collage_core.rules.where import DTYPES, Condition
 from collage_core.toolchains.described import read_description
 from tests.helpers.graphs import MINI_MNIST
 

@@ -4,11 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
+
 from collage_core.graph.index_set import IndexSet
 from collage_core.graph.sub_graph import SubGraphConfig
 from collage_core.rules.candidate import CandidatePartition, RejectionLog
-from collage_core.rules.partitionings import Partitioning, make_partitioning, with_partitionings
+from collage_core.rules.partitionings import (
+    GREEDY,
+    Partitioning,
+    is_alone,
+    is_partitioning,
+    main_target,
+    make_partitioning,
+    partitioning_name,
+    with_partitionings,
+    with_rest,
+)
 from tests.helpers.graphs import graph
+
+
+@pytest.mark.parametrize(
+    ("name", "main", "alone", "partitioning"),
+    [
+        ("ncnn", None, True, False),
+        ("openvino@bf16+host", "openvino@bf16", False, False),
+        ("onnxruntime:cuda:0", None, True, False),
+        ("onnxruntime@tf32:cuda:1+host", "onnxruntime@tf32:cuda:1", False, False),
+        (partitioning_name("onnxruntime:cuda:0", "FuseOps"), None, False, True),
+        (GREEDY, None, False, False),
+        (partitioning_name("tvm@fusion", "FuseOps"), None, False, True),
+    ],
+)
+def test_a_name_says_what_the_baseline_is(name: str, main: str | None, alone: bool, partitioning: bool) -> None:
+    assert (main_target(name), is_alone(name), is_partitioning(name)) == (main, alone, partitioning)
+    assert main_target(with_rest(name)) == name
+
 
 CHAIN = graph(["conv: Conv <- x", "relu: Relu <- conv", "name: Identity <- relu", "top: TopK <- name", "add: Add <- top, relu"])
 

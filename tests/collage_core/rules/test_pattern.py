@@ -15,10 +15,9 @@ from collage_core.graph.dataflow_graph import Constant, DataflowGraph, Node, OpP
 from collage_core.rules.base_rules import DFPattern, OpPredicate
 from collage_core.rules.candidate import RejectionLog
 from collage_core.rules.data import rule_from_json
-from collage_core.rules.operators import attribute_of
+from collage_core.rules.operators import attribute_of, parse_where
 from collage_core.rules.pattern import COMMUTATIVE, Anything, Call, Either, Matcher, Pattern, parse_pattern
 from collage_core.rules.rule import RuleContext, RuleOptions
-from collage_core.rules.where import parse_where
 from collage_core.toolchains.described import read_description
 from tests.helpers.examples import examples
 from tests.helpers.graphs import KINDS, graph, graphs

@@ -9,7 +9,7 @@ import pytest
 from collage_core.documents.run import RunDocument
 from collage_core.documents.survey import Gain
 from collage_core.pipeline.record.record import read_record
-from collage_core.rules.baseline_names import is_alone
+from collage_core.rules.partitionings import is_alone
 from collage_core.survey.row import MEASURED, PREDICTED, planned_row
 from collage_core.survey.tables import gain_text, sentence
 from tests.helpers.documents import PART, alternative, run_document

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from collage_core.cost.database.records import machine_id
 from collage_core.documents.json_form import to_json
 from collage_core.model.onnx_model import load_model
-from collage_core.rules.baseline_names import is_alone, main_target
+from collage_core.rules.partitionings import is_alone, main_target
 from collage_core.what_if import questions
 from collage_core.what_if.questions import BODIES, NODE_TIMES, PlainRequest
 from collage_server.app import create_app

@@ -12,9 +12,8 @@ from collage_core.pipeline.loop.search_and_merge import SearchSettings, make_pro
 from collage_core.pipeline.record.record import CostedCandidate
 from collage_core.pipeline.whole.baselines import UNKNOWN_S, baseline
 from collage_core.pipeline.whole.why_not_alone import why_not_alone, why_not_partitioned
-from collage_core.rules.baseline_names import GREEDY, with_rest
 from collage_core.rules.candidate import CandidatePartition
-from collage_core.rules.partitionings import Partitioning
+from collage_core.rules.partitionings import GREEDY, Partitioning, with_rest
 from collage_core.rules.spec import HOST_TARGET
 from tests.collage_core.pipeline.loop.test_certainty import Plain
 from tests.helpers.graphs import graph

@@ -10,9 +10,8 @@ from collage_core.graph.index_set import IndexSet
 from collage_core.pipeline.loop.search_and_merge import Planned, SearchSettings
 from collage_core.pipeline.record.record import CostedCandidate, search_candidates
 from collage_core.pipeline.whole.run_baselines import BaselinePlan, baseline_rows, find_baselines
-from collage_core.rules.baseline_names import ALL_SHAPES, GREEDY, partitioning_name, with_rest
 from collage_core.rules.candidate import CandidatePartition
-from collage_core.rules.partitionings import Partitioning
+from collage_core.rules.partitionings import ALL_SHAPES, GREEDY, Partitioning, partitioning_name, with_rest
 from tests.collage_core.pipeline.whole.test_choose_finalists import CHAIN, planned
 
 

@@ -16,8 +16,7 @@ from collage_core.model.samples.registry import resolve
 from collage_core.rewrite.runtime.manifest import LISTING
 from collage_core.rules.base_rules import OpCallByKind
 from collage_core.rules.candidate import RejectionLog
-from collage_core.rules.combinators import OnlyValid, Primitive
-from collage_core.rules.combine import CLASSIC, Combine
+from collage_core.rules.combinators import CLASSIC, Combine, OnlyValid, Primitive
 from collage_core.rules.rule import RuleOptions
 from collage_core.rules.spec import find_candidates, gather_specs
 from collage_core.toolchains.conformance.duties import assert_close, buffers, make
