@@ -11,7 +11,9 @@ import click
 
 from ..base.counted import counted
 from ..base.durations import duration, milliseconds, signed
-from ..documents.json_form import to_json
+from ..documents.json_form import from_json, to_json
+from ..documents.placement_text import placement_lines
+from ..documents.plan import PlanCopy, PlanMemory, PlanParallel
 from ..documents.verify import ShapeVerify
 from ..pipeline.whole.errors_by_set import error_text
 from .each_text import each_told, show_each
@@ -80,12 +82,10 @@ def _total_text(plan: dict[str, Any], unknown: set[int]) -> str:
 
 def _show_locations(plan: dict[str, Any]) -> None:
     """Print the copies and the memory of a plan over several locations, if the problem has any."""
-    for copy in plan.get("copies", ()):
-        say(f"copy of {copy['tensor']} from {copy['from']} to {copy['to']}: {counted(copy['bytes'], 'byte')}, {duration(copy['cost_s'])}")
-    for location, held in plan.get("memory", {}).items():
-        say(f"{location} holds {counted(held['peak'], 'byte')} at most, at node {held['at_node']}; {held['weights']} of them are weights")
-    if "parallel" in plan:
-        say(f"running partitions at the same time can gain {plan['parallel']['gain_at_most']:.0%} here at most")
+    memory = [from_json(PlanMemory, held) for held in plan.get("memory", {}).values()]
+    parallel = from_json(PlanParallel, plan["parallel"]) if "parallel" in plan else None
+    for line in placement_lines([from_json(PlanCopy, copy) for copy in plan.get("copies", ())], memory, parallel):
+        say(line)
 
 
 @click.command()

@@ -6,22 +6,20 @@ A file and a `SearchRequest` enter; plain data leaves, as docs/files.md ("A prob
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ..base.json_file import read_json
 from ..documents.json_form import to_json
 from ..errors import CollageError, InfeasibleError
+from ..pipeline.placement import placement
 from ..pipeline.plan_documents import result_document
 from ..search.alternatives.pareto import pareto
 from ..search.alternatives.regret import regret_intervals
 from ..search.constraints.constraints import Constraint, allowed_indices, parse_constraints, with_staying
-from ..search.memory import plan_memory
 from ..search.objective_search import k_best_for, solve_for
 from ..search.objectives import measures, parse_objective
-from ..search.parallel_bound import parallel_bound
-from ..search.plan_properties import plan_copies
 from ..search.problem import FEMTOSECONDS, SearchProblem
 from ..search.problem_json import problem_from_json
 from ..search.prune import prune
@@ -133,19 +131,13 @@ def _plan(problem: SearchProblem, found: SearchResult) -> dict[str, Any]:
     plan: dict[str, Any] = {"total_s": found.total / FEMTOSECONDS, "chosen": list(found.chosen)}
     if not problem.locations and not problem.target_locations:
         return plan
-    tensors = problem.tensors
-    copies = [
-        {
-            "tensor": tensors[copy.tensor].name,
-            "from": copy.source,
-            "to": copy.destination,
-            "bytes": tensors[copy.tensor].bytes,
-            "cost_s": copy.cost / FEMTOSECONDS,
-        }
-        for copy in plan_copies(problem, found.chosen)
-    ]
-    memory = {location: asdict(held) for location, held in plan_memory(problem, found.chosen).items()}
-    return {**plan, "copies": copies, "memory": memory, "parallel": parallel_bound(problem, found.chosen).to_json()}
+    placed = placement(problem, found.chosen)
+    return {
+        **plan,
+        "copies": [to_json(copy) for copy in placed["copies"] or ()],
+        "memory": {held.location: to_json(held) for held in placed["memory"]},
+        "parallel": to_json(placed["parallel"]),
+    }
 
 
 def _pruned(

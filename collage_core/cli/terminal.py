@@ -19,6 +19,7 @@ from ..base.counted import counted
 from ..base.durations import duration
 from ..cost.cost import PROFILE
 from ..documents.leaderboard import Leader, leaders_after
+from ..documents.placement_text import placement_lines
 from ..documents.plan import PlanPart, PlanPartition
 from ..documents.run import Alternative, BaselineInfo, RunDocument
 from ..documents.statement_text import explained_text, time_text
@@ -231,6 +232,8 @@ def show_plan(document: RunDocument) -> None:
             same = ", the plan itself" if row.is_plan else ""
         predicted = "not known" if row.total_s is None else duration(row.total_s)
         line = f"  {label}: predicted {predicted}, measured {measured}{same}{why}"
+        console.print(printable(line), markup=False, soft_wrap=True)
+    for line in () if plan.copies is None else placement_lines(plan.copies, plan.memory, plan.parallel):
         console.print(printable(line), markup=False, soft_wrap=True)
     for line in bodies_text(document.bodies):
         console.print(printable(line), markup=False, soft_wrap=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -68,6 +69,7 @@ class PlanCopy:
     Attributes:
         source, destination: Locations, such as ``host``; ``from`` and ``to`` in JSON.
         cost_s: Seconds.
+        basis: What its time rests on, in words; empty in plans of older versions.
     """
 
     source: Annotated[str, Field(alias="from")]
@@ -75,6 +77,47 @@ class PlanCopy:
     tensor: str
     bytes: Annotated[int, Field(ge=0)]
     cost_s: Seconds
+    basis: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanMemory:
+    """The bytes of a plan at one location.
+
+    Attributes:
+        weights: Bytes of the initializers of its partitions there, each once however many share it.
+        peak: The most that is held at once, `weights` among it.
+        limit: What the location may hold; None for no limit.
+        at_node, node: Index and name of the first node of the partition that runs at the peak.
+    """
+
+    location: str
+    weights: int
+    peak: int
+    limit: int | None
+    at_node: int
+    node: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanParallel:
+    """The bound of what running partitions and copies at the same time could save, from the known costs.
+
+    Attributes:
+        total_s: The time of the plan one partition after another.
+        critical_path_s: The longest chain of partitions and copies that wait for each other.
+        work_s: Resource (a device, a direction of a link) → all the time for which it is busy.
+        least_s: The largest of these: no schedule takes less.
+        gain_at_most: The share of the total that is more than that.
+        text: The bound as a sentence.
+    """
+
+    total_s: Seconds
+    critical_path_s: Seconds
+    work_s: Mapping[str, Seconds]
+    least_s: Seconds
+    gain_at_most: float
+    text: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,6 +128,7 @@ class PlanInfo:
         total_s: Predicted seconds of one inference.
         total_interval_s: Half of the 95 % interval of `total_s`; None where a cost in it has no interval.
         copies: The copies between locations; left out where all targets are at the host.
+        memory: What each location holds; left out in plans of older versions, and so is `parallel`.
         free_transfers: Described targets in it whose descriptions do not say what transfers cost, so that these count as free; left out
             where there are none.
     """
@@ -94,6 +138,8 @@ class PlanInfo:
     partitions: tuple[PlanPartition, ...]
     transitions: tuple[PlanTransition, ...] = ()
     copies: IfKnown[tuple[PlanCopy, ...]] = None
+    memory: IfKnown[tuple[PlanMemory, ...]] = None
+    parallel: IfKnown[PlanParallel] = None
     free_transfers: IfKnown[tuple[str, ...]] = None
 
 

@@ -9,13 +9,13 @@ from dataclasses import replace
 from ..base.counted import counted
 from ..base.durations import duration, milliseconds
 from ..cost.cost import PROFILE
-from ..documents.plan import PlanCopy, PlanInfo, PlanPartition, PlanTransition
+from ..documents.plan import PlanInfo, PlanPartition, PlanTransition
 from ..documents.run import BodyPlan, NodeWithBodies, RunBudget, RunSearch, SearchInfo
 from ..graph.dataflow_graph import DataflowGraph
 from ..graph.sub_graph import SubGraph
 from ..rewrite.plan import Plan
 from ..rules.spec import HOST_TARGET
-from ..search.plan_properties import plan_copies, plan_transitions
+from ..search.plan_properties import plan_transitions
 from ..search.problem import FEMTOSECONDS
 from ..search.searcher import SearchResult
 from .bodies.plan_bodies import PlannedNode
@@ -117,23 +117,6 @@ def placed_transitions(planned: Planned) -> tuple[PlanTransition, ...]:
     )
 
 
-def placed_copies(planned: Planned) -> tuple[PlanCopy, ...] | None:
-    """Return every copy between locations in the plan; None where all targets are at the host."""
-    if not planned.problem.needs_copies:
-        return None
-    tensors = planned.problem.tensors
-    return tuple(
-        PlanCopy(
-            source=copy.source,
-            destination=copy.destination,
-            tensor=tensors[copy.tensor].name,
-            bytes=tensors[copy.tensor].bytes,
-            cost_s=copy.cost / FEMTOSECONDS,
-        )
-        for copy in plan_copies(planned.problem, planned.final.chosen)
-    )
-
-
 def search_document(planned: Planned) -> RunSearch:
     """Return the searches of a run: the first one, and under ``final`` the last one."""
     return RunSearch(**vars(result_document(planned.first)), final=result_document(planned.final))
@@ -230,5 +213,7 @@ def plan_document(plan: Plan) -> PlanInfo:
         partitions=plan.partitions,
         transitions=plan.transitions,
         copies=plan.copies,
+        memory=plan.memory,
+        parallel=plan.parallel,
         free_transfers=free_transfers(plan.options, ((part.target, part.source) for part in plan.partitions)) or None,
     )

@@ -58,11 +58,11 @@ from .loop.measure import Costs, MeasuringLoop
 from .loop.measuring_policy import MeasureEverything, MeasuringPolicy
 from .loop.search_and_merge import Planned, PlanSearch, SearchSettings, refused_by_constraints
 from .loop.tuning import TuningStep, check_tunes
+from .placement import placement
 from .plan_documents import (
     bodies_document,
     budget_document,
     estimates_note,
-    placed_copies,
     placed_partitions,
     placed_transitions,
     plan_document,
@@ -434,7 +434,7 @@ class SearchedRun:
             total_interval_s=total_interval_s(planned),
             partitions=placed_partitions(self.found.graph, planned, stability, decided_by),
             transitions=placed_transitions(planned),
-            copies=placed_copies(planned),
+            **placement(planned.problem, planned.final.chosen),
             tuning=tunings,
             bodies={self.found.graph.nodes[index].name: node.bodies for index, node in bodies.items() if node.records},
         )

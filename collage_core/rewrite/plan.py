@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from ..base.user_file import read_text
 from ..base.whole_file import write_whole
 from ..documents.json_form import IfKnown
-from ..documents.plan import PlanCopy, PlanPartition, PlanTransition
+from ..documents.plan import PlanCopy, PlanMemory, PlanParallel, PlanPartition, PlanTransition
 from ..errors import CollageError
 from ..graph.value_policy import FINITE
 from ..rules.spec import HOST_TARGET
@@ -89,6 +89,8 @@ class Plan(_PlanPart):
     partitions: tuple[PlanPartition, ...]
     transitions: tuple[PlanTransition, ...] = ()
     copies: IfKnown[tuple[PlanCopy, ...]] = None
+    memory: IfKnown[tuple[PlanMemory, ...]] = None
+    parallel: IfKnown[PlanParallel] = None
     tuning: dict[str, str] = {}
     bodies: dict[str, dict[str, PlannedBody]] = {}
     by_shape: tuple[ShapePlan, ...] = ()

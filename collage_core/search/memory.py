@@ -61,7 +61,7 @@ def plan_memory(problem: SearchProblem, chosen: Sequence[int]) -> dict[str, Loca
     for index in chosen:
         location_of = costs.location(problem.candidates[index].target)
         assert location_of is not None
-        weights[location_of].update(problem.candidates[index].weight_bytes)
+        weights[location_of].update(problem.weights_of(problem.candidates[index]))
     memory = {}
     for number, name in enumerate(costs.names):
         live = list(accumulate(change[number][:-1]))

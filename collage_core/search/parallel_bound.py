@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ..graph.dataflow_graph import HOST
 from .boundaries import boundaries_of
 from .execution_order import execution_order
 from .plan_properties import Copy, owners, plan_copies, plan_total
-from .problem import FEMTOSECONDS, HOST_NAME, SearchProblem
+from .problem import HOST_NAME, SearchProblem
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +41,6 @@ class ParallelBound:
     def gain_at_most(self) -> float:
         """The share of the total that running partitions at the same time can save at most."""
         return 1 - self.least / self.total if self.total else 0.0
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the bound as `collage search` prints it."""
-        return {
-            "critical_path_s": self.critical_path / FEMTOSECONDS,
-            "work_s": {resource: work / FEMTOSECONDS for resource, work in self.work.items()},
-            "least_s": self.least / FEMTOSECONDS,
-            "gain_at_most": self.gain_at_most,
-        }
 
 
 def parallel_bound(problem: SearchProblem, chosen: Sequence[int]) -> ParallelBound:

@@ -68,7 +68,8 @@ class SearchCandidate:
         cost: Femtoseconds; None when unknown.
         named: Its id, or an object that computes the id on request, since most ids are never asked for.
         error: What it adds to the error of a plan, in billionths; 0 where that does not count, or the cost is unknown.
-        weight_bytes: (name, bytes) of each initializer that it needs at its location; what several name there is held once.
+        weight_bytes: (name, bytes) of each initializer that it needs at its location, where it states them itself; else those of its
+            nodes count (`SearchProblem.weights_of`). What several name there is held once.
     """
 
     inside: IndexSet
@@ -128,8 +129,7 @@ class SearchProblem:
         target_locations: Target → the location where it reads and makes its tensors; ``host`` where it is absent.
         copies: (location, other location) → cost of a direct copy; there is none between the locations of an absent pair.
         staying: Indices of the tensors that must not be copied.
-        weights: For each node, name → bytes of the initializers that it reads; `with_candidates` sums them up for candidates at a location
-            with a limit that do not state their own. Empty where nothing is known of them.
+        weights: For each node, name → bytes of the initializers that it reads. Empty where nothing is known of them.
     """
 
     nodes: int
@@ -177,15 +177,14 @@ class SearchProblem:
         return self.priorities.index(target) if target in self.priorities else len(self.priorities)
 
     def with_candidates(self, candidates: Sequence[SearchCandidate]) -> SearchProblem:
-        """Return the same problem with other candidates, with their weights where these count."""
-        weighed = map(self._weighed, candidates) if self.weights and self.limits_memory else candidates
-        return replace(self, candidates=tuple(weighed))
+        """Return the same problem with other candidates."""
+        return replace(self, candidates=tuple(candidates))
 
-    def _weighed(self, candidate: SearchCandidate) -> SearchCandidate:
-        if candidate.weight_bytes or self.locations.get(self.location(candidate.target)) is None:
-            return candidate
-        held = {name: size for node in candidate.inside for name, size in self.weights[node].items()}
-        return replace(candidate, weight_bytes=tuple(held.items()))
+    def weights_of(self, candidate: SearchCandidate) -> dict[str, int]:
+        """Return initializer → bytes of each one that `candidate` needs at its location."""
+        if candidate.weight_bytes or not self.weights:
+            return dict(candidate.weight_bytes)
+        return {name: size for node in candidate.inside for name, size in self.weights[node].items()}
 
     def to_json(self) -> dict[str, Any]:
         """Return the problem as JSON data, as `collage search` reads it."""

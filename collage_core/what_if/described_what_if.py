@@ -130,7 +130,7 @@ class _DescribedWhatIf:
         known = tuple(name for name in self.record.problem.priorities if name not in self.own)
         candidates = search_candidates(costed, self.record.problem.lowered)
         problem = replace(self.record.problem, candidates=candidates, priorities=(*known, *self.own))
-        return with_locations(problem, self.record.graph, self.own)
+        return with_locations(problem, self.own)
 
     @property
     def targets(self) -> tuple[PlannedTarget, ...]:

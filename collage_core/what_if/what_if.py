@@ -28,7 +28,8 @@ from ..errors import CollageError, InfeasibleError
 from ..events import Emit, ignore
 from ..pipeline.loop.certainty import recorded_interval_s
 from ..pipeline.loop.search_and_merge import Planned, SearchSettings, plan_event
-from ..pipeline.plan_documents import bodies_under, placed_copies, placed_partitions, placed_transitions, plan_document
+from ..pipeline.placement import placement
+from ..pipeline.plan_documents import bodies_under, placed_partitions, placed_transitions, plan_document
 from ..pipeline.record.record import CostedCandidate, RunRecord, usable
 from ..pipeline.whole.baselines import baseline
 from ..rewrite.plan import ONE_SHAPE, Plan
@@ -175,7 +176,7 @@ def _planned_as(record: RunRecord, planned: Planned) -> Plan:
         "total_interval_s": recorded_interval_s(record.graph, planned.partitions),
         "partitions": placed_partitions(record.graph, planned),
         "transitions": placed_transitions(planned),
-        "copies": placed_copies(planned),
+        **placement(planned.problem, planned.final.chosen),
     }
     return record.plan.model_copy(update=changes)
 

@@ -32,7 +32,7 @@ from ...search.solve import DEFAULT
 from ...toolchains.abilities import conflicts_of
 from ...toolchains.described import DescribedToolchain
 from ...toolchains.toolchain import Toolchain
-from ..record.record import CostedCandidate, flow_tensors, indices_of, search_candidates
+from ..record.record import CostedCandidate, flow_tensors, indices_of, search_candidates, weights_of
 from .error_budget import ErrorBudget
 
 PAUSE_S = 0.025
@@ -236,12 +236,13 @@ def make_problem(
         names=tuple(node.name for node in graph.nodes),
         ops=tuple(node.op for node in graph.nodes),
         inner={node.index: node.inner for node in graph.nodes if node.inner},
+        weights=weights_of(graph),
     )
-    return with_locations(problem, graph, toolchains)
+    return with_locations(problem, toolchains)
 
 
-def with_locations(problem: SearchProblem, graph: DataflowGraph, toolchains: Mapping[str, Toolchain]) -> SearchProblem:
-    """Return `problem` over `graph` with the locations of those of `toolchains` that have one, and the copies from and to the host.
+def with_locations(problem: SearchProblem, toolchains: Mapping[str, Toolchain]) -> SearchProblem:
+    """Return `problem` with the locations of those of `toolchains` that have one, and the copies from and to the host.
 
     Raises:
         CollageError: a target describes a location otherwise than another one.
@@ -263,11 +264,7 @@ def with_locations(problem: SearchProblem, graph: DataflowGraph, toolchains: Map
                     "give both the same bytes, from_host and to_host, or another name to one of the locations",
                     "bad_rule",
                 )
-    made = replace(problem, locations=locations, target_locations=target_locations, copies=copies)
-    if not made.limits_memory:
-        return made
-    weights = tuple({name: graph.constants[name].type.bytes for name in node.inputs if name in graph.constants} for node in graph.nodes)
-    return replace(made, weights=weights).with_candidates(made.candidates)
+    return replace(problem, locations=locations, target_locations=target_locations, copies=copies)
 
 
 def check_constraints(

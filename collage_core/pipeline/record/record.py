@@ -346,6 +346,11 @@ def flow_tensors(graph: DataflowGraph) -> tuple[FlowTensor, ...]:
     return tuple(made)
 
 
+def weights_of(graph: DataflowGraph) -> tuple[dict[str, int], ...]:
+    """Return for each node name → bytes of the constants that it reads."""
+    return tuple({name: graph.constants[name].type.bytes for name in node.inputs if name in graph.constants} for node in graph.nodes)
+
+
 def usable(costed: Iterable[CostedCandidate]) -> list[CostedCandidate]:
     """Those that a plan may hold: one for each candidate of the problem, in its order."""
     return [item for item in costed if not item.cost.is_invalid]
@@ -432,12 +437,13 @@ def _from_json(data: dict[str, Any]) -> RunRecord:
     for item in data["candidates"]:
         cost = Cost.from_json(item.pop("cost"))
         candidates.append(CostedCandidate(RecordedCandidate(item), cost))
+    graph = DataflowGraph.from_json(data["graph"])
     return RunRecord(
         document=document,
-        graph=DataflowGraph.from_json(data["graph"]),
+        graph=graph,
         candidates=candidates,
         rejected=data["rejected"],
-        problem=problem_from_json(data["problem"]),
+        problem=replace(problem_from_json(data["problem"]), weights=weights_of(graph)),
         plan=plan_from_json(data["plan"]),
         regret_s=data["regret_s"],
         created=data["created"],

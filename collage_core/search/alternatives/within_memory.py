@@ -102,7 +102,7 @@ class _Fitting:
     def _fits_alone(self, index: int) -> bool:
         candidate = self._problem.candidates[index]
         limit = self._problem.locations.get(self._problem.location(candidate.target))
-        return limit is None or sum(size for _, size in candidate.weight_bytes) + self._around(candidate) <= limit
+        return limit is None or sum(self._problem.weights_of(candidate).values()) + self._around(candidate) <= limit
 
     def _around(self, candidate: SearchCandidate) -> int:
         """Return the bytes of the tensors that a candidate reads and makes, which are all at its location while it runs."""
@@ -199,7 +199,7 @@ class _Fitting:
         for index in at:
             candidate = problem.candidates[index]
             if not candidate.is_unknown:
-                used[index] = sum(size // sharing[name] for name, size in candidate.weight_bytes)
+                used[index] = sum(size // sharing[name] for name, size in problem.weights_of(candidate).items())
                 used[index] += self._around(candidate) if over.at_node in candidate.inside else 0
         return _Relaxation(used, limit)
 
@@ -243,7 +243,7 @@ def _most_sharing(problem: SearchProblem, usable: Sequence[int]) -> dict[str, in
     common: dict[str, list[IndexSet]] = {}
     for index in usable:
         candidate = problem.candidates[index]
-        for name, _ in candidate.weight_bytes:
+        for name in problem.weights_of(candidate):
             groups = common.setdefault(name, [])
             for number, inside in enumerate(groups):
                 if not inside.isdisjoint(candidate.inside):

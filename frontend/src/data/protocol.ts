@@ -275,6 +275,7 @@ export interface PlanTransition {
  * Attributes:
  *     source, destination: Locations, such as `host`; `from` and `to` in JSON.
  *     cost_s: Seconds.
+ *     basis: What its time rests on, in words; empty in plans of older versions.
  */
 export interface PlanCopy {
   from: string;
@@ -282,6 +283,45 @@ export interface PlanCopy {
   tensor: string;
   bytes: number;
   cost_s: number;
+  basis: string;
+}
+
+/**
+ * The bytes of a plan at one location.
+ *
+ * Attributes:
+ *     weights: Bytes of the initializers of its partitions there, each once however many share it.
+ *     peak: The most that is held at once, `weights` among it.
+ *     limit: What the location may hold; None for no limit.
+ *     at_node, node: Index and name of the first node of the partition that runs at the peak.
+ */
+export interface PlanMemory {
+  location: string;
+  weights: number;
+  peak: number;
+  limit: number | null;
+  at_node: number;
+  node: string;
+}
+
+/**
+ * The bound of what running partitions and copies at the same time could save, from the known costs.
+ *
+ * Attributes:
+ *     total_s: The time of the plan one partition after another.
+ *     critical_path_s: The longest chain of partitions and copies that wait for each other.
+ *     work_s: Resource (a device, a direction of a link) → all the time for which it is busy.
+ *     least_s: The largest of these: no schedule takes less.
+ *     gain_at_most: The share of the total that is more than that.
+ *     text: The bound as a sentence.
+ */
+export interface PlanParallel {
+  total_s: number;
+  critical_path_s: number;
+  work_s: Record<string, number>;
+  least_s: number;
+  gain_at_most: number;
+  text: string;
 }
 
 /**
@@ -291,6 +331,7 @@ export interface PlanCopy {
  *     total_s: Predicted seconds of one inference.
  *     total_interval_s: Half of the 95 % interval of `total_s`; None where a cost in it has no interval.
  *     copies: The copies between locations; left out where all targets are at the host.
+ *     memory: What each location holds; left out in plans of older versions, and so is `parallel`.
  *     free_transfers: Described targets in it whose descriptions do not say what transfers cost, so that these count as free; left out
  *         where there are none.
  */
@@ -300,6 +341,8 @@ export interface PlanInfo {
   partitions: PlanPartition[];
   transitions: PlanTransition[];
   copies?: PlanCopy[] | null;
+  memory?: PlanMemory[] | null;
+  parallel?: PlanParallel | null;
   free_transfers?: string[] | null;
 }
 

@@ -264,12 +264,30 @@ def test_a_tensor_is_copied_to_a_described_device_once_for_two_readers(capsys: p
     options = ("--targets", "onnxruntime,gpu", "--toolchain", device, "--costs", f"mock:{costs}")
     made = document_of(capsys, "partition", tmp_path / "model.onnx", *options, "--save-problem", tmp_path / "problem.json")["plan"]
     assert [partition["target"] for partition in made["partitions"]] == ["onnxruntime", "gpu", "gpu", "onnxruntime"]
+    back = "stated, not measured: 1.02 kB/s"
     assert made["copies"] == [
-        {"from": "host", "to": "cuda:0", "tensor": "r", "bytes": 1024, "cost_s": 1.0},
-        {"from": "cuda:0", "to": "host", "tensor": "a", "bytes": 1024, "cost_s": 1.0},
-        {"from": "cuda:0", "to": "host", "tensor": "b", "bytes": 1024, "cost_s": 1.0},
+        {"from": "host", "to": "cuda:0", "tensor": "r", "bytes": 1024, "cost_s": 1.0, "basis": "stated, not measured: 1 s"},
+        *({"from": "cuda:0", "to": "host", "tensor": t, "bytes": 1024, "cost_s": 1.0, "basis": back} for t in ("a", "b")),
     ]
+    weights = 4 * (4 * 4 + 4 * 4 * 9)
+    (host, device_memory) = made["memory"]
+    assert (host["location"], host["weights"]) == ("host", 0)
+    assert device_memory == {
+        "location": "cuda:0",
+        "weights": weights,
+        "peak": weights + 3 * 1024,
+        "limit": None,
+        "at_node": 2,
+        "node": made["partitions"][2]["names"][0],
+    }
+    gain = "running partitions at the same time can gain at most 13 % here: host works for 10 s, cuda:0 works for 2 s"
+    assert (made["parallel"]["gain_at_most"], made["parallel"]["least_s"]) == (pytest.approx(2 / 15), 13)
+    assert made["parallel"]["text"].startswith(gain)
     assert made["total_s"] == 5 + 1 + 1 + 5 + 3
+    _, text, _ = in_this_process(capsys, "partition", tmp_path / "model.onnx", *options)
+    assert f"copy of a from cuda:0 to host: 1.02 kB, 1 s ({back})" in text
+    assert f"cuda:0 holds 3.71 kB at most, while the partition of {device_memory['node']!r} runs; 640 bytes are weights" in text
+    assert gain in text
     again = document_of(capsys, "search", tmp_path / "problem.json")["plan"]
     assert (again["total_s"], again["copies"][0]["tensor"]) == (15.0, "r")
 

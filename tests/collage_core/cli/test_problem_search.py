@@ -79,29 +79,33 @@ def test_a_plan_over_locations_has_copies_memory_and_what_parallel_running_could
     path = located(tmp_path, 1000)
     found = document_of(capsys, "search", path)["plan"]
     assert (found["total_s"], found["chosen"]) == (11.0, [0, 4, 5, 3])
+    slow, free = "stated, not measured: 1 s, then 8 bytes/s", "stated, not measured: 1 s"
     assert found["copies"] == [
-        {"tensor": "t", "from": "host", "to": "g", "bytes": 16, "cost_s": 3.0},
-        {"tensor": "u", "from": "g", "to": "host", "bytes": 4, "cost_s": 1.0},
-        {"tensor": "v", "from": "g", "to": "host", "bytes": 4, "cost_s": 1.0},
+        {"tensor": "t", "from": "host", "to": "g", "bytes": 16, "cost_s": 3.0, "basis": slow},
+        {"tensor": "u", "from": "g", "to": "host", "bytes": 4, "cost_s": 1.0, "basis": free},
+        {"tensor": "v", "from": "g", "to": "host", "bytes": 4, "cost_s": 1.0, "basis": free},
     ]
     assert found["memory"] == {
-        "host": {"weights": 0, "peak": 24, "at_node": 0},
-        "g": {"weights": 100, "peak": 124, "at_node": 2},
+        "host": {"location": "host", "weights": 0, "peak": 24, "limit": None, "at_node": 0, "node": "0"},
+        "g": {"location": "g", "weights": 100, "peak": 124, "limit": 1000, "at_node": 2, "node": "2"},
     }
+    gain = "running partitions at the same time can gain at most 27 % here: g works for 4 s, host->g works for 3 s"
     assert found["parallel"] == {
+        "total_s": 11.0,
         "critical_path_s": 8.0,
         "work_s": {"host": 2.0, "g": 4.0, "host->g": 3.0, "g->host": 2.0},
         "least_s": 8.0,
         "gain_at_most": pytest.approx(3 / 11),
+        "text": f"{gain}, host works for 2 s, g->host works for 2 s",
     }
     _, out, _ = in_this_process(capsys, "search", path)
     assert out.splitlines()[2:] == [
-        "copy of t from host to g: 16 bytes, 3 s",
-        "copy of u from g to host: 4 bytes, 1 s",
-        "copy of v from g to host: 4 bytes, 1 s",
-        "host holds 24 bytes at most, at node 0; 0 of them are weights",
-        "g holds 124 bytes at most, at node 2; 100 of them are weights",
-        "running partitions at the same time can gain 27% here at most",
+        f"copy of t from host to g: 16 bytes, 3 s ({slow})",
+        f"copy of u from g to host: 4 bytes, 1 s ({free})",
+        f"copy of v from g to host: 4 bytes, 1 s ({free})",
+        "host holds 24 bytes at most, while the partition of '0' runs",
+        "g holds 124 bytes of 1 kB at most, while the partition of '2' runs; 100 bytes are weights",
+        f"{gain}, host works for 2 s, g->host works for 2 s",
     ]
 
 

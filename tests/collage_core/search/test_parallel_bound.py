@@ -25,7 +25,7 @@ def diamond(**more: object) -> SearchProblem:
 
 def test_at_one_location_nothing_is_gained() -> None:
     bound = parallel_bound(diamond(), (0, 1, 2, 3))
-    assert bound.to_json() == {"critical_path_s": 6.0, "work_s": {"host": 9.0}, "least_s": 9.0, "gain_at_most": 0.0}
+    assert (bound.critical_path, bound.work, bound.least, bound.gain_at_most) == (6 * S, {"host": 9 * S}, 9 * S, 0.0)
 
 
 def test_two_devices_gain_what_the_longest_chain_leaves() -> None:

@@ -226,6 +226,11 @@ def test_a_device_that_is_tried_costs_its_copies(record: RunRecord) -> None:
         ("host", "cuda:0", 0.25),
         ("cuda:0", "host", 0.25),
     ]
+    assert {copy.basis for copy in near.plan.copies} == {"stated, not measured: 250 ms"}
+    assert near.plan.parallel is not None
+    assert near.document.plan.parallel == near.plan.parallel
+    assert near.plan.parallel.total_s == near.plan.total_s
+    assert near.plan.parallel.text.startswith("running partitions at the same time can gain ")
     assert near.plan.total_s == pytest.approx(tried(record).plan.total_s + 0.5)
     assert (far.plan.copies, far.plan.total_s) == ((), record.plan.total_s)
     again = search_again(with_described(near, {"it": HOOK}, Terms()), Terms())
@@ -248,7 +253,17 @@ def test_a_device_holds_no_more_than_its_bytes_with_the_weights_that_it_needs(re
     assert "hook" not in {partition.target for partition in limited(record, held.peak - 1).plan.partitions}
     again = problem_from_json(free.problem.to_json())
     assert (again.weights, again.locations) == (free.problem.weights, {"cuda:0": 10**9})
-    assert tried(record, at_device("hook", 1e-6)).problem.weights == ()
+    (on_host, on_device) = free.plan.memory or ()
+    assert (on_host.location, on_host.limit) == ("host", None)
+    shown = on_device.location, on_device.weights, on_device.peak, on_device.limit, on_device.at_node
+    assert shown == ("cuda:0", held.weights, held.peak, 10**9, held.at_node)
+    assert on_device.node == free.graph.nodes[held.at_node].name
+
+
+def test_a_run_that_is_read_back_knows_the_weights_of_its_plans(record: RunRecord, tmp_path: Path) -> None:
+    record.save(tmp_path)
+    (held,) = search_again(RunRecord.load(tmp_path), Terms(switched_off=("tvm",))).plan.memory or ()
+    assert held.weights == sum(constant.type.bytes for constant in record.graph.constants.values())
 
 
 TRANSFERS = "transfer_latency_s = 1e-5\ntransfer_bytes_per_s = 1e9\n"
