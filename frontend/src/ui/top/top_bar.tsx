@@ -80,10 +80,17 @@ function Accuracy(): JSX.Element {
   );
 }
 
+/** Run and Cancel take each other's place: the second click of a double click was meant for the button that was there at the first. */
+function once(act: () => Promise<void>): (event: MouseEvent) => void {
+  return (event) => {
+    if (event.detail < 2) void act();
+  };
+}
+
 function RunButtons(): JSX.Element {
   if (isActive.value) {
     return (
-      <button type="button" class="stop run-button" onClick={() => void cancelRun()}>
+      <button type="button" class="stop run-button" onClick={once(cancelRun)}>
         Cancel
       </button>
     );
@@ -91,7 +98,7 @@ function RunButtons(): JSX.Element {
   const targets = chosenTargets.value.length;
   return (
     <>
-      <button type="button" class="primary run-button" disabled={targets === 0} title={targets === 0 ? "Switch a target on first" : "Measure and search (Enter)"} onClick={() => void runNow()}>
+      <button type="button" class="primary run-button" disabled={targets === 0} title={targets === 0 ? "Switch a target on first" : "Measure and search (Enter)"} onClick={once(runNow)}>
         Run <span aria-hidden="true">▸</span>
       </button>
       <BudgetField />
