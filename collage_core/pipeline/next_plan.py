@@ -14,8 +14,10 @@ from ..cost.cost import Cost
 from ..errors import CollageError, InfeasibleError, PartitionBuildError
 from ..events import Note
 from ..rules.candidate import CandidatePartition
+from ..search.problem import FEMTOSECONDS
 from .build_and_compare import BUILD_SHARE, Outcome, baselines_not_built, build, finalists_of
 from .decision import Decision
+from .loop.certainty import noise_s
 from .loop.error_budget import BudgetCorrection
 from .loop.search_and_merge import Planned
 from .record.record import CostedCandidate, RunRecord
@@ -34,13 +36,21 @@ _FAILED_AT = {"numerics": "wrong", "run": "not run", "device": "not usable"}
 
 
 def built_in_time(run: SearchedRun, decision: Decision) -> Decision:
-    """Return `decision`, or that over known costs alone where the partitions that were not measured take too long to build."""
-    table = run.loop.table
+    """Return `decision`, or that over known costs alone where the partitions that were not measured take too long to build.
+
+    Unless the user says how long a run may take, a plan that is faster than every target alone, even if its estimates are as much too low
+    as they may be, gets the time that was reserved for building it.
+    """
+    table, planned = run.loop.table, decision.planned
     guessed = {table.key(held) for held, cost in _costed(decision) if cost.is_guess}
+    if not guessed:
+        return decision
+    alone_s = 0.0 if table.best_s is None or run.options.budget_s is not None else table.best_s
+    if planned.final.total / FEMTOSECONDS + noise_s(planned) < alone_s:
+        run.deadline.leave(run.reserved_s)
     builds_s = len(guessed) * BUILD_OF_TRIAL * (run.progress.quickest_s or 0.0)
     # A plan on estimates is worth its build only where time is left to time it beside the plans of known costs.
-    has_time = run.deadline.left_s >= SEARCHED_BEFORE * run.reserved_s and builds_s <= BUILD_SHARE * run.deadline.left_s
-    if not guessed or has_time:
+    if run.deadline.left_s >= SEARCHED_BEFORE * run.reserved_s and builds_s <= BUILD_SHARE * run.deadline.left_s:
         return decision
     text = f"no time is left to build {counted(len(guessed), 'partition')} of estimated cost"
     return on_known_costs(run, decision, f"{text}: the search goes on without estimates from profiles") or decision

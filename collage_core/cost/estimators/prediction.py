@@ -33,6 +33,8 @@ from .profiles import Profiles
 FEATURES = ("call", "node", "border_bytes", *WORK_KINDS)
 _IS_HEAVY = np.array([name in WORK_KINDS and name not in BY_BYTES for name in FEATURES])
 CALL_S, NODE_S = 2e-6, 0.2e-6
+CALL_VARIES_S = 20e-6
+"""About by how much a call may take longer than `CALL_S`: some toolchains wake threads."""
 BYTES_PER_S = 20e9
 """Rates of work that was not measured yet: about the best that there are."""
 BETTER = 1.5
@@ -116,9 +118,10 @@ class Predictor:
         relative = np.array([[1.0 / seconds, *(np.array(times) / seconds)] for times, seconds in told if times is not None and seconds > 0])
         if not len(relative):
             return prior, np.empty(0)
-        rows = np.vstack([relative, np.diag(HOLD / prior)])
+        hold = HOLD / np.array([CALL_VARIES_S, 1.0, TORN])
+        rows = np.vstack([relative, np.diag(hold)])
         scale = np.maximum(np.abs(rows).max(axis=0), 1e-30)
-        factors = nnls(rows / scale, np.concatenate([np.ones(len(relative)), np.full(len(prior), HOLD)]))[0] / scale
+        factors = nnls(rows / scale, np.concatenate([np.ones(len(relative)), hold * prior]))[0] / scale
         return factors, 1 / np.maximum(relative @ factors, 1e-9)
 
     def _prior(self, known: Known) -> np.ndarray:

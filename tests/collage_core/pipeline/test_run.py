@@ -41,7 +41,7 @@ from collage_core.pipeline.whole.finalists import NO_TIME, SEARCHED, Finalist, W
 from collage_core.rewrite.plan import read_plan
 from collage_core.rewrite.runtime.artifact import Profile
 from collage_core.rules.partitionings import GREEDY
-from collage_core.search.problem import SearchProblem
+from collage_core.search.problem import FEMTOSECONDS, SearchProblem
 from collage_core.search.searcher import SearchResult
 from collage_core.search.solve import solve
 from collage_core.what_if.search_again import search_again
@@ -501,21 +501,36 @@ def test_a_plan_on_estimates_has_half_of_the_time_that_is_left_to_be_built(
 
 
 @pytest.mark.parametrize(
-    ("quickest_s", "left_s", "is_built"),
-    [(3.0, 20.0, True), (30.0, 20.0, False), (None, 20.0, True), (3.0, 5.0, False), (None, 5.0, False)],
+    ("quickest_s", "left_s", "best_s", "budget_s", "is_built"),
+    [
+        (3.0, 20.0, None, None, True),
+        (30.0, 20.0, None, None, False),
+        (None, 20.0, None, None, True),
+        (3.0, 5.0, None, None, False),
+        (None, 5.0, None, None, False),
+        (3.0, 5.0, 1.2, None, True),
+        (3.0, 5.0, 1.2, 30.0, False),
+        (3.0, 5.0, 1.1, None, False),
+        (30.0, 5.0, 1.2, None, False),
+    ],
 )
 def test_a_plan_whose_estimated_partitions_take_too_long_to_build_gives_way_at_once(
-    quickest_s: float | None, left_s: float, is_built: bool, monkeypatch: pytest.MonkeyPatch
+    quickest_s: float | None, left_s: float, best_s: float | None, budget_s: float | None, is_built: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two of them, each of which takes a third of the quickest trial; half of the 12 s that are reserved must be left for the rest."""
+    """Two of them, each of which takes a third of the quickest trial; half of the 12 s that are reserved must be left for the rest.
+
+    A plan that is surely faster than every target alone may be late, unless the user says how long the run takes.
+    """
     before = planned()
     guessed = [item if at > 1 else replace(item, cost=Cost.from_profile(1.0, 0.1)) for at, item in enumerate(before.costed)]
-    decision: Any = SimpleNamespace(planned=SimpleNamespace(partitions=guessed[:3]))
+    monkeypatch.setattr(next_plan, "noise_s", lambda planned: 0.15)
+    estimated = SimpleNamespace(partitions=guessed[:3], final=SimpleNamespace(total=FEMTOSECONDS))
+    decision: Any = SimpleNamespace(planned=estimated)
     texts: list[str] = []
     monkeypatch.setattr(next_plan, "on_known_costs", lambda run, decision, text: texts.append(text))
-    table, progress = SimpleNamespace(key=lambda held: held.id), SimpleNamespace(quickest_s=quickest_s)
-    loop, deadline = SimpleNamespace(table=table), Deadline(left_s, lambda: 0.0)
-    run: Any = SimpleNamespace(loop=loop, progress=progress, deadline=deadline, reserved_s=12.0)
+    table, progress = SimpleNamespace(key=lambda held: held.id, best_s=best_s), SimpleNamespace(quickest_s=quickest_s)
+    loop, deadline, options = SimpleNamespace(table=table), Deadline(left_s, lambda: 0.0), SimpleNamespace(budget_s=budget_s)
+    run: Any = SimpleNamespace(loop=loop, progress=progress, deadline=deadline, options=options, reserved_s=12.0)
     assert next_plan.built_in_time(run, decision) is decision
     said = "no time is left to build 2 partitions of estimated cost: the search goes on without estimates from profiles"
     assert texts == ([] if is_built else [said])

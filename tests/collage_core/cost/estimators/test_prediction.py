@@ -79,3 +79,16 @@ def test_an_estimate_has_an_interval_as_wide_as_measured_costs_miss_theirs() -> 
         assert found[single[6]][0] == pytest.approx(1e-3, rel=0.15)
     assert steady[single[6]][1] < untried[single[6]][1] < unsteady[single[6]][1]
     assert untried[single[6]][1] == pytest.approx(NORMAL_95 * MISS * untried[single[6]][0])
+
+
+def test_what_a_call_takes_is_learned_from_small_parts() -> None:
+    """Each call wakes threads, which takes 40 µs; without it a node takes 10 µs, which the profile of the whole does not tell apart."""
+    whole, single = IndexSet(range(8)), [("a", IndexSet((node,))) for node in range(8)]
+    part = ProfiledPart(CandidatePartition(CHAIN, "a", whole, "test"), tuple(((node,), 10e-6) for node in range(8)))
+    predictor = Predictor(CHAIN)
+    predictor.profiles = Profiles(CHAIN, [(part, 120e-6)])
+    wanted = [single[7], ("a", IndexSet((4, 5, 6, 7)))]
+    estimates = predictor.estimates({("a", whole): 120e-6} | dict.fromkeys(single[:4], 50e-6), wanted)
+    assert [estimates[one][0] for one in wanted] == pytest.approx([50e-6, 80e-6], rel=0.1)
+    large = predictor.estimates({("a", whole): 12e-3} | dict.fromkeys(single[:4], 1.5e-3), wanted)
+    assert large[wanted[0]][0] == pytest.approx(1.5e-3, rel=0.1), "no call takes a share of milliseconds"
