@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from .constraints.constraints import Constraint, violations, with_staying
-from .constraints.exclusion import compatible_sets, exclusions_of
+from .constraints.constraints import Constraint, compatible_sets, exclusions_of, violations, with_staying
 from .decomposition.exact import astar
 from .plan_properties import cycle, may_loop
 from .problem import FREE, SearchProblem

@@ -14,8 +14,7 @@ from itertools import accumulate
 
 from ..graph.dataflow_graph import HOST
 from .copies import HOST_LOCATION, Arc, CopyCosts, copy_costs_of
-from .execution_order import execution_order
-from .plan_properties import ends_of, owners
+from .plan_properties import ends_of, execution_order, owners
 from .problem import FlowTensor, SearchProblem
 
 Span = tuple[int, int]

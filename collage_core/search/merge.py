@@ -14,8 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from ..graph.index_set import IndexSet
-from .execution_order import execution_order
-from .plan_properties import partition_graph
+from .plan_properties import execution_order, partition_graph
 from .problem import HOST_NAME, SearchProblem
 
 Edges = list[set[int]]

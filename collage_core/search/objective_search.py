@@ -77,6 +77,8 @@ def solve_for(
 def _solved(problem: SearchProblem, constraints: Sequence[Constraint], search: str, run: SearchRun) -> SearchResult:
     """Return the plan that `search` finds, or where that is over a limit of errors or memory, the one that A* finds within them."""
     found = solve(problem, constraints, search, run)
+    if not problem.counts_errors and not problem.limits_memory:
+        return found
     if shortfall(problem, found.chosen) is not None:
         return within_memory(problem, allowed_indices(problem, constraints), found, run)
     within = within_budget(problem, constraints, found, lambda priced, quiet: solve(priced, constraints, DEFAULT, quiet), run)

@@ -17,8 +17,7 @@ from math import lcm
 from types import MappingProxyType
 
 from ..errors import CollageError
-from .execution_order import peak_bytes
-from .plan_properties import plan_total, plan_transitions
+from .plan_properties import peak_bytes, plan_total, plan_transitions
 from .problem import FEMTOSECONDS, HOST_NAME, SearchProblem
 
 MEASURES = ("time", "bytes", "partitions", "memory")

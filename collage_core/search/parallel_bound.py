@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 from ..graph.dataflow_graph import HOST
 from .boundaries import boundaries_of
-from .execution_order import execution_order
-from .plan_properties import Copy, owners, plan_copies, plan_total
+from .plan_properties import Copy, execution_order, owners, plan_copies, plan_total
 from .problem import HOST_NAME, SearchProblem
 
 

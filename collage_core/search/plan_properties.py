@@ -1,15 +1,20 @@
-"""Properties of a plan by their definitions: cost, transitions, the graph of its partitions, and cycles in that graph.
+"""Properties of a plan by their definitions: cost, transitions, the graph of its partitions, its cycles and order, and the peak memory.
 
 A plan is a sequence of candidate indices. Nothing here uses the sums of a searcher, so these functions can check every searcher.
+
+The partitions run one after another; of those that are ready, the one with the least first node is next. A tensor between partitions is
+held from its maker until its last reader has run, a model input from the start, a model output to the end. Memory inside a partition and
+constants are not counted: only the toolchain knows them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from ..graph.dataflow_graph import HOST
-from ..graph.topological_order import shortest_cycle
+from ..graph.topological_order import shortest_cycle, topological_order
 from .boundaries import boundaries_of
 from .copies import HOST_LOCATION, copy_costs_of
 from .problem import HOST_NAME, FlowTensor, SearchProblem
@@ -119,3 +124,30 @@ def may_loop(problem: SearchProblem, usable: Sequence[int]) -> set[int]:
 def cycle(problem: SearchProblem, chosen: Sequence[int]) -> frozenset[int] | None:
     """Return the partitions of one cycle of a plan; None when its partitions can run one after another."""
     return shortest_cycle(partition_graph(problem, chosen))
+
+
+def execution_order(problem: SearchProblem, chosen: Sequence[int]) -> list[int]:
+    """Return the candidates `chosen`, a plan without a cycle, in the order in which they run."""
+    listed = sorted(chosen, key=lambda index: problem.candidates[index].inside.base)
+    number = {index: at for at, index in enumerate(listed)}
+    needs: list[list[int]] = [[] for _ in listed]
+    for maker, readers in partition_graph(problem, chosen).items():
+        for reader in readers:
+            needs[number[reader]].append(number[maker])
+    return [listed[at] for at in topological_order(needs)]
+
+
+def peak_bytes(problem: SearchProblem, chosen: Sequence[int]) -> int:
+    """Return the most bytes that are held at once while the plan runs."""
+    step_of = {index: step for step, index in enumerate(execution_order(problem, chosen))}
+    steps = {node: step_of[index] for index in chosen for node in problem.candidates[index].inside}
+    last_step = len(chosen) - 1
+    change = [0] * (len(chosen) + 1)
+    for tensor in problem.tensors:
+        made = 0 if tensor.maker == HOST else steps[tensor.maker]
+        read = max((steps[node] for node in tensor.readers), default=made)
+        if tensor.maker != HOST and not tensor.is_output and read == made:
+            continue
+        change[made] += tensor.bytes
+        change[(last_step if tensor.is_output else read) + 1] -= tensor.bytes
+    return max(accumulate(change))

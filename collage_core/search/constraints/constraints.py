@@ -1,15 +1,16 @@
-"""Pins, vetoes and cuts say of every candidate whether it may be in a plan; a tensor may have to stay where it is made.
+"""Pins, vetoes and cuts, tensors that have to stay where they are made, and targets that exclude each other.
 
 A pin, veto or cut judges each candidate by itself, so it only removes candidates and every searcher holds it. A tensor that has to stay is
-part of the problem (`with_staying`), since only a plan tells whether it is copied. docs/files.md
-describes the constraints file. `conflict` finds the constraints that cannot hold together. A constraint may select nodes in the bodies of
-an `If`, `Loop` or `Scan`: here it says which candidates may hold the whole node, and `inner_constraints` says it of the bodies.
+part of the problem (`with_staying`), since only a plan tells whether it is copied. So are targets that exclude each other; a searcher
+whose states do not hold the targets in use searches each largest compatible set by itself. docs/files.md describes the constraints file.
+`conflict` finds the constraints that cannot hold together. A constraint may select nodes in the bodies of an `If`, `Loop` or `Scan`: here
+it says which candidates may hold the whole node, and `inner_constraints` says it of the bodies.
 """
 
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
@@ -391,3 +392,34 @@ def uncovered(problem: SearchProblem, candidates: Sequence[SearchCandidate]) -> 
         for node in inside:
             is_covered[node] = 1
     return [node for node, covered in enumerate(is_covered) if not covered]
+
+
+def exclusions_of(problem: SearchProblem, targets: Sequence[str]) -> dict[str, frozenset[str]]:
+    """Return for each of `targets` the others of them that must not be in one plan with it."""
+    known = set(targets)
+    excluded: dict[str, set[str]] = {target: set() for target in targets}
+    for a, b in problem.exclusive:
+        if a != b and a in known and b in known:
+            excluded[a].add(b)
+            excluded[b].add(a)
+    return {target: frozenset(others) for target, others in excluded.items()}
+
+
+def compatible_sets(problem: SearchProblem, targets: Sequence[str]) -> Iterator[frozenset[str]]:
+    """Yield the maximal sets of `targets` of which no two exclude each other; one set of all targets when none do."""
+    excluded = exclusions_of(problem, targets)
+    neighbours = {target: frozenset(targets) - others - {target} for target, others in excluded.items()}
+    yield from _cliques(frozenset(), frozenset(targets), frozenset(), neighbours)
+
+
+def _cliques(
+    clique: frozenset[str], may_join: frozenset[str], done: frozenset[str], neighbours: dict[str, frozenset[str]]
+) -> Iterator[frozenset[str]]:
+    """Yield the maximal cliques with `clique` by the Bron–Kerbosch algorithm with a pivot, in the order of the names."""
+    if not may_join and not done:
+        yield clique
+        return
+    pivot = max(sorted(may_join | done), key=lambda target: len(neighbours[target] & may_join))
+    for target in sorted(may_join - neighbours[pivot]):
+        yield from _cliques(clique | {target}, may_join & neighbours[target], done & neighbours[target], neighbours)
+        may_join, done = may_join - {target}, done | {target}

@@ -17,8 +17,7 @@ from ..boundaries import boundaries_of
 from ..problem import FlowTensor, SearchCandidate, SearchProblem
 from ..searchers.best_first import BestFirstSearch
 from ..searchers.cover import Cover
-from ..searchers.transition_classes import TransitionClasses
-from ..weights import Weights
+from ..weights import TransitionClasses, Weights
 
 SINK = "(sink)"
 """Target of the node that stands for the rest of the model behind a subproblem; it costs nothing and reads for nothing."""

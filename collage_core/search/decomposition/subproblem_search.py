@@ -17,10 +17,8 @@ from ..copies import HOST_LOCATION
 from ..problem import NOWHERE, SearchProblem
 from ..searcher import SearchRun
 from ..searchers.best_first import BestFirstSearch
-from ..searchers.copy_weights import CopyWeights
 from ..searchers.cover import Cover
-from ..searchers.transition_classes import TransitionClasses
-from ..weights import Weights
+from ..weights import CopyWeights, TransitionClasses, Weights
 from .separators import Separators
 from .subproblem import SINK, Makers, Parent, SubproblemPlan, SubproblemSolver, TensorsBySubproblem, spread
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from ...graph.dataflow_graph import HOST
 from ...graph.topological_order import downstream_of_cycles
-from ..constraints.exclusion import exclusions_of
+from ..constraints.constraints import exclusions_of
 from ..plan_properties import is_copied, may_loop, partition_graph, plan_copies
 from ..problem import HOST_NAME, FlowTensor, SearchProblem
 

@@ -23,10 +23,8 @@ from ...graph.index_set import IndexSet
 from ..boundaries import Boundary, boundaries_of, span
 from ..copies import HOST_LOCATION
 from ..problem import SearchProblem
-from ..weights import Weights
-from .copy_weights import CopyWeights
+from ..weights import CopyWeights, TransitionClasses, Weights
 from .dual_prices import DualPrices, WeighedCandidate
-from .transition_classes import TransitionClasses
 
 Live = tuple[tuple[int, int | tuple[tuple[int, int], ...]], ...]
 """(tensor, class of its maker) when made, (tensor, ((class of a reader, number of its reading nodes), …)) when not yet made.

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..boundaries import Boundaries, Boundary
-from .transition_classes import TransitionClasses
+from ..weights import TransitionClasses
 
 
 class WeighedCandidate(NamedTuple):

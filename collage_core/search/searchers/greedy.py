@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from ...graph.index_set import IndexSet
 from ..boundaries import boundaries_of
-from ..constraints.exclusion import exclusions_of
+from ..constraints.constraints import exclusions_of
 from ..plan_properties import plan_total
 from ..problem import SearchProblem
 from ..searcher import QUIET, SearchResult, SearchRun

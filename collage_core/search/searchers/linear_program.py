@@ -21,7 +21,7 @@ import numpy as np
 
 from ...graph.dataflow_graph import HOST
 from ..boundaries import boundaries_of
-from ..constraints.exclusion import exclusions_of
+from ..constraints.constraints import exclusions_of
 from ..copies import HOST_LOCATION, Arc, copy_costs_of
 from ..objectives import is_moved
 from ..problem import HOST_NAME, SearchProblem

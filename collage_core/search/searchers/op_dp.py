@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ...graph.index_set import indices_of
-from ..constraints.exclusion import compatible_sets
+from ..constraints.constraints import compatible_sets
 from ..plan_properties import cycle, plan_total
 from ..problem import SearchProblem
 from ..searcher import QUIET, SearchResult, SearchRun

@@ -434,9 +434,7 @@ FUSED = {(1, 2), (2, 3), (1, 2, 3), (6, 7)}
 PAIRS = {(first, first + 1) for first in range(7)}
 
 
-@pytest.mark.parametrize(
-    ("style", "depth", "wanted"), [("none", 3, set()), ("tvm", 3, FUSED), ("arbitrary", 2, PAIRS), (None, 3, FUSED)]
-)
+@pytest.mark.parametrize(("style", "depth", "wanted"), [("none", 3, set()), ("tvm", 3, FUSED), ("arbitrary", 2, PAIRS), (None, 3, FUSED)])
 def test_each_fusion_style_joins_what_it_says(style: str | None, depth: int, wanted: set[tuple[int, ...]]) -> None:
     assert combined(classic_fusion(OpPredicate(), RuleOptions(fusion=style), depth)) == wanted
 

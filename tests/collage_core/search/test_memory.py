@@ -7,9 +7,8 @@ from dataclasses import replace
 import pytest
 
 from collage_core.graph.dataflow_graph import HOST
-from collage_core.search.execution_order import execution_order, peak_bytes
 from collage_core.search.memory import LocationMemory, Shortfall, plan_memory, shortfall
-from collage_core.search.plan_properties import owners, plan_copies
+from collage_core.search.plan_properties import execution_order, owners, peak_bytes, plan_copies
 from collage_core.search.problem import HOST_NAME, SearchProblem, Transition
 from tests.helpers.located_problems import located_problem
 from tests.helpers.problems import every_plan

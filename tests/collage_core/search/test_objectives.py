@@ -18,10 +18,9 @@ from collage_core.graph.index_set import IndexSet
 from collage_core.search import objective_search
 from collage_core.search.alternatives.k_best import k_best
 from collage_core.search.constraints.constraints import Constraint, allowed_indices, parse_constraints
-from collage_core.search.execution_order import execution_order, peak_bytes
 from collage_core.search.objective_search import k_best_for, solve_for
 from collage_core.search.objectives import PlanMeasures, measures, parse_objective
-from collage_core.search.plan_properties import plan_total
+from collage_core.search.plan_properties import execution_order, peak_bytes, plan_total
 from collage_core.search.problem import HOST_NAME, FlowTensor, SearchCandidate, SearchProblem, Transition
 from collage_core.search.searcher import SearchReporter, SearchResult, SearchRun
 from collage_core.search.solve import solve

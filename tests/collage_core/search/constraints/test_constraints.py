@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
+from itertools import combinations
 from random import Random
 from typing import Any
 
@@ -17,7 +18,14 @@ from collage_core.graph.index_set import IndexSet
 from collage_core.search.alternatives.regret import regret_intervals
 from collage_core.search.conflict import find_conflict
 from collage_core.search.constraints.constraint_text import constraint_text
-from collage_core.search.constraints.constraints import Constraint, allowed_indices, parse_constraints, violations
+from collage_core.search.constraints.constraints import (
+    Constraint,
+    allowed_indices,
+    compatible_sets,
+    exclusions_of,
+    parse_constraints,
+    violations,
+)
 from collage_core.search.objective_search import k_best_for
 from collage_core.search.objectives import TIME
 from collage_core.search.plan_properties import plan_copies, plan_total
@@ -27,6 +35,7 @@ from collage_core.search.source_lines import ProblemMistake
 from tests.helpers.examples import examples
 from tests.helpers.located_problems import located_problem
 from tests.helpers.problems import every_plan, order_of, problems
+from tests.helpers.tiny_problems import small
 
 SETS = {
     "a0": (0,),
@@ -358,3 +367,42 @@ def test_constraints_of_locations_in_words() -> None:
         "veto of cuda:0 for n0",
         "x stays where it is made",
     ]
+
+
+NAMES = ("a", "b", "c", "d", "e", "host")
+pairs = st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES)), max_size=9)
+
+
+def with_exclusive(exclusive: list[tuple[str, str]]) -> SearchProblem:
+    return small([(0, (), 1)], [((0,), "a", 1)], exclusive=tuple(exclusive))
+
+
+def sets_by_definition(targets: list[str], exclusive: list[tuple[str, str]]) -> set[frozenset[str]]:
+    """Every set of targets of which no two exclude each other, and that no other such set holds."""
+    apart = {frozenset(pair) for pair in exclusive if pair[0] != pair[1]}
+    every = [frozenset(some) for size in range(len(targets) + 1) for some in combinations(targets, size)]
+    may_meet = [some for some in every if not any(pair <= some for pair in apart)]
+    return {some for some in may_meet if not any(some < other for other in may_meet)}
+
+
+@examples(150)
+@given(st.lists(st.sampled_from(NAMES), unique=True), pairs)
+def test_the_sets_that_may_meet_are_those_of_the_definition(targets: list[str], exclusive: list[tuple[str, str]]) -> None:
+    found = list(compatible_sets(with_exclusive(exclusive), targets))
+    assert len(set(found)) == len(found)
+    assert set(found) == sets_by_definition(targets, exclusive)
+    assert found == list(compatible_sets(with_exclusive(exclusive), targets)), "in the same order again"
+
+
+@examples(80)
+@given(st.lists(st.sampled_from(NAMES), unique=True), pairs)
+def test_rivals_are_mutual_and_among_the_targets_asked_for(targets: list[str], exclusive: list[tuple[str, str]]) -> None:
+    rivals = exclusions_of(with_exclusive(exclusive), targets)
+    assert list(rivals) == targets
+    for a in targets:
+        assert rivals[a] == {b for b in targets if a != b and ((a, b) in exclusive or (b, a) in exclusive)}
+
+
+def test_where_nothing_excludes_anything_all_may_meet() -> None:
+    assert list(compatible_sets(with_exclusive([]), ["b", "a"])) == [frozenset({"a", "b"})]
+    assert list(compatible_sets(with_exclusive([("a", "z")]), ["b", "a"])) == [frozenset({"a", "b"})], "z is not used"

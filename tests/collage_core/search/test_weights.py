@@ -21,9 +21,9 @@ from collage_core.search.plan_properties import plan_total
 from collage_core.search.problem import FlowTensor, SearchCandidate, SearchProblem, Transition
 from collage_core.search.searcher import QUIET, SearchRun
 from collage_core.search.searchers.best_first import BestFirstSearch, search_whole
-from collage_core.search.searchers.copy_weights import CopyWeights
 from collage_core.search.searchers.milp import milp
 from collage_core.search.solve import SEARCHERS
+from collage_core.search.weights import CopyWeights
 from tests.helpers.located_problems import located_problem
 from tests.helpers.problems import every_plan, order_of
 from tests.helpers.tiny_problems import small
