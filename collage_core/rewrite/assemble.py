@@ -26,12 +26,13 @@ from ..graph.value_arrays import as_arrays
 from ..model.types.dtypes import array_type
 from ..rules.spec import HOST_TARGET
 from ..toolchains import registry
-from ..toolchains.abilities import MakesRelax, check_boundary
+from ..toolchains.abilities import MakesRelax, check_boundary, location_of
 from ..toolchains.border import availability_of, model_for, uncancelled
 from ..toolchains.built_packages import BuiltPackages, package_of
 from ..toolchains.libraries.library_functions import LibraryToolchain, NativeCalls
 from ..toolchains.reasons import one_line
 from ..toolchains.toolchain import Toolchain, ToolchainError
+from .copies import with_copies
 from .forms import form_for
 from .partition_models import BodyModel, ControlModel, PartitionModel, check_flow, run_order
 from .pieces import Renamed, renamed_by, write_constants, write_native, write_piece
@@ -117,7 +118,7 @@ def assemble(
         if sample is not None:
             _write_sample(folder, [sample[tensor.name] for tensor in graph_inputs])
         version = availability_of(tools["tvm"]).version if form == MODULE else ""
-        entries = tuple(entry for entry, _ in built)
+        entries = tuple(with_copies([entry for entry, _ in built], renamed.aliases, graph_outputs))
         if BODY not in (about or {}):
             (folder / REQUIREMENTS).write_text(requirements_text(tools.values()))
         _write_manifest(task, dict(about or {}), tuple(graph_inputs), outputs, entries, version, renamed)
@@ -250,6 +251,8 @@ def _with_package(entry: PartitionEntry, partition: PartitionModel, index: int, 
         written = write_piece(entry, model, tool, task.folder, name, task.threads, task.is_alone)
     if written is not None:
         return replace(written, symbol=_symbol(partition, index, (task.folder / written.package).read_bytes()))
+    if task.form == PIECES:
+        entry = replace(entry, location=location_of(tool))
     package = package_of(tool, model, task.threads, task.packages)
     path = f"{PARTITIONS}/{name}.bin"
     (task.folder / path).write_bytes(package)

@@ -15,7 +15,8 @@ import numpy as np
 
 from ..errors import CollageError
 from ..graph.dataflow_graph import DataflowGraph
-from ..toolchains.abilities import MakesRelax, OwnFiles
+from ..toolchains.abilities import MakesRelax, OwnFiles, location_of
+from ..toolchains.device_tensors import HOST_LOCATION
 from ..toolchains.registry import get
 from ..toolchains.toolchain import Toolchain
 from .partition_models import PartitionModel
@@ -42,7 +43,7 @@ def form_for(
     tools: Mapping[str, Toolchain],
     constants: Mapping[str, np.ndarray],
 ) -> str:
-    """Return the form that an artifact of these partitions gets.
+    """Return the form that an artifact of these partitions gets; with tensors on a device, pieces in place of a module.
 
     Args:
         asked: One of `FORMS`, or `AUTO`.
@@ -56,6 +57,8 @@ def form_for(
     pieces = [_Piece(one.id, one.target, [tensor.name for tensor in one.model.outputs]) for one in partitions]
     odd = [name for name, array in constants.items() if array.dtype.kind == "O"]
     reasons = {NATIVE: _why_not_native(pieces, outputs, tools), PIECES: _why_not_pieces(pieces, tools, odd), MODULE: ""}
+    if asked == MODULE and not reasons[PIECES] and any(location_of(tool) != HOST_LOCATION for tool in tools.values()):
+        return PIECES  # the tensors of a module are on the host, so each partition of a device would copy its ends
     if asked == AUTO:
         return next(form for form in (NATIVE, PIECES, MODULE) if not reasons[form])
     if reasons[asked]:

@@ -14,12 +14,14 @@ import numpy as np
 
 from ..graph.dataflow_graph import Tensor
 from ..model.model import SubModel
+from .device_tensors import HOST_LOCATION
 from .toolchain import Kernel, Toolchain, ToolchainError
 
 if TYPE_CHECKING:
     import tvm
 
     from ..rules.candidate import CandidatePartition
+    from .device_tensors import DeviceMemory
     from .native_files import NativeFiles
     from .profiling import NodeTime
     from .tuning import Tuning, Workload
@@ -80,6 +82,31 @@ class DeviceNumbers(Protocol):
 
     def at_device(self, number: int) -> Toolchain:
         """Return the same toolchain for another device of its type."""
+        ...
+
+
+@runtime_checkable
+class DeviceTensors(Protocol):
+    """Has kernels that read and write tensors in the memory of a device, so that neighbours on it hand them over without a copy.
+
+    Attributes:
+        location: The memory where its kernels read and write, such as ``cuda:0``.
+    """
+
+    location: str
+
+    def memory(self) -> DeviceMemory:
+        """Return the memory, the same one for all toolchains of its location. Raises ToolchainError where there is none."""
+        ...
+
+    def load_at_device(self, package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int) -> Kernel:
+        """Load `package` as a kernel that binds a `DeviceTensor` for each tensor, and queues its work on the memory's stream.
+
+        A kernel that says ``graph_refusal``, a text that is not empty, is never captured into a graph.
+
+        Raises:
+            ToolchainError: at stage ``build``.
+        """
         ...
 
 
@@ -352,3 +379,8 @@ def check_boundary(toolchain: object, model: SubModel) -> None:
             raise ToolchainError("import", f"{tensor.name!r} is {tensor.type}: it is not a flat buffer, which is not supported")
         if tensor.type.open_axes and not takes_open_shapes(toolchain):
             raise ToolchainError("import", f"{tensor.name!r} is {tensor.type}: its shape differs from call to call, which is not supported")
+
+
+def location_of(toolchain: object) -> str:
+    """Return the memory where its kernels read and write tensors; ``host`` for those of the processor."""
+    return toolchain.location if isinstance(toolchain, DeviceTensors) else HOST_LOCATION

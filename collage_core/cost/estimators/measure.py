@@ -30,8 +30,9 @@ from ...model.reference.bearing import fingerprint
 from ...rules.candidate import CandidatePartition
 from ...rules.spec import HOST_TARGET
 from ...toolchains import registry
-from ...toolchains.abilities import PlainTwin, Profiles, WeightValues
+from ...toolchains.abilities import PlainTwin, Profiles, WeightValues, location_of
 from ...toolchains.blocked_layout import has_blocked_end
+from ...toolchains.device_tensors import HOST_LOCATION
 from ...toolchains.toolchain import Availability
 from ..cost import HOST_COST, Cost
 from ..database.database import CostDatabase
@@ -340,8 +341,8 @@ class MeasureEstimator:
         return CostKey(computation, target, available.version, self._threads, self.machine, options, weights)
 
     def transitions(self, targets: Sequence[str]) -> TransitionModel:
-        """Measured between these targets, or what the database has of them."""
-        return self.transitions_between(list(permutations(targets, 2)))
+        """Measured between these targets and the host, or what the database has of them."""
+        return self.transitions_between(list(permutations((HOST_TARGET, *targets), 2)))
 
     def transitions_between(self, pairs: Collection[tuple[str, str]]) -> TransitionModel:
         """As `LazyEstimator.transitions_between`."""
@@ -349,11 +350,14 @@ class MeasureEstimator:
 
     def known_transitions(self, targets: Sequence[str]) -> TransitionModel:
         """As `LazyEstimator.known_transitions`."""
-        pairs = list(permutations(targets, 2))
+        pairs = list(permutations((HOST_TARGET, *targets), 2))
         return self._meter.recall(self._usable(pairs), self._versions(pairs))
 
     def _usable(self, pairs: Collection[tuple[str, str]]) -> list[tuple[str, str]]:
-        return [pair for pair in pairs if all(name != HOST_TARGET and self._availability(name).usable for name in pair)]
+        """Return those of `pairs` that cost something and can be measured; of those with the host, the copies to and from a device."""
+        named = [(pair, [name for name in pair if name != HOST_TARGET]) for pair in pairs]
+        usable = [(pair, names) for pair, names in named if all(self._availability(name).usable for name in names)]
+        return [pair for pair, names in usable if len(names) == 2 or location_of(self._get_toolchain(names[0])) != HOST_LOCATION]
 
     def _versions(self, pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
         return {name: self._availability(name).version for name in dict.fromkeys(chain(*pairs)) if name != HOST_TARGET}

@@ -7,6 +7,9 @@ disturbed rounds are left out (`noise_filter`). The time of a call is no part of
 measured apart (`call_meter`). The difference counts only where the 95 % interval of its median over the rounds is above zero; two sizes
 give a fixed part and a part per byte. Between targets of different layouts the reader's time includes the reorder that the assembled
 module does there. The dtype makes no difference (docs/measuring.md). The host only passes pointers, and costs nothing.
+
+From the host to a target with the memory of a device, and back, the cost is that of a copy of page-locked memory. Any other transition
+of such a target is free: what it reads is in its memory, by a copy that costs already.
 """
 
 from __future__ import annotations
@@ -22,9 +25,10 @@ from ...base.isolation.worker_errors import WorkerError
 from ...errors import CollageError
 from ...graph.dataflow_graph import Tensor, TensorType
 from ...model.probe import product_model, relu_model
-from ...toolchains.abilities import layout_of
+from ...toolchains.abilities import DeviceTensors, layout_of
 from ...toolchains.border import build_package, load_kernel
 from ...toolchains.buffers import aligned_empty
+from ...toolchains.device_tensors import HOST_LOCATION, DeviceMemory
 from ...toolchains.onnx_models.nchwc_models import REORDER_TARGET, reorder_model
 from ...toolchains.reasons import one_line
 from ...toolchains.toolchain import Kernel
@@ -99,10 +103,12 @@ class TransitionMeter(Meter):
 
     def _key(self, pair: tuple[str, str], versions: Mapping[str, str]) -> TransitionKey:
         maker, reader = pair
-        return TransitionKey(maker, reader, versions[maker], versions[reader], self.threads, self.backend.machine)
+        return TransitionKey(maker, reader, versions.get(maker, ""), versions.get(reader, ""), self.threads, self.backend.machine)
 
     def _refusal(self, target: str) -> str:
         """Return why the target cannot run the Relu, so that this is met once and not pair by pair; empty where it can."""
+        if target == HOST_LOCATION:
+            return ""
         try:
             self._call(prepare, self.get_toolchain, target, self.threads)
         except (CollageError, WorkerError) as error:
@@ -141,6 +147,10 @@ def prepare(get_toolchain: GetToolchain, target: str, threads: int) -> None:
 
 def measure_pair(get_toolchain: GetToolchain, maker: str, reader: str, threads: int) -> tuple[float, float]:
     """Return (seconds, seconds per byte) of the transition from `maker` to `reader`."""
+    tools = {name: get_toolchain(name) for name in (maker, reader) if name != HOST_LOCATION}
+    devices = [tool.memory() for tool in tools.values() if isinstance(tool, DeviceTensors)]
+    if devices:
+        return fit(*(copy_s(devices[0], size, maker == HOST_LOCATION) for size in SIZES)) if len(tools) == 1 else (0.0, 0.0)
     extra = []
     for size in SIZES:
         one, other = (_loaded(get_toolchain, name, size, threads) for name in (maker, reader))
@@ -148,6 +158,26 @@ def measure_pair(get_toolchain: GetToolchain, maker: str, reader: str, threads: 
         between = _reorder(get_toolchain, size, threads, bool(layouts[1])) if layouts[0] != layouts[1] else None
         extra.append(_extra_s(one.maker if between is None else one.reader, other.maker, other.reader, between))
     return fit(*extra)
+
+
+def copy_s(memory: DeviceMemory, size: int, to_device: bool) -> float:
+    """Return the median seconds of a copy of `size` bytes between page-locked memory of the host and a device, until it is done.
+
+    The device is kept awake: a link was seen to be slower while nothing ran on it.
+    """
+    kind = TensorType((size,), "uint8")
+    at_host, at_device = memory.host_empty(kind), memory.empty(kind)
+    source, target = (at_host, at_device) if to_device else (at_device, at_host)
+    at_host[...] = 0
+    memory.copy(at_host, at_device)
+    times = []
+    for _ in range(_MOST_RUNS):
+        memory.synchronize()
+        begin = time.perf_counter()
+        memory.copy(source, target)
+        memory.synchronize()
+        times.append(time.perf_counter() - begin)
+    return float(np.median(times[len(times) // 5 :]))
 
 
 def fit(small_s: float, large_s: float) -> tuple[float, float]:

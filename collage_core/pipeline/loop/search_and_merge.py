@@ -29,8 +29,9 @@ from ...search.plan_properties import plan_total, plan_transitions
 from ...search.problem import FEMTOSECONDS, FlowTensor, SearchProblem, Transition
 from ...search.searcher import Newest, SearchReporter, SearchResult, SearchRun, after, never, nothing
 from ...search.solve import DEFAULT
-from ...toolchains.abilities import conflicts_of
+from ...toolchains.abilities import conflicts_of, location_of
 from ...toolchains.described import DescribedToolchain
+from ...toolchains.device_tensors import HOST_LOCATION
 from ...toolchains.toolchain import Toolchain
 from ..record.record import CostedCandidate, flow_tensors, indices_of, search_candidates, weights_of
 from .error_budget import ErrorBudget
@@ -168,7 +169,9 @@ class PlanSearch:
 
     @cached_property
     def _without_candidates(self) -> SearchProblem:
-        made = make_problem(self._graph, (), self._transitions(()), self._toolchains)
+        devices = [target for target, toolchain in self._toolchains.items() if location_of(toolchain) != HOST_LOCATION]
+        links = [pair for target in devices for pair in ((HOST_TARGET, target), (target, HOST_TARGET))]
+        made = make_problem(self._graph, (), self._transitions(links), self._toolchains)
         return made if self._tensors is None else replace(made, tensors=tuple(self._tensors))
 
     def _transitions(self, wanted: Collection[tuple[str, str]]) -> dict[tuple[str, str], Transition]:
@@ -213,7 +216,7 @@ class PlanSearch:
         wanted = sorted(pair for pair in pairs - self._asked if pair[0] != pair[1] and HOST_TARGET not in pair)
         if not wanted or before.transitions.keys() >= set(wanted):
             return False
-        transitions = self._transitions(wanted)
+        transitions = {ends: cost for ends, cost in self._transitions(wanted).items() if HOST_TARGET not in ends}
         self._without_candidates = replace(before, transitions=transitions)
         return transitions != before.transitions
 
@@ -244,13 +247,22 @@ def make_problem(
 def with_locations(problem: SearchProblem, toolchains: Mapping[str, Toolchain]) -> SearchProblem:
     """Return `problem` with the locations of those of `toolchains` that have one, and the copies from and to the host.
 
+    A transition between the host and a toolchain with the memory of a device is such a copy: of two toolchains there, that of the first.
+
     Raises:
         CollageError: a target describes a location otherwise than another one.
     """
     target_locations = {target: name for target, name in problem.target_locations.items() if target not in toolchains}
     locations = {name: limit for name, limit in problem.locations.items() if name in target_locations.values()}
     copies = {pair: cost for pair, cost in problem.copies.items() if {*pair} <= {HOST_TARGET, *target_locations.values()}}
+    transitions = dict(problem.transitions)
     for target, toolchain in toolchains.items():
+        if location_of(toolchain) != HOST_LOCATION:
+            target_locations[target] = name = location_of(toolchain)
+            locations.setdefault(name, None)
+            for pair, ends in (((HOST_TARGET, name), (HOST_TARGET, target)), ((name, HOST_TARGET), (target, HOST_TARGET))):
+                copies.setdefault(pair, transitions.pop(ends, problem.copies.get(pair, Transition())))
+            continue
         location = toolchain.location if isinstance(toolchain, DescribedToolchain) else {}
         if not location:
             continue
@@ -264,7 +276,7 @@ def with_locations(problem: SearchProblem, toolchains: Mapping[str, Toolchain]) 
                     "give both the same bytes, from_host and to_host, or another name to one of the locations",
                     "bad_rule",
                 )
-    return replace(problem, locations=locations, target_locations=target_locations, copies=copies)
+    return replace(problem, transitions=transitions, locations=locations, target_locations=target_locations, copies=copies)
 
 
 def check_constraints(

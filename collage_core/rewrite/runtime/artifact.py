@@ -20,8 +20,9 @@ import numpy as np
 from ...base.bursts import burst
 from ...errors import CollageError
 from ...toolchains import registry
-from ...toolchains.abilities import CallsLibraries, OwnFiles
+from ...toolchains.abilities import CallsLibraries, DeviceTensors, OwnFiles, location_of
 from ...toolchains.border import availability_of, load_kernel, uncancelled
+from ...toolchains.device_tensors import HOST_LOCATION, Copy, DeviceMemory
 from ...toolchains.onnx_models.external_package import found_in
 from ...toolchains.reasons import one_line
 from ...toolchains.toolchain import Kernel, ToolchainError
@@ -33,7 +34,7 @@ from .machine import Machine
 from .manifest import LIBRARY, MODULE, NAME, REBUILD, Manifest, PartitionEntry, damaged, read_manifest
 from .module_calls import ModuleCalls
 from .packed import PackedPartition, make_packed
-from .piece_calls import PieceCalls
+from .piece_calls import PieceCalls, device_of
 from .requirements import pip_command, released
 
 LONGEST_TIMING_S = 1.0
@@ -281,15 +282,37 @@ def _name_libraries(manifest: Manifest) -> None:
 def _opened(folder: Path, manifest: Manifest, other_versions: bool, is_body: bool) -> Calls:
     """Load the kernels, and return what calls them."""
     is_alone = not is_body and sum(bool(other.symbol or other.function) for other in manifest.partitions) == 1
-    kernels = [_loaded(folder, entry, manifest.threads, is_alone, other_versions) for entry in manifest.called]
+    memories = _memories(folder, manifest)
+    kernels = [
+        Copy(memories[device_of(entry)])
+        if entry.copied_from is not None
+        else _loaded(folder, entry, manifest.threads, is_alone, other_versions)
+        for entry in manifest.called
+    ]
     if manifest.form == MODULE:
         partitions = [make_packed(entry, kernel) for entry, kernel in zip(manifest.called, kernels, strict=True)]
         return ModuleCalls(manifest, _linked(folder, partitions, manifest.threads), partitions)
     try:
         values = read_stored(folder / CONSTANTS, manifest.constants) if manifest.constants else []
-        return PieceCalls(manifest, kernels, dict(zip((tensor.name for tensor in manifest.constants), values, strict=True)))
+        constants = dict(zip((tensor.name for tensor in manifest.constants), values, strict=True))
+        return PieceCalls(manifest, kernels, constants, memories)
     except (KeyError, RecursionError) as error:
         raise damaged(folder, f"{NAME!r} names a tensor that nothing makes ({one_line(error)})") from error
+
+
+def _memories(folder: Path, manifest: Manifest) -> dict[str, DeviceMemory]:
+    """Return the memory of each location but the host's, of a toolchain that computes there."""
+    memories = {}
+    for entry in manifest.called:
+        if entry.location != HOST_LOCATION and entry.copied_from is None and entry.location not in memories:
+            toolchain = registry.get(entry.target)
+            if location_of(toolchain) != entry.location or not isinstance(toolchain, DeviceTensors):
+                raise damaged(folder, f"{NAME!r} says that {entry.target} computes at {entry.location!r}")
+            memories[entry.location] = toolchain.memory()
+    unknown = next((entry for entry in manifest.called if entry.copied_from is not None and device_of(entry) not in memories), None)
+    if unknown is not None:
+        raise damaged(folder, f"{NAME!r} copies {unknown.id!r} where no partition computes")
+    return memories
 
 
 def _loaded(folder: Path, entry: PartitionEntry, threads: int, is_alone: bool, other_versions: bool) -> Kernel:
@@ -303,6 +326,9 @@ def _loaded(folder: Path, entry: PartitionEntry, threads: int, is_alone: bool, o
             with uncancelled():
                 return toolchain.open_native((folder / entry.package).resolve(), entry.inputs, entry.outputs, entry.settings)
         package = found_in((folder / entry.package).read_bytes(), folder)
+        if entry.location != HOST_LOCATION and isinstance(toolchain, DeviceTensors):
+            with uncancelled():
+                return toolchain.load_at_device(package, entry.inputs, entry.outputs, threads)
         return load_kernel(toolchain, package, entry.inputs, entry.outputs, threads, is_alone=is_alone)
     except OSError as error:
         raise damaged(folder, f"{entry.package!r} cannot be read ({error.strerror})") from error

@@ -61,12 +61,14 @@ class PartitionCall:
     Attributes:
         failure: The kernel's exception in the last call, of which TVM's virtual machine only reports the text.
         run: Runs the kernel once more on the buffers of the last call.
+        wait: Returns when all that `run` queued on a device is done.
     """
 
     def __init__(self, entry: PartitionEntry, kernel: Kernel):
         self.entry = entry
         self.failure: Exception | None = None
         self.run = kernel.run
+        self.wait: Callable[[], None] = _nothing
         self._kernel = kernel
 
     def unguarded_run(self) -> Callable[[], object]:
@@ -81,6 +83,7 @@ class PartitionCall:
         def run() -> None:
             begin = time.perf_counter()
             self._kernel.run()
+            self.wait()
             spans.append((begin, time.perf_counter()))
 
         self.run = run
@@ -159,6 +162,10 @@ class Calls(ABC):
                 where = f"partition {partition.entry.id} on {partition.entry.target}"
                 return CollageError(f"{where} failed as it ran: {one_line(failure)}", REBUILD, "toolchain")
         return CollageError(f"the artifact's module failed as it ran: {one_line(error)}", REBUILD, "toolchain")
+
+
+def _nothing() -> None:
+    """Return at once: a kernel of the host has computed when it returns."""
 
 
 def _copied(value: Any) -> Any:

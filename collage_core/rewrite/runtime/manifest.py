@@ -13,6 +13,7 @@ from typing import Any
 from ...base.user_file import read_text
 from ...errors import CollageError
 from ...graph.dataflow_graph import Tensor, TensorType
+from ...toolchains.device_tensors import HOST_LOCATION
 from .control_entry import CONSTANTS, ControlEntry
 from .machine import Machine
 
@@ -46,6 +47,8 @@ class PartitionEntry:
         beside: The further ones of these files.
         is_portable: What is loaded for it runs on other processors too.
         control: The node with bodies that it is, where the host runs one.
+        location: The memory where it makes its tensors, and reads them unless it is a copy.
+        copied_from: Of a copy of its only tensor to `location`: where that is read. None of a partition.
     """
 
     id: str
@@ -61,10 +64,14 @@ class PartitionEntry:
     settings: Mapping[str, Any] | None = None
     beside: tuple[str, ...] = ()
     is_portable: bool = False
+    location: str = HOST_LOCATION
+    copied_from: str | None = None
 
     @property
     def loaded(self) -> list[str]:
         """Paths of the files that are loaded for it, but for what the artifacts of its bodies list themselves."""
+        if self.copied_from is not None:
+            return []
         if self.control is None:
             return [self.package, *self.beside] if self.symbol else []
         bodies = [f"{self.control.folder}/{attribute}/{NAME}" for attribute in self.control.computed]
@@ -83,6 +90,8 @@ class PartitionEntry:
             "package": self.package,
             **({"control": self.control.to_json()} if self.control else {}),
             **self._native(),
+            **({"location": self.location} if self.location != HOST_LOCATION else {}),
+            **({"copied_from": self.copied_from} if self.copied_from is not None else {}),
         }
 
     def _native(self) -> dict[str, Any]:
@@ -103,6 +112,8 @@ class PartitionEntry:
             settings=settings,
             beside=tuple(map(str, data.get("beside", ()))),
             is_portable=bool(data.get("is_portable", False)),
+            location=str(data.get("location", HOST_LOCATION)),
+            copied_from=None if data.get("copied_from") is None else str(data["copied_from"]),
             **plain,
         )
 

@@ -24,6 +24,7 @@ from ...graph.dataflow_graph import Tensor
 from ...graph.value_policy import FINITE
 from ...model.model import SubModel, may_name_files
 from ..buffers import array_at, buffer_dtype
+from ..device_tensors import DeviceTensor
 from ..onnx_models.external_package import is_external, make_package, onnx_of
 from ..onnx_models.int8_products import refusal
 from ..reasons import one_line
@@ -259,9 +260,13 @@ class BoundSession:
     """A session with an I/O binding on the caller's buffers.
 
     ONNX Runtime allocates outputs of open shape. It writes into the last ones where it finds them bound, so they are bound anew each time.
+
+    Args:
+        run_options: Of each run; None for ONNX Runtime's own.
     """
 
-    def __init__(self, session: Any, inputs: Sequence[Tensor], outputs: Sequence[Tensor]):
+    def __init__(self, session: Any, inputs: Sequence[Tensor], outputs: Sequence[Tensor], run_options: Any = None):
+        self._run_options = run_options
         self._inputs = [tensor.name for tensor in inputs]
         self._outputs = [tensor.name for tensor in outputs]
         self._session = session
@@ -269,18 +274,15 @@ class BoundSession:
         self._dtypes = [tensor.type.dtype for tensor in outputs]
         self._open: list[str] = []
         self._made: list[Any] = []
-        self._buffers: tuple[np.ndarray | None, ...] = ()
+        self._buffers: tuple[object, ...] = ()
 
-    def bind(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray | None]) -> None:
-        self._open = [name for name, array in zip(self._outputs, outputs, strict=True) if array is None]
+    def bind(self, inputs: Sequence[np.ndarray | DeviceTensor], outputs: Sequence[np.ndarray | DeviceTensor | None]) -> None:
+        self._open = [name for name, tensor in zip(self._outputs, outputs, strict=True) if tensor is None]
         try:
-            for name, array in zip(self._inputs, inputs, strict=True):
-                self._binding.bind_input(name, "cpu", 0, _element_type(array.dtype), array.shape, array.ctypes.data)
+            for name, tensor in zip(self._inputs, inputs, strict=True):
+                self._binding.bind_input(name, *_bound(tensor))
             for name, made in zip(self._outputs, outputs, strict=True):
-                if made is None:
-                    self._binding.bind_output(name, "cpu")
-                else:
-                    self._binding.bind_output(name, "cpu", 0, _element_type(made.dtype), made.shape, made.ctypes.data)
+                self._binding.bind_output(name, *(("cpu",) if made is None else _bound(made)))
         except Exception as error:  # as in `build`
             raise ToolchainError("run", one_line(error)) from error
         self._buffers = (*inputs, *outputs)
@@ -289,7 +291,7 @@ class BoundSession:
         try:
             for name in self._open:
                 self._binding.bind_output(name, "cpu")
-            self._session.run_with_iobinding(self._binding)
+            self._session.run_with_iobinding(self._binding, self._run_options)
             if self._open:
                 self._made = self._binding.get_outputs()
         except Exception as error:  # as in `build`
@@ -297,7 +299,7 @@ class BoundSession:
 
     def unguarded_run(self) -> Callable[[], object]:
         """Return a function that does what `run` does on the buffers that are bound now, and raises what ONNX Runtime raises."""
-        return self.run if self._open else partial(self._session.run_with_iobinding, self._binding)
+        return self.run if self._open else partial(self._session.run_with_iobinding, self._binding, self._run_options)
 
     def end_profiling(self) -> str:
         """Return the path of the file with the profile of all runs; the session's options asked for it."""
@@ -306,6 +308,14 @@ class BoundSession:
     def allocated(self, index: int) -> np.ndarray:
         made = self._made[index]
         return array_at(made.data_ptr(), tuple(made.shape()), buffer_dtype(self._dtypes[index]))
+
+
+def _bound(tensor: np.ndarray | DeviceTensor) -> tuple[Any, ...]:
+    """Return where `tensor` is as an I/O binding takes it: type and number of its device, dtype, shape, address."""
+    if isinstance(tensor, DeviceTensor):
+        device, _, number = tensor.location.partition(":")
+        return device, int(number), _element_type(buffer_dtype(tensor.type.dtype)), tensor.type.shape, tensor.address
+    return "cpu", 0, _element_type(tensor.dtype), tensor.shape, tensor.ctypes.data
 
 
 def _version() -> str:
