@@ -92,19 +92,30 @@ class Predictor:
         return bounds
 
     def estimates(self, known: Known, wanted: Iterable[tuple[str, IndexSet]]) -> dict[tuple[str, IndexSet], tuple[float, float]]:
-        """Return the expected seconds of those of `wanted` that were profiled, and by how much each may be off either way (95 %)."""
+        """Return the expected seconds of those of `wanted` that were profiled, and by how much each may be off either way (95 %).
+
+        Where a part that holds it was measured, the least of these says how fast its nodes are: so two halves of what was measured
+        as one are never expected to take less than that.
+        """
         by_target, models = _by_target(known), {}
         for target in self.profiles.targets:
             factors, ratios = self._fitted_to_profile(target, by_target[target])
             middle = float(np.median(ratios)) if len(ratios) > FEW else 1.0
             squares = FEW * MISS**2 + float(((ratios / middle - 1) ** 2).sum())
-            models[target] = middle * factors, NORMAL_95 * math.sqrt(squares / (FEW + len(ratios)))
+            width = NORMAL_95 * math.sqrt(squares / (FEW + len(ratios)))
+            smallest_first = sorted(by_target[target], key=lambda measured: len(measured[0]))
+            profiled = [(inside, seconds, self.profiles.times(target, inside)) for inside, seconds in smallest_first]
+            corrections = [
+                (inside, seconds / float(np.array([1.0, *times]) @ (middle * factors))) for inside, seconds, times in profiled if times
+            ]
+            models[target] = middle * factors, width, corrections
         found = {}
         for target, inside in wanted:
             told = self.profiles.times(target, inside)
             if told is not None:
-                factors, width = models[target]
+                factors, width, corrections = models[target]
                 seconds = float(np.array([1.0, *told]) @ factors)
+                seconds *= next((ratio for measured, ratio in corrections if inside.issubset(measured)), 1.0)
                 found[target, inside] = seconds, width * seconds
         return found
 

@@ -90,5 +90,19 @@ def test_what_a_call_takes_is_learned_from_small_parts() -> None:
     wanted = [single[7], ("a", IndexSet((4, 5, 6, 7)))]
     estimates = predictor.estimates({("a", whole): 120e-6} | dict.fromkeys(single[:4], 50e-6), wanted)
     assert [estimates[one][0] for one in wanted] == pytest.approx([50e-6, 80e-6], rel=0.1)
+    predictor.profiles = Profiles(CHAIN, [(part, 12e-3)])
     large = predictor.estimates({("a", whole): 12e-3} | dict.fromkeys(single[:4], 1.5e-3), wanted)
     assert large[wanted[0]][0] == pytest.approx(1.5e-3, rel=0.1), "no call takes a share of milliseconds"
+
+
+def test_halves_of_what_was_measured_as_one_are_expected_to_take_no_less() -> None:
+    """The profile expects 4 ms of the first half, which takes 6; what was measured of the second half says nothing of it."""
+    whole, halves = IndexSet(range(8)), [IndexSet(range(4)), IndexSet(range(4, 8))]
+    part = ProfiledPart(CandidatePartition(CHAIN, "a", whole, "test"), tuple(((node,), 1e-3) for node in range(8)))
+    predictor = Predictor(CHAIN)
+    predictor.profiles = Profiles(CHAIN, [(part, 8e-3)])
+    known = {("a", whole): 8e-3, ("a", halves[0]): 6e-3, ("a", halves[1]): 4e-3}
+    quarters = [("a", IndexSet((node, node + 1))) for node in (0, 2, 4, 6)]
+    estimates = predictor.estimates(known, quarters)
+    assert 6e-3 <= estimates[quarters[0]][0] + estimates[quarters[1]][0] < 6.5e-3
+    assert 4e-3 <= estimates[quarters[2]][0] + estimates[quarters[3]][0] < 4.5e-3
