@@ -313,7 +313,7 @@ class SearchedRun:
             singles=singles,
             profile=self._profile if profiled else None,
             profiled_targets=profiled,
-            limits=self._error_limits if profiled else None,
+            limits=self._error_limits if profiler is not None else None,
             build_ahead=profiler.build_ahead if profiler is not None and profiled else None,
         )
 

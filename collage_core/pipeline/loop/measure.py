@@ -100,7 +100,7 @@ class MeasuringLoop:
         budget: Ends measuring; without limit unless given. Whoever measures asks it, too.
         profile: None where no toolchain has a profiler.
         profiled_targets: Targets whose toolchains have one.
-        limits: Of those targets; None where errors are not looked for.
+        limits: None where errors are not looked for.
         build_ahead: Begins to build what is measured later; None where nothing is.
         tuning: Tunes; None where that was not asked for.
         singles: Targets of which no two partitions are fused: each candidate is one call of a library.
@@ -208,22 +208,22 @@ class MeasuringLoop:
         """Find out of each target that takes the model and errs too much which of its parts do not."""
         if self._limits is None:
             return
-        began = self.budget.share_spent
-        for target in self._profiled_targets:
-            largest = max(self.table.by_target.get(target, ()), key=lambda one: len(one.inside), default=None)
-            is_late = self.budget.is_over() or self.budget.share_spent - began >= self.policy.profiling
-            if largest is None or not self.table.errs(largest) or is_late:
-                continue
-            limits = []
-            ends = sorted({one.inside.last() for one in self.policy.coarse(self.table) if one.target == target})
-            for limit in self._limits(largest, ends):
-                self.table.learn_limit(limit)
-                limits.append(limit)
-                if self.budget.share_spent - began >= self.policy.profiling:
-                    break
-            # One that errs only where its kernels are fused has no limit, and trials tell of its parts.
-            if limits and limits[0].last != largest.inside.last():
-                self._emit(Note(limits_text(self.table.graph, target, limits)))
+        most = self.budget.share_spent + self.policy.profiling
+        with self.budget.within(most):
+            for target, candidates in self.table.by_target.items():
+                largest = max(candidates, key=lambda one: len(one.inside))
+                if not self.table.errs(largest) or target in self._slow or self.budget.is_over() or self.budget.share_spent >= most:
+                    continue
+                limits = []
+                ends = sorted({one.inside.last() for one in self.policy.coarse(self.table) if one.target == target})
+                for limit in self._limits(largest, ends):
+                    self.table.learn_limit(limit)
+                    limits.append(limit)
+                    if self.budget.share_spent >= most:
+                        break
+                # One that errs only where its kernels are fused has no limit, and trials tell of its parts.
+                if limits and limits[0].last != largest.inside.last():
+                    self._emit(Note(limits_text(self.table.graph, target, limits)))
 
     def check_plan(self) -> None:
         """Raise Cancelled where the user has stopped the run before what is known made a plan: there is nothing to keep."""
@@ -400,11 +400,15 @@ class MeasuringLoop:
             wanted = [] if is_late or self._must_do(planned) else self.policy.open(self.table, planned.partitions)
             if not wanted:
                 return self._bounded(planned)
-            is_late = not self._ask(wanted)
-            if self.is_cut_off:
+            if not self.is_cut_off:
+                if not self._ask(wanted):
+                    is_late = True
+                    self._cut_off()
+            elif self.policy.is_gain(planned, self._known_plan()):
+                is_late = not self._ask(self.policy.dearest(self.table, planned.partitions))
                 self.table.set_estimates()  # A trial tells of others on its target.
-            elif is_late:
-                self._cut_off()
+            else:
+                self.table.drop_estimates()
 
     def _must_do(self, planned: Planned) -> bool:
         """Return whether a plan must do as it is: there is no time to measure what it rests on, or nothing in it is an estimate."""

@@ -113,6 +113,15 @@ class MeasuringPolicy:
         """The candidates of a plan that must be measured before the plan may rest on them."""
         return [item.held for item in plan if isinstance(item.held, CandidatePartition) and table.is_open(item.held)]
 
+    def dearest(self, table: CostTable, plan: Iterable[CostedCandidate]) -> list[CandidatePartition]:
+        """Return the candidates to measure next of a plan on estimates, the dearest first: they correct the estimates of the others."""
+        dearest_first = sorted(plan, key=lambda item: -(item.cost.seconds or 0.0))
+        return self.one_of_each(table, self.open(table, dearest_first))[: self.batch]
+
+    def is_gain(self, plan: Planned, known: Planned | None) -> bool:
+        """Return whether a plan on estimates could be better than the best one of `known` costs by more than anybody cares."""
+        return known is None or plan.final.total < (1 - self.tie) * known.final.total
+
     def room(self, table: CostTable) -> int:
         """How many distinct computations may be measured yet for bounds that are safer than the boldest."""
         return max(0, int((self.share - table.share_known) * table.to_measure))

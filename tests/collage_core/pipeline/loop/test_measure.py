@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from statistics import median
+from typing import Any
 
 import pytest
 from recorded_costs import MEASURED_WHOLLY, RecordedCosts, computation_key
@@ -22,10 +23,11 @@ from collage_core.pipeline.loop.cost_table import TOO_LATE, CostTable
 from collage_core.pipeline.loop.measure import MeasuringLoop, SearchStates
 from collage_core.pipeline.loop.measuring_policy import MeasureEverything, MeasuringPolicy
 from collage_core.pipeline.loop.search_and_merge import PAUSE_S, Planned
-from collage_core.pipeline.record.record import CostedCandidate, RunRecord
+from collage_core.pipeline.record.record import CostedCandidate, RunRecord, flow_tensors, search_candidates
 from collage_core.rules.candidate import CandidatePartition
 from collage_core.rules.spec import HOST_TARGET
-from collage_core.search.problem import FEMTOSECONDS
+from collage_core.search.problem import FEMTOSECONDS, SearchProblem
+from collage_core.search.solve import solve
 from tests.helpers.graphs import graph
 from tests.helpers.long_cases import mostly_long
 from tests.helpers.rated_costs import RatedCosts
@@ -541,6 +543,53 @@ def test_estimates_that_a_plan_rests_on_are_measured_as_long_as_there_is_time() 
     assert costs.true_s(planned) <= 1.03 * costs.best_s()
 
 
+def cut_off(parts: Mapping[tuple[str, range], float | None], node_s: Mapping[str, Sequence[float]]) -> tuple[MeasuringLoop, list[Any]]:
+    """A loop over parts of a chain of eight with their known seconds, where only profiles tell of the others; what it measures, too."""
+    candidates = {CandidatePartition(CHAIN, target, IndexSet(nodes), "test"): seconds for (target, nodes), seconds in parts.items()}
+    asked: list[Any] = []
+
+    def measure(wanted: Sequence[CandidatePartition], best_s: float | None) -> list[tuple[CandidatePartition, Cost]]:
+        asked.append([(one.target, one.inside.first()) for one in wanted])
+        return [(one, Cost(sum(node_s[one.target][node] for node in one.inside), "measured")) for one in wanted]
+
+    def search(costed: list[CostedCandidate], emit: Emit, limit_s: float | None = None) -> Planned:
+        problem = SearchProblem(8, flow_tensors(CHAIN), search_candidates(costed), {}, (), tuple(node_s))
+        result = solve(problem)
+        return Planned(result, result, problem, costed)
+
+    table = CostTable(CHAIN, list(candidates), None)
+    table.learn({one: Cost(seconds, "measured") for one, seconds in candidates.items() if seconds is not None})
+    for target, times in node_s.items():
+        whole = next((one for one in candidates if one.target == target and len(one.inside) == 8), None)
+        part = whole or CandidatePartition(CHAIN, target, IndexSet(range(8)), "test")
+        table.learn_profile(ProfiledPart(part, tuple(((node,), seconds) for node, seconds in enumerate(times))))
+    loop = MeasuringLoop(table, MeasuringPolicy(), measure, search, ignore, budget=Budget(10.0, lambda: 0.0))
+    loop.is_cut_off = True
+    table.set_estimates()
+    return loop, asked
+
+
+@pytest.mark.parametrize(("slow_s", "is_tried"), [(1.01e-3, False), (2e-3, True)])
+def test_no_estimate_is_tried_that_gains_less_than_anybody_cares_about(slow_s: float, is_tried: bool) -> None:
+    """Each target is slow at one half; where that is hardly so, the plan is the best one of known costs."""
+    node_s = {"a": [1e-3] * 4 + [slow_s] * 4, "b": [slow_s] * 4 + [1e-3] * 4}
+    whole_s = sum(node_s["a"])
+    parts = {("a", range(8)): whole_s, ("b", range(8)): whole_s, ("a", range(4)): None, ("b", range(4, 8)): None}
+    loop, asked = cut_off(parts, node_s)
+    planned = loop.search()
+    assert asked == ([[("a", 0), ("b", 4)]] if is_tried else [])
+    assert len(planned.partitions) == (2 if is_tried else 1)
+    assert all(item.cost.source == "measured" for item in planned.partitions)
+
+
+def test_of_many_estimates_the_dearest_are_tried_first() -> None:
+    node_s = {"a": [9e-3, 1e-3, 8e-3, 2e-3, 7e-3, 3e-3, 6e-3, 4e-3]}
+    loop, asked = cut_off({("a", range(node, node + 1)): None for node in range(8)}, node_s)
+    loop.policy = replace(loop.policy, batch=3)
+    loop.search()
+    assert asked == [[("a", 0), ("a", 2), ("a", 4)], [("a", 6), ("a", 7), ("a", 5)], [("a", 3), ("a", 1)]]
+
+
 def test_a_rival_with_an_estimate_is_measured_and_not_repeated() -> None:
     costs = mixed(0.1)
     budget = Budget(4.0, lambda: float(len(costs.asked)))
@@ -630,6 +679,15 @@ def test_a_whole_that_errs_lends_the_parts_that_do_not() -> None:
     assert [one for one in costs.asked if one.target == "a" and costs.wrong in one.inside] == [whole]
     note = "a errs too much on the whole model (0.03, at most 0.01 may be): it is right enough from 'n0' to 'n"
     assert any(event.text.startswith(note) for event in events if isinstance(event, Note))
+
+
+def test_a_target_without_a_profiler_lends_the_parts_that_do_not_err() -> None:
+    costs = Erring()
+    loop = costs.loop(Budget(30.0, lambda: float(len(costs.asked))), is_profiled=True, without_profiler=["a"])
+    loop.costs()
+    assert costs.limited is not None
+    assert costs.limited[0].target == "a"
+    assert [one for one in costs.asked if one.target == "a" and costs.wrong in one.inside] == [costs.limited[0]]
 
 
 def test_limits_have_a_quarter_of_the_time() -> None:
