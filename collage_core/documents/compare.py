@@ -20,7 +20,7 @@ class ComparedPlan:
         total_s: Predicted seconds of one inference; None where a cost is not known.
         total_interval_s, interval_s: Half of the 95 % interval of `total_s` and of `measured_s`; None where not known.
         measured_s: Seconds, measured end to end; None where it was not.
-        transitions_s: The part of `total_s` that transitions take.
+        transitions_s: The part of `total_s` that transitions and copies take.
         partitions: How many; those of the host are not counted.
         targets: Target → how many nodes it has.
         machine: The machine that measured its costs; empty where the plan does not say.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Protocol
 
 from pydantic import Field
 
@@ -28,6 +28,7 @@ class PlanPartition:
             plan since that was the fastest when timed end to end, though its sum is not the least.
         tuned: How its kernels were tuned; `Tuned.digest` is a key of `Plan.tuning`. None with the default schedules.
         label: The toolchain's name for what it computes (the labels of its composites), such as ``conv2d_relu``; empty where it has none.
+        location: The memory where it reads and makes its tensors; left out where that is the host's.
     """
 
     id: str
@@ -44,6 +45,7 @@ class PlanPartition:
     decided_by: str = "cost"
     tuned: Tuned | None = None
     label: str = ""
+    location: IfKnown[str] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,6 +120,21 @@ class PlanParallel:
     least_s: Seconds
     gain_at_most: float
     text: str
+
+
+class Moves(Protocol):
+    """A plan with its transitions and copies."""
+
+    @property
+    def transitions(self) -> tuple[PlanTransition, ...]: ...
+
+    @property
+    def copies(self) -> tuple[PlanCopy, ...] | None: ...
+
+
+def moves_s(plan: Moves) -> float:
+    """Return the seconds of a plan that transitions and copies take."""
+    return sum(move.cost_s for move in (*plan.transitions, *(plan.copies or ())))
 
 
 @dataclass(frozen=True, kw_only=True)

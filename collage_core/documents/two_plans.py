@@ -25,7 +25,7 @@ class ShownPlan:
     """A plan that is compared.
 
     Attributes:
-        transitions_s: The part of its predicted time that transitions take.
+        transitions_s: The part of its predicted time that transitions and copies take.
         run: The run in which it was timed end to end; empty where it was not.
         is_plan: It is the plan that `run` decided on, with which the other plans of that run were timed in turns.
     """

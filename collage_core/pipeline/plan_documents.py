@@ -40,6 +40,7 @@ def placed_partitions(
     made = []
     for candidate in chosen:
         item = by_place[candidate.inside, candidate.target]
+        location = planned.problem.location(candidate.target)
         nodes = tuple(item.inside)
         made.append(
             PlanPartition(
@@ -56,6 +57,7 @@ def placed_partitions(
                 decided_by=(decided or {}).get(item.id, "priority" if candidate.is_unknown else "cost"),
                 stability=(stability or {}).get(item.id),
                 label=_composite_label(graph, item),
+                location=None if location == HOST_TARGET else location,
                 tuned=item.cost.tuned,
             )
         )

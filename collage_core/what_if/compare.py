@@ -24,7 +24,7 @@ from ..documents.compare import (
     MovedNode,
     PlansCompared,
 )
-from ..documents.plan import PlanPartition
+from ..documents.plan import PlanPartition, moves_s
 from ..documents.run import Alternative, BaselineInfo
 from ..documents.statement_text import change_text
 from ..documents.statements import PlanTime, Statement, compared, time_of_plan, time_of_row, time_of_run, turned
@@ -83,7 +83,7 @@ class Side:
             total_interval_s=time.predicted_interval_s,
             measured_s=time.measured_s,
             interval_s=time.interval_s,
-            transitions_s=sum(one.cost_s for one in self.plan.transitions),
+            transitions_s=moves_s(self.plan),
             partitions=len(parts),
             targets=dict(nodes),
             machine=self.plan.machine,

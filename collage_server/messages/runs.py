@@ -287,7 +287,7 @@ class RunSummary:
         measured_s: Of the plan, timed end to end beside its baselines; None where it was not, or by itself alone (`VerifyInfo.apart`).
         result: Of a run that has ended with a plan.
         by_target: Target → what its partitions take together, in seconds.
-        moves_s: The part of the total that transitions take.
+        moves_s: The part of the total that transitions and copies take.
         constraints: How many decisions they are; their number where the decisions are not known.
         artifact, recorded, remeasured, options: As in `RunSnapshot`.
         name, note, is_starred: As in `RunMarks`.

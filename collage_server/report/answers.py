@@ -148,7 +148,7 @@ def _keep_baselines(asked: Collector, path: str, snapshot: Mapping[str, Any]) ->
 def shown(plan: Mapping[str, Any], known: Mapping[str, Any], run: str, is_plan: bool) -> dict[str, Any]:
     """Return the fields of a `ShownPlan`."""
     parts = [{field.name: part[field.name] for field in fields(ShownPart)} for part in plan["partitions"]]
-    transitions_s = sum(one["cost_s"] for one in plan["transitions"])
+    transitions_s = sum(one["cost_s"] for one in (*plan["transitions"], *plan.get("copies", ())))
     return {"parts": parts, "transitions_s": transitions_s, "time": known, "run": run, "is_plan": is_plan}
 
 

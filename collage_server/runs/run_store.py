@@ -18,7 +18,7 @@ from typing import Any
 import psutil
 
 from collage_core.base.home import home
-from collage_core.documents.plan import PlanInfo
+from collage_core.documents.plan import PlanInfo, moves_s
 from collage_core.documents.statements import measured_of
 from collage_core.documents.verdict import Verdict
 
@@ -175,7 +175,7 @@ def summary(snapshot: RunSnapshot) -> RunSummary:
         total_s=snapshot.best_s,
         artifact=snapshot.artifact,
         by_target=_by_target(snapshot.plan),
-        moves_s=sum(move.cost_s for move in snapshot.plan.transitions) if snapshot.plan else None,
+        moves_s=moves_s(snapshot.plan) if snapshot.plan else None,
         optimal=snapshot.optimal,
         verify=snapshot.verify,
         recorded=snapshot.recorded,

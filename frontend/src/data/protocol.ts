@@ -236,6 +236,7 @@ export interface RivalInfo {
  *         plan since that was the fastest when timed end to end, though its sum is not the least.
  *     tuned: How its kernels were tuned; `Tuned.digest` is a key of `Plan.tuning`. None with the default schedules.
  *     label: The toolchain's name for what it computes (the labels of its composites), such as `conv2d_relu`; empty where it has none.
+ *     location: The memory where it reads and makes its tensors; left out where that is the host's.
  */
 export interface PlanPartition {
   id: string;
@@ -252,6 +253,7 @@ export interface PlanPartition {
   decided_by: string;
   tuned: Tuned | null;
   label: string;
+  location?: string | null;
 }
 
 /**
@@ -590,7 +592,7 @@ export interface ShownPart {
  * A plan that is compared.
  *
  * Attributes:
- *     transitions_s: The part of its predicted time that transitions take.
+ *     transitions_s: The part of its predicted time that transitions and copies take.
  *     run: The run in which it was timed end to end; empty where it was not.
  *     is_plan: It is the plan that `run` decided on, with which the other plans of that run were timed in turns.
  */
@@ -1912,7 +1914,7 @@ export interface PlanResult {
  *     measured_s: Of the plan, timed end to end beside its baselines; None where it was not, or by itself alone (`VerifyInfo.apart`).
  *     result: Of a run that has ended with a plan.
  *     by_target: Target → what its partitions take together, in seconds.
- *     moves_s: The part of the total that transitions take.
+ *     moves_s: The part of the total that transitions and copies take.
  *     constraints: How many decisions they are; their number where the decisions are not known.
  *     artifact, recorded, remeasured, options: As in `RunSnapshot`.
  *     name, note, is_starred: As in `RunMarks`.
@@ -2741,7 +2743,7 @@ export interface ComparingPlans {
   left_s: number;
 }
 
-/** A baseline (`rules/baseline_names.py` has their names) was built by the same code as the plan, and timed. */
+/** A baseline (`rules/partitionings.py` has their names) was built by the same code as the plan, and timed. */
 export interface BaselineMeasured {
   type: "BaselineMeasured";
   name: string;

@@ -30,6 +30,18 @@ test("partitions of one target hand tensors over too", () => {
   expect(lines(edge(2, 3, "v"))).toEqual([["v: 8 bytes from ncnn to ncnn, transfer 0 ms"]]);
 });
 
+test("a tensor that is copied to the reader's location has each copy of its way with what its time rests on", () => {
+  const copy = (from: string, to: string): NonNullable<PlanInfo["copies"]>[number] => ({ from, to, tensor: "t", bytes: 1000, cost_s: 1e-5, basis: "stated" });
+  const placed = { ...partition("ncnn", [2]), location: "cuda:1" };
+  const plan: PlanInfo = { ...PLAN, partitions: [A, placed], transitions: [], copies: [copy("host", "cuda:0"), copy("cuda:0", "cuda:1")] };
+  const one = edge(1, 2, "t");
+  const found = crossings([one, edge(0, 1, "t")], new Map([[0, A], [1, A], [2, placed]]), plan, isTerminal);
+  expect([...found.keys()]).toEqual([one]);
+  expect(found.get(one)?.isCopied).toBe(true);
+  expect(found.get(one)?.label).toBe("copy 2.00 kB · 20.0 µs");
+  expect(found.get(one)?.lines).toEqual(["t: 1.00 kB copied from host to cuda:0, 10.0 µs (stated)", "t: 1.00 kB copied from cuda:0 to cuda:1, 10.0 µs (stated)"]);
+});
+
 test("the host makes the inputs of the model and reads its outputs", () => {
   expect(lines(edge(10, 0, "x"), edge(3, 11, "y"))).toEqual([["x: 4 bytes from host to tvm, transfer 1.00 µs"], ["y: 16 bytes from ncnn to host, transfer 2.00 µs"]]);
 });

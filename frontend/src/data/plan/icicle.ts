@@ -3,6 +3,7 @@
 
 import type { NodeJson, PlanInfo, PlanPartition } from "../protocol";
 import { kernelTitle, type KernelTime } from "./node_times";
+import { movesOf } from "./summary";
 
 /** A stretch of nodes that the model repeats or names. */
 export interface Block {
@@ -35,7 +36,7 @@ export function icicle(model: string, plan: PlanInfo, kernels: ReadonlyMap<numbe
     for (const unit of unitsOf(partition, kernels, nodes)) add(root, unit, partition, blocks, known);
   }
   settle(root);
-  const transitionS = plan.transitions.reduce((sum, one) => sum + one.cost_s, 0);
+  const transitionS = movesOf(plan);
   if (transitionS > 0) root.inner.push({ ...part("transitions", "/transitions", "transitions"), seconds: transitionS });
   root.seconds += transitionS;
   return root;

@@ -27,13 +27,18 @@ export interface Share {
   seconds: number;
 }
 
-/** The total by target, largest first; the transitions last. */
+/** The total by target, largest first; transitions and copies last. */
 export function shares(plan: PlanInfo): Share[] {
   const sums = new Map<string, number>();
   for (const { target, cost_s } of plan.partitions) sums.set(target, (sums.get(target) ?? 0) + (cost_s ?? 0));
   const byTarget = [...sums].map(([name, seconds]) => ({ name, seconds })).sort((a, b) => b.seconds - a.seconds);
-  const transitions = plan.transitions.reduce((sum, transition) => sum + transition.cost_s, 0);
-  return transitions > 0 ? [...byTarget, { name: "transition", seconds: transitions }] : byTarget;
+  const moves = movesOf(plan);
+  return moves > 0 ? [...byTarget, { name: "transition", seconds: moves }] : byTarget;
+}
+
+/** The seconds of a plan that transitions and copies take. */
+export function movesOf({ transitions, copies }: Pick<PlanInfo, "transitions" | "copies">): number {
+  return [...transitions, ...(copies ?? [])].reduce((sum, one) => sum + one.cost_s, 0);
 }
 
 /** True if the costs of a run were replayed from a recording. */

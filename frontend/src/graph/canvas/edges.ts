@@ -11,19 +11,23 @@ import type { Drawing } from "./drawing";
 const ARROW = 5;
 const STUB = 16;
 
-/** Draw edges, those of the selected boxes in the colour of the selection. */
+/** Draw edges, those of the selected boxes in the colour of the selection, and dashed ones where a tensor is copied to another location. */
 export function drawEdges(drawing: Drawing, edges: readonly PlacedEdge[], detail: Detail): void {
   const { context, frame } = drawing;
   const { k } = frame.camera;
   const isNear = k > 0.18;
-  const [plain, lit, stubs]: [PlacedEdge[], PlacedEdge[], PlacedEdge[]] = [[], [], []];
+  const [plain, copied, lit, stubs]: [PlacedEdge[], PlacedEdge[], PlacedEdge[], PlacedEdge[]] = [[], [], [], []];
   for (const edge of edges) {
     if (edge.edge.isStub) stubs.push(edge);
     else if (frame.selected.has(edge.edge.from) || frame.selected.has(edge.edge.to)) lit.push(edge);
+    else if (frame.crossings.get(edge.edge)?.isCopied) copied.push(edge);
     else plain.push(edge);
   }
   context.globalAlpha = detail.edges;
   strokeAll(context, plain, frame.theme.edge, edgeWidth(k), isNear);
+  context.setLineDash([6, 3]);
+  strokeAll(context, copied, frame.theme.text, Math.max(1.8, 1.4 / k), isNear);
+  context.setLineDash([]);
   strokeAll(context, lit, frame.theme.select, Math.max(1.6, 1.2 / k), isNear);
   if (isNear) drawStubs(drawing, stubs, detail);
   context.globalAlpha = 1;

@@ -15,6 +15,8 @@ export interface HullPaint {
   node: NodePaint | null;
   badge: string;
   badgeText: () => string;
+  /** The colour of the location, as a band at the side; null at the host. */
+  band: string | null;
 }
 
 /** The colours of a box that the overlay gives it in place of those of its operator. */
@@ -55,7 +57,7 @@ export interface Frame {
   /** Nodes that are painted one by one. */
   pads: ReadonlyMap<number, NodePaint>;
   /** The tensors that cross at edges between partitions, below the shape of the tensor. */
-  crossings: ReadonlyMap<Edge, { label: string }>;
+  crossings: ReadonlyMap<Edge, { label: string; isCopied: boolean }>;
   /** Boxes to outline: selected, found, hovered. */
   selected: ReadonlySet<number>;
   hits: ReadonlySet<number>;

@@ -13,6 +13,8 @@ import { hatch, tinter } from "./tints";
 const RADIUS = 8;
 /** How wide the line between two pieces of a hull is. */
 const CONNECTOR = 3;
+/** How wide the band of a location is. */
+const BAND = 4;
 /** How much of the target's colour is in the border of a hull. */
 const BORDER_TINT = 0.45;
 
@@ -34,6 +36,7 @@ export function drawHulls(drawing: Drawing, hulls: readonly Hull[], detail: Deta
     if (node && isBlock(frame, hull, node)) {
       context.fillStyle = tint(node);
       for (const { x, y, width, height } of hull.rects) context.fillRect(x, y, width, height);
+      drawBand(drawing, hull);
     } else outlined.push(hull);
   }
   for (const hull of outlined) {
@@ -49,7 +52,17 @@ export function drawHulls(drawing: Drawing, hulls: readonly Hull[], detail: Deta
       context.fillStyle = hatch(context, frame.theme, frame.camera.k);
       context.fill(pathOf(hull));
     }
+    drawBand(drawing, hull);
   }
+}
+
+/** Draw the colour of the location along the left side of a hull. */
+function drawBand({ frame, context }: Drawing, hull: Hull): void {
+  const { band } = frame.paint(hull);
+  if (band === null) return;
+  context.fillStyle = band;
+  const width = Math.min(BAND / Math.max(frame.camera.k, 0.3), 3 * BAND);
+  for (const { x, y, height } of hull.rects) context.fillRect(x, y, width, height);
 }
 
 /** True if nothing of a hull can be seen but its colour. */

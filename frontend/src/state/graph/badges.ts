@@ -1,4 +1,4 @@
-// The texts of the badges on hulls: the letter of the target, and a figure of the present overlay.
+// The texts of the badges on hulls: the letter of the target, its location beside the host, and a figure of the present overlay.
 
 import { computed } from "@preact/signals";
 import { duration, plusMinus } from "../../base/format";
@@ -29,7 +29,7 @@ export const badges = computed(() => {
 /** The badge of a partition. */
 export function badgeOf(partition: PlanPartition): string {
   const pin = partition.names.some((name) => pinned.value.has(name)) ? "◆" : "";
-  return [styleOf(partition.target).letter, ...wordsOf(partition), pin].filter(Boolean).join(" ");
+  return [styleOf(partition.target).letter, partition.location ?? "", ...wordsOf(partition), pin].filter(Boolean).join(" ");
 }
 
 function wordsOf(partition: PlanPartition): string[] {

@@ -18,5 +18,7 @@ export const crossings = computed((): ReadonlyMap<Edge, Crossing> => {
   return found(edges, partitionOf.value, plan, (box) => boxes[box]?.kind === "input" || boxes[box]?.kind === "output");
 });
 
-/** Those that are written beside the edges: where the overlay is about costs. */
-export const drawnCrossings = computed(() => (overlay.value === "cost" ? crossings.value : NONE));
+const copies = computed((): ReadonlyMap<Edge, Crossing> => new Map([...crossings.value].filter(([, crossing]) => crossing.isCopied)));
+
+/** Those that are written beside the edges: all of them where the overlay is about costs, else those with a copy. */
+export const drawnCrossings = computed(() => (overlay.value === "cost" ? crossings.value : copies.value));

@@ -4,6 +4,7 @@
 import { computed, signal } from "@preact/signals";
 import { mix, textOn } from "../../base/colour";
 import { isSamePaint, paintNodes, type NodePaint, type Painted, type Palette } from "../../data/overlays/colours";
+import { locationColours, locationOf } from "../../data/plan/locations";
 import { costOfNodes } from "../../data/plan/node_times";
 import type { PlanPartition } from "../../data/protocol";
 import { CATEGORY_COLOUR } from "../../graph/boxes/categories";
@@ -95,6 +96,9 @@ function commonPaint({ partition }: Hull): NodePaint | null | undefined {
   return partition.nodes.every((node) => isSamePaint(nodePaints.value[node] ?? null, first)) ? first : undefined;
 }
 
+/** The colour of each location of the drawn plan beside the host's. */
+const bands = computed(() => locationColours(drawnPartitions.value.map(locationOf)));
+
 /** The paint of each hull, made once for a plan, an overlay and a set of pins, and not for each frame. */
 const paints = computed(() => new Map(hulls.value.map((hull): [Hull, HullPaint] => [hull, paint(hull)])));
 
@@ -106,7 +110,7 @@ export function paintOf(hull: Hull): HullPaint {
 function paint(hull: Hull): HullPaint {
   const { partition } = hull;
   const words = badges.value;
-  return { node: commonPaint(hull) ?? null, badge: styleOf(partition.target).strong, badgeText: () => words(partition) };
+  return { node: commonPaint(hull) ?? null, badge: styleOf(partition.target).strong, badgeText: () => words(partition), band: bands.value.get(locationOf(partition)) ?? null };
 }
 
 const NO_PADS: ReadonlyMap<number, NodePaint> = new Map();

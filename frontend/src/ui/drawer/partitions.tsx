@@ -6,6 +6,7 @@ import { duration, plural, plusMinus, signedDuration } from "../../base/format";
 import { isReport } from "../../data/config";
 import { UNCERTAIN } from "../../data/overlays/certainty";
 import { approximately } from "../../data/plan/cost_source";
+import { isPlaced } from "../../data/plan/locations";
 import type { PlanInfo, PlanPartition } from "../../data/protocol";
 import { partitionsCsv } from "../../data/tables/csv";
 import { saveText } from "../../state/download";
@@ -20,6 +21,7 @@ import { Badge } from "../widgets/badge";
 import { Bar } from "../widgets/bar";
 import { ErrorCard } from "../widgets/error_card";
 import { SaveMenu } from "../widgets/save_menu";
+import { Placement } from "./placement";
 import { TotalByTarget } from "./total_by_target";
 
 /** Rows at first, and with each click on the button below them: hundreds at once would hold up the page's first frames. */
@@ -43,6 +45,7 @@ export function PartitionsTab(): JSX.Element {
         )}
         <SaveMenu what="the partitions" formats={[{ name: "CSV", says: "Save the partitions, dearest first, and the transitions", save: () => savePartitions(sorted, plan) }]} />
       </div>
+      {isPlaced(plan) && <Placement plan={plan} />}
       {profileError.value && <ErrorCard error={profileError.value} />}
       {inside.value && <p role="status">{`Timed together: ${duration(inside.value.whole_s)} for the whole, of which ${duration(inside.value.rest_s)} in no partition.`}</p>}
       <table class="partitions">
@@ -93,7 +96,7 @@ function Row({ partition, totalS, hasStability }: { partition: PlanPartition; to
     <tr class={isSelected ? "selected" : undefined} onClick={() => goToPartition(partition)} onPointerEnter={() => point(partition.nodes)} onPointerLeave={() => point([])}>
       <th scope="row">
         <button type="button" class="row" aria-pressed={isSelected}>
-          <Badge target={target} /> {labelOf(partition)}
+          <Badge target={target} /> {labelOf(partition)} {partition.location && <span class="tag">{partition.location}</span>}
           {lastChange.value?.changed.has(id) && <span class="tag">changed</span>}
         </button>
       </th>

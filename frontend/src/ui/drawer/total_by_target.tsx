@@ -11,6 +11,7 @@ import { Badge } from "../widgets/badge";
 const TRANSITION = "transition";
 
 export function TotalByTarget({ plan }: { plan: PlanInfo }): JSX.Element {
+  const moves = plan.copies?.length ? "transitions and copies" : "transitions";
   const unknown = plan.partitions.filter((partition) => partition.cost_s === null).length;
   const all = shares(plan).filter((share) => share.seconds > 0);
   const sum = all.reduce((seconds, share) => seconds + share.seconds, 0);
@@ -24,7 +25,7 @@ export function TotalByTarget({ plan }: { plan: PlanInfo }): JSX.Element {
       </span>
       {all.map((share) => (
         <span key={share.name}>
-          {share.name === TRANSITION ? "transitions" : <><Badge target={share.name} /> {share.name}</>} {duration(share.seconds)} {unknown === 0 && <span class="muted">{percent(share.seconds / sum)}</span>}
+          {share.name === TRANSITION ? moves : <><Badge target={share.name} /> {share.name}</>} {duration(share.seconds)} {unknown === 0 && <span class="muted">{percent(share.seconds / sum)}</span>}
         </span>
       ))}
       {unknown > 0 && <span class="muted">{`and ${unknown} whose cost is not known`}</span>}
