@@ -163,6 +163,7 @@ class SearchProgress(Event):
         lower_bound_s, best_s: Of the totals of all plans, and the least so far; None where the search rests on bounds or looks at a part
             of the candidates, as those do that decide what is measured.
         placed: The newest state: the partitions that it has placed, each as target and nodes (as in `CandidateBuilding`).
+        placed_s: What these cost together, without transitions; with bounds where the search rests on bounds.
     """
 
     states: int
@@ -173,6 +174,7 @@ class SearchProgress(Event):
     lower_bound_s: float | None
     best_s: float | None
     placed: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    placed_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

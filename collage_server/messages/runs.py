@@ -83,13 +83,19 @@ class PlacedPart:
 
 @dataclass(frozen=True)
 class SearchStand:
-    """The progress of a search and its newest state, as `SearchProgress` has them."""
+    """The progress of a search and its newest state, as `SearchProgress` has them.
+
+    Attributes:
+        least_s: No plan is below it, as far as the search has come; None where the search rests on bounds.
+    """
 
     states: int
     frontier: int
     covered: int
     nodes: int
     placed: list[PlacedPart] = field(default_factory=list)
+    placed_s: float = 0.0
+    least_s: float | None = None
 
 
 @dataclass(frozen=True)

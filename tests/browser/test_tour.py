@@ -66,6 +66,12 @@ def test_a_search_of_twenty_seconds(held: HeldExplorer, open_page: OpenPage) -> 
     expect(board(page)).to_contain_text("7 of 19 known")
     rows(page, "ncnn alone *28.4 ms", "onnxruntime alone *39.7 ms", "openvino alone *42.4 ms", "tvm alone")
 
+    expect(page.locator(".doing")).to_contain_text("2 of its 3 partitions were never timed, and what it rests on is timed next.")
+    held.clock.set(12.3)
+    expect(page.locator(".doing")).to_contain_text("The newest state: 20 nodes by ncnn; 17.2 ms together. No plan is below 23.6 ms.")
+    page.get_by_role("button", name="replay from here").click()
+    expect(page.locator(".doing")).to_contain_text("the replay begins at state 29 when the run has ended")
+
     held.clock.set(15.0)
     expect(board(page)).to_contain_text("Timing whole plans in turns, round 1 of about 9")
     rows(
@@ -81,6 +87,10 @@ def test_a_search_of_twenty_seconds(held: HeldExplorer, open_page: OpenPage) -> 
     expect(page.locator(".verdict")).to_contain_text(VERDICT)
     expect(board(page)).to_have_count(0)
     expect(page.get_by_role("button", name="Ship")).to_be_visible()
+
+    expect(page.get_by_label("So far in the first search").get_by_text("29", exact=True)).to_be_visible()
+    expect(page.locator(".replay-words")).to_contain_text("is expanded")
+    page.get_by_role("radio", name="Target").click()
 
     show_tab(page, "Partitions")
     page.locator("table.partitions tbody tr").first.get_by_role("button").click()

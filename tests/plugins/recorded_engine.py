@@ -28,6 +28,7 @@ from collage_core.events import (
     PlanDecided,
     PlanImproved,
     SearchProgress,
+    StepStarted,
     TargetAlone,
     Verified,
 )
@@ -107,8 +108,10 @@ def events_of(record: RunRecord, asked: Iterable[str]) -> Iterator[tuple[float, 
     total_s = document.plan.total_s
     for at in range(len(placed) + 1):
         covered = sum(len(held) for _, held in chosen[:at])
+        placed_s = sum(part.cost_s or 0.0 for part in document.plan.partitions[:at])
         states = document.search.states * at // len(placed)
-        yield SEARCH_S + 0.2 * at, SearchProgress(states, 3 * states, 7, covered, nodes, 0.95 * total_s, None, placed[:at])
+        state = SearchProgress(states, 3 * states, 7, covered, nodes, 0.95 * total_s, None, placed[:at], placed_s)
+        yield SEARCH_S + 0.2 * at, state
     yield WHOLE_S, PhaseEnded("search", WHOLE_S - SEARCH_S)
     for phase in ("rewrite", "verify"):
         yield WHOLE_S, PhaseStarted(phase)
@@ -137,9 +140,11 @@ def _trials(record: RunRecord) -> Iterator[tuple[float, Event]]:
     each_s = (SEARCH_S - TRIALS_S) / len(measured)
     plan, known = record.document.plan, set[str]()
     ids = {part.id for part in plan.partitions} & {one.id for one in measured}
+    yield TRIALS_S, StepStarted("largest first", LASTS_S - TRIALS_S)
     for number, costed in enumerate(measured):
         begins_s, label = TRIALS_S + number * each_s, str(costed.candidate["label"])
-        if known:
+        if len(costed.inside) < nodes:
+            yield begins_s, StepStarted("settle", LASTS_S - begins_s)
             parts = tuple((part.target, tuple(IndexSet(part.nodes).spans()), part.id in known) for part in plan.partitions)
             yield begins_s, PlanConsidered(0.9 * plan.total_s, None, parts)
         trial = CandidateBuilding(costed.target, costed.id, label, tuple(costed.inside.spans()), number, len(measured), LASTS_S - begins_s)

@@ -129,7 +129,8 @@ class _Teller(SearchReporter):
         candidates = [self._problem.candidates[index] for index in newest()]
         placed = tuple((candidate.target, tuple(candidate.inside.spans())) for candidate in candidates)
         best_s, bound_s = None if best is None else best / FEMTOSECONDS, lower_bound / FEMTOSECONDS
-        self._emit(SearchProgress(states, transitions, frontier, covered, self._problem.nodes, bound_s, best_s, placed))
+        placed_s = sum(candidate.cost or 0 for candidate in candidates) / FEMTOSECONDS
+        self._emit(SearchProgress(states, transitions, frontier, covered, self._problem.nodes, bound_s, best_s, placed, placed_s))
         self._next_s = self._clock() + PAUSE_S
 
 

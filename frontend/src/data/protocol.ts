@@ -1725,13 +1725,20 @@ export interface PlacedPart {
   spans: number[];
 }
 
-/** The progress of a search and its newest state, as `SearchProgress` has them. */
+/**
+ * The progress of a search and its newest state, as `SearchProgress` has them.
+ *
+ * Attributes:
+ *     least_s: No plan is below it, as far as the search has come; None where the search rests on bounds.
+ */
 export interface SearchStand {
   states: number;
   frontier: number;
   covered: number;
   nodes: number;
   placed: PlacedPart[];
+  placed_s: number;
+  least_s: number | null;
 }
 
 /**
@@ -2704,6 +2711,7 @@ export interface PlanConsidered {
  *     lower_bound_s, best_s: Of the totals of all plans, and the least so far; None where the search rests on bounds or looks at a part
  *         of the candidates, as those do that decide what is measured.
  *     placed: The newest state: the partitions that it has placed, each as target and nodes (as in `CandidateBuilding`).
+ *     placed_s: What these cost together, without transitions; with bounds where the search rests on bounds.
  */
 export interface SearchProgress {
   type: "SearchProgress";
@@ -2715,6 +2723,7 @@ export interface SearchProgress {
   lower_bound_s: number | null;
   best_s: number | null;
   placed: [string, number[]][];
+  placed_s: number;
 }
 
 /** A better plan was found: its total, and its partitions as (target, nodes). A decision: never dropped. */

@@ -146,8 +146,8 @@ def test_the_plan_that_is_considered_and_the_search() -> None:
     snapshot = after(PhaseStarted("costs"), considered)
     assert snapshot.considered == ConsideredPlan(0.5, [ConsideredPart("a", [0, 1], True), ConsideredPart("b", [2, 2], False)])
     assert snapshot.lower_bound_s is None, "an estimate proves nothing"
-    searching = after(PhaseStarted("search"), SearchProgress(7, 8, 3, 1, 2, 0.4, None), start=snapshot)
-    assert (searching.considered, searching.search) == (None, SearchStand(7, 3, 1, 2))
+    searching = after(PhaseStarted("search"), SearchProgress(7, 8, 3, 1, 2, 0.4, None, (("a", (0, 0)),), 0.3), start=snapshot)
+    assert (searching.considered, searching.search) == (None, SearchStand(7, 3, 1, 2, [PlacedPart("a", [0, 0])], 0.3, 0.4))
     rested = after({"type": "RunStateChanged", "state": "cancelled"}, start=searching)
     assert (rested.phase, rested.search) == (None, None)
 

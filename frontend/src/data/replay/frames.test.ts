@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { trace } from "../../../test/traces";
 import type { TraceCandidate, TraceChunk, TraceFacts, TraceResult } from "../protocol";
-import { chunkOf, frameAt, frontierOf, searchAt, type StepCounts, type ReplayFrame } from "./frames";
+import { chunkOf, frameAt, frontierOf, searchAt, stepWith, type StepCounts, type ReplayFrame } from "./frames";
 
 const { facts, chunks } = trace;
 
@@ -49,6 +49,17 @@ class Walker {
     return link ? [...this.way(link[0]), ...this.candidates([link[1]])] : [];
   }
 }
+
+test("the step at which so many states are expanded", () => {
+  for (const chunk of chunks) {
+    for (let at = 0; at < chunk.kinds.length; at++) {
+      if (chunk.kinds[at] !== "t") continue;
+      const taken = chunk.start.taken + [...chunk.kinds.slice(0, at + 1)].filter((kind) => kind === "t").length;
+      expect(stepWith(chunk, taken)).toBe(chunk.first + at);
+    }
+    expect(stepWith(chunk, 1e9)).toBe(chunk.first + chunk.kinds.length - 1);
+  }
+});
 
 describe("a frame is the same, whichever steps were shown before it", () => {
   const walked = new Walker().walk();

@@ -62,6 +62,17 @@ export function chunkOf(facts: TraceFacts, step: number): number {
   return Math.floor(step / facts.chunk_steps);
 }
 
+/** The first step of a chunk by which so many states are expanded since the trace begins, or the chunk's last step. */
+export function stepWith(chunk: TraceChunk, states: number): number {
+  let taken = chunk.start.taken;
+  for (let at = 0; at < chunk.kinds.length; at++) {
+    if (chunk.kinds[at] === "t") taken += 1;
+    else if (chunk.kinds[at] === "s") taken = chunk.states[at] ?? taken;
+    if (taken >= states) return chunk.first + at;
+  }
+  return chunk.first + Math.max(0, chunk.kinds.length - 1);
+}
+
 /** The search that a step belongs to, or the repeated walk of one. */
 export function searchAt(facts: TraceFacts, step: number): TraceSearch | undefined {
   return facts.searches.findLast((one) => one.first <= step) ?? facts.searches[0];

@@ -7,7 +7,7 @@ const costed: Omit<CandidateCosted, "cost"> = { type: "CandidateCosted", target:
 const events: RunEvent[] = [
   { type: "RunStateChanged", state: "running", error: null, conflict: [], uncovered: [], artifact: false, waits_for: "" },
   { type: "PhaseStarted", phase: "costs" },
-  { type: "SearchProgress", states: 1, transitions: 1, frontier: 1, covered: 1, nodes: 2, lower_bound_s: 1, best_s: null, placed: [] },
+  { type: "SearchProgress", states: 1, transitions: 1, frontier: 1, covered: 1, nodes: 2, lower_bound_s: 1, best_s: null, placed: [], placed_s: 0 },
   { ...costed, cost },
   { ...costed, cost: { ...cost, seconds: null, source: "invalid", stage: "build", reason: "no\nlinker" } },
   { type: "PhaseEnded", phase: "costs", seconds: 3 },

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { runSnapshot } from "../../../test/runs";
 import type { RunSnapshot, TargetCounts } from "../protocol";
-import { activityText, keptText, recordedText, remainingS, remainingText, trialTimeText, phaseStates } from "./progress_text";
+import { activityText, keptText, recordedText, remainingS, remainingText, trialTimeText, phaseStates, whyText } from "./progress_text";
 
 function counts(name: string, changes: Partial<TargetCounts> = {}): TargetCounts {
   return { name, found: 0, unique: 0, rejected: 0, measured: 0, invalid: 0, cache_hits: 0, built: 0, spared: 0, trials: 0, trials_s: 0, ...changes };
@@ -19,8 +19,28 @@ test("the present activity in words", () => {
   expect(activityText(runSnapshot({ phase: "search", step: "search" }))).not.toContain("(");
   const whole = { ...doing, label: "Conv+Relu+MaxPool+Conv+…(65 ops)", spans: [0, 64] };
   expect(activityText(runSnapshot({ phase: "costs", doing: whole }))).toBe("Building and timing Conv + Relu + MaxPool and 62 more for tvm");
-  const search = { states: 12400, frontier: 9, covered: 310, nodes: 500, placed: [] };
+  const search = { states: 12400, frontier: 9, covered: 310, nodes: 500, placed: [], placed_s: 0, least_s: null };
   expect(activityText(runSnapshot({ phase: "search", search }))).toBe("Searching: 12,400 states expanded, 310 of 500 nodes covered by the newest");
+});
+
+test("a state of the search says what it covers, what that costs, and why the search goes on from it", () => {
+  const search = { states: 120, frontier: 9, covered: 5, nodes: 8, placed: [{ target: "tvm", spans: [0, 2, 4, 4] }, { target: "ncnn", spans: [3, 3] }], placed_s: 4e-3, least_s: 6e-3 };
+  expect(whyText(runSnapshot({ search }))).toBe(
+    "The newest state: 4 nodes by tvm, 1 node by ncnn; 4.00 ms together. No plan is below 6.00 ms. Of 9 open states this one promises the least, so the search goes on from it.",
+  );
+  expect(whyText(runSnapshot({ search: { ...search, covered: 8, least_s: null } }))).toBe("The newest state: 4 nodes by tvm, 1 node by ncnn; 4.00 ms together, unknown costs at their bounds.");
+  expect(whyText(runSnapshot({ search: { ...search, placed: [], frontier: 1, least_s: 0 } }))).toBe("The newest state covers nothing.");
+});
+
+test("a trial says why it is made", () => {
+  const doing = { target: "tvm", label: "Conv", spans: [0, 0], since_s: 2, repetition: 1 };
+  const considered = { total_s: 5e-3, partitions: [{ target: "tvm", spans: [0, 0], is_known: false }, { target: "ncnn", spans: [1, 1], is_known: true }] };
+  expect(whyText(runSnapshot({ doing, step: "largest first" }))).toContain("what that toolchain takes alone");
+  expect(whyText(runSnapshot({ doing, step: "settle", considered }))).toBe(
+    "The best plan by the costs and bounds so far takes 5.00 ms; 1 of its 2 partitions was never timed, and what it rests on is timed next.",
+  );
+  expect(whyText(runSnapshot({ doing: { ...doing, repetition: 2 }, considered }))).toContain("not sure enough");
+  expect(whyText(runSnapshot({ considered: { ...considered, partitions: considered.partitions.slice(1) } }))).toBe("");
 });
 
 test("the reason why measuring takes its time", () => {

@@ -1,7 +1,7 @@
 // The progress of a run in words: its activity, the time of a trial, the time remaining, and what is kept when it is stopped. Pure.
 
-import { count, elapsed, plural } from "../../base/format";
-import { PHASES, type BodyProgress, type Comparing, type Doing, type PhaseTime, type RunSnapshot } from "../protocol";
+import { count, duration, elapsed, plural } from "../../base/format";
+import { PHASES, type BodyProgress, type Comparing, type Doing, type PhaseTime, type RunSnapshot, type SearchStand } from "../protocol";
 import { sizeOf } from "../spans";
 import { hasEnded } from "./ended";
 
@@ -46,6 +46,26 @@ export function activityText(run: RunSnapshot): string {
     return `Searching: ${plural(states, "state")} expanded, ${count(covered)} of ${plural(nodes, "node")} covered by the newest`;
   }
   return capitalised(PHASE_TEXT[phase]) + stepText(run) + (phase === "costs" ? progressText(run) : "");
+}
+
+/** What the search has covered, what that costs, and why it goes on from there; or why the present candidate is timed. Empty where there is nothing to explain. */
+export function whyText({ search, doing, step, considered }: RunSnapshot): string {
+  if (search) return stateText(search);
+  if (doing && doing.repetition > 1) return "The best plans rest on its cost, which is not sure enough yet.";
+  if (step === "largest first") return "The largest candidate of each toolchain comes first: it shows what that toolchain takes alone.";
+  const unknown = considered?.partitions.filter((one) => !one.is_known).length ?? 0;
+  if (!considered || unknown === 0) return "";
+  return `The best plan by the costs and bounds so far takes ${duration(considered.total_s)}; ${count(unknown)} of its ${plural(considered.partitions.length, "partition")} ${unknown === 1 ? "was" : "were"} never timed, and what it rests on is timed next.`;
+}
+
+function stateText({ placed, nodes, covered, frontier, placed_s, least_s }: SearchStand): string {
+  const held = new Map<string, number>();
+  for (const { target, spans } of placed) held.set(target, (held.get(target) ?? 0) + sizeOf(spans));
+  const by = [...held].map(([target, size]) => `${plural(size, "node")} by ${target}`).join(", ");
+  const cost = by === "" ? "The newest state covers nothing." : `The newest state: ${by}; ${duration(placed_s)} together${least_s === null ? ", unknown costs at their bounds" : ""}.`;
+  const bound = least_s ? ` No plan is below ${duration(least_s)}.` : "";
+  const why = frontier > 1 && covered < nodes ? ` Of ${count(frontier)} open states this one promises the least, so the search goes on from it.` : "";
+  return cost + bound + why;
 }
 
 /** The step of the measuring loop, where it says more than the phase. */

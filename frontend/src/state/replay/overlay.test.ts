@@ -28,7 +28,7 @@ test("a candidate of another plan is shown over this one", () => {
 });
 
 test("during the search: the newest state, and the first node that it leaves open", () => {
-  const stand = { states: 9, frontier: 2, covered: 4, nodes: 7, placed: [{ target: "tvm", spans: [0, 1] }, { target: "openvino", spans: [2, 3, 5, 5] }] };
+  const stand = { states: 9, frontier: 2, covered: 4, nodes: 7, placed: [{ target: "tvm", spans: [0, 1] }, { target: "openvino", spans: [2, 3, 5, 5] }], placed_s: 1e-3, least_s: 2e-3 };
   const shown = livePicture(null, null, stand);
   expect(shown).toMatchObject({ frontier: 4, covered: 4 });
   expect(shown?.partitions.map(({ target, nodes }) => [target, nodes])).toEqual([["tvm", [0, 1]], ["openvino", [2, 3, 5]]]);

@@ -7,9 +7,9 @@ import { api, asApiError } from "../../data/api";
 import { isReport } from "../../data/config";
 import type { ApiError, RunSnapshot, TraceFacts, TraceState } from "../../data/protocol";
 import { ChunkStore } from "../../data/replay/chunk_store";
-import { chunkOf, frameAt, type ReplayFrame } from "../../data/replay/frames";
+import { chunkOf, frameAt, stepWith, type ReplayFrame } from "../../data/replay/frames";
 import { hasEnded } from "../../data/run/ended";
-import { drawerTab, isDrawerOpen, overlay } from "../display";
+import { drawerTab, isDrawerOpen, overlay, showDrawer } from "../display";
 import { run } from "../run/run";
 
 /** Possible speeds, in steps a second. */
@@ -26,6 +26,9 @@ export const traceError = signal<ApiError | null>(null);
 export const replayStep = signal(0);
 export const speed = signal<number>(SPEEDS[0]);
 export const isPlaying = signal(false);
+
+/** So many states are expanded at the step with which the replay begins when the run has ended; null for the first step. */
+export const statesToReplay = signal<number | null>(null);
 
 export const traceFacts = computed((): TraceFacts | null => (traceState.value?.state === "ready" ? traceState.value.facts : null));
 
@@ -54,7 +57,16 @@ export function watchReplay(): void {
     const isGoing = current !== null && !hasEnded(current);
     if (shownRun !== undefined && overlay.peek() === "search" && !isGoing) overlay.value = "target";
     shownRun = id;
+    statesToReplay.value = null;
     reset(null);
+  });
+  effect(() => {
+    const [current, states] = [run.value, statesToReplay.value];
+    if (states === null || !current || !hasEnded(current)) return;
+    showDrawer("search"); // whereupon it is asked for the trace's state
+    if (current.plan && traceState.value?.run !== current.id) return;
+    statesToReplay.value = null;
+    if (current.plan) void replayFrom(current.id, states);
   });
   const wanted = computed(() => replayable.value?.id);
   effect(() => {
@@ -110,6 +122,25 @@ export async function traceSearch(): Promise<void> {
   if (id === undefined || traceState.peek()?.state === "tracing") return;
   await settle(id, api.startTrace(id));
   if (traceFacts.peek() && run.peek()?.id === id) goToStep(0);
+}
+
+/** Trace the search of a run that has ended, and show the step at which so many states are expanded. */
+async function replayFrom(id: string, states: number): Promise<void> {
+  await traceSearch();
+  const known = traceFacts.peek();
+  if (!known) return;
+  let [low, high] = [0, chunkOf(known, Math.max(0, known.steps - 1))];
+  try {
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2);
+      if ((await api.traceChunk(id, middle)).start.taken < states) low = middle;
+      else high = middle - 1;
+    }
+    const step = stepWith(await api.traceChunk(id, low), states);
+    if (run.peek()?.id === id) goToStep(step);
+  } catch (error) {
+    lost(error);
+  }
 }
 
 /** Stop tracing, or remove the trace. */

@@ -198,5 +198,5 @@ def test_a_search_tells_its_newest_state_and_no_more_often_than_can_be_drawn() -
         teller.progress(7, 9, 3, 1, 2 * FEMTOSECONDS, None, newest)
     chosen = [problem.candidates[index] for index in (1, 0)]
     placed = tuple((candidate.target, tuple(candidate.inside.spans())) for candidate in chosen)
-    assert events == [SearchProgress(7, 9, 3, 1, problem.nodes, 2.0, None, placed)] * 3
+    assert events == [SearchProgress(7, 9, 3, 1, problem.nodes, 2.0, None, placed, 2.0)] * 3
     assert asked == [0.0, PAUSE_S, 2 * PAUSE_S], "a state that nobody is told of is not worked out"

@@ -4,9 +4,10 @@ import type { JSX } from "preact";
 import { count, duration, elapsed } from "../../../base/format";
 import { MEANING } from "../../../data/plan/basis";
 import type { RunSnapshot } from "../../../data/protocol";
-import { activityText, remainingText, trialTimeText, PHASE_TEXT, phaseStates, phaseOf, type PhaseState } from "../../../data/run/progress_text";
+import { activityText, remainingText, trialTimeText, whyText, PHASE_TEXT, phaseStates, phaseOf, type PhaseState } from "../../../data/run/progress_text";
 import { hasEnded } from "../../../data/run/ended";
 import { overlay } from "../../../state/display";
+import { statesToReplay } from "../../../state/replay/player";
 import { nowS } from "../../../state/run/clock";
 import { Badge } from "../../widgets/badge";
 
@@ -52,9 +53,21 @@ export function Now({ run }: { run: RunSnapshot }): JSX.Element {
             show on the graph
           </button>
         )}
+        {run.search && <ReplayLink states={run.search.states} />}
       </p>
+      {whyText(run) !== "" && <p class="muted">{whyText(run)}</p>}
       {isMeasuring && <progress aria-label="Candidates that are known" max={Math.max(1, run.total)} value={run.done} />}
     </div>
+  );
+}
+
+/** A link to the newest state in the replay, which there is once the run has ended. */
+function ReplayLink({ states }: { states: number }): JSX.Element {
+  if (statesToReplay.value !== null) return <span class="muted">{` · the replay begins at state ${count(statesToReplay.value)} when the run has ended`}</span>;
+  return (
+    <button type="button" class="link" title="Traces the search when the run has ended, and shows it at this state" onClick={() => (statesToReplay.value = states)}>
+      replay from here
+    </button>
   );
 }
 
