@@ -40,7 +40,7 @@ from .run_options import (
 )
 from .say import say
 from .trust import asks_trust
-from .watched import watched
+from .watched import waited_s, watched
 
 if TYPE_CHECKING:
     from ..pipeline.record.record import RunRecord
@@ -90,7 +90,7 @@ def partition(model: str, as_json: bool, save_problem: Path | None, dry_run: boo
         return
     progress_shown = Progress(quiet=as_json and not sys.stderr.isatty())
     with wrong_told(as_json=as_json), progress_shown as progress, mistakes_located(given["constraints_file"]), prints_to_stderr():
-        record = run_pipeline(model, options_of(given), progress)
+        record = run_pipeline(model, options_of(given), progress, waited_s=waited_s())
         verified = {} if form == "module" else _build_in_form(record, model, form, given, progress)
     if save_problem is not None:
         write_json(save_problem, record.problem_json())

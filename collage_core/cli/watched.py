@@ -11,12 +11,14 @@ import ctypes
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+import psutil
 
 from ..errors import CollageError
 from .interrupt import end_after_interrupt
@@ -50,6 +52,12 @@ def watched(command: F) -> F:
 
     run.is_watched = True  # type: ignore[attr-defined]
     return run  # type: ignore[return-value]
+
+
+def waited_s() -> float:
+    """Return the seconds since the process of the command began, which the user has waited; 0 where it is not the whole process."""
+    is_whole = click.get_current_context().find_root().obj == OWN_PROCESS
+    return max(0.0, time.time() - psutil.Process().create_time()) if is_whole else 0.0
 
 
 def _fork(model: str) -> None:

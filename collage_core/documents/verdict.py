@@ -62,7 +62,7 @@ def _of_times(document: RunDocument) -> Verdict:
     alone = {name: time for name, time in _times_alone(document).items() if name in targets}
     name = _target_alone(document, targets)
     if name:
-        return _alone(document, name, own, is_checked)
+        return _alone(document, name, own, targets, is_checked)
     index = fastest(list(alone.values()), own)
     if index is None:
         text = f"{time_text(own)}; no target alone runs the whole model in a known time" if targets else time_text(own)
@@ -100,8 +100,11 @@ def _target_alone(document: RunDocument, targets: set[str]) -> str:
     return own or (parts[0].target if len(parts) == 1 and parts[0].target != HOST else "")
 
 
-def _alone(document: RunDocument, name: str, own: PlanTime, is_checked: bool) -> Verdict:
-    """Return the verdict on one target for the whole model: how far the nearest of the other plans is that were timed end to end."""
+def _alone(document: RunDocument, name: str, own: PlanTime, targets: set[str], is_checked: bool) -> Verdict:
+    """Return the verdict on one target for the whole model: how far the nearest of the other plans is that were timed end to end.
+
+    Where none was, it is how far the nearest of the other `targets` alone is by predicted times.
+    """
     others = [row for row in document.alternatives if not row.is_plan and row.measured_s is not None and row.name != name]
     nearest: tuple[float, str, Statement] | None = None
     for row in others:
@@ -111,8 +114,17 @@ def _alone(document: RunDocument, name: str, own: PlanTime, is_checked: bool) ->
             nearest = low, row.name, statement
     if nearest is None:
         apart = any(row.measured_s is not None and row.name != name for row in document.baselines)
-        manner = "in turns with it" if apart else "end to end"
-        return Verdict(kind="alone", text=f"{name} alone, {time_text(own)}: no other plan was timed {manner}")
+        text = f"{name} alone, {time_text(own)}: no other plan was timed {'in turns with it' if apart else 'end to end'}"
+        alone = {row.name: PlanTime(predicted_s=row.total_s) for row in document.baselines if row.name in targets - {name}}
+        reference = replace(own, measured_s=None)
+        index = fastest(list(alone.values()), reference)
+        if index is None:
+            return Verdict(kind="alone", text=text)
+        against, time = list(alone.items())[index]
+        statement = compared(time, reference)
+        if statement.ratio is not None:
+            text += f"; {against} alone takes {_times(statement.ratio)} times as long, predicted"
+        return Verdict(kind="alone", text=text, against=against, statement=statement)
     low, other, statement = nearest
     if low > 1 + LEAST:
         return Verdict(

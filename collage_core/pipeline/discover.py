@@ -51,13 +51,16 @@ from .pattern_tables import matched_tables
 class Phases:
     """Times the phases and tells when each begins and ends; and counts from the start of the run.
 
+    Args:
+        waited_s: Seconds since the start.
+
     Attributes:
         current: The phase that began last; empty before the first.
     """
 
-    def __init__(self, emit: Emit):
+    def __init__(self, emit: Emit, waited_s: float = 0.0):
         self._emit = emit
-        self._began = time.perf_counter()
+        self._began = time.perf_counter() - waited_s
         self.current = ""
         self.seconds: dict[str, float | None] = {}
 

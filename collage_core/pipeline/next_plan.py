@@ -21,7 +21,7 @@ from .loop.certainty import noise_s
 from .loop.error_budget import BudgetCorrection
 from .loop.search_and_merge import Planned
 from .record.record import CostedCandidate, RunRecord
-from .searched_run import SEARCHED_BEFORE, SearchedRun
+from .searched_run import BUILT_ON_ESTIMATES, SearchedRun
 
 MOST_EXCLUSIONS = 8
 """Partitions that are excluded, one after another, where the whole plan errs too much."""
@@ -50,7 +50,7 @@ def built_in_time(run: SearchedRun, decision: Decision) -> Decision:
         run.deadline.leave(run.reserved_s)
     builds_s = len(guessed) * BUILD_OF_TRIAL * (run.progress.quickest_s or 0.0)
     # A plan on estimates is worth its build only where time is left to time it beside the plans of known costs.
-    if run.deadline.left_s >= SEARCHED_BEFORE * run.reserved_s and builds_s <= BUILD_SHARE * run.deadline.left_s:
+    if run.deadline.left_s >= BUILT_ON_ESTIMATES * run.reserved_s and builds_s <= BUILD_SHARE * run.deadline.left_s:
         return decision
     text = f"no time is left to build {counted(len(guessed), 'partition')} of estimated cost"
     return on_known_costs(run, decision, f"{text}: the search goes on without estimates from profiles") or decision

@@ -39,6 +39,7 @@ def partition(
     function: CostFunction | None = None,
     should_stop: Callable[[], bool] = never,
     regions: Sequence[RegionSummary] | None = None,
+    waited_s: float = 0.0,
 ) -> RunRecord:
     """Run the whole pipeline, for every region and shape of the model `source`.
 
@@ -52,6 +53,7 @@ def partition(
         should_stop: Asked often; once it is True, the run ends as soon as it can, with the best plan so far. The document's
             ``cancelled`` says what is missing.
         regions: Those of the model, where the caller knows them; else a Relax module is read for them.
+        waited_s: Seconds that the user has waited before; they count towards the budget of a run of one region at one shape.
 
     Raises:
         Cancelled: `should_stop` said so before there was any plan.
@@ -61,6 +63,8 @@ def partition(
     """
     if regions is None:
         regions = regions_of(source, options, emit)
+    if len(regions) < 2 and not options.plans_shapes:
+        return run_once(source, options, emit, function, should_stop, waited_s)
     run = run_at_shapes if options.plans_shapes else run_once
     if len(regions) < 2:
         return run(source, options, emit, function, should_stop)

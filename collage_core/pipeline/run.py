@@ -14,7 +14,7 @@ from pathlib import Path
 from ..cost.estimators.function import CostFunction
 from ..documents.verify import Nearest
 from ..errors import AccuracyError, Cancelled, InfeasibleError
-from ..events import Emit
+from ..events import Emit, Note
 from ..options import Options
 from ..rewrite.partition_models import PartitionModel
 from ..rules.candidate import CandidatePartition
@@ -22,7 +22,7 @@ from ..search.constraints.constraints import allowed_indices
 from ..toolchains.border import availability_of
 from .apply import check_accuracy, make_folder
 from .decision import Decision
-from .loop.deadline import Deadline
+from .loop.deadline import Deadline, late_text
 from .loop.search_and_merge import refused_by_constraints
 from .record.record import RunRecord
 from .searched_run import SearchedRun
@@ -32,13 +32,15 @@ NEAREST_S = 60.0
 """So long the nearest toolchain may be looked for, however little of the run's time is left: it is the answer where no plan is right."""
 
 
-def run_once(source: str | Path, options: Options, emit: Emit, function: CostFunction | None, should_stop: Callable[[], bool]) -> RunRecord:
+def run_once(
+    source: str | Path, options: Options, emit: Emit, function: CostFunction | None, should_stop: Callable[[], bool], waited_s: float = 0.0
+) -> RunRecord:
     """Run all phases for one region at one shape; arguments and errors are those of `partition`.
 
     Measured costs go on to build, verify and time the plan and every target alone; with other costs that is done only
     with ``options.out``. A plan in which a described toolchain has a part is not built.
     """
-    run = SearchedRun(source, options, emit, function, should_stop=should_stop)
+    run = SearchedRun(source, options, emit, function, should_stop=should_stop, waited_s=waited_s)
     try:
         with closing(run):
             decision = run.search(run.cost())
@@ -46,7 +48,11 @@ def run_once(source: str | Path, options: Options, emit: Emit, function: CostFun
         if run.is_stopped():
             raise Cancelled from None
         raise with_nearest(run, error) from error
-    return finish(run, decision)
+    record = finish(run, decision)
+    late = late_text(run.phases.elapsed_s, run.whole_run_s + run.loop.tuned_s, run.budget.spent_s) if options.is_measured else ""
+    if late:
+        emit(Note(late))
+    return record
 
 
 def finish(run: SearchedRun, decision: Decision) -> RunRecord:

@@ -15,7 +15,9 @@ from typing import Any
 from ..base.cores import usable_cores
 from ..base.garbage import no_collector
 from ..base.home import why_nothing_is_kept
-from ..base.isolation.worker import Pool
+from ..base.isolation.process import begin_imports
+from ..base.isolation.worker import Pool, Worker
+from ..base.isolation.worker_errors import WorkerError
 from ..cost.database.records import now
 from ..cost.error_limit import ErrorLimit
 from ..cost.estimator import CostEstimator, Known, LazyEstimator, ProfilingEstimator, TunedCosts, TuningEstimator
@@ -32,6 +34,7 @@ from ..graph.work_estimate import WorkEstimator
 from ..model.body_runs import BodyRuns
 from ..options import Options
 from ..rewrite.plan import Plan, PlannedModel, PlannedTarget
+from ..rewrite.runtime.artifact_calls import MODULE_IMPORTS, RUNS_ONLY
 from ..rules.candidate import CandidatePartition
 from ..rules.spec import HOST_TARGET
 from ..search.objectives import parse_objective
@@ -76,8 +79,9 @@ from .run_estimator import estimator_of
 from .whole.run_baselines import baseline_rows, find_baselines
 from .whole.trials_alone import TrialsAlone
 
-SEARCHED_BEFORE, LATE = 0.5, 0.25
-"""Searches end when that share of what is reserved for the end of the run is left, and no other plan is looked for with the second."""
+BUILT_ON_ESTIMATES, SEARCHED_BEFORE, LATE = 0.75, 0.5, 0.25
+"""Shares of what is reserved for the end of the run: while the first is left, a plan on estimates is built, which may have to give way to
+one of known costs; searches end when the second is left, and no other plan is looked for with the third."""
 
 
 OF_A_BODY = 0.25
@@ -109,6 +113,7 @@ class SearchedRun:
         should_stop: As `partition` takes it.
         body: The body of another model that is searched in place of the model `source`.
         workers: Of the run that searches the body: toolchains start once for a model and its bodies.
+        waited_s: Seconds that the user has waited before; they count as time of the run.
 
     Attributes:
         is_stopped: Says whether the user has stopped the run.
@@ -129,10 +134,16 @@ class SearchedRun:
         should_stop: Callable[[], bool] = never,
         body: BodyRuns | None = None,
         workers: Pool | None = None,
+        waited_s: float = 0.0,
     ):
         self._load = OtherLoad()
-        self.phases = Phases(emit)
+        self.phases = Phases(emit, waited_s)
         self.is_stopped = UserStop(should_stop, self.phases)
+        # What builds and what runs the plan needs TVM. Its import takes a second, several on a busy machine: it goes on beside the search
+        # for candidates, and is over before anything is timed.
+        self._early = [{}, RUNS_ONLY] if body is None and options.builds else []
+        for environment in self._early:
+            begin_imports(environment, MODULE_IMPORTS)
         self.emit = self._first_plan = FirstPlan(emit, self.phases)
         if body is None and (reason := why_nothing_is_kept()):
             emit(Note(f"{reason}: nothing of this run is stored there, and later runs cannot use its measurements"))
@@ -214,6 +225,10 @@ class SearchedRun:
         Return the nodes whose bodies were planned, by index.
         """
         if self.options.is_measured and self.options.fleet is None:
+            for environment in self._early:
+                # A worker starts once the imports are over; where it cannot, the one that builds the plan says why.
+                with suppress(WorkerError), Worker(environment=environment, imports=MODULE_IMPORTS, should_stop=self.is_stopped) as worker:
+                    worker.start()
             # Asked before this run keeps the machine busy: from now on its own trials do.
             busy = busy_text(self._load.cores(), usable_cores(), self.options.used_threads)
             if busy:

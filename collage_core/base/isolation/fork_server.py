@@ -111,6 +111,24 @@ _lock = threading.Lock()
 _servers: dict[tuple[frozenset[tuple[str, str]], tuple[str, ...]], _ForkServer] = {}
 
 
+def begin_server(environment: Mapping[str, str], imports: Sequence[str] = ()) -> _ForkServer:
+    """Return the process that workers with this environment and these imports are forked from; it begins now, if there is none.
+
+    Raises:
+        OSError: the system cannot start it.
+    """
+    early = _early(environment)
+    key = frozenset(early.items()), tuple(imports)
+    with _lock:
+        server = _servers.get(key) or _ForkServer(early, imports)
+        _servers[key] = server
+    return server
+
+
+def _early(environment: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environment.items() if name.startswith(READ_BY_IMPORTS)}
+
+
 def fork_worker(channel: int, output: int, environment: Mapping[str, str], imports: Sequence[str] = ()) -> ForkedProcess:
     """Start a worker that serves `channel`, in the current folder.
 
@@ -122,15 +140,13 @@ def fork_worker(channel: int, output: int, environment: Mapping[str, str], impor
     Raises:
         OSError: the system cannot start it.
     """
-    early = {name: value for name, value in environment.items() if name.startswith(READ_BY_IMPORTS)}
+    early = _early(environment)
     late = {name: value for name, value in environment.items() if name not in early}
     key = frozenset(early.items()), tuple(imports)
     folder = os.open(".", os.O_RDONLY)
     try:
         for _ in range(2):  # a server without workers may have ended since it was last asked
-            with _lock:
-                server = _servers.get(key) or _ForkServer(early, imports)
-                _servers[key] = server
+            server = begin_server(environment, imports)
             worker = server.fork(late, [channel, output, folder])
             if worker is not None:
                 return worker

@@ -18,8 +18,9 @@ from ...search.searcher import never
 LEAST_S, OF_A_NODE_S, MOST_S = 15.0, 0.5, 45.0
 INFERENCES, MOST_FOR_INFERENCES_S = 75, 45.0
 """Measuring a slow model takes longer: so many runs of the whole model are added, but not more than those seconds."""
-RESERVED, MOST_RESERVED_S = 0.4, 45.0
-"""Of the time of a run so much is kept for the end: the last searches, building, verifying, and timing whole plans."""
+RESERVED, LEAST_RESERVED_S, MOST_RESERVED_S = 0.4, 4.0, 45.0
+"""Of the time of a run so much is kept for the end: the last searches, building, verifying, and timing whole plans. That takes some seconds
+however small the model is: a run of less than twice `LEAST_RESERVED_S` keeps half of its time."""
 
 
 def budget_s(options: Options, nodes: int) -> float:
@@ -38,7 +39,7 @@ def budget_s(options: Options, nodes: int) -> float:
 
 def reserved_s(run_s: float) -> float:
     """Return how many of the seconds of a run measuring leaves for its end."""
-    return min(RESERVED * run_s, MOST_RESERVED_S)
+    return min(max(RESERVED * run_s, min(LEAST_RESERVED_S, 0.5 * run_s)), MOST_RESERVED_S)
 
 
 class Budget:

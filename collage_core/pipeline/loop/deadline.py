@@ -9,6 +9,7 @@ import math
 import time
 from collections.abc import Callable
 
+from ...base.durations import duration
 from ...options import Options
 from .budget import budget_s
 
@@ -18,6 +19,8 @@ LEAST = 0.5
 """If loading and the search for candidates took long, a run still has that share of its time left, unless the user gives a budget."""
 GRACE = 0.1
 """Share of its time by which a run may be late so that the plan is compared at least with the best single toolchain."""
+LATE = 0.2
+"""A run that is late by more than that share of its time says why."""
 MOST_COMPARING_S = 300.0
 """Comparing whole plans takes no longer than that, also in a run without a limit."""
 
@@ -70,3 +73,18 @@ def run_deadline(options: Options, nodes: int, elapsed_s: float, clock: Callable
 def comparing_deadline(whole_run_s: float, run: Deadline, clock: Callable[[], float] = time.monotonic) -> Deadline:
     """Return the deadline of a comparison of whole plans that begins now, in a run that may take `whole_run_s` seconds in all."""
     return Deadline(min(max(run.left_s, GRACE * whole_run_s), MOST_COMPARING_S), clock)
+
+
+def late_text(elapsed_s: float, whole_run_s: float, measuring_s: float) -> str:
+    """Say why a run took longer than it may, and the least budget that would do; empty where it was in time.
+
+    Args:
+        measuring_s: The seconds of it in which costs were measured.
+    """
+    if elapsed_s <= (1 + LATE) * whole_run_s:
+        return ""
+    least = duration(max(0.0, elapsed_s - measuring_s), 2)
+    return (
+        f"the answer took {duration(elapsed_s, 2)}, more than its budget of {duration(whole_run_s, 2)}: loading the model, building, "
+        f"checking and comparing plans took {least} of it, as busy as this machine is; a budget must be larger than that"
+    )

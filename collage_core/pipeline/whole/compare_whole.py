@@ -20,7 +20,7 @@ from ...base.cores import usable_cores
 from ...base.isolation.memory import available_bytes
 from ...base.isolation.worker_errors import WorkerTimeout
 from ...cost.measuring.paired_rounds import FAR, FEWEST_ROUNDS, Round
-from ...cost.measuring.turns import Turns, turn_s
+from ...cost.measuring.turns import SHORTEST_ROUNDS, Turns, turn_s
 from ...errors import Cancelled, CollageError
 from ...events import ComparingPlans, Emit, Note
 from ...rewrite.runtime.artifact import Profile
@@ -99,7 +99,7 @@ def compare_whole(
     times = whole_times(rounds, best, len(finalists))
     name = _worker_of(built, finalists[best])
     _ship(built, finalists[best], times[best], 2 * turns.each_s)
-    return Comparison(best, times, _explained(built, name, emit))
+    return Comparison(best, times, None if deadline.is_over() else _explained(built, name, emit))
 
 
 def needed_s(built: Built, finalists: Sequence[Finalist]) -> float:
@@ -167,8 +167,13 @@ class _Schedule:
         return self._room >= 0
 
     def begins(self, one: Finalist) -> bool:
-        """Return whether `one` is to be built; then it counts as begun."""
-        if self.deadline.left_s < max(self._took_s) + _rounds_s(self._built, [*self._begun, one]):
+        """Return whether `one` is to be built; then it counts as begun.
+
+        A run that timed no other plan has no verdict: the first of them needs time for the fewest rounds that there can be, no more.
+        """
+        seconds = _rounds_s(self._built, [*self._begun, one])
+        rounds_s = seconds if self._begun else seconds * SHORTEST_ROUNDS / FEWEST_ROUNDS
+        if self.deadline.left_s < max(self._took_s) + rounds_s:
             return False
         self._begun.append(one)
         return True

@@ -107,7 +107,11 @@ def test_what_was_timed_at_another_time_than_the_plan_is_not_compared_and_not_de
     whole = {"plan": {"total_s": 1.0, "partitions": [PART]}, "alternatives": []}
     rows = [{"name": "b", "total_s": 1.5, "measured_s": 1.4}, {"name": "a", "total_s": 1.0, "measured_s": 1.0}]
     apart = document(**whole, baselines=rows)
-    assert verdict(apart).text == "a alone, measured 1 s: no other plan was timed in turns with it"
+    told = verdict(apart)
+    assert told.text == "a alone, measured 1 s: no other plan was timed in turns with it; b alone takes 1.50 times as long, predicted"
+    assert (told.kind, told.is_good, told.against) == ("alone", False, "b")
+    assert told.statement is not None
+    assert (told.statement.basis, told.statement.ratio) == ("predicted", 1.5)
 
 
 def test_a_disturbed_run_says_so_and_is_less_sure() -> None:

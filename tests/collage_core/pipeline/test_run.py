@@ -25,10 +25,11 @@ from collage_core.events import CandidateCosted, Event, Note, PlanDecided, ignor
 from collage_core.graph.index_set import IndexSet
 from collage_core.options import Options
 from collage_core.pipeline import build_and_compare, next_plan, run_estimator, searched_run
+from collage_core.pipeline import run as run_module
 from collage_core.pipeline.build_and_compare import Outcome, over_other_costs
 from collage_core.pipeline.decision import decide
 from collage_core.pipeline.loop.budget import MOST_RESERVED_S, Budget
-from collage_core.pipeline.loop.deadline import Deadline
+from collage_core.pipeline.loop.deadline import Deadline, late_text
 from collage_core.pipeline.loop.measure import MeasuringLoop
 from collage_core.pipeline.next_plan import MOST_EXCLUSIONS, build_until_right
 from collage_core.pipeline.partition import partition
@@ -40,6 +41,7 @@ from collage_core.pipeline.whole.compare_whole import Comparison
 from collage_core.pipeline.whole.finalists import NO_TIME, SEARCHED, Finalist, WholeTime
 from collage_core.rewrite.plan import read_plan
 from collage_core.rewrite.runtime.artifact import Profile
+from collage_core.rewrite.runtime.artifact_calls import MODULE_IMPORTS, RUNS_ONLY
 from collage_core.rules.partitionings import GREEDY
 from collage_core.search.problem import FEMTOSECONDS, SearchProblem
 from collage_core.search.searcher import SearchResult
@@ -479,6 +481,44 @@ def test_measuring_leaves_of_a_budget_what_the_end_of_the_run_needs(tmp_path: Pa
         assert run.budget.limit_s + run.reserved_s == pytest.approx(run.deadline.left_s, abs=1.0)
 
 
+@pytest.mark.parametrize(
+    ("costs", "out", "begun", "waits"), [("measure", None, True, 2), ("roofline", "out", True, 0), ("roofline", None, False, 0)]
+)
+def test_what_artifacts_import_is_imported_while_the_model_is_read(
+    costs: str, out: str | None, begun: bool, waits: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[object] = []
+    monkeypatch.setattr(searched_run, "begin_imports", lambda environment, imports: steps.append(("begin", environment, imports)))
+    monkeypatch.setattr(searched_run.Worker, "start", lambda worker: steps.append("wait"))
+    chain_of_relus(tmp_path / "chain.onnx")
+    folder = None if out is None else tmp_path / out
+    options = Options(("onnxruntime",), costs=costs, threads=1, out=folder, costs_db=str(tmp_path / "costs.sqlite3"))
+    with closing(SearchedRun(tmp_path / "chain.onnx", options, steps.append)) as run:
+        run.loop = SimpleNamespace(costs=lambda: steps.append("costs"), check_plan=lambda: None, policy=SimpleNamespace(quantiles=()))  # type: ignore[assignment]
+        run.cost()
+    begins = [("begin", {}, MODULE_IMPORTS), ("begin", RUNS_ONLY, MODULE_IMPORTS)] if begun else []
+    assert [step for step in steps if not isinstance(step, Event)] == [*begins, *["wait"] * waits, "costs"]
+    assert steps[: len(begins)] == begins
+
+
+def test_a_run_that_is_late_tells_so_and_what_the_user_waited_before_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a budget of 5 s, 7 s went by before the run, and 2 s with measuring."""
+    waited: list[float] = []
+
+    def begun(*given: object, waited_s: float, **others: object) -> Any:
+        waited.append(waited_s)
+        phases, loop, budget = SimpleNamespace(elapsed_s=waited_s + 6.0), SimpleNamespace(tuned_s=0.0), SimpleNamespace(spent_s=2.0)
+        return SimpleNamespace(
+            phases=phases, loop=loop, budget=budget, whole_run_s=5.0, cost=dict, search=lambda bodies: None, close=lambda: None
+        )
+
+    monkeypatch.setattr(run_module, "SearchedRun", begun)
+    monkeypatch.setattr(run_module, "finish", lambda run, decision: None)
+    events: list[Event] = []
+    partition("model.onnx", Options(("onnxruntime",), budget_s=5.0), events.append, regions=(), waited_s=7.0)
+    assert (waited, [event.text for event in events if isinstance(event, Note)]) == ([7.0], [late_text(13.0, 5.0, 2.0)])
+
+
 @pytest.mark.parametrize(("is_estimated", "left_s", "limit_s"), [(True, 20.0, 10.0), (True, 0.0, 3.0), (False, 20.0, BUILD_TIMEOUT_S)])
 def test_a_plan_on_estimates_has_half_of_the_time_that_is_left_to_be_built(
     is_estimated: bool, left_s: float, limit_s: float, monkeypatch: pytest.MonkeyPatch
@@ -506,8 +546,8 @@ def test_a_plan_on_estimates_has_half_of_the_time_that_is_left_to_be_built(
         (3.0, 20.0, None, None, True),
         (30.0, 20.0, None, None, False),
         (None, 20.0, None, None, True),
-        (3.0, 5.0, None, None, False),
-        (None, 5.0, None, None, False),
+        (3.0, 8.0, None, None, False),
+        (None, 8.0, None, None, False),
         (3.0, 5.0, 1.2, None, True),
         (3.0, 5.0, 1.2, 30.0, False),
         (3.0, 5.0, 1.1, None, False),
@@ -517,7 +557,7 @@ def test_a_plan_on_estimates_has_half_of_the_time_that_is_left_to_be_built(
 def test_a_plan_whose_estimated_partitions_take_too_long_to_build_gives_way_at_once(
     quickest_s: float | None, left_s: float, best_s: float | None, budget_s: float | None, is_built: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two of them, each of which takes a third of the quickest trial; half of the 12 s that are reserved must be left for the rest.
+    """Two of them, each of which takes a third of the quickest trial; 9 of the 12 s that are reserved must be left for all that comes.
 
     A plan that is surely faster than every target alone may be late, unless the user says how long the run takes.
     """

@@ -16,6 +16,7 @@ import worker_functions as functions
 
 from collage_core.base.isolation import fork_server, fork_server_process
 from collage_core.base.isolation.environment import child_environment
+from collage_core.base.isolation.process import begin_imports
 from collage_core.base.isolation.shared import shared_worker
 from collage_core.base.isolation.spawn import spawn
 from collage_core.base.isolation.worker import Pool, Worker
@@ -39,6 +40,17 @@ def test_workers_are_forks_of_one_process_in_sessions_of_their_own() -> None:
         assert len({os.getsid(pid) for pid in (one.pid, other.pid, server.pid) if pid}) == 3
         asked = [*fork_server_process.PRELOADED, "tvm"]
         assert one.call(functions.imported, [], asked, timeout_s=LONG_S) == {"numpy": True, "onnx": True, "tvm": False}
+
+
+def test_imports_may_begin_before_the_first_worker_that_needs_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, imports = [], ["collage_core.search.conflict", "no_other_library"]
+    plain = fork_server.spawn
+    monkeypatch.setattr(fork_server, "spawn", lambda module, *given, **more: begun.append(given[1:]) or plain(module, *given, **more))
+    begin_imports({"ORT_LOG": ""}, imports)
+    assert begun == [tuple(imports)]
+    with Worker(environment={"COLLAGE_A": "a"}, imports=imports) as worker:
+        assert worker.call(functions.imported, [], imports[:1], timeout_s=LONG_S) == {imports[0]: True}
+    assert len(begun) == 1
 
 
 def test_a_worker_starts_with_the_imports_of_its_kind() -> None:

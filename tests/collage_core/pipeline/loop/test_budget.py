@@ -111,7 +111,9 @@ def test_a_faster_whole_takes_the_place_of_a_slower_one() -> None:
     assert (budget.limit_s, run.left_s) == (17.5, 37.5)
 
 
-@pytest.mark.parametrize(("run_s", "seconds"), [(30.0, 12.0), (600.0, MOST_RESERVED_S), (math.inf, MOST_RESERVED_S)])
+@pytest.mark.parametrize(
+    ("run_s", "seconds"), [(5.0, 2.5), (8.0, 4.0), (30.0, 12.0), (600.0, MOST_RESERVED_S), (math.inf, MOST_RESERVED_S)]
+)
 def test_measuring_leaves_a_share_of_the_run_for_its_end(run_s: float, seconds: float) -> None:
     assert reserved_s(run_s) == seconds
 

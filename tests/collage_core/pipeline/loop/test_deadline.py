@@ -8,7 +8,7 @@ import pytest
 
 from collage_core.options import Options
 from collage_core.pipeline.loop.budget import MOST_S
-from collage_core.pipeline.loop.deadline import LEAST, MOST_COMPARING_S, RUN_S, Deadline, comparing_deadline, run_deadline
+from collage_core.pipeline.loop.deadline import LEAST, MOST_COMPARING_S, RUN_S, Deadline, comparing_deadline, late_text, run_deadline
 
 
 def test_it_comes_and_stays() -> None:
@@ -63,3 +63,12 @@ def test_a_run_that_measures_nothing_ends_as_well_and_a_limit_of_each_search_is_
 )
 def test_comparing_takes_what_the_run_has_and_may_be_a_little_late(whole_run_s: float, left_s: float, comparing_s: float) -> None:
     assert comparing_deadline(whole_run_s, Deadline(left_s, lambda: 0.0), lambda: 0.0).left_s == comparing_s
+
+
+def test_a_run_that_is_late_says_why_and_which_budget_would_do() -> None:
+    assert late_text(6.0, 5.0, 1.0) == ""
+    assert late_text(100.0, math.inf, 90.0) == ""
+    assert late_text(13.0, 5.0, 2.0) == (
+        "the answer took 13 s, more than its budget of 5 s: loading the model, building, checking and comparing plans took 11 s of it, "
+        "as busy as this machine is; a budget must be larger than that"
+    )

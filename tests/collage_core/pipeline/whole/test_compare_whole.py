@@ -14,6 +14,7 @@ import pytest
 
 from collage_core.base.isolation.worker_errors import WorkerTimeout
 from collage_core.cost.measuring.paired_rounds import FEWEST_ROUNDS
+from collage_core.cost.measuring.turns import SHORTEST_ROUNDS
 from collage_core.documents.verify import Verify
 from collage_core.errors import Cancelled, CollageError
 from collage_core.events import ComparingPlans, Event, Note
@@ -275,6 +276,24 @@ def test_what_would_be_ready_too_late_is_not_built_the_least_promising_first(
         assert (one.reason, time.measured_s is not None) == ("" if is_built else NO_TIME, is_built)
     rows = {row.name: row.reason for row in alternatives(listed, outcome.times, 0)}
     assert [name for name, reason in rows.items() if reason == NO_TIME] == [name for name in rows if name not in wanted]
+
+
+def test_one_other_plan_is_timed_where_the_time_is_enough_for_the_fewest_rounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without any there is no verdict; building one takes 5 s, and each round of the two 2 s."""
+    listed = [finalist("search", SEARCHED, total_s=1.0), finalist("a", total_s=1.0), finalist("b", total_s=1.1)]
+    workshop = Workshop(monkeypatch, Timed(search=1.0, a=1.0, b=1.1), {})
+    slow, built = Slow(monkeypatch, 5.0 + 2 * SHORTEST_ROUNDS, 5.0), built_by(tmp_path, listed[0])
+    built.verify, built.took_s = replace(built.verify, measured_s=1.0), 5.0
+    compare_whole(built, listed, lambda event: None, deadline=slow.deadline)
+    assert (workshop.built, listed[2].reason) == (["a"], NO_TIME)
+
+
+def test_where_the_time_is_over_nobody_looks_where_the_time_of_the_plan_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = [finalist("search", SEARCHED, total_s=1.0)]
+    for limit_s, profiled in ((0.0, []), (100.0, ["plan"])):
+        workshop = Workshop(monkeypatch, Timed(search=10.0), {})
+        compare_whole(built_by(tmp_path, listed[0]), listed, lambda event: None, deadline=Deadline(limit_s, lambda: 0.0))
+        assert workshop.profiled == profiled
 
 
 @pytest.mark.parametrize(("available", "wanted"), [(10.0, ["b", "c", "rival 1", "rival 2", "a"]), (3.0, ["b", "c"]), (0.5, [])])
