@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
-import psutil
 
 from ..errors import CollageError
 from .interrupt import end_after_interrupt
@@ -30,6 +29,7 @@ OWN_PROCESS = "own process"
 MEMORY_SHARE = 0.75
 """Most memory that the command itself may take, as a share of the machine's; each of its workers has the same bound."""
 
+_BEGAN_S = time.monotonic()
 _LOOK_S = 0.5
 _FROM_KERNEL = 0x80
 """`si_code` of a signal that the terminal sends: to the child too, since it is in the same group."""
@@ -55,9 +55,8 @@ def watched(command: F) -> F:
 
 
 def waited_s() -> float:
-    """Return the seconds since the process of the command began, which the user has waited; 0 where it is not the whole process."""
-    is_whole = click.get_current_context().find_root().obj == OWN_PROCESS
-    return max(0.0, time.time() - psutil.Process().create_time()) if is_whole else 0.0
+    """Return the seconds that the user has waited since the command began; 0 where it is not the whole process."""
+    return time.monotonic() - _BEGAN_S if click.get_current_context().find_root().obj == OWN_PROCESS else 0.0
 
 
 def _fork(model: str) -> None:

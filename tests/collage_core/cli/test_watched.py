@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper, save
 
-from collage_core.cli.watched import watched
+from collage_core.cli import watched as module
+from collage_core.cli.watched import OWN_PROCESS, waited_s, watched
 from collage_core.errors import CollageError
 from tests.helpers.command import collage
 
@@ -91,3 +92,12 @@ def test_waiting_for_the_child(code: str, wanted: str) -> None:
     """In a process of one thread, as the command is while it waits: signals must come to that one."""
     done = subprocess.run([sys.executable, "-c", FRESH + code], capture_output=True, text=True, check=True, timeout=120)
     assert done.stdout.strip() == wanted
+
+
+@pytest.mark.parametrize(("whole", "seconds"), [(OWN_PROCESS, 2.5), (None, 0.0)])
+def test_the_user_waits_from_the_start_of_a_command_that_is_the_whole_process(
+    whole: str | None, seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module.time, "monotonic", lambda: module._BEGAN_S + 2.5)
+    with click.Context(click.Command("partition"), obj=whole):
+        assert waited_s() == pytest.approx(seconds)
