@@ -26,12 +26,12 @@ def show_targets(document: Worth) -> None:
     for step in document.steps:
         say(f"{len(step.targets)}: {step.text}")
     say("the best plan over each set of targets:")
-    for one in document.sets[:_SHOWN_SETS]:
-        idle = [name for name in one.targets if name not in one.used]
-        unused = f", {' and '.join(idle)} without a node" if idle and one.against is not None else ""
-        say(f"  {one.text:>22}  {' + '.join(one.targets)}{unused}")
-    if len(document.sets) > _SHOWN_SETS:
-        say(f"  and {len(document.sets) - _SHOWN_SETS} more (--json has all)")
+    # A plan in which a target gets no node is that of a smaller set.
+    used = [one for one in document.sets if one.against is None or one.used == one.targets]
+    for one in used[:_SHOWN_SETS]:
+        say(f"  {one.text:>22}  {' + '.join(one.targets)}")
+    if len(document.sets) > len(used[:_SHOWN_SETS]):
+        say(f"  and {len(document.sets) - len(used[:_SHOWN_SETS])} more (--json has all)")
     if not document.is_whole:
         say("there was no time for further sets")
 

@@ -31,4 +31,5 @@ def proof_text(document: RunDocument) -> str:
     if interval_s is None or above_s > interval_s:
         return ": ".join(filter(None, (reason, f"at most {duration(above_s)} above the best")))
     is_tie = any(part.decided_by == "priority" and part.cost_s is not None for part in plan.partitions)
-    return ", ".join(filter(None, ("tie broken by priority" if is_tie else reason, f"within noise (+{duration(above_s)})")))
+    noise = f"at most {duration(above_s)} above the best, within noise"
+    return ": ".join(filter(None, ("tie broken by priority" if is_tie else reason, noise)))

@@ -47,8 +47,10 @@ def show_terms(document: ExplainedTerms) -> None:
         measured = "" if document.measured_s is None else f"measured {duration(document.measured_s)}, "
         say(f"nothing changes, the plan of the run holds this: {measured}{predicted}, {partitions}")
     else:
-        basis = ", with costs typed in" if document.typed else ""
-        say(f"{document.change_text} against the plan of the run: {predicted}, {partitions}{basis}")
+        basis, change = ", with costs typed in" if document.typed else "", document.change
+        is_unknown = change is not None and change.change_s is None and not change.at_least_s
+        compared = "not comparable with the plan of the run" if is_unknown else f"{document.change_text} against the plan of the run"
+        say(f"{compared}: {predicted}, {partitions}{basis}")
     for row in document.typed:
         before = row.before
         was = duration(before.seconds) if before.seconds is not None else before.reason

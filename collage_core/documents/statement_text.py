@@ -73,7 +73,7 @@ def _unexplained_text(statement: Statement) -> str:
     unexplained_s = abs(statement.unexplained_s or 0.0)
     if abs(statement.change_s or 0.0) >= unexplained_s:
         return ""
-    return f", less than what its sum leaves unexplained of the run's plan ({duration(unexplained_s)}), so it is not decided"
+    return f", not decided: timed end to end, the plan of the run is {duration(unexplained_s)} off the sum of its parts"
 
 
 def _unknown_text(statement: Statement) -> str:
@@ -93,7 +93,7 @@ def effect_text(alone: Statement | None, saves: Statement | None, refuses: int) 
     is_free, saves_nothing = _is_none(alone), saves is None or _is_none(saves)
     if is_free and saves_nothing:
         return "no effect: the best plan holds it anyway"
-    own = f"{_cost_text(alone)} alone" if alone.change_s is not None else f"alone, {_unknown_text(alone)}"
+    own = _cost_text(alone)
     if saves is None or saves == alone:
         return own
     if saves_nothing:
@@ -117,9 +117,12 @@ def _is_none(statement: Statement) -> bool:
 
 def _cost_text(statement: Statement) -> str:
     change_s = statement.change_s
-    if change_s is None or change_s < 0:
-        return change_text(statement)
-    return "costs nothing" if _is_none(statement) else f"costs {duration(change_s)} {statement.basis}{_unexplained_text(statement)}"
+    if change_s is None:
+        return f"alone, {_unknown_text(statement)}"
+    if change_s < 0:
+        return f"{change_text(statement)} alone"
+    alone = "costs nothing alone" if _is_none(statement) else f"costs {duration(change_s)} {statement.basis} alone"
+    return f"{alone}{_unexplained_text(statement)}" if statement.basis == "predicted" else alone
 
 
 def _saving_text(statement: Statement) -> str:

@@ -113,7 +113,8 @@ def _alone(document: RunDocument, name: str, own: PlanTime, targets: set[str], i
         if statement.basis == "measured" and (nearest is None or low < nearest[0]):
             nearest = low, row.name, statement
     if nearest is None:
-        apart = any(row.measured_s is not None and row.name != name for row in document.baselines)
+        itself = {name, *(row.name for row in document.alternatives if row.is_plan)}
+        apart = any(row.measured_s is not None and row.name not in itself for row in document.baselines)
         text = f"{name} alone, {time_text(own)}: no other plan was timed {'in turns with it' if apart else 'end to end'}"
         alone = {row.name: PlanTime(predicted_s=row.total_s) for row in document.baselines if row.name in targets - {name}}
         reference = replace(own, measured_s=None)

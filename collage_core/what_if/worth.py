@@ -52,7 +52,8 @@ def worth(record: RunRecord, clock: Callable[[], float] = time.monotonic) -> Wor
     as_good = next((one for one in steps if one.ratio is not None and one.ratio <= best * (1 + AS_GOOD)), None)
     rows = [_step_row(one, before) for before, one in pairwise([None, *steps]) if one is not None]
     targets = () if as_good is None else as_good.row.targets
-    return Worth(tuple(one.row for one in bests), tuple(rows), targets, _text(targets, rows), is_whole)
+    unknown = [one.row.targets[0] for one in bests if len(one.row.targets) == 1 and one.row.against is not None and one.ratio is None]
+    return Worth(tuple(one.row for one in bests), tuple(rows), targets, _text(targets, rows, unknown), is_whole)
 
 
 @dataclass(frozen=True)
@@ -69,13 +70,15 @@ class _Best:
     ratio: float | None = None
 
 
-def _text(as_good: Sequence[str], steps: Sequence[TargetStep]) -> str:
+def _text(as_good: Sequence[str], steps: Sequence[TargetStep], unknown: Sequence[str]) -> str:
+    """Return the answer in one sentence; what targets alone take that are `unknown` could be another answer."""
     if not as_good:
         return "no set of targets is known to run the whole model in a known time"
+    doubt = f"; not known: {' and '.join(unknown)} alone" if unknown else ""
     if len(as_good) > 1:
-        return f"{len(as_good)} targets are worth having here: {' + '.join(as_good)}"
+        return f"{len(as_good)} targets are worth having here: {' + '.join(as_good)}{doubt}"
     is_best = steps[-1].targets == tuple(as_good)
-    return f"one target alone is {'best' if is_best else 'as good'} here: {as_good[0]}"
+    return f"one target alone is {'best' if is_best else 'as good'} here: {as_good[0]}{doubt}"
 
 
 def _step_row(one: _Best, before: _Best | None) -> TargetStep:
@@ -85,7 +88,9 @@ def _step_row(one: _Best, before: _Best | None) -> TargetStep:
     brings = ""
     if gain is not None:
         less_s = gain.change_s
-        brings = ", less than with one target fewer" if less_s is None else f", {duration(less_s)} less than with one target fewer"
+        amount = "less" if less_s is None else f"{duration(less_s)} less"
+        basis = " by predicted times" if gain.basis == "predicted" and row.measured_s is not None else ""
+        brings = f", {amount} than with one target fewer{basis}"
     return TargetStep(row.targets, row.total_s, row.measured_s, gain, row.is_known, f"{' + '.join(row.targets)}: {row.text}{brings}")
 
 

@@ -152,6 +152,11 @@ def test_the_total_of_other_terms_is_what_the_answer_says_of_it(capsys: pytest.C
         "-200 µs predicted against the plan of the run: predicted at least 1.5 ms: 1 cost is not known, 1 partition",
         '  {"kind": "veto"}: costs 1 ms predicted alone; taking it back saves 500 µs predicted',
     ]
+    unknown = {**brought, "change": Statement(basis="unknown", unknown=1), "change_text": "not known: 1 cost is not known"}
+    show_terms(ExplainedTerms(**unknown, **found, constraints=(), effects=()))
+    assert capsys.readouterr().out == (
+        "not comparable with the plan of the run: predicted at least 1.5 ms: 1 cost is not known, 1 partition\n"
+    )
 
 
 def test_a_drawing_without_graphviz_is_refused_before_the_run_is_read(

@@ -24,16 +24,16 @@ def said(search: dict[str, Any], total_s: float = 1.0409e-3, interval_s: float |
 
 def test_the_last_search_is_about_the_total_that_is_shown() -> None:
     assert said(BEST, 1e-3) == "optimal for these costs"
-    assert said({**BEST, "final": STOPPED}, partitions=TIE) == "tie broken by priority, within noise (+40.9 µs)"
+    assert said({**BEST, "final": STOPPED}, partitions=TIE) == "tie broken by priority: at most 40.9 µs above the best, within noise"
     assert said({**STOPPED, "final": {"optimal": True, "lower_bound_s": 9e-4}}, 9e-4) == "optimal for these costs"
 
 
 @pytest.mark.parametrize(
     ("search", "changes", "text"),
     [
-        (STOPPED, {"partitions": TIE}, "tie broken by priority, within noise (+40.9 µs)"),
-        (STOPPED, {}, "stopped early, within noise (+40.9 µs)"),
-        (STOPPED, {"partitions": UNKNOWN}, "stopped early, within noise (+40.9 µs)"),
+        (STOPPED, {"partitions": TIE}, "tie broken by priority: at most 40.9 µs above the best, within noise"),
+        (STOPPED, {}, "stopped early: at most 40.9 µs above the best, within noise"),
+        (STOPPED, {"partitions": UNKNOWN}, "stopped early: at most 40.9 µs above the best, within noise"),
         (STOPPED, {"interval_s": 1e-6}, "stopped early: at most 40.9 µs above the best"),
         (STOPPED, {"interval_s": None}, "stopped early: at most 40.9 µs above the best"),
         (BEST, {"interval_s": None}, "at most 40.9 µs above the best"),

@@ -11,7 +11,7 @@ import pytest
 
 from collage_core.documents.json_form import from_json
 from collage_core.documents.plan import PlanInfo
-from collage_core.documents.statement_text import change_text, time_text
+from collage_core.documents.statement_text import change_text, effect_text, time_text
 from collage_core.documents.statements import (
     NO_CHANGE,
     PlanTime,
@@ -26,7 +26,6 @@ from collage_core.documents.statements import (
 from tests.helpers.documents import PART, alternative, run_document
 
 OTHER = {**PART, "id": "d", "target": "b", "cost_s": 0.6}
-UNEXPLAINED = "less than what its sum leaves unexplained of the run's plan"
 NOWHERE = {**PART, "id": "e", "cost_s": None, "source": "unknown"}
 
 
@@ -85,9 +84,9 @@ def test_what_holds_more_is_never_faster_and_sums_that_say_so_decide_nothing() -
 def test_less_than_is_unexplained_of_the_reference_decides_nothing() -> None:
     found = compared(PlanTime(predicted_s=2.5), PlanTime(predicted_s=2.0, measured_s=3.0, unexplained_s=1.0), interval_s=0.1)
     assert (found.change_s, found.is_decided) == (0.5, False)
-    assert (
-        change_text(found) == "+500 ms predicted, less than what its sum leaves unexplained of the run's plan (1 s), so it is not decided"
-    )
+    unsure = "not decided: timed end to end, the plan of the run is 1 s off the sum of its parts"
+    assert change_text(found) == f"+500 ms predicted, {unsure}"
+    assert effect_text(found, found, 1) == f"costs 500 ms predicted alone, {unsure}"
 
 
 def test_the_time_of_a_plan_that_was_timed_alone_is_not_compared() -> None:

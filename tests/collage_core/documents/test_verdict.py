@@ -101,6 +101,9 @@ def test_one_target_alone_is_best_only_where_all_others_are_slower_beyond_doubt(
     assert (told.kind, told.is_good) == ("undecided", False)
     told = verdict(document(alternatives=[own]))
     assert (told.text, told.is_good) == ("a alone, measured 1 s: no other plan was timed end to end", False)
+    greedy = {"name": "greedy", "total_s": 1.0, "measured_s": 1.0}
+    told = verdict(document(alternatives=[own, {**own, "name": "greedy"}], baselines=[greedy]))
+    assert told.text == "a alone, measured 1 s: no other plan was timed end to end", "another name of the plan is no other plan"
 
 
 def test_what_was_timed_at_another_time_than_the_plan_is_not_compared_and_not_denied() -> None:

@@ -11,6 +11,8 @@ import pytest
 
 from collage_core.base.durations import duration
 from collage_core.cost.cost import Cost
+from collage_core.documents.statements import PlanTime
+from collage_core.documents.worth import TargetSet, TargetStep
 from collage_core.options import Options
 from collage_core.pipeline.partition import partition
 from collage_core.pipeline.record.record import CostedCandidate, RunRecord, read_record
@@ -66,8 +68,22 @@ def test_one_that_is_as_good_alone_is_said_to_be(costs: Path, capsys: pytest.Cap
     status, out, _ = in_this_process(capsys, "explain", tmp_path / "out", "--by-targets")
     assert status == 0
     assert out.startswith("one target alone is best here: onnxruntime\n1: onnxruntime: predicted ")
-    assert "onnxruntime + tvm, tvm without a node" in out
+    assert " onnxruntime + tvm" not in out, "a set in which a target gets no node is no other answer than a smaller one"
+    assert out.endswith("  and 3 more (--json has all)\n")
     assert document_of(capsys, "explain", tmp_path / "out", "--by-targets")["as_good"] == ["onnxruntime"]
+
+
+def test_a_target_whose_time_alone_nobody_knows_might_be_the_answer() -> None:
+    step = TargetStep(("a",), 1.0, None, None, True, "")
+    assert sweeping._text(("a",), [step], ["b", "c"]) == "one target alone is best here: a; not known: b and c alone"
+    assert sweeping._text(("a", "d"), [step], ["b"]) == "2 targets are worth having here: a + d; not known: b alone"
+
+
+def test_a_gain_that_is_predicted_says_so_beside_a_measured_time() -> None:
+    fewer = sweeping._Best(TargetSet(("b",), ("b",), 3.0, None, 1, True, None, "predicted 3 s"), PlanTime(predicted_s=3.0))
+    own = TargetSet(("a", "b"), ("a", "b"), 2.0, 1.0, 2, True, None, "measured 1 s")
+    row = sweeping._step_row(sweeping._Best(own, PlanTime(predicted_s=2.0, measured_s=1.0)), fewer)
+    assert row.text == "a + b: measured 1 s, 1 s less than with one target fewer by predicted times"
 
 
 def test_constraints_of_the_run_hold_and_a_set_without_a_plan_says_so(costs: Path) -> None:

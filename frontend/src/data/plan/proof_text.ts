@@ -1,6 +1,6 @@
 // How good the plan of a run is, as far as its search proved it. Pure.
 
-import { duration, signedDuration } from "../../base/format";
+import { duration } from "../../base/format";
 import type { RunSnapshot } from "../protocol";
 import { unknownCosts } from "./summary";
 
@@ -19,10 +19,11 @@ export function proofText({ plan, optimal, lower_bound_s: leastS, decided_by }: 
   if (otherwise !== undefined) return otherwise;
   if (aboveS <= NOTHING_S) return "";
   const reason = optimal ? "" : "stopped early";
-  if (plan.total_interval_s === null || aboveS > plan.total_interval_s) return `${reason && `${reason}: `}at most ${duration(aboveS)} above the best`;
+  const above = `at most ${duration(aboveS)} above the best`;
+  if (plan.total_interval_s === null || aboveS > plan.total_interval_s) return `${reason && `${reason}: `}${above}`;
   const byPriority = plan.partitions.some((one) => one.decided_by === "priority" && one.cost_s !== null);
   const tie = byPriority ? "tie broken by priority" : reason;
-  return `${tie && `${tie}, `}within noise (${signedDuration(aboveS)})`;
+  return `${tie && `${tie}: `}${above}, within noise`;
 }
 
 /** By how much a total is above the bound below all of them; 0 where no bound is known. */
