@@ -6,20 +6,13 @@ which partition; nothing of it is run.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import onnx
 
-from ..errors import CollageError
 from ..model.relax.load import is_relax
-from ..model.samples.registry import find_sample, resolve
-from ..pipeline.discover import load_as_planned
 from ..pipeline.record.record import RunRecord
 from ..rewrite.export.annotated import annotate_original, annotated
 from .node_rows import regret_texts
-
-Source = str | Path | None
-"""The user's model: a file or a sample's name; None where it was not said."""
+from .planned_model import Source, planned_model
 
 
 def annotated_file(record: RunRecord, source: Source) -> bytes:
@@ -30,25 +23,11 @@ def annotated_file(record: RunRecord, source: Source) -> bytes:
     Raises:
         CollageError: the model is not said, cannot be read, or is another one than the plan's.
     """
-    source = _known(record, source)
-    model = load_as_planned(record.plan, source)
-    if model.hash != record.plan.model.hash:
-        message = f"the run is about the model {record.plan.model.name!r} with other content than {str(source)!r} has"
-        raise CollageError(message, "give the file that was partitioned", "other_model")
-    regrets, path = regret_texts(record), resolve(str(source))
+    model, path = planned_model(record, source)
+    regrets = regret_texts(record)
     ir = record.plan.options.get("ir")
     if is_relax(path, None if ir is None else str(ir)):
         return annotated(model, record.plan, regrets).SerializeToString(deterministic=True)
     original = onnx.load(path, load_external_data=False)
     annotate_original(original, model, record.plan, regrets)
     return original.SerializeToString(deterministic=True)
-
-
-def _known(record: RunRecord, source: Source) -> str | Path:
-    if source is not None:
-        return source
-    name = record.plan.model.name
-    if find_sample(name) is None:
-        message = f"the run keeps no copy of its model {name!r}, which the annotated ONNX file is made of"
-        raise CollageError(message, "give the model with --model, or model=... from Python", "no_model")
-    return name

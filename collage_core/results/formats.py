@@ -16,11 +16,9 @@ from ..errors import CollageError
 from ..pipeline.record.record import RunRecord
 from ..rewrite.export.dot import dot_text, plan_drawing
 from .ort_session import session_json
+from .planned_model import Source
 from .served_files import write_served
 from .tables import nodes_csv, partitions_csv
-
-Source = str | Path | None
-"""The user's model: a file or a sample's name; None where it was not said."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +48,33 @@ def _annotated(record: RunRecord, source: Source) -> bytes:
     return annotated_file(record, source)
 
 
+def _devices(record: RunRecord, source: Source) -> bytes:
+    from .placed_files import devices_file
+
+    return devices_file(record, source)
+
+
+def _hetero(record: RunRecord, source: Source) -> bytes:
+    from .placed_files import hetero_file
+
+    return hetero_file(record, source)
+
+
+def _vdevices(record: RunRecord, source: Source) -> bytes:
+    from .placed_files import vdevices_file
+
+    return vdevices_file(record, source)
+
+
 FILES = (
     ExportFile("onnx", "annotated.onnx", "your model, with target, partition, cost and regrets of each node in its metadata",
                "application/octet-stream", _annotated, needs_model=True),
+    ExportFile("devices", "devices.onnx", "your model, with the device of each node as ONNX (IR 11) and ONNX Runtime read it",
+               "application/octet-stream", _devices, needs_model=True),
+    ExportFile("openvino", "openvino_hetero.py", "a program that opens your model in OpenVINO with each operator on its device",
+               "text/x-python", _hetero, needs_model=True),
+    ExportFile("relax", "vdevices.json", "the model in Relax (TVM), with the device of each tensor in its type",
+               "application/json", _vdevices, needs_model=True),
     ExportFile("dot", "graph.dot", "the graph with its partitions, in Graphviz's language", "text/vnd.graphviz",
                lambda record, _: dot_text(record.graph, plan_drawing(record.plan)).encode()),
     ExportFile("svg", "graph.svg", "the same as a drawing", "image/svg+xml", lambda record, _: layouts.svg(record)),

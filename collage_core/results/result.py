@@ -26,9 +26,9 @@ from ..pipeline.record.record import RunRecord
 from ..what_if.compare import compare_plans
 from ..what_if.questions import EXPLAIN, UNDECIDED, WORTH
 from . import formats
-from .formats import Source
 from .frames import frame
 from .notebook_html import Page, explanation_html, result_html
+from .planned_model import Source
 from .served_files import report_text
 from .tables import node_table, partition_table
 

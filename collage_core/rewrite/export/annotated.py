@@ -6,9 +6,9 @@ lists them in its sidebar): the model as the plan cuts it, with the type of ever
 
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableSequence
+from collections.abc import Iterator, Mapping, MutableSequence
 
-from onnx import ModelProto, StringStringEntryProto, TensorProto
+from onnx import ModelProto, NodeProto, StringStringEntryProto, TensorProto
 
 from ...base.durations import milliseconds
 from ...documents.plan import PlanPartition
@@ -46,20 +46,25 @@ def annotate_original(original: ModelProto, model: Model, plan: Plan, regrets: R
 
     A node that folding fused into another has the facts of that one; one that was a constant, or did nothing, is said to be gone.
     """
-    facts_of, graph = _facts_by_node(plan, regrets), model.graph
+    facts_of = _facts_by_node(plan, regrets)
     gone = {node.name: node.into for node in model.folded}
     _describe(original.metadata_props, _totals(plan))
+    for node, name, index in original_nodes(original, model):
+        facts = {} if index is None else facts_of.get(index, {})
+        if name in gone:
+            facts = {**facts, "folded": f"into {gone[name]}" if gone[name] else "constant, or without effect"}
+        _describe(node.metadata_props, facts)
+
+
+def original_nodes(original: ModelProto, model: Model) -> Iterator[tuple[NodeProto, str, int | None]]:
+    """Yield each node of the user's file with its name and the index of the node of `model` that computes it; None where it is gone."""
+    graph, gone = model.graph, {node.name: node.into for node in model.folded}
     for node, name in zip(original.graph.node, unique_names(original.graph.node), strict=True):
         index = next((graph.producer[output] for output in node.output if graph.producer.get(output, HOST) != HOST), None)
         into = gone.get(name)
         if index is None and into is not None:
             index = graph.index_by_name.get(into)
-        if index is None:
-            index = graph.index_by_name.get(name)
-        facts = {} if index is None else facts_of.get(index, {})
-        if name in gone:
-            facts = {**facts, "folded": f"into {into}" if into else "constant, or without effect"}
-        _describe(node.metadata_props, facts)
+        yield node, name, graph.index_by_name.get(name) if index is None else index
 
 
 def without_weights(model: ModelProto, most_bytes: int) -> int:
