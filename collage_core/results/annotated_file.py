@@ -12,7 +12,8 @@ from ..model.relax.load import is_relax
 from ..pipeline.record.record import RunRecord
 from ..rewrite.export.annotated import annotate_original, annotated
 from .node_rows import regret_texts
-from .planned_model import Source, planned_model
+from .planned_model import planned_model
+from .source import Source
 
 
 def annotated_file(record: RunRecord, source: Source) -> bytes:

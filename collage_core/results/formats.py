@@ -16,8 +16,8 @@ from ..errors import CollageError
 from ..pipeline.record.record import RunRecord
 from ..rewrite.export.dot import dot_text, plan_drawing
 from .ort_session import session_json
-from .planned_model import Source
 from .served_files import write_served
+from .source import Source
 from .tables import nodes_csv, partitions_csv
 
 

@@ -19,7 +19,8 @@ from ..rewrite.export.annotated import original_nodes
 from ..rewrite.export.placements import HOST_DEVICE, Placement, write_annotations, write_configurations
 from ..rules.spec import HOST_TARGET
 from ..toolchains.target_names import target_name
-from .planned_model import Source, planned_model
+from .planned_model import planned_model
+from .source import Source
 
 _OPENVINO_DEVICES = {"cpu": "CPU", "gpu": "GPU", "npu": "NPU"}
 _PROGRAM = '''"""Open a model in OpenVINO with each operator on the device that a plan of Collage Explorer gives it: `compiled(path)`.

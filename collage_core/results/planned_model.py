@@ -9,9 +9,7 @@ from ..model.model import Model
 from ..model.samples.registry import find_sample, resolve
 from ..pipeline.discover import load_as_planned
 from ..pipeline.record.record import RunRecord
-
-Source = str | Path | None
-"""The user's model: a file or a sample's name; None where it was not said."""
+from .source import Source
 
 
 def planned_model(record: RunRecord, source: Source) -> tuple[Model, Path]:

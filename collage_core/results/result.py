@@ -28,8 +28,8 @@ from ..what_if.questions import EXPLAIN, UNDECIDED, WORTH
 from . import formats
 from .frames import frame
 from .notebook_html import Page, explanation_html, result_html
-from .planned_model import Source
 from .served_files import report_text
+from .source import Source
 from .tables import node_table, partition_table
 
 MOST_NODES = 1000

@@ -50,7 +50,7 @@ _Deleter = ctypes.CFUNCTYPE(None, ctypes.POINTER(_Managed))
 _Managed._fields_ = (("tensor", _Tensor), ("context", ctypes.c_size_t), ("deleter", _Deleter))
 
 _kept: dict[int, Any] = {}
-"""What capsules that were not let go refer to: their owner, and the structures that they are made of."""
+"""The owner and the structures of each capsule that was not let go."""
 _numbers = count(1)
 
 

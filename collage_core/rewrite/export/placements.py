@@ -24,7 +24,7 @@ HOST_DEVICE = "cpu:0"
 
 @dataclass(frozen=True)
 class Placement:
-    """Where a node runs.
+    """The device, the target and the partition of a node.
 
     Attributes:
         device: Such as ``cuda:0``.

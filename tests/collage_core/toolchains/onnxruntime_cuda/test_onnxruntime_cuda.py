@@ -149,7 +149,7 @@ def test_a_kernel_with_the_hosts_ends_copies_at_each_run(runtime: FakeRuntime):
 
 
 @pytest.mark.parametrize("name", ["onnxruntime:cuda:0", "onnxruntime@graph:cuda:0"])
-def test_neighbours_on_the_gpu_hand_over_without_a_copy(name: str, runtime: FakeRuntime):
+def test_neighbours_on_the_gpu_share_tensors_without_a_copy(name: str, runtime: FakeRuntime):
     toolchain = get(name)
     assert isinstance(toolchain, DeviceTensors)
     model, memory = relu(), toolchain.memory()
