@@ -24,6 +24,7 @@ from collage_server.config import ServerConfig
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from tests.browser.explorer import show_overlay  # noqa: E402
 from tests.helpers.live import TOKEN, serve  # noqa: E402
 
 TARGETS = ("onnxruntime", "openvino")
@@ -81,7 +82,7 @@ def acts(page: Page, measured: Callable[[str, Act], None]) -> None:
     press, find = page.keyboard.press, page.get_by_role("combobox", name="Find nodes")
     group_by = page.get_by_label("Group by").select_option
     for name in OVERLAYS:
-        measured(f"overlay {name.lower()}", clicking(page.get_by_role("radio", name=name, exact=True)))
+        measured(f"overlay {name.lower()}", partial(show_overlay, page, name))
     measured("fit", partial(press, "f"))
     measured("fit its width", partial(press, "f"))
     find.focus()

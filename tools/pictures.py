@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT))
 from bench_models import build  # noqa: E402
 from playwright.sync_api import Browser, sync_playwright  # noqa: E402
 
-from tests.browser.explorer import Explorer, Watched, http, launch, running, show_tab, with_token  # noqa: E402
+from tests.browser.explorer import Explorer, Watched, http, launch, running, show_overlay, show_tab, with_token  # noqa: E402
 
 FOLDER = ROOT / ".make" / "pictures"
 DOCS = ROOT / "docs" / "images"
@@ -68,13 +68,13 @@ def why(watched: Watched) -> None:
 
 def cost(watched: Watched) -> None:
     """Show the cost overlay, and the totals side by side."""
-    watched.page.get_by_role("radio", name="Cost").click()
+    show_overlay(watched.page, "Cost")
     show_tab(watched.page, "Totals")
 
 
 def time(watched: Watched) -> None:
     """Show where the time of one partition for the whole model goes, and why its dearest node takes so long."""
-    watched.page.get_by_role("radio", name="Cost").click()
+    show_overlay(watched.page, "Cost")
     show_tab(watched.page, "Time")
     watched.idle()
     watched.page.get_by_role("button", name=re.compile("^LSTM · .* of the predicted total$")).click()
@@ -84,7 +84,7 @@ def what_if(watched: Watched) -> None:
     """Pin the first nodes to another target, and show what that costs before it is kept."""
     why(watched)
     watched.page.get_by_role("button", name=PINNED).last.click()
-    watched.page.get_by_role("tab", name="Pins").click()
+    show_tab(watched.page, "Pins")
 
 
 def tab(name: str) -> Act:

@@ -44,6 +44,9 @@ TRACE_BYTES = 2 << 20
 TRACE_S = 120.0
 LOOK_S = 0.05
 
+UNESCAPED = "!~*'()"
+"""Characters that `encodeURIComponent` leaves as they are, besides those that `quote` leaves."""
+
 Answers = dict[str, str]
 """JSON by what was asked, such as ``GET runs/1/log``."""
 
@@ -111,8 +114,9 @@ def collect(app: Flask, run: str, tell: Callable[[str], None] = tell_nobody) -> 
         with suppress(CollageError):
             asked.keep(f"{path}/{question.name}")
     model = f"models/{quote(snapshot['model'], safe='')}"
-    for read in ("", "/graph", "/groups"):
+    for read in ("/graph", "/groups"):
         asked.keep(model + read)
+    _keep_model(asked, model)
     _keep_reasons(asked, app.extensions["collage"], run, path, tell)
     _keep_baselines(asked, path, snapshot)
     _keep_lists(asked, run, snapshot)
@@ -131,6 +135,28 @@ def _keep_reasons(asked: Collector, services: Services, run: str, path: str, tel
     tell(f"the regrets of {counted(len(ids), 'candidate')}")
     regrets = services.pool.call(queries.ask, engine, folder, REGRETS, RegretRequest(ids), timeout_s=ALL_NODES_S)
     asked.add(f"POST {path}/{REGRETS.name}", {"run": run, **to_json(regrets)})
+
+
+def _keep_model(asked: Collector, model: str) -> None:
+    """Keep the model's facts, and of its file the card, the operators and the graph with all bodies and functions.
+
+    Where the file cannot be read any more, the report's model is one without its file.
+    """
+    info = asked.keep(model)
+    if not info["is_onnx"] or info["is_missing"]:
+        return
+    try:
+        asked.keep(f"{model}/card")
+        asked.keep(f"{model}/operators")
+        waiting, known = [""], {""}
+        while waiting:
+            # The page asks by this very text, which it escapes as `encodeURIComponent` does.
+            graph = asked.keep(f"{model}/file?scope={quote(waiting.pop(), safe=UNESCAPED)}")["graph"]
+            scopes = {body["scope"] for node in graph["nodes"] for body in node.get("bodies", ())} - known
+            known |= scopes
+            waiting.extend(scopes)
+    except CollageError:
+        asked.add(f"GET {model}", {**info, "is_missing": True})
 
 
 def _keep_baselines(asked: Collector, path: str, snapshot: Mapping[str, Any]) -> None:

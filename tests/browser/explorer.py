@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
 import requests
-from playwright.sync_api import Browser, Locator, Page, Playwright, Request
+from playwright.sync_api import Browser, FrameLocator, Locator, Page, Playwright, Request, expect
 
 from tests.helpers.live import TOKEN, bearer
 from tests.helpers.paths import PLUGINS
@@ -92,19 +92,39 @@ def launch(playwright: Playwright) -> Browser:
     return playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
 
 
-PLAN_VIEWS = ("Partitions", "Totals", "Compare", "Charts")
+ROOMS = {
+    "What runs where": ("Partitions", "Time", "Costs", "Toolchains"),
+    "What if": ("Pins", "Totals", "Compare"),
+    "How it went": ("Search", "Charts", "Runs", "Log"),
+}
+"""The views of the drawer, by their rooms."""
 
 
-def show_tab(page: Page, name: str) -> None:
-    """Show a tab of the drawer or of the panel: a view of the plan under the tab "Plan", Netron by the model's menu."""
+def show_tab(page: Page | FrameLocator, name: str) -> None:
+    """Show a tab of the panel, a room of the drawer or a view in one; Netron by the model's menu."""
     if name == "Netron":
         page.locator(".top .model").click()
         page.get_by_role("button", name="Show in Netron").click()
         return
-    plan = page.get_by_role("tab", name="Plan", exact=True)
-    if name in PLAN_VIEWS and plan.get_attribute("aria-selected") != "true":
-        plan.click()
+    for room in (page.get_by_role("tab", name=room) for room, views in ROOMS.items() if name in views):
+        if room.get_attribute("aria-selected") != "true":
+            room.click()
     page.get_by_role("tab", name=name).click()
+
+
+def show_overlay(page: Page, name: str) -> None:
+    """Colour the graph by an overlay, as the page names it."""
+    if name in ("Target", "Cost"):
+        page.get_by_role("radio", name=name, exact=True).click()
+    else:
+        page.get_by_label("More colours").select_option(name.lower())
+
+
+def expect_overlay(page: Page, name: str) -> None:
+    """The graph is coloured by this overlay, and the page says so."""
+    expect(page.get_by_label("More colours")).to_have_value("" if name in ("Target", "Cost") else name.lower())
+    for first in ("Target", "Cost"):
+        expect(page.get_by_role("radio", name=first, exact=True)).to_be_checked(checked=first == name)
 
 
 def download(page: Page, form: str = "") -> Path:

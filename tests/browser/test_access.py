@@ -90,7 +90,7 @@ def test_axe_finds_no_fault_in_the_graph_and_the_panel(sample: Watched) -> None:
     sample.press("Escape", "Shift+ArrowDown")
     assert faults(sample) == [], "several nodes"
     sample.press("v")
-    for tab in ("Node", "Pins"):
+    for tab in ("What it is", "Pins"):
         show_tab(sample, tab)
         assert faults(sample) == [], tab
     for key, overlay in (("h", "cost"), ("s", "certainty"), ("3", "coverage"), ("d", "difference")):

@@ -13,7 +13,7 @@ from tests.helpers.control_models import nested
 from tests.helpers.models import write
 
 from .conftest import OpenPage
-from .explorer import Explorer, http
+from .explorer import Explorer, http, show_tab
 
 PATIENCE_S = 300.0
 
@@ -55,7 +55,7 @@ def test_a_partition_of_a_body_is_pinned_to_its_target(address: str, open_page: 
     watched = open_page(address)
     bodies = watched.page.get_by_label("Bodies of loop")
     bodies.get_by_role("button", name=re.compile(r"^Pin .*half.* to onnxruntime$")).first.click()
-    watched.page.get_by_role("tab", name=re.compile("^Pins")).click()
+    show_tab(watched.page, "Pins")
     listed = watched.page.locator(".pins li").filter(has_text="to onnxruntime")
     expect(listed).to_have_count(1)
     expect(listed).to_contain_text("no effect")

@@ -23,7 +23,7 @@ def charts(explorer: Explorer, open_page: OpenPage) -> Watched:
     show_tab(watched.page, "Partitions")
     watched.page.locator(".partitions button.row").first.click()
     watched.press("v")
-    expect(watched.page.get_by_role("tab", name="Pins 1")).to_be_visible()
+    expect(watched.page.get_by_role("tab", name="What if 1")).to_be_visible()
     watched.press("k")
     show_tab(watched.page, "Charts")
     watched.idle()

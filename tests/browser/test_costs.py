@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Locator, Route, expect
 
 from .conftest import OpenPage
-from .explorer import Explorer, Watched, http
+from .explorer import Explorer, Watched, http, show_tab
 
 MANY = 5000
 
@@ -21,7 +21,7 @@ MANY = 5000
 def costs(explorer: Explorer, open_page: OpenPage) -> Watched:
     """The table of a recorded run in which some candidates are invalid."""
     watched = open_page(f"{explorer.address}?sample=quantised")
-    watched.page.get_by_role("tab", name="Costs").click()
+    show_tab(watched.page, "Costs")
     watched.idle()
     return watched
 
@@ -85,7 +85,7 @@ def test_a_row_selects_its_nodes_and_pins_them(costs: Watched) -> None:
     assert "node=" in costs.page.url
     expect(costs.page.locator('.candidate button[aria-pressed="true"]')).to_have_count(1)
     costs.press("p")
-    expect(costs.page.get_by_role("tab", name="Pins 1")).to_be_visible()
+    expect(costs.page.get_by_role("tab", name="What if 1")).to_be_visible()
 
 
 @pytest.mark.long
@@ -118,7 +118,7 @@ def test_what_is_shown_is_saved_as_csv(costs: Watched, tmp_path: Path) -> None:
 def test_thousands_of_rows_scroll_to_their_end(explorer: Explorer, open_page: OpenPage) -> None:
     watched = open_page(f"{explorer.address}?sample=squeezenet")
     watched.page.route(re.compile(r"/candidates$"), many)
-    watched.page.get_by_role("tab", name="Costs").click()
+    show_tab(watched.page, "Costs")
     watched.idle()
     expect(watched.page.get_by_role("status").filter(has_text=" of ")).to_have_text("5,000 of 5,000")
     end = "() => { const box = document.querySelector('.long-table'); box.scrollTop = box.scrollHeight; }"
@@ -147,7 +147,7 @@ def test_regrets_of_a_large_model_are_asked_for_the_rows_in_view(explorer: Explo
     watched.page.on(
         "request", lambda request: asked.append(len(request.post_data_json["candidates"])) if "/regrets" in request.url else None
     )
-    watched.page.get_by_role("tab", name="Costs").click()
+    show_tab(watched.page, "Costs")
     regrets = table(watched).locator("tbody tr[data-row] td:nth-child(9)")
     expect(regrets.filter(has_text=re.compile(r"^[+±≥]|–|in no plan")).nth(4)).to_be_visible()
     expect(regrets.filter(has_text="…")).to_have_count(0)
@@ -167,7 +167,7 @@ def test_a_candidate_is_measured_again(explorer: Explorer, open_page: OpenPage) 
     model = http.post(f"{api}/models", json={"sample": "mini_mnist"}, timeout=60).json()["id"]
     run = http.post(f"{api}/runs", json={"model": model, "targets": ["onnxruntime"]}, timeout=60).json()["id"]
     watched = open_page(f"{explorer.address}?run={run}")
-    watched.page.get_by_role("tab", name="Costs").click()
+    show_tab(watched.page, "Costs")
     expect(table(watched)).to_be_visible(timeout=900_000)
     table(watched).get_by_role("button", name="Measure again").first.click()
     expect(watched.page.get_by_text("was measured again")).to_be_visible(timeout=900_000)

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from .conftest import OpenPage
-from .explorer import Explorer, Watched
+from .explorer import Explorer, Watched, expect_overlay, show_overlay, show_tab
 from .test_page import target_of
 
 
@@ -20,7 +20,7 @@ def sample(explorer: Explorer, open_page: OpenPage) -> Watched:
 
 def pins(watched: Watched) -> Locator:
     """The list of what was decided."""
-    watched.page.get_by_role("tab", name=re.compile("^Pins")).click()
+    show_tab(watched.page, "Pins")
     watched.idle()
     return watched.page.locator(".pins li")
 
@@ -58,9 +58,9 @@ def test_a_plan_is_tried_before_it_is_kept(sample: Watched) -> None:
     expect(page.get_by_role("button", name="Export")).to_be_disabled()
     page.locator(".decision").get_by_role("button", name="show").click()
     sample.idle()
-    expect(page.get_by_role("radio", name="Difference")).to_be_checked()
+    expect_overlay(page, "Difference")
     expect(page.get_by_role("combobox", name="Compared with").first.locator("option:checked")).to_have_text("the kept plan")
-    page.get_by_role("radio", name="Target").click()
+    show_overlay(page, "Target")
     assert page.evaluate(count) == runs
     page.get_by_role("button", name="Discard").click()
     sample.idle()
@@ -219,7 +219,7 @@ def test_everything_by_keyboard(sample: Watched) -> None:
     sample.press("Enter", "Shift+ArrowDown")
     expect(page.get_by_role("heading", name="2 nodes selected")).to_be_visible()
     sample.press("x")
-    expect(page.get_by_role("tab", name="Pins 1")).to_be_visible()
+    expect(page.get_by_role("tab", name="What if 1")).to_be_visible()
     sample.press("u", "Shift+F10")
     menu = page.get_by_role("menu", name="2 nodes")
     expect(menu.get_by_role("menuitem", name="Pin to")).to_be_focused()
@@ -281,7 +281,7 @@ def test_what_repeats_is_decided_everywhere_and_a_pattern_counts_as_one_types(ex
     watched.press("Tab")
     dialog.get_by_role("button", name="Try it").click()
     watched.idle()
-    expect(page.get_by_role("tab", name="Pins 1")).to_be_visible()
+    expect(page.get_by_role("tab", name="What if 1")).to_be_visible()
 
 
 @pytest.mark.long
@@ -295,7 +295,7 @@ def test_single_keys_can_be_switched_off_for_good(sample: Watched) -> None:
     sample.node("relu1").click()
     sample.press("v", "x", "?")
     expect(page.get_by_role("dialog")).to_have_count(0)
-    expect(page.get_by_role("tab", name="Pins", exact=True)).to_be_visible()
+    expect(page.get_by_role("tab", name="What if", exact=True)).to_be_visible()
     sample.press("ArrowDown")
     expect(page.locator('.stage [aria-pressed="true"]')).to_have_attribute("data-name", "pool1")
     page.get_by_role("button", name="Keyboard shortcuts").focus()
@@ -378,4 +378,4 @@ def test_a_pin_to_where_a_node_runs_already_changes_nothing(explorer: Explorer, 
     expect(decision).not_to_contain_text("What if")
     assert page.locator(".readout").inner_text() == header
     assert target_of(watched, "/cnn/conv0/Conv") == target
-    expect(page.get_by_role("tab", name="Pins 1")).to_be_visible()
+    expect(page.get_by_role("tab", name="What if 1")).to_be_visible()

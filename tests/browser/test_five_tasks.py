@@ -44,6 +44,7 @@ def partition_of(clicks: Clicks, target: str) -> Locator:
 
 def test_where_does_the_time_go(clicks: Clicks) -> None:
     page = clicks.watched.page
+    clicks.on(page.get_by_role("tab", name="What runs where"))
     clicks.on(page.get_by_role("tab", name="Time"))
     parts = page.get_by_role("group", name=re.compile("^Where the time of .* goes$"))
     expect(parts.get_by_role("button", name=re.compile("% of the predicted total$")).first).to_be_visible()
@@ -72,7 +73,7 @@ def test_what_would_tell_two_rivals_apart(explorer: Explorer, open_page: OpenPag
     """The sample is one of those whose record has plans that measuring could not tell apart."""
     clicks = Clicks(open_page(f"{explorer.address}?sample=unet_segmentation"))
     page = clicks.watched.page
-    clicks.on(page.get_by_role("tab", name="Search"))
+    clicks.on(page.get_by_role("tab", name="How it went"))
     note = page.get_by_role("status").filter(has_text="undecided")
     expect(note).to_contain_text(re.compile(r" or .* for \d+ nodes? from .*: the second could be [\d.]+ [mµ]s faster"))
     expect(note).to_contain_text("To tell two of them apart, both costs must be known better than by that gain")
@@ -93,7 +94,7 @@ def test_take_it_away(explorer: Explorer, open_page: OpenPage) -> None:
 @pytest.mark.long
 def test_take_the_figures_away(clicks: Clicks) -> None:
     page = clicks.watched.page
-    clicks.on(page.get_by_role("tab", name="Totals"))
+    clicks.on(page.get_by_role("tab", name="What if"))
     with page.expect_download() as download:
         clicks.on(page.get_by_role("button", name="Save as CSV"))
     assert Path(download.value.path()).read_text().startswith("plan,predicted_s,")

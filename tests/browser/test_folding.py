@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from .conftest import OpenPage
-from .explorer import Explorer, Watched, http
+from .explorer import Explorer, Watched, http, show_overlay
 
 LAYERS = 12
 LARGE = "transformer4000"
@@ -159,7 +159,7 @@ def test_every_way_to_group_and_the_shares_of_what_a_group_holds(explorer: Explo
     expect(boxes).to_have_count(partitions + 2)
     group = page.locator('.stage [data-id][aria-expanded="false"]').first
     expect(group).to_have_attribute("aria-label", re.compile(r"nodes? on \w+.*1 partition: [\d.]+ (µs|ms)"))
-    page.get_by_role("radio", name="Cost").click()
+    show_overlay(page, "Cost")
     watched.idle()
     expect(group).to_be_visible()
     watched.press("g")

@@ -133,6 +133,18 @@ def test_a_run_as_it_happens(live: Live, model: str, run: str, open_page: OpenPa
         expect(one.page.get_by_role("region", name="Leaderboard")).to_have_count(0)
 
 
+def test_the_best_plan_so_far_is_on_the_graph_and_why_says_where_costs_come(live: Live, model: str, run: str, open_page: OpenPage) -> None:
+    """Without the overlay Search: what is considered and what is being built, in the colours of targets."""
+    watched = open_page(f"{live.address}?model={model}&run={run}")
+    expect(watched.node(NODES[2])).to_have_attribute("aria-label", re.compile("stages in the plan that is considered, not measured yet"))
+    expect(watched.page.locator(".legend")).to_contain_text("highlighted: stages is being built and timed")
+    watched.node(NODES[0]).click()
+    expect(watched.page.locator(".overlay-says")).to_have_text("stages is being built and timed.")
+    go(run, "go1")
+    watched.page.get_by_role("tabpanel", name="Why").get_by_role("button", name="Costs").click()
+    expect(watched.page.get_by_role("table", name="New costs").get_by_role("row")).to_have_text([re.compile("stages *Conv.Relu *0.40 ms")])
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_no_fault_while_a_run_goes_on(live: Live, model: str, run: str, open_page: OpenPage, scheme: str) -> None:
@@ -144,12 +156,12 @@ def test_axe_finds_no_fault_while_a_run_goes_on(live: Live, model: str, run: str
     go(run, "go2")
     expect(watched.page.locator(".doing")).to_contain_text("Searching")
     assert faults(watched) == [], "search"
-    watched.page.get_by_role("tab", name="Log").click()
+    show_tab(watched.page, "Log")
     expect(watched.page.get_by_role("list", name="Log")).to_contain_text("no linker")
     assert faults(watched) == [], "log"
     watched.page.add_style_tag(content=".log-lines { max-height: 40px; }")
     assert faults(watched) == [], "a log longer than its place"
-    watched.page.get_by_role("tab", name="Search").click()
+    show_tab(watched.page, "Search")
     watched.page.get_by_role("button", name="Cancel").click()
     expect(watched.page.get_by_role("button", name="Run again")).to_be_visible()
     assert faults(watched) == [], "cancelled"
@@ -261,7 +273,7 @@ def test_a_gap_between_predicted_and_measured_is_a_warning_and_is_measured_again
     page.get_by_role("button", name="Measure again").click()
     expect(readout).to_contain_text("✓ verified")
     expect(page.get_by_role("button", name="Measure again")).to_have_count(0)
-    page.get_by_role("tab", name="Totals").click()
+    show_tab(page, "Totals")
     expect(page.get_by_text(re.compile("measured by itself, apart from the other plans: 8.00 ms"))).to_be_visible()
 
 
@@ -376,7 +388,7 @@ def test_partitions_are_timed_inside_the_whole_by_a_click(live: Live, model: str
 def test_the_log_is_filtered_and_copied(live: Live, model: str, run: str, open_page: OpenPage) -> None:
     watched = open_page(f"{live.address}?model={model}&run={run}", permissions=["clipboard-read", "clipboard-write"])
     page = watched.page
-    page.get_by_role("tab", name="Log").click()
+    show_tab(page, "Log")
     lines = page.get_by_role("list", name="Log").get_by_role("listitem")
     expect(lines.first).to_contain_text("the run is queued")
     expect(lines.last).to_contain_text("building and measuring candidates")
@@ -396,7 +408,7 @@ def test_the_log_is_filtered_and_copied(live: Live, model: str, run: str, open_p
     assert copied[1:] == ["costs", "warning", "stages MaxPool: build, no linker, trial of 0.5 s (2 of 4)"]
     page.reload()
     watched.idle()
-    page.get_by_role("tab", name="Log").click()
+    show_tab(page, "Log")
     watched.idle()
     assert lines.all_inner_texts() == said, "in the same order, from the server"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import expect
 
 from .conftest import OpenPage
-from .explorer import Explorer, Watched
+from .explorer import Explorer, Watched, expect_overlay
 
 GREY = "(colour) => (Math.max(...colour) - Math.min(...colour)) / (256 - Math.min(...colour)) < 0.35"
 
@@ -21,15 +21,11 @@ def lstm(explorer: Explorer, open_page: OpenPage) -> Watched:
     return watched
 
 
-def radio(watched: Watched, name: str) -> Locator:
-    return watched.page.get_by_role("radio", name=name, exact=True)
-
-
 def pin_to_tvm(watched: Watched) -> None:
     watched.node("tags/MatMul").click()
     watched.idle()
     watched.page.get_by_role("button", name=re.compile("^Pin exactly .* to tvm$")).first.click()
-    expect(watched.page.get_by_role("tab", name="Pins 1")).to_be_visible()
+    expect(watched.page.get_by_role("tab", name="What if 1")).to_be_visible()
     watched.press("k")
 
 
@@ -65,7 +61,7 @@ def colour_in_strip(watched: Watched, index: int, count: int) -> list[int]:
 def test_coverage_says_what_a_target_could_take_and_why_not_the_rest(lstm: Watched) -> None:
     page = lstm.page
     lstm.press("4")
-    expect(radio(lstm, "Coverage")).to_be_checked()
+    expect_overlay(lstm.page, "Coverage")
     expect(page.get_by_role("radiogroup", name="Coverage of").get_by_role("radio", name="tvm")).to_be_checked()
     expect(page.get_by_text("could not: 1 of 8")).to_be_visible()
     expect(lstm.node("lstm/LSTM")).to_have_attribute(
@@ -93,15 +89,17 @@ def test_the_strip_and_the_graph_agree(lstm: Watched) -> None:
 
 @pytest.mark.long
 def test_overlays_are_chosen_by_arrow_keys_and_by_their_own(lstm: Watched) -> None:
-    radio(lstm, "Target").focus()
-    lstm.press("ArrowRight", "ArrowRight")
-    expect(radio(lstm, "Certainty")).to_be_checked()
-    expect(radio(lstm, "Certainty")).to_be_focused()
-    lstm.press("ArrowLeft")
-    expect(radio(lstm, "Cost")).to_be_checked()
-    for key, name in (("s", "Certainty"), ("h", "Cost"), ("d", "Difference"), ("t", "Target")):
+    page = lstm.page
+    page.get_by_role("radio", name="Target", exact=True).focus()
+    lstm.press("ArrowRight")
+    expect_overlay(page, "Cost")
+    expect(page.get_by_role("radio", name="Cost", exact=True)).to_be_focused()
+    lstm.press("Tab", "ArrowDown")
+    expect_overlay(page, "Certainty")
+    page.locator(".stage").focus()
+    for key, name in (("h", "Cost"), ("s", "Certainty"), ("d", "Difference"), ("t", "Target")):
         lstm.press(key)
-        expect(radio(lstm, name)).to_be_checked()
+        expect_overlay(page, name)
 
 
 @pytest.mark.long
@@ -156,8 +154,8 @@ def test_two_plans_side_by_side(lstm: Watched) -> None:
     lstm.idle()
     expect(totals.get_by_role("row", name="predicted")).to_contain_text(re.compile(r"-[\d.]+ .s predicted$"))
     page.get_by_role("button", name="Show on the graph").click()
-    expect(radio(lstm, "Difference")).to_be_checked()
-    radio(lstm, "Nodes").click()
+    expect_overlay(lstm.page, "Difference")
+    page.get_by_role("radio", name="Nodes").click()
     nodes = page.get_by_role("table", name="Nodes of the two plans")
     nodes.get_by_role("button", name="tags/MatMul").click()
     lstm.idle()

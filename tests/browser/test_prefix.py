@@ -57,7 +57,7 @@ def test_everything_works_under_a_prefix(mounted: tuple[str, Mounted], open_page
     expect(watched.page.frame_locator("iframe.netron").locator('[id="node-name-relu1"]')).to_be_visible()
     show_tab(watched.page, "Charts")
     expect(watched.page.locator(".chart .main-svg").first).to_be_visible()
-    watched.page.get_by_role("tab", name="Toolchains").click()
+    show_tab(watched.page, "Toolchains")
     expect(watched.page.get_by_role("tree", name="Rule tree of onnxruntime")).to_be_visible()
     watched.page.get_by_role("radio", name="Describe one").click()
     watched.page.get_by_role("button", name="Try", exact=True).click()

@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Route, expect
 from tests.helpers.paths import ROOT
 
 from .conftest import OpenPage
-from .explorer import Explorer, Watched
+from .explorer import Explorer, Watched, expect_overlay, show_overlay, show_tab
 from .test_access import AXE, faults
 
 NODES = ["relu1", "pool1"]
@@ -21,7 +21,7 @@ CHUNK = re.compile(r"/trace/chunks/(\d+)$")
 def opened(open_page: OpenPage, explorer: Explorer, sample: str, **options: object) -> Watched:
     """A sample with its recorded run and no trace of it."""
     watched = open_page(f"{explorer.address}?sample={sample}", **options)
-    watched.page.get_by_role("tab", name="Search").click()
+    show_tab(watched.page, "Search")
     watched.page.evaluate("() => document.activeElement.blur()")
     watched.idle()
     delete = watched.page.get_by_role("button", name="Delete the trace")
@@ -68,7 +68,7 @@ def test_a_recorded_search_is_traced_on_demand_and_stepped(explorer: Explorer, o
     watched = traced(open_page, explorer)
     page = watched.page
     expect(page.get_by_text(re.compile(r"trace of [\d.]+ [k]?B"))).to_be_visible()
-    expect(page.get_by_role("radio", name="Search")).to_have_attribute("aria-checked", "true")
+    expect_overlay(page, "Search")
     expect(page.get_by_role("button", name="One step back")).to_be_disabled()
     words = []
     for _ in range(12):
@@ -208,7 +208,7 @@ def test_a_pin_leaves_the_replay_and_offers_that_of_the_new_search(explorer: Exp
     watched.idle()
     page.get_by_role("button", name=re.compile(r"^Pin exactly ")).first.click()
     watched.idle()
-    expect(page.get_by_role("radio", name="Target")).to_have_attribute("aria-checked", "true")
+    expect_overlay(page, "Target")
     watched.press("k")
     page.get_by_role("button", name="Trace this search").click()
     watched.idle()
@@ -222,8 +222,8 @@ def test_a_trace_is_deleted(explorer: Explorer, open_page: OpenPage) -> None:
     watched.page.get_by_role("button", name="Delete the trace").click()
     watched.idle()
     expect(watched.page.get_by_role("button", name="Trace this search")).to_be_visible()
-    expect(watched.page.get_by_role("radio", name="Target")).to_have_attribute("aria-checked", "true")
-    watched.page.get_by_role("radio", name="Search").click()
+    expect_overlay(watched.page, "Target")
+    show_overlay(watched.page, "Search")
     expect(watched.page.get_by_text("This search has not been traced.")).to_be_visible()
 
 
@@ -238,7 +238,7 @@ def test_axe_finds_no_fault_in_the_replay(explorer: Explorer, open_page: OpenPag
     for step in (0, 5, 20):
         scrub(watched, step)
         assert faults(watched) == [], step
-    watched.page.get_by_role("tab", name="Log").click()
+    show_tab(watched.page, "Log")
     assert faults(watched) == [], "with the overlay alone"
 
 

@@ -15,7 +15,7 @@ from collage_core.results.notebook_html import Page as Frame
 from collage_core.results.notebook_html import result_html
 
 from .conftest import PATIENCE_MS, OpenPage
-from .explorer import Explorer, with_token
+from .explorer import Explorer, show_tab, with_token
 from .test_access import AXE, FAULTS
 
 pytestmark = pytest.mark.long
@@ -82,7 +82,7 @@ def test_a_node_says_why_as_on_the_page(report: Page, open_page: OpenPage, explo
 
 
 def test_its_replay_is_stepped_and_scrubbed(report: Page) -> None:
-    report.get_by_role("tab", name="Search").click()
+    show_tab(report, "Search")
     idle(report)
     position = report.locator(".replay-position")
     expect(position).to_have_text("step 1 of 59")
@@ -100,26 +100,38 @@ def test_its_replay_is_stepped_and_scrubbed(report: Page) -> None:
 
 
 def test_costs_totals_comparison_charts_and_log_are_there(report: Page) -> None:
-    report.get_by_role("tab", name="Costs").click()
+    show_tab(report, "Costs")
     idle(report)
     expect(report.locator(".drawer-body")).to_contain_text("Conv")
-    report.get_by_role("tab", name="Plan", exact=True).click()
-    report.get_by_role("tab", name="Totals").click()
+    show_tab(report, "Totals")
     expect(report.locator(".drawer-body")).to_contain_text("Largest relative error")
     report.get_by_role("button", name="Which toolchains are worth having?").click()
     expect(report.locator(".worth [role=status]")).to_be_visible()
-    report.get_by_role("tab", name="Compare").click()
+    show_tab(report, "Compare")
     idle(report)
     expect(report.get_by_role("button", name="Your own…")).to_have_count(0)
     idle(report)
     report.get_by_label("Compared with").select_option(label=report.locator("option", has_text="onnxruntime").first.inner_text())
     idle(report)
     expect(report.locator(".drawer-body .error-card")).to_have_count(0)
-    report.get_by_role("tab", name="Charts").click()
+    show_tab(report, "Charts")
     report.locator(".plot svg").first.wait_for()
     idle(report)
-    report.get_by_role("tab", name="Log").click()
+    show_tab(report, "Log")
     idle(report)
+    expect(report.locator(".error-card")).to_have_count(0)
+
+
+def test_the_model_is_there_as_in_its_file_with_its_card(report: Page) -> None:
+    report.get_by_role("radio", name="As in the file").click()
+    idle(report)
+    panel = report.get_by_role("tabpanel", name="What it is")
+    expect(panel).to_contain_text("opsets")
+    report.locator('.stage [data-name="relu1"]').click()
+    expect(panel).to_contain_text("What Relu does")
+    report.get_by_role("radio", name="As planned").click()
+    idle(report)
+    expect(report.locator(".verdict")).to_be_visible()
     expect(report.locator(".error-card")).to_have_count(0)
 
 
@@ -163,7 +175,7 @@ def test_a_notebook_shows_it_in_a_frame_of_its_own_origin(browser: Browser, save
     shown.get_by_role("button", name="Columns").click()
     shown.locator('.stage [data-name="relu1"]').click()
     expect(shown.locator(".candidate").first).to_be_visible()
-    shown.get_by_role("tab", name="Search").click()
+    show_tab(shown, "Search")
     shown.get_by_role("button", name="One step on").click()
     expect(shown.locator(".replay-position")).to_have_text("step 2 of 59")
     assert page.evaluate("() => document.querySelector('iframe').contentDocument") is None

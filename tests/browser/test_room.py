@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 from tests.helpers.long_cases import mostly_long
 
 from .conftest import OpenPage
-from .explorer import Explorer, Watched, http, running
+from .explorer import Explorer, Watched, http, running, show_tab
 
 BOXES = "[...document.querySelectorAll('.stage [data-id]')].map((box) => box.getBoundingClientRect())"
 FILLED = f"""() => {{ const boxes = {BOXES}; const stage = document.querySelector('.stage').getBoundingClientRect();
@@ -204,7 +204,7 @@ def test_on_a_phone_the_room_that_is_left_belongs_to_the_text(deep: Callable[[st
     height = {name: (page.locator(name).bounding_box() or {})["height"] for name in (".top", ".panel", ".drawer")}
     assert max(height[".top"], height[".drawer"]) < 50, "one line each"
     assert height[".panel"] > 150
-    page.get_by_role("tab", name="Search").click()
+    show_tab(page, "Search")
     tabs, close = page.get_by_role("tab", name="Log").bounding_box(), page.get_by_role("button", name="Close the drawer").bounding_box()
     assert tabs
     assert close
@@ -212,14 +212,16 @@ def test_on_a_phone_the_room_that_is_left_belongs_to_the_text(deep: Callable[[st
     assert page.evaluate(FITS)
 
 
-def test_the_tabs_are_few_and_a_legend_says_what_the_marks_are(explorer: Explorer, open_page: OpenPage) -> None:
+def test_each_question_has_a_room_that_remembers_its_view_and_a_legend_says_what_the_marks_are(
+    explorer: Explorer, open_page: OpenPage
+) -> None:
     watched = open_page(f"{explorer.address}?sample=mini_mnist")
     page = watched.page
     tabs = page.get_by_role("tablist", name="Run").get_by_role("tab")
-    assert [name.split()[0] for name in tabs.all_inner_texts()] == ["Plan", "Costs", "Search", "Toolchains", "Runs", "Log"]
-    page.get_by_role("tab", name="Charts").click()
-    page.get_by_role("tab", name="Costs").click()
-    page.get_by_role("tab", name="Plan").click()
+    assert tabs.all_inner_texts() == ["What runs where", "What if", "How it went"]
+    show_tab(page, "Charts")
+    show_tab(page, "Costs")
+    page.get_by_role("tab", name="How it went").click()
     expect(page.get_by_role("tab", name="Charts")).to_have_attribute("aria-selected", "true")
     page.get_by_role("button", name="Legend").click()
     marks = page.get_by_role("dialog", name="The marks on the graph")

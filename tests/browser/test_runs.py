@@ -25,7 +25,7 @@ def rows(watched: Watched) -> Locator:
 
 
 def show_runs(watched: Watched) -> None:
-    watched.page.get_by_role("tab", name="Runs").click()
+    show_tab(watched.page, "Runs")
     watched.idle()
 
 
@@ -36,7 +36,7 @@ def listed(own: Explorer, open_page: OpenPage) -> Watched:
     show_tab(watched.page, "Partitions")
     watched.page.locator(".partitions button.row").first.click()
     watched.press("v", "k")
-    expect(watched.page.get_by_role("tab", name="Pins 1")).to_be_visible()
+    expect(watched.page.get_by_role("tab", name="What if 1")).to_be_visible()
     show_runs(watched)
     return watched
 

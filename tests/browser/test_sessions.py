@@ -30,7 +30,7 @@ def kept_and_noted(watched: Watched) -> str:
     open_menu(watched, "relu1")
     choose(watched, "Pin to", target)
     watched.press("k")
-    watched.page.get_by_role("tab", name="Runs").click()
+    show_tab(watched.page, "Runs")
     watched.idle()
     row = watched.page.get_by_role("table", name="Runs").locator("tbody tr[data-row]").first
     row.get_by_role("button", name="Name and note").click()
@@ -52,7 +52,7 @@ def check_answers(watched: Watched, target: str) -> None:
     """Plan, note, why, what-if and replay are there."""
     page = watched.page
     assert target_of(watched, "relu1") == target
-    page.get_by_role("tab", name="Runs").click()
+    show_tab(page, "Runs")
     watched.idle()
     expect(page.get_by_role("table", name="Runs")).to_contain_text(NOTE)
     watched.node("relu1").click()
@@ -102,7 +102,7 @@ def test_a_session_is_opened_by_dropping_it_and_a_bad_one_is_refused(explorer: E
     start = open_page(explorer.address)
     choose_files(start, [write_session(tmp_path / "mine.collage", saved)])
     expect(start.node("relu1")).to_be_visible()
-    expect(start.page.get_by_role("tab", name="Plan", exact=True)).to_be_visible()
+    expect(start.page.get_by_role("tab", name="What runs where")).to_be_visible()
     start.page.get_by_role("button", name="Collage").click()
     start.idle()
     choose_files(start, [write_session(tmp_path / "bad.collage", {**saved, "model/mini_mnist.onnx": bytes(64322)})])

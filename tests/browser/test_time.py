@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from .conftest import OpenPage
-from .explorer import Explorer, Watched
+from .explorer import Explorer, Watched, show_tab
 from .test_overlays import colour_in, pin_to_tvm
 
 RECURRENT = "lstm/LSTM"
@@ -36,7 +36,7 @@ def test_one_partition_for_all_has_nodes_of_different_heat(lstm: Watched) -> Non
 
 def test_one_click_shows_where_the_time_goes_and_one_more_why(lstm: Watched) -> None:
     page = lstm.page
-    page.get_by_role("tab", name="Time").click()
+    show_tab(page, "Time")
     lstm.idle()
     parts = page.get_by_role("group", name=re.compile("^Where the time of .* goes$"))
     widest = parts.get_by_role("button", name=re.compile("^LSTM · lstm.LSTM, .* of the predicted total$"))

@@ -14,7 +14,7 @@ from playwright.sync_api import Locator, expect
 from collage_core.model.samples.registry import SAMPLES
 
 from .conftest import OpenPage
-from .explorer import Explorer, Watched, http, running
+from .explorer import Explorer, Watched, expect_overlay, http, running, show_tab
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def tab(explorer: Explorer, open_page: OpenPage) -> Watched:
 
 
 def show(watched: Watched) -> None:
-    watched.page.get_by_role("tab", name="Toolchains").click()
+    show_tab(watched.page, "Toolchains")
     watched.idle()
 
 
@@ -178,7 +178,7 @@ def test_options_are_checked_beside_their_fields_and_used_by_the_run(explorer: E
     watched.idle()
     show(watched)
     expect(form).to_contain_text("The shown run: max depth 1 for onnxruntime · threads 1.")
-    page.get_by_role("tab", name="Runs").click()
+    show_tab(page, "Runs")
     page.get_by_role("textbox", name="Words").fill("threads 1")
     expect(page.get_by_role("table", name="Runs").locator("tbody tr[data-row]")).to_contain_text("max depth 1 for onnxruntime, threads 1")
     show(watched)
@@ -234,7 +234,7 @@ def test_a_described_toolchain_is_tried_discarded_and_kept(editor: Watched) -> N
     brings = page.get_by_role("region", name="Gain with hook", exact=True)
     expect(brings).to_contain_text(re.compile(r"-[\d.]+ .s predicted.*estimate"))
     expect(brings).to_contain_text(re.compile(r"hook would take \d+ partitions, \d+ of \d+ nodes\."))
-    expect(page.get_by_role("radio", name="Difference")).to_have_attribute("aria-checked", "true")
+    expect_overlay(page, "Difference")
     assert page.locator(".readout").inner_text() == before, "nothing is kept yet"
     expect(brings.get_by_role("listitem").first).to_contain_text(re.compile(r"Conv \+ Relu.*about \d"))
     brings.get_by_role("listitem").first.get_by_role("button").click()
@@ -247,7 +247,7 @@ def test_a_described_toolchain_is_tried_discarded_and_kept(editor: Watched) -> N
     editor.idle()
     expect(brings).to_have_count(0)
     expect(here).to_have_count(0)
-    expect(page.get_by_role("radio", name="Target", exact=True)).to_have_attribute("aria-checked", "true")
+    expect_overlay(page, "Target")
     page.locator(".table-bar").get_by_role("button", name="Try", exact=True).click()
     editor.idle()
     brings.get_by_role("button", name="Keep").click()

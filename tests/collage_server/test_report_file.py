@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from flask import Flask, request
 
 from collage_core.cli.main import collage
 from collage_core.errors import CollageError
 from collage_core.model.samples import registry as samples
+from collage_server.report.answers import Collector, _keep_model
 from collage_server.report_file import write_report
 from tests.helpers.report import answers_in, config_of
 
@@ -48,6 +52,11 @@ def check(text: str, sample: str) -> None:
     assert used <= {one["name"] for one in answers["GET toolchains"]["toolchains"]}
     assert used <= report["versions"].keys()
     assert report["machine"] == snapshot["machine"] != ""
+    model = f"GET models/{snapshot['model']}"
+    assert answers[f"{model}/card"]["nodes"] >= len(nodes)
+    assert {node["op"] for node in answers[f"{model}/file?scope="]["graph"]["nodes"]} == {
+        one["op"] for one in answers[f"{model}/operators"]["operators"]
+    }
 
 
 def test_a_recorded_run_as_a_file(tmp_path: Path) -> None:
@@ -91,3 +100,26 @@ def test_an_unknown_run_is_refused_before_a_file_is_written(tmp_path: Path) -> N
 def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(CollageError, match="cannot write"):
         write_report(QUICK, tmp_path / "missing" / "report.html")
+
+
+def test_the_file_of_a_model_is_in_it_with_its_bodies_or_counts_as_missing() -> None:
+    """A body in a body, by a name that an address escapes; and a model whose file is gone since it was opened."""
+    inside = {"": ["if (1)/then"], "if (1)/then": ["then/é"], "then/é": ["if (1)/then"]}
+    app = Flask(__name__)
+
+    @app.get("/api/v1/models/<model>/<part>")
+    def part(model: str, part: str) -> Any:
+        if model == "gone":
+            return {"error": {"message": "it is gone", "hint": "", "code": "gone"}}, 404
+        return {"graph": {"nodes": [{"bodies": [{"scope": scope} for scope in inside.get(request.args.get("scope", ""), [])]}, {}]}}
+
+    app.get("/api/v1/models/<model>", endpoint="facts")(lambda model: {"id": model, "is_onnx": True, "is_missing": False})
+    asked = Collector(app)
+    for model in ("here", "gone"):
+        _keep_model(asked, f"models/{model}")
+    scopes = ["file?scope=", "file?scope=if%20(1)%2Fthen", "file?scope=then%2F%C3%A9"]
+    assert sorted(asked.answers) == sorted(
+        ["GET models/gone", "GET models/here", *(f"GET models/here/{part}" for part in ("card", "operators", *scopes))]
+    )
+    assert json.loads(asked.answers["GET models/gone"])["is_missing"] is True
+    assert json.loads(asked.answers["GET models/here"])["is_missing"] is False

@@ -7,7 +7,7 @@ import { api, asApiError } from "../data/api";
 import { config } from "../data/config";
 import { formatNodes, parseNodes } from "../data/spans";
 import { foldOf, GROUPINGS, openingGrouping, type Grouping, type WantedFold } from "../graph/boxes/groups";
-import { coverageTarget, isDrawerOpen, overlay, type Overlay, OVERLAYS, showDrawer } from "./display";
+import { coverageTarget, overlay, type Overlay, OVERLAYS, showDrawer } from "./display";
 import { openView } from "./graph/view";
 import { loadModels, loadToolchains } from "./model/catalogue";
 import { leftRun, showFile, showPlanned } from "./model/file_view";
@@ -126,7 +126,7 @@ async function applyAddress(address: Address, isFirst = false): Promise<void> {
     compare(address.plan, address.against);
     showStep(address.step);
     if (address.selection.kind !== "none" || !isFirst) select(address.selection);
-    if (isFirst && address.overlay === "search" && isDrawerOpen.peek()) showDrawer("search");
+    if (isFirst && address.overlay === "search") showDrawer("search");
     if (isFirst && address.selection.kind === "box") openView();
   } finally {
     isApplying = false;

@@ -47,7 +47,7 @@ export function overlayText(node: number): string {
     case "cost":
       return partition ? [kernelText(node), costText(partition)].filter(Boolean).join("; ") : "";
     case "target":
-      return partition ? targetText(partition) : "";
+      return searchPicture.value ? searchText(node) : partition ? targetText(partition) : "";
     case "search":
       return searchText(node);
   }

@@ -32,7 +32,7 @@ export function startTheme(): void {
 
 /** The drawn partitions: those of the shown plan, of the compared plan, or of the search. */
 export const drawnPartitions = computed((): readonly PlanPartition[] => {
-  if (overlay.value === "search") return searchPicture.value?.partitions ?? [];
+  if (searchPicture.value || overlay.value === "search") return searchPicture.value?.partitions ?? [];
   return overlay.value === "difference" && planSide.value.kind === "ready" ? planSide.value.side.plan.partitions : partitions.value;
 });
 
@@ -62,6 +62,8 @@ export const hottest = computed(() => {
 });
 
 const painted = computed((): Painted => {
+  const picture = searchPicture.value;
+  if (picture) return { overlay: "search", triedId: picture.tried?.id, isRefused: picture.isRefused, isLive: picture.isLive, covered: picture.covered };
   switch (overlay.value) {
     case "cost":
       return { overlay: "cost", hottestS: hottest.value.costS, secondsOf: secondsOf.value };
@@ -69,10 +71,8 @@ const painted = computed((): Painted => {
       return { overlay: "coverage", target: coveredTarget.value ?? "", nodes: coverage.value };
     case "difference":
       return { overlay: "difference", difference: planDifference.value };
-    case "search":
-      return { overlay: "search", triedId: searchPicture.value?.tried?.id, isRefused: searchPicture.value?.isRefused ?? false, isLive: searchPicture.value?.isLive ?? false, covered: searchPicture.value?.covered ?? 0 };
     default:
-      return { overlay: overlay.value };
+      return { overlay: overlay.value === "certainty" ? "certainty" : "target" }; // of a search without a picture nothing is drawn
   }
 });
 
@@ -127,9 +127,11 @@ export const boxPaints = computed((): ReadonlyMap<number, BoxPaint> => {
   const byTarget = new Map<string, BoxPaint>();
   const byFill = new Map<string, BoxPaint>();
   return new Map(nodePaints.value.flatMap((one, node): [number, BoxPaint][] => {
-    const target = drawnPartitionOf.value.get(node)?.target;
-    if (!one || target === undefined || !(overlay.value === "target" || overlay.value === "cost")) return [];
-    return [[node, overlay.value === "target" ? remembered(byTarget, target, headed) : remembered(byFill, one.fill, filled)]];
+    const partition = drawnPartitionOf.value.get(node);
+    if (!one || !partition || !(overlay.value === "target" || overlay.value === "cost")) return [];
+    const isOpen = searchPicture.value && (one.isHatched || partition === searchPicture.value.tried); // it may not stay
+    if (isOpen) return [];
+    return [[node, overlay.value === "target" ? remembered(byTarget, partition.target, headed) : remembered(byFill, one.fill, filled)]];
   }));
 });
 

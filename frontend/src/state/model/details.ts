@@ -1,8 +1,7 @@
-// The card of the open model and the definitions of its operators: fetched when the tab "Node" is first shown.
+// The card of the open model and the definitions of its operators: fetched when the tab "What it is" is first shown.
 
 import { computed, effect, signal } from "@preact/signals";
 import { api, asApiError } from "../../data/api";
-import { isReport } from "../../data/config";
 import type { ApiError, ModelCard, OperatorDefinition } from "../../data/protocol";
 import { panelTab } from "../display";
 import { model } from "./model";
@@ -18,7 +17,7 @@ const known = signal<Details | null>(null);
 
 const wanted = computed(() => {
   const info = model.value?.info;
-  return !isReport && info?.is_onnx && panelTab.value === "node" ? info.id : null;
+  return info?.is_onnx && !info.is_missing && panelTab.value === "node" ? info.id : null;
 });
 
 /** The details of the open model; null before they have come. */

@@ -3,13 +3,12 @@
 import { batch } from "@preact/signals";
 import { nextFrame, overFrames } from "../../base/long_work";
 import { api, asApiError, type Shapes, type Values } from "../../data/api";
-import type { ApiError, ModelGraph, ModelGroups, ModelInfo, RunSnapshot } from "../../data/protocol";
-import { undecidedOf } from "../../data/run/undecided";
+import type { ApiError, ModelGraph, ModelGroups, ModelInfo, PlanPartition, RunSnapshot } from "../../data/protocol";
 import { building } from "../../graph/boxes/build";
 import { foldOf, type WantedFold } from "../../graph/boxes/groups";
 import { prepareLayout, Superseded } from "../../graph/layout/request";
 import { makeScene } from "../../graph/scene/make";
-import { asPlanTab, drawerTab, isDrawerOpen, panelTab, planTab, showDrawer } from "../display";
+import { isDrawerOpen, panelTab, showDrawer } from "../display";
 import { windowForGraph } from "../graph/view";
 import { adoptRun } from "../plan/decisions";
 import { clearRun, runError, showRun } from "../run/run";
@@ -38,9 +37,10 @@ export async function openSource(source: Source, shapes: Shapes = {}, run?: stri
     };
     const built = await overFrames(building(graph.graph, graph.formal), () => nextFrame().then(isCurrent));
     isCurrent();
-    const plan = shown?.plan?.partitions ?? [];
+    const plan = partitionsOf(shown);
     const fold = foldOf(groups, graph.graph.nodes.length, plan, wanted);
-    const laid = await makeScene(info.id, graph.graph, built, fold.tree, fold.open, plan, windowForGraph(shown !== undefined));
+    const opens = Boolean(shown?.error);
+    const laid = await makeScene(info.id, graph.graph, built, fold.tree, fold.open, plan, windowForGraph(opens || isDrawerOpen.peek()));
     if (mine !== newest) return;
     batch(() => {
       clearSelection();
@@ -48,8 +48,7 @@ export async function openSource(source: Source, shapes: Shapes = {}, run?: stri
       modelState.value = { kind: "ready", model: { info, graph: graph.graph, folded: graph.folded, formal: graph.formal, built, groups, fold, file, ...laid } };
       if (shown) showRun(shown);
       else clearRun();
-      isDrawerOpen.value = shown !== undefined;
-      if (shown) showTabOf(shown);
+      if (opens) showDrawer("search");
       else if (file) panelTab.value = "node";
       adoptRun(shown ?? null);
       runError.value = error ?? null;
@@ -59,12 +58,6 @@ export async function openSource(source: Source, shapes: Shapes = {}, run?: stri
     if (mine !== newest || error instanceof Superseded) return;
     modelState.value = { kind: "failed", error: asApiError(error), source, shapes };
   }
-}
-
-/** Show the plan of a run, or the search where that goes on, or ended without a sure plan. */
-function showTabOf(shown: RunSnapshot): void {
-  const isSettled = shown.state === "recorded" || (shown.state === "done" && undecidedOf(shown).length === 0);
-  if (drawerTab.peek() === "search" || asPlanTab(drawerTab.peek())) showDrawer(isSettled ? planTab.peek() : "search");
 }
 
 const SESSION = /\.collage$/i;
@@ -85,6 +78,10 @@ export function closeModel(): void {
     adoptRun(null);
     clearSelection();
   });
+}
+
+function partitionsOf(shown: RunSnapshot | undefined): readonly PlanPartition[] {
+  return shown?.plan?.partitions ?? [];
 }
 
 /** The model of a source, and the run that comes with it and is to be shown. */

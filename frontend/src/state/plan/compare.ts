@@ -8,7 +8,7 @@ import { baselineName, isAlone } from "../../data/plan/baselines";
 import { shownPlan } from "../../data/plan/shown_plan";
 import type { ApiError, PlanInfo, PlanTime, RunSnapshot, RunSummary, ShownPlan, TwoPlans } from "../../data/protocol";
 import { hasEnded } from "../../data/run/ended";
-import { drawerTab, isDrawerOpen, overlay } from "../display";
+import { isShown, overlay } from "../display";
 import { model } from "../model/model";
 import { isOtherPlan, keptRun, run } from "../run/run";
 import { plannedRuns } from "../run/runs";
@@ -34,7 +34,7 @@ export type SideState = { kind: "none" } | { kind: "loading" } | { kind: "ready"
 export const planRef = signal("");
 const chosenAgainst = signal<string | null>(null);
 
-const isComparing = computed(() => overlay.value === "difference" || (isDrawerOpen.value && drawerTab.value === "compare"));
+const isComparing = computed(() => overlay.value === "difference" || isShown("compare"));
 
 /** The reference of the second plan: the chosen one, else the kept plan beside a what-if, the plan before, or the best single target. */
 export const againstRef = computed(() => {

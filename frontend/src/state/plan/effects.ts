@@ -1,11 +1,11 @@
-// The cost of each of the present terms, fetched while the tab "Pins" shows them.
+// The cost of each of the present terms, fetched while the view "Pins" shows them.
 
 import { computed, signal } from "@preact/signals";
 import { api } from "../../data/api";
 import { requestOf } from "../../data/plan/terms";
 import type { Effects } from "../../data/protocol";
 import { hasEnded } from "../../data/run/ended";
-import { panelTab } from "../display";
+import { isShown } from "../display";
 import { keptRun } from "../run/run";
 import { keepAnswered } from "./answer_for";
 import { isDeciding, termCount, terms } from "./decisions";
@@ -15,7 +15,7 @@ export const effects = signal<Effects | null>(null);
 
 const asked = computed(() => {
   const base = keptRun.value;
-  if (panelTab.value !== "pins" || isDeciding.value || termCount.value === 0 || !base?.plan || !hasEnded(base)) return null;
+  if (!isShown("pins") || isDeciding.value || termCount.value === 0 || !base?.plan || !hasEnded(base)) return null;
   return { run: base.id, body: requestOf(base, terms.value) };
 });
 

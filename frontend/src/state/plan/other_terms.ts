@@ -1,11 +1,11 @@
-// What the present terms bring by target, fetched while the tab "Pins" shows them: only for an accuracy or a typed cost, which let targets in.
+// What the present terms bring by target, fetched while the view "Pins" shows them: only for an accuracy or a typed cost, which let targets in.
 
 import { computed, signal } from "@preact/signals";
 import { api } from "../../data/api";
 import { requestOf } from "../../data/plan/terms";
 import type { OtherTerms } from "../../data/protocol";
 import { hasEnded } from "../../data/run/ended";
-import { panelTab } from "../display";
+import { isShown } from "../display";
 import { keptRun } from "../run/run";
 import { keepAnswered } from "./answer_for";
 import { isDeciding, isOtherAccuracy, terms } from "./decisions";
@@ -16,7 +16,7 @@ export const otherTerms = signal<OtherTerms | null>(null);
 const asked = computed(() => {
   const base = keptRun.value;
   const letsIn = isOtherAccuracy.value || Object.keys(terms.value.costs).length > 0;
-  if (panelTab.value !== "pins" || isDeciding.value || !letsIn || !base?.plan || !hasEnded(base)) return null;
+  if (!isShown("pins") || isDeciding.value || !letsIn || !base?.plan || !hasEnded(base)) return null;
   return { run: base.id, body: requestOf(base, terms.value) };
 });
 

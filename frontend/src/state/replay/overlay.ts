@@ -1,4 +1,4 @@
-// The overlay Search on the graph: the present state of a run that goes on, or else the shown step of the replay.
+// The search on the graph: the present state of a run that goes on, or else the shown step of the replay.
 
 import { computed } from "@preact/signals";
 import type { ConsideredPart, ConsideredPlan, Doing, PlanPartition, SearchStand, TraceCandidate, TraceFacts } from "../../data/protocol";
@@ -59,8 +59,11 @@ const considered = computed(() => run.value?.considered ?? null);
 const doing = computed(() => run.value?.doing ?? null);
 const search = computed(() => run.value?.search ?? null);
 
-/** The overlay; null where another overlay is on, or where there is nothing to show. */
-export const searchPicture = computed((): Picture | null => (overlay.value === "search" ? (livePicture(considered.value, doing.value, search.value) ?? replayed.value) : null));
+/** The picture of the search: under Search the newest state or the step of the replay; under Target, while a run goes on, the best plan so far. Null for nothing. */
+export const searchPicture = computed((): Picture | null => {
+  if (overlay.value === "target") return livePicture(considered.value, doing.value, null);
+  return overlay.value === "search" ? (livePicture(considered.value, doing.value, search.value) ?? replayed.value) : null;
+});
 
 /** The state of a run that goes on: the considered plan and the measured candidate, or while it searches the newest state: what it has placed, and the first open node. */
 export function livePicture(plan: ConsideredPlan | null, now: Doing | null, stand: SearchStand | null): Picture | null {

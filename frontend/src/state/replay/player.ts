@@ -9,7 +9,7 @@ import type { ApiError, RunSnapshot, TraceFacts, TraceState } from "../../data/p
 import { ChunkStore } from "../../data/replay/chunk_store";
 import { chunkOf, frameAt, stepWith, type ReplayFrame } from "../../data/replay/frames";
 import { hasEnded } from "../../data/run/ended";
-import { drawerTab, isDrawerOpen, overlay, showDrawer } from "../display";
+import { isShown, overlay, showDrawer } from "../display";
 import { run } from "../run/run";
 
 /** Possible speeds, in steps a second. */
@@ -44,7 +44,7 @@ let shownRun: string | undefined;
 
 /** The run whose replay can be shown now; null where there is none, or where nothing shows it. */
 const replayable = computed((): RunSnapshot | null => {
-  const isOpen = overlay.value === "search" || (isDrawerOpen.value && drawerTab.value === "search");
+  const isOpen = overlay.value === "search" || isShown("search");
   return isOpen && run.value && hasEnded(run.value) && run.value.plan ? run.value : null;
 });
 

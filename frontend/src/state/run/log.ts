@@ -5,7 +5,7 @@ import { api, asApiError } from "../../data/api";
 import type { ApiError, Batch, Numbered } from "../../data/protocol";
 import { hasEnded } from "../../data/run/ended";
 import { EVERY_LINE, filteredLines, logLines, type LogFilter, type LogLine } from "../../data/run/log_lines";
-import { drawerTab, isDrawerOpen } from "../display";
+import { isShown } from "../display";
 import { run } from "./run";
 import { listenToRun } from "./stream";
 
@@ -19,7 +19,7 @@ export const logFilter = signal<LogFilter>(EVERY_LINE);
 
 export const shownLines = computed((): readonly LogLine[] => (log.value.kind === "ready" ? filteredLines(log.value.lines, logFilter.value) : []));
 
-const wanted = computed(() => (isDrawerOpen.value && drawerTab.value === "log" ? run.value?.id : undefined));
+const wanted = computed(() => (isShown("log") ? run.value?.id : undefined));
 
 /** True while the shown run goes on. After its end the last events may still be on their way. */
 const isGoing = computed(() => run.value !== null && !hasEnded(run.value));

@@ -5,6 +5,7 @@ import { during } from "../../base/idle";
 import { api, asApiError } from "../../data/api";
 import type { ApiError, PlanPartition, RunSnapshot, WhatIf } from "../../data/protocol";
 import { hasEnded } from "../../data/run/ended";
+import { showDrawer } from "../display";
 import { chosenTargets } from "../model/catalogue";
 import { followRun } from "./stream";
 
@@ -62,7 +63,12 @@ export function showRun(snapshot: RunSnapshot): void {
     whatIf.value = null;
     runError.value = null;
   });
-  if (!hasEnded(snapshot)) unfollow = followRun(snapshot, (next) => (keptRun.value = next), (error) => (runError.value = error));
+  if (!hasEnded(snapshot)) unfollow = followRun(snapshot, followed, (error) => (runError.value = error));
+}
+
+function followed(next: RunSnapshot): void {
+  keptRun.value = next;
+  if (next.error) showDrawer("search"); // which says what failed, and what is kept
 }
 
 export function clearRun(): void {

@@ -5,7 +5,7 @@ import { api, asApiError } from "../../data/api";
 import type { ApiError, RunMarks, RunSummary } from "../../data/protocol";
 import { hasEnded } from "../../data/run/ended";
 import { filteredRuns, orderedRuns, reorderedRuns, type RunColumn, type RunFilter, type RunOrder } from "../../data/tables/run_rows";
-import { drawerTab, isDrawerOpen, overlay } from "../display";
+import { isShown, overlay } from "../display";
 import { model } from "../model/model";
 import { run } from "./run";
 
@@ -32,8 +32,7 @@ export function sortRuns(by: RunColumn): void {
   runOrder.value = reorderedRuns(runOrder.value, by);
 }
 
-const SHOWN_IN: ReadonlySet<string> = new Set(["runs", "compare", "charts"]);
-const isShown = computed(() => overlay.value === "difference" || (isDrawerOpen.value && SHOWN_IN.has(drawerTab.value)));
+const isWanted = computed(() => overlay.value === "difference" || isShown("runs", "compare", "charts"));
 /** A value that changes when the list may have changed: another run is shown, or the shown run has another state. */
 const stamp = computed(() => (run.value ? `${run.value.id} ${run.value.state} ${String(hasEnded(run.value))}` : ""));
 
@@ -41,7 +40,7 @@ const stamp = computed(() => (run.value ? `${run.value.id} ${run.value.state} ${
 export function watchRuns(): void {
   effect(() => {
     void stamp.value;
-    if (isShown.value && model.value) void loadRuns();
+    if (isWanted.value && model.value) void loadRuns();
   });
 }
 

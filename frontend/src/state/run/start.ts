@@ -4,7 +4,6 @@ import { signal } from "@preact/signals";
 import { api, asApiError, type PageError, type Shapes, type Values } from "../../data/api";
 import { indicesOf, parseAccuracy } from "../../data/plan/terms";
 import type { OpenInputJson, RunRequest, RunSnapshot } from "../../data/protocol";
-import { showDrawer } from "../display";
 import { chosenTargets } from "../model/catalogue";
 import { showPlanned } from "../model/file_view";
 import { model } from "../model/model";
@@ -28,7 +27,6 @@ export async function runNow(): Promise<void> {
     showRulesPage("options");
     return;
   }
-  showDrawer("search");
   const accuracy = parseAccuracy(accuracyText.peek());
   if (accuracy === undefined) {
     runError.value = { code: "accuracy", message: `the accuracy ${accuracyText.peek()} is not a number between 0 and 1`, hint: "write it like 1e-3" };
@@ -74,7 +72,6 @@ export async function openWith(shapes: Shapes, values: Values): Promise<void> {
 /** Go on with a run that left something undecided: the same again, on the costs that are known by now, with a new budget. */
 export async function goOn(run: RunSnapshot): Promise<void> {
   if (isActive.peek()) return;
-  showDrawer("search");
   const { model: opened, targets, constraints: held, groups, accuracy, options } = run;
   const started = await start({ ...options, model: opened, targets, constraints: held, groups, accuracy });
   if (started) keepRun(started);

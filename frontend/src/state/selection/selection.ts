@@ -2,7 +2,6 @@
 
 import { batch, signal } from "@preact/signals";
 import type { NodeCandidate } from "../../data/protocol";
-import { panelTab } from "../display";
 
 export type Selection =
   | { kind: "none" }
@@ -27,7 +26,6 @@ export function select(next: Selection): void {
     selection.value = next;
     focused.value = null;
     hovered.value = NOTHING;
-    if (next.kind !== "none" && panelTab.value === "pins") panelTab.value = "why";
   });
 }
 

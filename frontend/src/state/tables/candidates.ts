@@ -4,7 +4,7 @@ import { computed, effect, signal } from "@preact/signals";
 import { api, asApiError } from "../../data/api";
 import type { ApiError, RunCandidates } from "../../data/protocol";
 import { hasEnded } from "../../data/run/ended";
-import { drawerTab, isDrawerOpen, listedRule, overlay } from "../display";
+import { isShown, listedRule, overlay } from "../display";
 import { run } from "../run/run";
 
 export type TableState = { kind: "none" } | { kind: "loading" } | { kind: "ready"; data: RunCandidates } | { kind: "failed"; error: ApiError };
@@ -18,7 +18,7 @@ export const table = signal<TableState>({ kind: "none" });
 export const tableData = computed(() => (table.value.kind === "ready" ? table.value.data : null));
 
 const isWanted = computed(
-  () => overlay.value === "coverage" || (isDrawerOpen.value && (drawerTab.value === "costs" || drawerTab.value === "charts" || (drawerTab.value === "rules" && listedRule.value !== null))),
+  () => overlay.value === "coverage" || isShown("costs", "charts") || (isShown("rules") && listedRule.value !== null),
 );
 
 /** The run whose table is needed; null for none. A run that goes on has no table yet. */

@@ -8,7 +8,7 @@ import type { CostedRow, RunSnapshot, RunSummary } from "../../data/protocol";
 import { hasEnded } from "../../data/run/ended";
 import { operatorsOf } from "../../data/tables/candidate_rows";
 import { whenOf } from "../../data/tables/run_rows";
-import { drawerTab, isDrawerOpen } from "../display";
+import { isShown } from "../display";
 import { theme } from "../graph/painting";
 import { styleOf } from "../model/catalogue";
 import { model } from "../model/model";
@@ -26,8 +26,8 @@ export const predictedOf = signal<"plans" | "candidates">("plans");
 
 /** The run whose estimates the shown chart needs; null for none. */
 export const estimatesWanted = computed(() => {
-  const isShown = isDrawerOpen.value && drawerTab.value === "charts" && chart.value === "predicted" && predictedOf.value === "candidates";
-  return isShown && run.value?.plan && hasEnded(run.value) ? run.value.id : null;
+  const isWanted = isShown("charts") && chart.value === "predicted" && predictedOf.value === "candidates";
+  return isWanted && run.value?.plan && hasEnded(run.value) ? run.value.id : null;
 });
 
 /** The colours of targets and roles. */

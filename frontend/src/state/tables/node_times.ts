@@ -7,7 +7,7 @@ import { kernelsByNode } from "../../data/plan/node_times";
 import type { RunNodeTimes } from "../../data/protocol";
 import { hasEnded } from "../../data/run/ended";
 import { groupTree } from "../../graph/boxes/groups";
-import { drawerTab, isDrawerOpen, overlay, panelTab } from "../display";
+import { isShown, overlay, panelTab } from "../display";
 import { model } from "../model/model";
 import { partitions, run } from "../run/run";
 import { selection } from "../selection/selection";
@@ -24,7 +24,7 @@ export const kernels = computed(() => kernelsByNode(nodeTimes.value, partitions.
 /** The part of the icicle that is as wide as all, by its key; empty for the whole model. */
 export const zoomedPart = signal("");
 
-const isWanted = computed(() => overlay.value === "cost" || (isDrawerOpen.value && drawerTab.value === "time") || (panelTab.value === "why" && selection.value.kind !== "none"));
+const isWanted = computed(() => overlay.value === "cost" || isShown("time") || (panelTab.value === "why" && selection.value.kind !== "none"));
 const wantedRun = computed(() => (isWanted.value && run.value && hasEnded(run.value) && run.value.plan ? run.value.id : null));
 
 /** Keep `nodeTimes` in step with the run and with what the page displays. */

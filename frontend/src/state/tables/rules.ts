@@ -5,7 +5,7 @@ import { api, asApiError } from "../../data/api";
 import type { ApiError, RunRules, RunSpec, RuleTree } from "../../data/protocol";
 import { hasEnded } from "../../data/run/ended";
 import { EVERYTHING } from "../../data/tables/candidate_rows";
-import { drawerTab, isDrawerOpen, listedRule, showDrawer } from "../display";
+import { isShown, listedRule, showDrawer } from "../display";
 import { toolchains } from "../model/catalogue";
 import { run } from "../run/run";
 import { filter } from "./costs";
@@ -24,7 +24,7 @@ export const rulesPage = signal<RulesPage>("rules");
 const chosen = signal<string | null>(null);
 
 const wanted = computed(() => {
-  const isLooked = isDrawerOpen.value && drawerTab.value === "rules" && rulesPage.value === "rules";
+  const isLooked = isShown("rules") && rulesPage.value === "rules";
   return isLooked && run.value && hasEnded(run.value) && run.value.plan ? run.value.id : null;
 });
 

@@ -5,7 +5,7 @@ import { api } from "../../data/api";
 import { shapeCards } from "../../data/plan/shapes";
 import type { RunShapes } from "../../data/protocol";
 import { hasEnded } from "../../data/run/ended";
-import { drawerTab, isDrawerOpen } from "../display";
+import { isShown } from "../display";
 import { run } from "../run/run";
 
 const KEPT = 4;
@@ -16,7 +16,7 @@ export const shapes = signal<RunShapes | null>(null);
 
 export const cards = computed(() => (shapes.value ? shapeCards(shapes.value) : []));
 
-const wantedRun = computed(() => (isDrawerOpen.value && drawerTab.value === "totals" && run.value && hasEnded(run.value) && run.value.plan ? run.value.id : null));
+const wantedRun = computed(() => (isShown("totals") && run.value && hasEnded(run.value) && run.value.plan ? run.value.id : null));
 
 /** Keep `shapes` in step with the run and with what the page displays. */
 export function watchShapes(): void {

@@ -4,7 +4,7 @@ import { computed, signal } from "@preact/signals";
 import { api } from "../../data/api";
 import type { RunTotals } from "../../data/protocol";
 import { hasEnded } from "../../data/run/ended";
-import { drawerTab, isDrawerOpen } from "../display";
+import { isShown } from "../display";
 import { keepAnswered } from "../plan/answer_for";
 import { keptRun } from "../run/run";
 
@@ -14,7 +14,7 @@ export const totals = signal<RunTotals | null>(null);
 const wantedRun = computed(() => {
   const kept = keptRun.value;
   // An artifact that was built once more brings other times.
-  return isDrawerOpen.value && drawerTab.value === "totals" && kept?.plan && hasEnded(kept) ? { id: kept.id, measuredS: kept.time?.measured_s } : null;
+  return isShown("totals") && kept?.plan && hasEnded(kept) ? { id: kept.id, measuredS: kept.time?.measured_s } : null;
 });
 
 /** Keep `totals` in step with the run and with what the page displays. */

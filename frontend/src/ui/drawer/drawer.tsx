@@ -1,12 +1,12 @@
-// The drawer at the bottom, with a tab each for the plan (its partitions, the time inside them, totals, comparison and charts), the costs of all candidates, the
-// search, toolchains and their rules, all runs and the log. Netron has a tab as long as it is open.
+// The drawer at the bottom: a tab for each question about the plan and its run, and in it a tab for each view that answers it. Netron has a tab as long as it is open.
 
 import type { JSX, RefObject } from "preact";
 import { useRef } from "preact/hooks";
 import { count } from "../../base/format";
 import { isReport } from "../../data/config";
-import { asPlanTab, drawerTab, type DrawerTab, isDrawerOpen, openDrawer, planTab, type PlanTab, showDrawer } from "../../state/display";
+import { drawerTab, type DrawerTab, isDrawerOpen, lastViews, openDrawer, type Room, roomOf, ROOMS, showDrawer } from "../../state/display";
 import { model } from "../../state/model/model";
+import { termCount } from "../../state/plan/decisions";
 import { isActive, run } from "../../state/run/run";
 import { later, useIsDrawn } from "../widgets/lazy";
 import { type TabItem, Tabs } from "../widgets/tabs";
@@ -14,6 +14,7 @@ import { CompareTab } from "./compare";
 import { CostsTab } from "./costs";
 import { LogTab } from "./log";
 import { PartitionsTab } from "./partitions";
+import { PinsTab } from "./pins";
 import { RunsTab } from "./runs";
 import { SearchTab, RunStatus } from "./search/search";
 import { TimeTab } from "./time";
@@ -25,6 +26,7 @@ const BODY: Record<DrawerTab, () => JSX.Element> = {
   time: TimeTab,
   costs: CostsTab,
   rules: later(() => import("./rules/rules").then((part) => part.RulesTab)),
+  pins: PinsTab,
   totals: TotalsTab,
   runs: RunsTab,
   charts: later(() => import("./charts").then((part) => part.ChartsTab)),
@@ -37,37 +39,41 @@ const BODY: Record<DrawerTab, () => JSX.Element> = {
 const TALL: ReadonlySet<DrawerTab> = new Set<DrawerTab>(["costs", "rules", "runs", "charts", "compare", "netron", "log"]);
 
 /** Tabs that are as high as their content, up to the height of the others: one row does not take a third of the window. */
-const FITTING: ReadonlySet<DrawerTab> = new Set<DrawerTab>(["partitions", "time", "totals", "costs", "runs", "compare"]);
+const FITTING: ReadonlySet<DrawerTab> = new Set<DrawerTab>(["partitions", "time", "pins", "totals", "costs", "runs", "compare"]);
 
-/** A tab that is always there: one of the drawer's own, or that of all views of the plan. */
-type HeadTab = Exclude<DrawerTab, PlanTab> | "plan";
+const ROOM_NAME: Record<Room, string> = { where: "What runs where", whatIf: "What if", went: "How it went" };
+const VIEW_NAME: Record<DrawerTab, string> = {
+  partitions: "Partitions",
+  time: "Time",
+  costs: "Costs",
+  rules: "Toolchains",
+  pins: "Pins",
+  totals: "Totals",
+  compare: "Compare",
+  search: "Search",
+  charts: "Charts",
+  runs: "Runs",
+  log: "Log",
+  netron: "Netron",
+};
 
-function tabItems(): TabItem<HeadTab>[] {
-  const notes = (run.value?.notes.length ?? 0) + (run.value?.error ? 1 : 0);
-  return [
-    { id: "plan", label: "Plan" },
-    { id: "costs", label: "Costs" },
-    { id: "search", label: "Search" },
-    { id: "rules", label: "Toolchains" },
-    ...(isReport ? [] : [{ id: "runs" as const, label: "Runs" }]),
-    { id: "log", label: "Log", ...(notes > 0 && { note: String(notes) }) },
-    ...(drawerTab.value === "netron" ? [{ id: "netron" as const, label: "Netron" }] : []),
-  ];
+function noted<T extends string>(id: T, label: string, number: number): TabItem<T> {
+  return { id, label, ...(number > 0 && { note: count(number) }) };
 }
 
-function planItems(): TabItem<PlanTab>[] {
-  const partitions = run.value?.plan?.partitions.length ?? 0;
-  return [
-    { id: "partitions", label: "Partitions", ...(partitions > 0 && { note: count(partitions) }) },
-    { id: "time", label: "Time" },
-    { id: "totals", label: "Totals" },
-    { id: "compare", label: "Compare" },
-    { id: "charts", label: "Charts" },
-  ];
+function rooms(): TabItem<Room | "netron">[] {
+  const pins = noted("whatIf" as const, ROOM_NAME.whatIf, termCount.value);
+  const all = [noted("where" as const, ROOM_NAME.where, 0), pins, noted("went" as const, ROOM_NAME.went, 0)];
+  return drawerTab.value === "netron" ? [...all, noted("netron", VIEW_NAME.netron, 0)] : all;
 }
 
-function choose(tab: HeadTab): void {
-  openDrawer(tab === "plan" ? (asPlanTab(drawerTab.peek()) ?? planTab.peek()) : tab);
+function viewsOf(room: Room): TabItem<DrawerTab>[] {
+  const notes: Partial<Record<DrawerTab, number>> = {
+    partitions: run.value?.plan?.partitions.length ?? 0,
+    pins: termCount.value,
+    log: (run.value?.notes.length ?? 0) + (run.value?.error ? 1 : 0),
+  };
+  return ROOMS[room].filter((view) => !isReport || (view !== "pins" && view !== "runs")).map((view) => noted(view, VIEW_NAME[view], notes[view] ?? 0));
 }
 
 /** The drawer's element, and the height that it keeps where another plan of the same model is shown: that must not move the graph's nodes. */
@@ -88,15 +94,14 @@ export function Drawer(): JSX.Element {
   const Body = BODY[drawerTab.value];
   const isDrawn = useIsDrawn();
   const isOpen = isDrawerOpen.value;
-  const view = asPlanTab(drawerTab.value);
-  const head: HeadTab = drawerTab.value === view ? "plan" : (drawerTab.value as Exclude<DrawerTab, PlanTab>);
+  const room = roomOf(drawerTab.value);
   return (
     <section ref={steady.ref} style={steady.style} class={["drawer", isOpen ? "" : "closed", isOpen && TALL.has(drawerTab.value) ? "tall" : "", isOpen && FITTING.has(drawerTab.value) ? "fitting" : ""].filter(Boolean).join(" ")} aria-label="Run">
       <div class="drawer-head">
-        <Tabs label="Run" tabs={tabItems()} chosen={isOpen ? head : null} controls="drawer-body" choose={choose} />
-        {isOpen && view && (
-          <div class="plan-views">
-            <Tabs label="Plan" tabs={planItems()} chosen={view} controls="drawer-body" choose={showDrawer} />
+        <Tabs label="Run" tabs={rooms()} chosen={isOpen ? (room ?? "netron") : null} controls="drawer-body" choose={(id) => openDrawer(id === room || id === "netron" ? drawerTab.peek() : lastViews.peek()[id])} />
+        {isOpen && room && (
+          <div class="room-views">
+            <Tabs label={ROOM_NAME[room]} tabs={viewsOf(room)} chosen={drawerTab.value} controls="drawer-body" choose={showDrawer} />
           </div>
         )}
         <span class="spacer" />
@@ -106,7 +111,7 @@ export function Drawer(): JSX.Element {
         </button>
       </div>
       {isOpen && (
-        <div class="drawer-body" id="drawer-body" role="tabpanel" tabIndex={0} aria-label={drawerTab.value}>
+        <div class="drawer-body" id="drawer-body" role="tabpanel" tabIndex={0} aria-label={VIEW_NAME[drawerTab.value]}>
           {isDrawn && <Body />}
         </div>
       )}

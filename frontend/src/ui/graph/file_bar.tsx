@@ -1,7 +1,6 @@
 // The choice between the model as it is planned and as in its file; in the latter the path to the graph that is shown.
 
 import type { JSX } from "preact";
-import { isReport } from "../../data/config";
 import { showFile, showPlanned } from "../../state/model/file_view";
 import { model } from "../../state/model/model";
 import { askSizes } from "../../state/run/start";
@@ -9,7 +8,7 @@ import { Choice } from "../widgets/choice";
 
 export function FileBar(): JSX.Element | null {
   const opened = model.value;
-  if (!opened?.info.is_onnx || isReport) return null;
+  if (!opened?.info.is_onnx || opened.info.is_missing) return null;
   const path = opened.file?.path ?? [];
   return (
     <div class="file-bar">

@@ -11,14 +11,16 @@ import { coverage, coveredTarget } from "../../state/graph/coverage";
 import { hottest, nodePaints, theme } from "../../state/graph/painting";
 import { styleOf } from "../../state/model/catalogue";
 import { againstSide, planDifference, planRef, planSide, sideName } from "../../state/plan/compare";
+import { searchPicture } from "../../state/replay/overlay";
 import { partitions, run } from "../../state/run/run";
 import { table } from "../../state/tables/candidates";
 import { LiveLegend } from "./live_legend";
 import { ReplayLegend } from "./replay_legend";
 
 export function Legend(): JSX.Element | null {
+  const isSearched = overlay.value === "search" || (overlay.value === "target" && searchPicture.value !== null);
+  if (isSearched && run.value && !hasEnded(run.value)) return <LiveLegend />;
   if (overlay.value === "target") return null;
-  if (overlay.value === "search" && run.value && !hasEnded(run.value)) return <LiveLegend />;
   if (!run.value?.plan) return <Note>{run.value && !hasEnded(run.value) ? "Known as soon as there is a plan." : "No plan yet: press Run."}</Note>;
   switch (overlay.value) {
     case "cost":

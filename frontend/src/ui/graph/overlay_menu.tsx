@@ -1,31 +1,43 @@
-// The choice of the overlay, with the target of Coverage and the two plans of Difference.
+// The choice of what the graph is coloured by, with the target of Coverage and the two plans of Difference.
 
 import type { JSX } from "preact";
-import { coverageTarget, overlay, type Overlay, OVERLAYS } from "../../state/display";
+import { coverageTarget, overlay, type Overlay } from "../../state/display";
 import { coveredTarget, coverageTargets } from "../../state/graph/coverage";
 import { Badge } from "../widgets/badge";
 import { Choice } from "../widgets/choice";
 import { PlanChoice } from "./plan_choice";
 
-const OVERLAY_NAME: Record<Overlay, string> = { target: "Target", cost: "Cost", certainty: "Certainty", coverage: "Coverage", difference: "Difference", search: "Search" };
-const OVERLAY_SAYS: Record<Overlay, string> = {
-  target: "The target of each node (t)",
-  cost: "The share of each partition in the predicted total (h)",
-  certainty: "The certainty of each partition (s)",
-  coverage: "The nodes that one target could take, and why it cannot take the others (1 to 9)",
-  difference: "The difference from another plan (d)",
-  search: "The step of the search that the replay shows ([ and ])",
+const NAME: Record<Overlay, string> = { target: "Target", cost: "Cost", certainty: "Certainty", coverage: "Coverage", difference: "Difference", search: "Search" };
+
+/** The overlays with a button of their own, and those that answer rarer questions. */
+const [FIRST, RARER] = [["target", "cost"] as const, ["certainty", "coverage", "difference", "search"] as const];
+const SAYS = {
+  target: "Colour each node by its target (t)",
+  cost: "Colour by cost, the dearest darkest (h)",
+  certainty: "Certainty: how sure is each partition (s)",
+  coverage: "Coverage: what one target could take (1 to 9)",
+  difference: "Difference: what another plan has elsewhere (d)",
+  search: "Search: how the plan was found ([ and ])",
 };
 
 export function OverlayMenu(): JSX.Element {
+  const first = FIRST.find((id) => id === overlay.value) ?? null;
+  const rarer = RARER.find((id) => id === overlay.value);
   return (
     <div class="overlay-menu">
-      <Choice
-        label="Overlay"
-        choices={OVERLAYS.map((id) => ({ id, content: OVERLAY_NAME[id], title: OVERLAY_SAYS[id] }))}
-        chosen={overlay.value}
-        choose={(id) => (overlay.value = id)}
-      />
+      <div class="colours">
+        <Choice label="Colour by" choices={FIRST.map((id) => ({ id, content: NAME[id], title: SAYS[id] }))} chosen={first} choose={(id) => (overlay.value = id)} />
+        <select class={rarer ? "chosen" : undefined} aria-label="More colours" title="More colours" value={rarer ?? ""} onChange={(event) => (overlay.value = event.currentTarget.value as Overlay)}>
+          <option value="" disabled hidden>
+            More
+          </option>
+          {RARER.map((id) => (
+            <option key={id} value={id}>
+              {rarer === id ? NAME[id] : SAYS[id]}
+            </option>
+          ))}
+        </select>
+      </div>
       {overlay.value === "coverage" && <CoverageTargets />}
       {overlay.value === "difference" && (
         <span class="against">

@@ -1,4 +1,4 @@
-// The tab "Node": the inputs, outputs, weights and attributes of the selected node, and the nodes that were folded into it.
+// The tab "What it is": the inputs, outputs, weights and attributes of the selected node, and the nodes that were folded into it.
 
 import type { JSX } from "preact";
 import { attribute, shape } from "../../base/format";

@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { duration, percent } from "../../base/format";
 import { dearest, kernelTitle, nodeTimeText, sourceText } from "../../data/plan/node_times";
 import type { PlanPartition } from "../../data/protocol";
-import { openDrawer, drawerTab, isDrawerOpen } from "../../state/display";
+import { isShown, openDrawer } from "../../state/display";
 import { model } from "../../state/model/model";
 import { goToBox, point } from "../../state/selection/navigation";
 import { selectedPartition } from "../../state/selection/selected";
@@ -32,12 +32,12 @@ const MOST = 4;
 function Inside({ partition }: { partition: PlanPartition }): JSX.Element | null {
   const found = dearest(partition, kernels.value, MOST);
   if (found.length < 2) return null;
-  const isShown = drawerTab.value === "time" && isDrawerOpen.value;
+  const isTimeShown = isShown("time");
   return (
     <section class="inside" aria-label="Where its time goes">
       <p>
         Most of its time, {sourceText(found[0]?.source ?? "none", partition.target)}:{" "}
-        {!isShown && (
+        {!isTimeShown && (
           <button type="button" class="link" onClick={() => openDrawer("time")}>
             all of it
           </button>

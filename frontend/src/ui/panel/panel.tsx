@@ -1,31 +1,28 @@
-// The panel on the right, with the tabs Why, Node and Pins, and below them the effect of the last decision.
+// The panel on the right: what the selection is, and why it runs where it does; below, the effect of the last decision.
 
 import type { JSX } from "preact";
 import { plural } from "../../base/format";
-import { isReport } from "../../data/config";
 import { overlay, panelTab } from "../../state/display";
 import { compare } from "../../state/plan/compare";
 import type { PlanChange } from "../../data/plan/summary";
-import { canRedo, canUndo, discard, isDeciding, keep, lastChange, refusal, stepHistory, termCount } from "../../state/plan/decisions";
+import { canRedo, canUndo, discard, isDeciding, keep, lastChange, refusal, stepHistory } from "../../state/plan/decisions";
 import { runError, whatIf } from "../../state/run/run";
 import { ErrorCard } from "../widgets/error_card";
 import { Key } from "../widgets/key";
 import { Tabs } from "../widgets/tabs";
 import { NodePanel } from "./node";
-import { ConflictCard, PinsPanel } from "./pins";
+import { ConflictCard } from "./conflict";
 import { WhyPanel } from "./why";
 
 export function Panel(): JSX.Element {
-  const pins = termCount.value;
   const tabs = [
     { id: "why" as const, label: "Why" },
-    { id: "node" as const, label: "Node" },
-    ...(isReport ? [] : [{ id: "pins" as const, label: "Pins", ...(pins > 0 && { note: String(pins) }) }]),
+    { id: "node" as const, label: "What it is" },
   ];
   return (
     <aside class="panel" aria-label="Details">
       <Tabs label="Details" tabs={tabs} chosen={panelTab.value} controls="panel-body" choose={(tab) => (panelTab.value = tab)} />
-      <div class="panel-body" id="panel-body" role="tabpanel" tabIndex={0} aria-label={panelTab.value}>
+      <div class="panel-body" id="panel-body" role="tabpanel" tabIndex={0} aria-label={panelTab.value === "why" ? "Why" : "What it is"}>
         {runError.value && (
           <ErrorCard error={runError.value}>
             <button type="button" onClick={() => (runError.value = null)}>
@@ -34,9 +31,7 @@ export function Panel(): JSX.Element {
           </ErrorCard>
         )}
         {refusal.value && <ConflictCard refusal={refusal.value} />}
-        {panelTab.value === "why" && <WhyPanel />}
-        {panelTab.value === "node" && <NodePanel />}
-        {panelTab.value === "pins" && <PinsPanel />}
+        {panelTab.value === "why" ? <WhyPanel /> : <NodePanel />}
       </div>
       <DecisionBar />
     </aside>

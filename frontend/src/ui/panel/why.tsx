@@ -11,7 +11,7 @@ import { estimateTexts, type EstimateText as Said } from "../../data/plan/estima
 import { byTarget, inexactReason, regretText, whyText, type TargetGroup } from "../../data/plan/why";
 import type { NodeCandidate, NodeCandidates } from "../../data/protocol";
 import { hasEnded } from "../../data/run/ended";
-import { overlay } from "../../state/display";
+import { overlay, showDrawer } from "../../state/display";
 import { overlayText } from "../../state/graph/aria_text";
 import { openSelectionMenu } from "../../state/menu/decide_menu";
 import { styleOf } from "../../state/model/catalogue";
@@ -19,6 +19,7 @@ import { model } from "../../state/model/model";
 import { candidates, triedCandidates } from "../../state/plan/candidates";
 import { cut, isDeciding, pin, pinCandidate, veto, vetoThisCandidate } from "../../state/plan/decisions";
 import { tryOut } from "../../state/plan/try_out";
+import { searchPicture } from "../../state/replay/overlay";
 import { isOtherPlan, partitionOf, run } from "../../state/run/run";
 import { point } from "../../state/selection/navigation";
 import { selectedPartition } from "../../state/selection/selected";
@@ -43,10 +44,10 @@ export function WhyPanel(): JSX.Element {
   );
 }
 
-/** The overlay's text about the selected node; not for Target and Cost, whose text is elsewhere in the panel. */
+/** The overlay's text about the selected node; not for Cost and the target in a plan, whose text is elsewhere in the panel. */
 function OverlayText(): JSX.Element | null {
   const chosen = selection.value;
-  if (chosen.kind !== "box" || overlay.value === "target" || overlay.value === "cost") return null;
+  if (chosen.kind !== "box" || overlay.value === "cost" || (overlay.value === "target" && !searchPicture.value)) return null;
   const words = overlayText(chosen.box);
   return words === "" ? null : <p class="overlay-says">{words}.</p>;
 }
@@ -72,7 +73,17 @@ function Answer(): JSX.Element | null {
   const state = candidates.value;
   if (selection.value.kind === "boxes") return <Several />;
   if (!run.value) return <p class="muted">No run yet: this node was not measured.</p>;
-  if (!hasEnded(run.value)) return <p class="muted">The run goes on; the candidates are listed when it ends.</p>;
+  if (!hasEnded(run.value)) {
+    return (
+      <p class="muted">
+        Every candidate that holds it is listed here when the run ends. Until then{" "}
+        <button type="button" class="link" onClick={() => showDrawer("costs")}>
+          Costs
+        </button>{" "}
+        lists each cost of the model as it comes.
+      </p>
+    );
+  }
   if (state.kind === "loading") return <p class="muted">Looking up the candidates…</p>;
   if (state.kind === "failed") return <ErrorCard error={state.error} />;
   if (state.kind === "none") return null;

@@ -1,4 +1,4 @@
-// In the tab "Pins": the field for another accuracy, the costs that are typed in, and what each target brings under such terms.
+// In the view "Pins": the field for another accuracy, the costs that are typed in, and what each target brings under such terms.
 
 import type { JSX } from "preact";
 import { duration, plural } from "../../base/format";

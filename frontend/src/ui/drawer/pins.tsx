@@ -1,6 +1,5 @@
-// The tab "Pins": every term of the plan (pins, vetoes, cuts, switched-off targets, the accuracy, typed costs) with its effect, a link to its nodes
-// and a button to remove it; and the card of a decision that cannot hold,
-// with a button for each of the colliding terms that tries the rest.
+// The view "Pins": every term of the plan (pins, vetoes, cuts, switched-off targets, the accuracy, typed costs) with its effect, a link to its nodes
+// and a button to remove it.
 
 import type { ComponentChildren, JSX } from "preact";
 import { duration, plural } from "../../base/format";
@@ -10,17 +9,16 @@ import { unknownCosts } from "../../data/plan/summary";
 import type { Effect } from "../../data/protocol";
 import { model } from "../../state/model/model";
 import { candidateLabel } from "../../state/plan/candidates";
-import { decideWithout, isDeciding, isOtherAccuracy, isWaiting, refusal, setAccuracy, setCost, switchTarget, termCount, terms, withdraw, type Refusal } from "../../state/plan/decisions";
+import { isDeciding, isOtherAccuracy, isWaiting, setAccuracy, setCost, switchTarget, termCount, terms, withdraw } from "../../state/plan/decisions";
 import { effects } from "../../state/plan/effects";
 import { otherTerms } from "../../state/plan/other_terms";
 import { run, whatIf } from "../../state/run/run";
 import { point, selectNodes } from "../../state/selection/navigation";
 import { Badge } from "../widgets/badge";
-import { ErrorCard } from "../widgets/error_card";
 import { Key } from "../widgets/key";
 import { Brings, ErrorField } from "./term_brings";
 
-export function PinsPanel(): JSX.Element {
+export function PinsTab(): JSX.Element {
   const { groups, off, accuracy, costs } = terms.value;
   if (termCount.value === 0) return <Nothing />;
   const known = effects.value;
@@ -31,24 +29,24 @@ export function PinsPanel(): JSX.Element {
       {isWaiting.value && <p class="muted">They take effect with the next run.</p>}
       <ul class="pins">
         {groups.map((group, i) => (
-          <Item key={JSON.stringify(group)} words={groupText(group)} effect={isKnown ? known?.groups[i] : undefined} isHeld={isHeld(group)} remove={() => void withdraw(i)}>
+          <PinItem key={JSON.stringify(group)} words={groupText(group)} effect={isKnown ? known?.groups[i] : undefined} isHeld={isHeld(group)} remove={() => void withdraw(i)}>
             <GroupLink group={group} />
-          </Item>
+          </PinItem>
         ))}
         {off.map((target) => (
-          <Item key={target} words={`${target} switched off`} effect={isKnown ? known?.off[target] : undefined} remove={() => void switchTarget(target)}>
+          <PinItem key={target} words={`${target} switched off`} effect={isKnown ? known?.off[target] : undefined} remove={() => void switchTarget(target)}>
             <span>
               <Badge target={target} isOff /> {target} switched off
             </span>
-          </Item>
+          </PinItem>
         ))}
         {Object.entries(costs).map(([id, seconds]) => (
           <TypedItem key={id} id={id} seconds={seconds} effect={isKnown ? known?.costs[id] : undefined} />
         ))}
         {isOtherAccuracy.value && (
-          <Item words={`accuracy ${accuracy}`} effect={isKnown ? (known?.accuracy ?? undefined) : undefined} remove={() => void setAccuracy("")}>
+          <PinItem words={`accuracy ${accuracy}`} effect={isKnown ? (known?.accuracy ?? undefined) : undefined} remove={() => void setAccuracy("")}>
             <span>accuracy {accuracy}</span>
-          </Item>
+          </PinItem>
         )}
       </ul>
       {known && isKnown && <p class="muted">These effects are computed from known costs; nothing is measured for them.</p>}
@@ -85,16 +83,16 @@ function TypedItem({ id, seconds, effect }: { id: string; seconds: number; effec
   const words = `${label} takes ${duration(seconds)}, typed in`;
   const nodes = told?.nodes ?? [];
   return (
-    <Item words={words} says={effect?.text} remove={() => void setCost(id, null)}>
+    <PinItem words={words} says={effect?.text} remove={() => void setCost(id, null)}>
       <button type="button" class="link" disabled={nodes.length === 0} onClick={() => selectNodes(nodes)} onPointerEnter={() => point(nodes)} onPointerLeave={() => point([])}>
         {words}
       </button>
       {told && <span class="muted">{typedBeforeText(told)}</span>}
-    </Item>
+    </PinItem>
   );
 }
 
-interface ItemProps {
+interface PinItemProps {
   words: string;
   effect?: Effect | undefined;
   /** The effect in other words than those of a constraint. */
@@ -104,7 +102,7 @@ interface ItemProps {
   children: ComponentChildren;
 }
 
-function Item({ words, effect, says = effect?.text, isHeld = true, remove, children }: ItemProps): JSX.Element {
+export function PinItem({ words, effect, says = effect?.text, isHeld = true, remove, children }: PinItemProps): JSX.Element {
   return (
     <li>
       <span class="pin">
@@ -126,7 +124,8 @@ function isHeld(group: readonly Constraint[]): boolean {
   return !group.some((one) => colliding.includes(JSON.stringify(one)));
 }
 
-function groupText(group: readonly Constraint[]): string {
+/** A group of constraints in words. */
+export function groupText(group: readonly Constraint[]): string {
   return describeGroup(group, candidateLabel);
 }
 
@@ -139,30 +138,5 @@ function GroupLink({ group }: { group: readonly Constraint[] }): JSX.Element {
     <button type="button" class="link" onClick={() => selectNodes(nodes)} onPointerEnter={() => point(nodes)} onPointerLeave={() => point([])}>
       {groupText(group)}
     </button>
-  );
-}
-
-/** A decision that cannot hold, with the reason and the constraints with which it collides. */
-export function ConflictCard({ refusal: refused }: { refusal: Refusal }): JSX.Element {
-  const groups = refused.groups.map((index) => ({ key: index, words: groupText(refused.wanted.groups[index] ?? []) }));
-  const colliding = [...groups, ...refused.off.map((target) => ({ key: target, words: `${target} switched off` }))];
-  // The list names what the server's message only numbers.
-  const message = colliding.length === 1 ? "no plan holds this" : "these cannot hold together";
-  return (
-    <ErrorCard error={colliding.length > 0 ? { ...refused.error, message, hint: "remove one, and the rest is tried" } : refused.error}>
-      {colliding.length > 0 && (
-        <ul class="pins">
-          {colliding.map(({ key, words }) => (
-            <Item key={key} words={words} effect={undefined} remove={() => void decideWithout(refused, key)}>
-              <span>{words}</span>
-            </Item>
-          ))}
-        </ul>
-      )}
-      <p class="hint">The plan is as it was.</p>
-      <button type="button" onClick={() => (refusal.value = null)}>
-        Dismiss
-      </button>
-    </ErrorCard>
   );
 }
