@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .base.cores import usable_cores
+from .base.processor import usable_cores
 from .base.sizes import ShapeOf, is_fixed, shape_from, shape_text
 from .errors import CollageError
 from .graph.value_policy import FINITE, VALUE_POLICIES

@@ -15,11 +15,11 @@ from typing import Any, TypeVar, TypeVarTuple
 
 import psutil
 
-from collage_core.base.cores import usable_cores
 from collage_core.base.durations import duration
 from collage_core.base.isolation.environment import database_access
 from collage_core.base.isolation.worker import Worker
 from collage_core.base.isolation.worker_errors import WorkerError
+from collage_core.base.processor import usable_cores
 from collage_core.errors import Cancelled, CollageError
 
 from .http.error_answers import Problem

@@ -23,7 +23,7 @@ from fresh_process import ALONE, MIX, Ratio, Rounds, in_turns, until_apart
 from partitioned import COLLAGE, Subject, apply, baseline_plans, facts_of, partition, prepare
 from suite import NOT_BEHIND, named, suite
 
-from collage_core.base.cores import usable_cores
+from collage_core.base.processor import usable_cores
 from collage_core.errors import CollageError
 from collage_core.model.reference.accuracy import largest_error
 from collage_core.rewrite.plan import Plan, read_plan

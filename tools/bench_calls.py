@@ -26,7 +26,7 @@ from bench_calls_builds import BATCHES, SAMPLES, contenders
 from bench_calls_fresh import MOST_LATER_S, STEPS, alone_s, start_s
 from bench_calls_models import MODELS, conv_chain, one_product, relu_chain, sum_of
 
-from collage_core.base.cores import usable_cores
+from collage_core.base.processor import usable_cores
 from collage_core.cost.database.records import machine_id
 from collage_core.cost.measuring.intervals import confidence_interval
 from collage_core.model.model import SubModel

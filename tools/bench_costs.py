@@ -24,8 +24,8 @@ from bench_recording import Recording, record
 from recorded_costs import MEASURED_WHOLLY, RecordedCosts, computation_key
 from suite import OTHERS as WHOLLY_RECORDED
 
-from collage_core.base.cores import usable_cores
 from collage_core.base.isolation.worker import Worker
+from collage_core.base.processor import usable_cores
 from collage_core.cost.cost import PROFILE, Cost
 from collage_core.cost.database.database import CostDatabase
 from collage_core.cost.database.records import Record, machine_id

@@ -18,8 +18,8 @@ from typing import Any
 
 from recorded_costs import MEASURED_WHOLLY
 
-from collage_core.base.cores import usable_cores
 from collage_core.base.isolation.worker import Pool
+from collage_core.base.processor import usable_cores
 from collage_core.cost.measuring import trial_worker
 from collage_core.cost.measuring.activations import ActivationStore
 from collage_core.cost.measuring.noise_filter import Speed, SpeedHistory

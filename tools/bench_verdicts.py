@@ -27,7 +27,7 @@ from suite import Case, named, suite
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from collage_core.base.cores import usable_cores  # noqa: E402
+from collage_core.base.processor import usable_cores  # noqa: E402
 from collage_core.cost.measuring.turns import Turns  # noqa: E402
 from collage_core.documents.json_form import to_json  # noqa: E402
 from collage_core.documents.verdict import verdict  # noqa: E402

@@ -20,8 +20,7 @@ import numpy as np
 
 from collage_core.base.bursts import burst
 from collage_core.cost.measuring.paired_rounds import low_s
-from collage_core.toolchains.border import build_package
-from collage_core.toolchains.reasons import one_line
+from collage_core.toolchains.border import build_package, one_line
 from collage_core.toolchains.toolchain import ToolchainError
 
 WARM_UP_RUNS = 3

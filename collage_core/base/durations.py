@@ -1,10 +1,12 @@
-"""Times as text: `duration` in the unit that fits, `signed` with its sign, `milliseconds` for tables and drawings; `decimal` is any number.
+"""Times as text: `duration` in the unit that fits, `signed` with its sign, `milliseconds` for tables and drawings; `decimal` is any number;
+`now` is this moment.
 
 Seconds enter; text without an exponent leaves. It imports nothing of ours.
 """
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from decimal import Decimal
 
 _LEAST_S = 0.5e-15
@@ -41,3 +43,8 @@ def decimal(value: float, digits: int = 12) -> str:
     if "e" not in text:
         return text
     return f"{value:.0f}" if abs(value) >= 1 else format(Decimal(text), "f")
+
+
+def now() -> str:
+    """Return this moment in UTC to the second, as records and documents hold it."""
+    return datetime.now(UTC).isoformat(timespec="seconds")

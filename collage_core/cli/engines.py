@@ -10,8 +10,7 @@ from typing import Any
 from ..base.counted import counted
 from ..base.isolation.worker_errors import WorkerError
 from ..errors import CollageError
-from ..toolchains.border import availability_of
-from ..toolchains.reasons import one_line
+from ..toolchains.border import availability_of, one_line
 from .json_output import print_json, prints_to_stderr
 from .say import say
 

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from ..graph.dataflow_graph import HOST, DataflowGraph
 from ..graph.index_set import IndexSet
 from ..rules.spec import HOST_TARGET
-from .transition import TransitionModel
+from .cost import TransitionModel
 
 Cheapest = Mapping[int, tuple[str, float]]
 """Node → the target on which it is cheapest alone, and its seconds there."""

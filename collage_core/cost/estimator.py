@@ -11,10 +11,9 @@ from typing import Protocol, runtime_checkable
 
 from ..graph.dataflow_graph import DataflowGraph
 from ..rules.candidate import CandidatePartition
-from .cost import Cost
+from .cost import Cost, TransitionModel
 from .error_limit import ErrorLimit
 from .profile import ProfiledPart
-from .transition import TransitionModel
 
 Known = tuple[CandidatePartition, Cost, bool]
 """A candidate, its cost, and whether that came from the cache."""

@@ -10,7 +10,18 @@ from collections.abc import Iterator, Sequence
 import onnx.defs
 from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto
 
+from ..errors import CollageError
 from ..graph.value_ranges import INDEX_SLOTS
+
+MOST_NODES = 100_000
+"""Most nodes of a model, those of inner graphs and inlined functions included. Everything that is found of a model grows with them."""
+
+
+def check_size(nodes: int) -> None:
+    """Raise CollageError where a model of so many nodes is too large."""
+    if nodes > MOST_NODES:
+        count = f"more than {MOST_NODES} nodes" if nodes > 10 * MOST_NODES else f"{nodes} nodes, more than {MOST_NODES}"
+        raise CollageError(f"the model has {count}", "split it, or export it in larger operators", "too_big")
 
 
 def inner_graphs(node: NodeProto) -> Iterator[GraphProto]:

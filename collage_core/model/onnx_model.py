@@ -44,6 +44,7 @@ from .reference.ort_session import OrtSession, RuntimeRefusal
 from .reference.settings import compared_values, settings_of
 from .refusals import error_text, refused
 from .row_sets import RowSet
+from .shapes.inference import infer
 from .shapes.open_axes import largest_sizes, names_after_data
 from .shapes.shapes import assumed_sizes, assumed_texts, dynamic_inputs, fix_shapes, shapes_of, sizes_hint, value_options
 from .sizes.proposals import fitting_shapes, with_proposals
@@ -80,7 +81,7 @@ def load_model(
     user = with_known_opset(user)
     values = values or {}
     dynamic = dynamic_inputs(user)
-    said, brought = {**implied_shapes(user, values), **(shapes or {})}, shapes_of(user, inputs or {})
+    said, brought = {**(implied_shapes(user, values) if values else {}), **(shapes or {})}, shapes_of(user, inputs or {})
     assumed = assumed_sizes(user, said.keys() | brought.keys())
     before = [ValueInfoProto.FromString(value.SerializeToString()) for value in user.graph.input]
     try:
@@ -89,7 +90,7 @@ def load_model(
         del user.graph.input[:]
         user.graph.input.extend(before)
         raise with_proposals(error, user, {**brought, **said}, values) from error
-    fixed = fix_values(user, values)
+    fixed = fix_values(user, values) if values else {}
     identity = [file.digest, sorted(sizes.items()), fold, *([sorted(fixed.items())] if fixed else [])]
     digest = hashlib.sha256(json.dumps(identity).encode()).hexdigest()
     try:
@@ -179,8 +180,8 @@ class OnnxModel:
     @cached_property
     def controls(self) -> dict[int, ControlFlow]:
         """Index of each node whose bodies the host could run → what it does with them."""
-        found = ((index, control_flow(self._model, node)) for index, node in enumerate(self._model.graph.node))
-        return {index: flow for index, flow in found if flow is not None}
+        flows = ((index, control_flow(self._model, node)) for index, node in enumerate(self._model.graph.node) if has_inner_graph(node))
+        return {index: flow for index, flow in flows if flow is not None}
 
     def body(self, index: int, attribute: str, inputs: Sequence[Tensor], given: Arrays | None = None) -> OnnxModel:
         """Return a body of the node `index` as a model of its own, which is made once for the same types.
@@ -393,7 +394,7 @@ class OnnxModel:
 
     @cached_property
     def _taken(self) -> tuple[ModelProto, tuple[FoldedNode, ...]]:
-        return take_branches(self._user, self._run_as_drawn)
+        return take_branches(self._user, self._run_as_drawn) if holds_graphs(self._user) else (self._user, ())
 
     @property
     def reference_precision(self) -> str:
@@ -475,7 +476,7 @@ class OnnxModel:
 
         Its dimensions stay open where they may depend on data, and else are those of the run.
         """
-        inferred = infer_with_loops(self._model)
+        inferred = infer_with_loops(self._model) if holds_graphs(self._model) else infer(self._model)
         types = inferred.types | {tensor.name: tensor.type for tensor in self._inputs}
         makers = {name: node for node in self._model.graph.node for name in node.output if name}
         open_names = [name for name in makers if name not in types]

@@ -22,8 +22,8 @@ from .decision import Decision
 from .inside.additive_error import additive_error_s, correction_s, costs_in_context, costs_inside
 from .inside.profile_nodes import profiled_times
 from .inside.timing_gap import Surroundings, disturbance_of, timing_gap
+from .loop.budget import Deadline, comparing_deadline
 from .loop.cost_table import is_settled
-from .loop.deadline import Deadline, comparing_deadline
 from .record.record import RunRecord
 from .searched_run import SearchedRun
 from .whole.assemble_and_verify import BUILD_TIMEOUT_S, Built, build_and_verify

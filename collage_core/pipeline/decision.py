@@ -13,8 +13,8 @@ from .loop.certainty import break_ties_by_priority, stability
 from .loop.error_budget import estimated_error
 from .loop.rivals import Rival
 from .loop.search_and_merge import Planned, PlanSearch, regret_seconds
+from .whole.baselines import BaselinePlan
 from .whole.choose_finalists import another_plan, best_known
-from .whole.run_baselines import BaselinePlan
 
 Chosen = tuple[int, ...]
 """A plan: the indices of its candidates in a search problem."""

@@ -43,9 +43,8 @@ from ..toolchains.border import availability_of, rule_of
 from ..toolchains.described import DescribedToolchain, read_description
 from ..toolchains.registry import check_name_is_free, get
 from ..toolchains.toolchain import PROCESSOR, Toolchain
-from .find_partitionings import find_partitionings
+from .find_partitionings import find_partitionings, matched_tables
 from .loop.search_and_merge import check_constraints
-from .pattern_tables import matched_tables
 
 
 class Phases:

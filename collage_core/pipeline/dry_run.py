@@ -13,8 +13,8 @@ from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 
-from ..base.cores import usable_cores
 from ..base.durations import duration
+from ..base.processor import usable_cores
 from ..cost.estimator import CostEstimator, LazyEstimator
 from ..cost.estimators.factory import Measuring, make_estimator
 from ..cost.measuring.other_load import OtherLoad, busy_text
@@ -28,8 +28,7 @@ from ..rules.spec import HOST_TARGET
 from ..toolchains.border import availability_of
 from ..toolchains.described import has_trials
 from .discover import CandidateSet, Phases, model_document
-from .loop.budget import MOST_FOR_INFERENCES_S, budget_s, reserved_s
-from .loop.deadline import MOST_COMPARING_S
+from .loop.budget import MOST_COMPARING_S, MOST_FOR_INFERENCES_S, budget_s, reserved_s
 from .loop.measuring_policy import MeasuringPolicy
 from .loop.tuning import check_tunes
 from .whole.choose_finalists import MOST_RIVALS
@@ -56,7 +55,8 @@ def dry_run(source: str | Path, options: Options, emit: Emit = ignore) -> DryRun
     load = OtherLoad()
     found = CandidateSet(source, options, Phases(emit), emit)
     found.check_constraints()
-    check_tunes(found.toolchains, options.tune_s)
+    if options.tune_s is not None:
+        check_tunes(found.toolchains, options.tune_s)
     estimator = make_estimator(
         options.costs,
         model=found.model,

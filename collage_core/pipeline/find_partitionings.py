@@ -1,6 +1,7 @@
-"""`find_partitionings`: the partitionings of a model that its targets' toolchains make, or TVM's functions for them, in a worker process.
+"""What a process with TVM says of a model before its candidates are found: matches of pattern tables, and partitionings.
 
-A model, toolchains and rules enter; `Partitioning`s leave. Where one cannot be made there is none, and a note says why.
+`matched_tables` gives what TVM's pattern tables match, for the rules that name some; the rule `PatternTable` reads it. `find_partitionings`
+gives the partitionings that toolchains make, or TVM's functions for them. Where one cannot be made there is none, and a note says why.
 """
 
 from __future__ import annotations
@@ -15,18 +16,64 @@ from ..events import Emit, Note
 from ..graph.index_set import IndexSet
 from ..graph.sub_graph import SubGraphConfig
 from ..model.model import Model, SubModel
-from ..model.relax.relax_model import RelaxSource
+from ..model.relax.relax_model import RelaxModel, RelaxSource, tvm_worker
 from ..rules.base_rules import table_prefixes
 from ..rules.candidate import CandidatePartition, RejectionLog
 from ..rules.partitionings import Partitioning, make_partitioning
-from ..rules.rule import PartitionRule
+from ..rules.rule import PartitionRule, TableMatch, Tables
 from ..toolchains import registry
 from ..toolchains.abilities import MakesPartitionings, TvmPartitioning
-from ..toolchains.border import availability_of, model_for, uncancelled
-from ..toolchains.reasons import one_line
-from ..toolchains.toolchain import Toolchain
+from ..toolchains.border import availability_of, model_for, one_line, uncancelled
+from ..toolchains.registry import get
+from ..toolchains.toolchain import Toolchain, ToolchainError
 from ..toolchains.tvm.tvm_byoc import PARTITION_FOR
-from .pattern_tables import source_of
+from ..toolchains.tvm.tvm_operators import OPERATORS
+
+TABLES_S = 300.0
+"""Longest that matching all tables may take."""
+
+
+def matched_tables(model: Model, rules: Mapping[str, PartitionRule]) -> Tables:
+    """Return what the pattern tables in the `rules` of the targets match in `model`; empty where there are none.
+
+    Raises:
+        CollageError: TVM is not there, has no such table, or does not take the model.
+    """
+    prefixes = {prefix: target for target, rule in rules.items() for prefix in table_prefixes(rule)}
+    if not prefixes:
+        return {}
+    named = f"the rules of {next(iter(prefixes.values()))} name the pattern table {next(iter(prefixes))!r}"
+    found = availability_of(get("tvm"))
+    if not found.usable:
+        raise CollageError(f"{named}, which is TVM's: {found.reason}", found.hint, "bad_rule")
+    if not any(node.op in OPERATORS for node in model.graph.nodes):
+        return {prefix: [] for prefix in prefixes}
+    try:
+        with tvm_worker() as worker:
+            made: dict[str, list[TableMatch]] = worker.call(tables_of, source_of(model), list(prefixes), timeout_s=TABLES_S)
+    except (ToolchainError, WorkerError) as error:
+        raise CollageError(
+            f"{named}, and TVM could not match it: {one_line(error)}", "take the table out of the rules", "bad_rule"
+        ) from error
+    return made
+
+
+def source_of(model: Model) -> SubModel | RelaxSource:
+    """Return `model` as TVM's own functions want it: a Relax module as it is, another as ONNX, with the operators that TVM imports.
+
+    What the other nodes make are inputs then. So a group may hold nodes before and behind one of them, and is no valid partition.
+    """
+    if isinstance(model, RelaxModel):
+        return model.source
+    return model.cut(IndexSet(node.index for node in model.graph.nodes if node.op in OPERATORS))
+
+
+def tables_of(model: SubModel | RelaxSource, prefixes: Sequence[str]) -> dict[str, list[TableMatch]]:
+    """As `tvm_pattern_tables.read_tables`; it runs in a worker process."""
+    from ..toolchains.tvm.tvm_pattern_tables import read_tables
+
+    return read_tables(model, prefixes)
+
 
 PARTITIONINGS_S = 300.0
 """Longest that one toolchain may take for the partitionings of a model."""

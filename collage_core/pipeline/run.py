@@ -22,7 +22,7 @@ from ..search.constraints.constraints import allowed_indices
 from ..toolchains.border import availability_of
 from .apply import check_accuracy, make_folder
 from .decision import Decision
-from .loop.deadline import Deadline, late_text
+from .loop.budget import Deadline, late_text
 from .loop.search_and_merge import refused_by_constraints
 from .record.record import RunRecord
 from .searched_run import SearchedRun

@@ -9,16 +9,17 @@ import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext, suppress
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ..base.cores import usable_cores
+from ..base.durations import now
 from ..base.garbage import no_collector
 from ..base.home import why_nothing_is_kept
 from ..base.isolation.process import begin_imports
 from ..base.isolation.worker import Pool, Worker
 from ..base.isolation.worker_errors import WorkerError
-from ..cost.database.records import now
+from ..base.processor import usable_cores
 from ..cost.error_limit import ErrorLimit
 from ..cost.estimator import CostEstimator, Known, LazyEstimator, ProfilingEstimator, TunedCosts, TuningEstimator
 from ..cost.estimators.function import CostFunction
@@ -51,11 +52,10 @@ from .cancelled import UserStop, cancelled_document
 from .decision import Decision, decide
 from .described_targets import described_options
 from .discover import CandidateSet, Phases, model_document
-from .loop.budget import Budget, reserved_s
+from .loop.budget import Budget, reserved_s, run_deadline, run_s
 from .loop.certainty import noise_s, total_interval_s
 from .loop.cost_progress import CostProgress
 from .loop.cost_table import CostTable
-from .loop.deadline import run_deadline, run_s
 from .loop.error_budget import ErrorBudget
 from .loop.measure import Costs, MeasuringLoop
 from .loop.measuring_policy import MeasureEverything, MeasuringPolicy
@@ -76,7 +76,7 @@ from .plan_documents import (
 )
 from .record.record import RunRecord, unknown_costs
 from .run_estimator import estimator_of
-from .whole.run_baselines import baseline_rows, find_baselines
+from .whole.baselines import baseline_rows, find_baselines
 from .whole.trials_alone import TrialsAlone
 
 BUILT_ON_ESTIMATES, SEARCHED_BEFORE, LATE = 0.75, 0.5, 0.25
@@ -121,7 +121,6 @@ class SearchedRun:
         budget: The time for measuring.
         deadline: When the run should be over.
         reserved_s: Those of them that measuring leaves for the end of the run.
-        trials_alone: Trials of candidates whose costs are no measurements.
     """
 
     def __init__(
@@ -151,7 +150,8 @@ class SearchedRun:
         self.found = CandidateSet(source, options, self.phases, emit, body, counts_runs=True)
         self.options = options = self.found.options
         self.found.check_constraints()  # before any is measured
-        check_tunes(self.found.toolchains, options.tune_s)
+        if options.tune_s is not None:
+            check_tunes(self.found.toolchains, options.tune_s)
         self.deadline = run_deadline(options, len(self.found.graph), self.phases.elapsed_s)
         self._planned_s = run_s(options, len(self.found.graph))
         # Of a body alone nothing is built.
@@ -176,7 +176,6 @@ class SearchedRun:
         self.estimator = estimator or estimator_of(
             self.found, self.inputs, options, self.progress.pass_on, self.budget.is_over, function, self._workers
         )
-        self.trials_alone = TrialsAlone(self.found, self.inputs, options, lambda: self.is_stopped() or self.is_late())
         settings = SearchSettings(
             options.search,
             parse_objective(options.objective),
@@ -196,6 +195,11 @@ class SearchedRun:
     def whole_run_s(self) -> float:
         """Seconds that the run may take from its start to its answer, but for tuning."""
         return self._planned_s + self.budget.added_s
+
+    @cached_property
+    def trials_alone(self) -> TrialsAlone:
+        """Trials of candidates whose costs are no measurements."""
+        return TrialsAlone(self.found, self.inputs, self.options, lambda: self.is_stopped() or self.is_late())
 
     def is_late(self) -> bool:
         """Return whether too little time is left to search for another plan, and to compare that one."""

@@ -27,10 +27,9 @@ from ..model.types.dtypes import array_type
 from ..rules.spec import HOST_TARGET
 from ..toolchains import registry
 from ..toolchains.abilities import MakesRelax, check_boundary, location_of
-from ..toolchains.border import availability_of, model_for, uncancelled
+from ..toolchains.border import availability_of, model_for, one_line, uncancelled
 from ..toolchains.built_packages import BuiltPackages, package_of
 from ..toolchains.libraries.library_functions import LibraryToolchain, NativeCalls
-from ..toolchains.reasons import one_line
 from ..toolchains.toolchain import Toolchain, ToolchainError
 from .copies import with_copies
 from .forms import form_for

@@ -19,8 +19,7 @@ from ..errors import CollageError
 from ..model.model import SubModel
 from ..toolchains import registry
 from ..toolchains.abilities import takes_open_shapes
-from ..toolchains.border import availability_of, build_package
-from ..toolchains.reasons import one_line
+from ..toolchains.border import availability_of, build_package, one_line
 from ..toolchains.toolchain import ToolchainError
 from .assemble import remove_artifact
 from .runtime.manifest import NAME, WEIGHTS, PartitionEntry, fingerprint, read_manifest

@@ -1,7 +1,7 @@
 """The border to a toolchain: its methods are called here, so that a wrong answer or an exception of a plug-in does not end a run.
 
 A toolchain and what its methods take enter; answers of the right type leave, or an error that a run knows. Abilities that one file alone
-asks for (`abilities`) are called there, with `model_for` and `uncancelled`.
+asks for (`abilities`) are called there, with `model_for` and `uncancelled`. `one_line` reduces an exception to the line that says why.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from ..errors import Cancelled, CollageError
 from ..graph.dataflow_graph import Tensor
 from ..model.model import SubModel, may_name_files
 from .abilities import ExternalData, LoadsAlone
-from .reasons import one_line
 from .toolchain import Availability, Kernel, Toolchain, ToolchainError
 
 if TYPE_CHECKING:
     from ..rules.rule import PartitionRule, RuleOptions
+import re
 
 _REPAIR_HINT = "leave it out, or mend the package that it comes with"
 
@@ -147,3 +147,32 @@ def with_weights_inside(model: SubModel) -> SubModel:
     except CollageError as error:
         raise ToolchainError("import", error.message) from error
     return replace(model, onnx=onnx)
+
+
+LONGEST = 300
+_NOISE = re.compile(r"^(Traceback|File \"|Stack trace|\^+$|~+$|[-=*]{3,}$|Exception from .*:$|Error loading\b.*:$)")
+_SOURCE_POSITION = re.compile(r"^(?:\[\d\d:\d\d:\d\d\] )?(?:\S*/)?\S+\.(?:cc|cpp|h|hpp|py):\d+:? ?")
+
+
+def one_line(error: BaseException | str) -> str:
+    """Return the first line of `error` that says something, without source paths, of at most `LONGEST` characters.
+
+    A line that ends with a colon announces the next one, which is added. An exception without a message gives the name of its class; a
+    `KeyError` or a bare assertion keeps that name in front.
+    """
+    text = error if isinstance(error, str) else str(error)
+    lines = [(said, line.rstrip().endswith(":")) for line in text.splitlines() if (said := _text_of(line))]
+    said, announces = lines[0] if lines else ("", False)
+    if announces and len(lines) > 1:
+        said = f"{said}: {lines[1][0]}"
+    if isinstance(error, KeyError | IndexError | AssertionError | AttributeError | TypeError):
+        said = f"{type(error).__name__}: {said}" if said else type(error).__name__
+    elif not said:
+        said = type(error).__name__ if isinstance(error, BaseException) else "no reason given"
+    return said if len(said) <= LONGEST else said[: LONGEST - 1] + "…"
+
+
+def _text_of(line: str) -> str:
+    """Return the text of `line` without source positions; empty where nothing else is in it."""
+    line = "".join(char if char.isprintable() else " " for char in line).strip()
+    return "" if _NOISE.match(line) else _SOURCE_POSITION.sub("", line).strip(" :")

@@ -18,8 +18,7 @@ from ..errors import CollageError
 from ..graph.dataflow_graph import Tensor
 from ..model.model import SubModel
 from .abilities import DeviceNumbers, lowers_precision
-from .border import availability_of
-from .reasons import one_line
+from .border import availability_of, one_line
 from .target_names import target_name
 from .toolchain import Availability, Kernel, Toolchain, ToolchainError
 

@@ -12,9 +12,9 @@ from typing import Any
 from tvm import get_global_func, relax
 from tvm_ffi.registry import register_global_func
 
-from ..base.cores import usable_cores
 from ..base.isolation.shared import shared_worker
 from ..base.isolation.worker import Worker
+from ..base.processor import usable_cores
 from ..toolchains import registry
 from ..toolchains.relax_attributes import THREADS
 from .building import built_package

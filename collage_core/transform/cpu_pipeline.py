@@ -12,7 +12,7 @@ import tvm
 from tvm import relax
 from tvm.relax.backend.cpu_generic import pipeline as cpu_generic
 
-from ..base.cores import usable_cores
+from ..base.processor import usable_cores
 from ..errors import CollageError
 from ..model.relax.branches import outline_branches
 from ..toolchains.relax_attributes import TUNING

@@ -15,7 +15,7 @@ import tvm
 from tvm import relax
 from tvm_ffi import structural_equal
 
-from ..base.cores import usable_cores
+from ..base.processor import usable_cores
 from ..errors import CollageError
 from ..model.relax.lifting import lifted
 from ..model.relax.replacing import Replaced

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from ..cost.database.records import now
+from ..base.durations import now
 from ..errors import CollageError
 from ..events import Emit, Note, ignore
 from ..pipeline.discover import Phases

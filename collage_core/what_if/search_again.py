@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..cost.database.records import now
+from ..base.durations import now
 from ..documents.run import RunDocument
 from ..documents.verify import Verify
 from ..events import Emit, ignore

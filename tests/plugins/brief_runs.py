@@ -15,7 +15,7 @@ from collage_core.cost.measuring import turns
 from collage_core.cost.measuring.call_meter import CallMeter
 from collage_core.cost.measuring.timing import TimingLimits
 from collage_core.cost.measuring.trial import TrialLimits
-from collage_core.pipeline.loop import budget, deadline
+from collage_core.pipeline.loop import budget
 from collage_core.pipeline.loop.measuring_policy import MeasuringPolicy
 
 TIMING = TimingLimits(warm_up_s=0.001, total_s=0.02, brief_s=0.02, longest_s=0.5)
@@ -29,7 +29,7 @@ def shorten(replace_attribute: Callable[[object, str, object], None]) -> None:
     replace_attribute(CallMeter, "_measured", free_call)
     for limit in ("LEAST_S", "MOST_S"):
         replace_attribute(budget, limit, 3600.0)
-    replace_attribute(deadline, "RUN_S", 7200.0)
+    replace_attribute(budget, "RUN_S", 7200.0)
     for rounds in ("FEWEST_ROUNDS", "MOST_ROUNDS"):
         replace_attribute(turns, rounds, 1)
 

@@ -25,6 +25,7 @@ from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
 from ...base.counted import counted
+from ...base.durations import now
 from ...base.home import home_path
 from ...errors import CollageError
 from .find_location import find_location
@@ -43,7 +44,6 @@ from .records import (
     TuningKey,
     TuningRecord,
     fields_of,
-    now,
 )
 from .schema import has_profiles, measurements, profiles, put_rows, read_rows, transitions, tunings
 

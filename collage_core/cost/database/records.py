@@ -174,11 +174,6 @@ def machine_id() -> str:
     return f"{processor.name()}, {os.cpu_count() or 1} cores"
 
 
-def now() -> str:
-    """Return the time as records hold it."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
 def utc(text: str) -> str:
     """Return a time with its zone as records hold it: UTC, whole seconds. Raises ValueError where it is none."""
     try:

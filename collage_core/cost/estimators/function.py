@@ -18,11 +18,10 @@ from ...events import Emit, Note, ignore
 from ...graph.dataflow_graph import DataflowGraph
 from ...rules.candidate import CandidatePartition
 from ...rules.spec import HOST_TARGET
-from ...toolchains.reasons import one_line
-from ..cost import HOST_COST, Cost
+from ...toolchains.border import one_line
+from ..cost import HOST_COST, Cost, TransitionModel
 from ..database.record_validation import LARGEST_S
 from ..estimator import Known
-from ..transition import TransitionModel
 
 CostFunction = Callable[[CandidatePartition], float | None]
 """Returns the seconds of one run of a candidate (described by its ``target``, ``inside``, ``sub_graph`` and ``graph``), or None where it

@@ -34,7 +34,7 @@ from ...toolchains.abilities import PlainTwin, Profiles, WeightValues, location_
 from ...toolchains.blocked_layout import has_blocked_end
 from ...toolchains.device_tensors import HOST_LOCATION
 from ...toolchains.toolchain import Availability
-from ..cost import HOST_COST, Cost
+from ..cost import HOST_COST, Cost, TransitionModel
 from ..database.database import CostDatabase
 from ..database.records import CostKey, Record, machine_id
 from ..error_limit import ErrorLimit
@@ -52,7 +52,6 @@ from ..measuring.trial import TrialLimits, TrialRunner, TrialTask
 from ..measuring.trial_backend import LocalBackend, RestOfModel, TrialBackend
 from ..measuring.trial_worker import CheckSet, GetToolchain
 from ..profile import ProfiledPart
-from ..transition import TransitionModel
 from .single_nodes import SingleNodes
 from .tuner import Tuner
 

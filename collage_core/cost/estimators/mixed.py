@@ -10,8 +10,8 @@ from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 
 from ...graph.dataflow_graph import DataflowGraph
 from ...rules.candidate import CandidatePartition
+from ..cost import TransitionModel
 from ..estimator import CostEstimator, Known, TunedCosts, TuningEstimator
-from ..transition import TransitionModel
 
 
 class MixedEstimator:

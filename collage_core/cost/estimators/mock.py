@@ -20,8 +20,7 @@ from ...graph.computation import values_at
 from ...graph.dataflow_graph import DataflowGraph
 from ...rules.candidate import CandidatePartition
 from ...rules.spec import HOST_TARGET
-from ..cost import HOST_COST, Cost
-from ..transition import TransitionModel, bad_costs, finite_s, refuse_unknown, transitions_from_json
+from ..cost import HOST_COST, Cost, TransitionModel, bad_costs, finite_s, refuse_unknown, transitions_from_json
 
 _TARGET_KEYS = ("op_s", "decay", "ops", "invalid")
 

@@ -23,13 +23,12 @@ from ...graph.computation import Computations
 from ...graph.dataflow_graph import DataflowGraph
 from ...rules.candidate import CandidatePartition
 from ...rules.spec import HOST_TARGET
-from ..cost import HOST_COST, PROFILE, Cost
+from ..cost import FREE, HOST_COST, PROFILE, Cost, Transition, TransitionModel, bad_costs, finite_s, transitions_from_json
 from ..database.database import CostDatabase
 from ..database.location import is_url
 from ..database.records import CostKey, Record
 from ..measuring.call_meter import CALL
 from ..measuring.repetitions import cost_of
-from ..transition import FREE, Transition, TransitionModel, bad_costs, finite_s, transitions_from_json
 
 _SQLITE_MAGIC = b"SQLite format 3\x00"
 _GZIP_MAGIC = b"\x1f\x8b"

@@ -22,9 +22,8 @@ from ...toolchains.abilities import MergedPartitions
 from ...toolchains.border import availability_of
 from ...toolchains.described import SPEEDS, DescribedToolchain
 from ...toolchains.toolchain import Toolchain
-from ..cost import HOST_COST, Cost
+from ..cost import HOST_COST, Cost, TransitionModel
 from ..estimator import Known
-from ..transition import TransitionModel
 from .machine_speed import machine_speed
 
 CALL_S = 2e-6

@@ -14,8 +14,7 @@ from ...graph.dataflow_graph import DataflowGraph
 from ...graph.index_set import IndexSet
 from ...rules.spec import HOST_TARGET
 from ..bounds import upper_bound_s
-from ..cost import Cost
-from ..transition import TransitionModel
+from ..cost import Cost, TransitionModel
 
 BUDGET_SAFETY = 1.5
 """How far a trial may be over the bound before it is sure to lose: costs measured alone are not quite those of a plan."""

@@ -17,8 +17,7 @@ from ...base.isolation.worker_errors import WorkerError
 from ...documents.cost import Tuned
 from ...errors import Cancelled
 from ...model.model import SubModel
-from ...toolchains.border import with_weights_inside
-from ...toolchains.reasons import one_line
+from ...toolchains.border import one_line, with_weights_inside
 from ...toolchains.toolchain import ToolchainError
 from ...toolchains.tuning import MOST_TRIALS, TunedKernel, digest, encoded, schedules
 from ..database.database import CostDatabase

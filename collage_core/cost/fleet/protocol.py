@@ -14,13 +14,13 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Strict, TypeAdapter, ValidationError, with_config
 
-from ...base.durations import duration
+from ...base.durations import duration, now
 from ...base.isolation.worker_errors import WorkerDied, WorkerError
 from ...base.validation import first_mistake
 from ...errors import CollageError, printable
 from ...toolchains.toolchain import Availability, ToolchainError
 from ..database.record_validation import InvalidRecord, record_of
-from ..database.records import Record, now
+from ..database.records import Record
 from ..measuring.trial import TrialLimits
 from ..measuring.trial_worker import GetToolchain
 

@@ -18,7 +18,7 @@ from ...base.isolation.scratch import scratch_folder
 from ...base.isolation.worker import Worker
 from ...base.isolation.worker_errors import WorkerError, by_name
 from ...errors import Cancelled, CollageError
-from ...toolchains.reasons import one_line
+from ...toolchains.border import one_line
 from ..measuring.trial import TrialRunner, TrialTask
 from .protocol import Settings, dump, error_to_json
 

@@ -9,9 +9,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ...base.cores import usable_cores
 from ...base.isolation.worker import Worker
 from ...base.isolation.worker_errors import WorkerError
+from ...base.processor import usable_cores
 from ...errors import CollageError
 from ...toolchains import registry
 from ...toolchains.border import availability_of

@@ -18,8 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ...base.cores import usable_cores
 from ...base.home import home
+from ...base.processor import usable_cores
 from ...errors import CollageError
 from ..database.records import machine_id
 from .reference_kernel import time_reference

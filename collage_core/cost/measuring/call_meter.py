@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from ...base.isolation.worker_errors import WorkerError
 from ...errors import CollageError
-from ...toolchains.reasons import one_line
+from ...toolchains.border import one_line
 from ...toolchains.toolchain import Availability
 from ..database.records import MeasuredTransition, TransitionKey
 from .difference_rounds import significant_difference, undisturbed_rounds

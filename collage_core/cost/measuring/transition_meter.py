@@ -26,14 +26,13 @@ from ...errors import CollageError
 from ...graph.dataflow_graph import Tensor, TensorType
 from ...model.probe import product_model, relu_model
 from ...toolchains.abilities import DeviceTensors, layout_of
-from ...toolchains.border import build_package, load_kernel
+from ...toolchains.border import build_package, load_kernel, one_line
 from ...toolchains.buffers import aligned_empty
 from ...toolchains.device_tensors import HOST_LOCATION, DeviceMemory
 from ...toolchains.onnx_models.nchwc_models import REORDER_TARGET, reorder_model
-from ...toolchains.reasons import one_line
 from ...toolchains.toolchain import Kernel
+from ..cost import Transition, TransitionModel
 from ..database.records import MeasuredTransition, TransitionKey
-from ..transition import Transition, TransitionModel
 from .difference_rounds import significant_difference, undisturbed_rounds
 from .meter import Meter
 from .noise_filter import SpeedHistory

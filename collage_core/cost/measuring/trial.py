@@ -25,9 +25,9 @@ from ...base.isolation.worker_errors import WorkerDied, WorkerError, WorkerTimeo
 from ...errors import Cancelled, CollageError
 from ...graph.value_policy import FINITE
 from ...model.model import SubModel
+from ...toolchains.border import one_line
 from ...toolchains.built_packages import BuiltPackages
 from ...toolchains.profiling import NodeTime
-from ...toolchains.reasons import one_line
 from ...toolchains.toolchain import ToolchainError
 from ..database.records import Record
 from . import profile_worker, trial_worker

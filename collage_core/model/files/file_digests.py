@@ -18,8 +18,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from ...base.cores import usable_cores
 from ...base.home import home_path
+from ...base.processor import usable_cores
 from ...base.user_file import open_file, read_text
 from ...base.whole_file import write_whole
 from ...errors import CollageError

@@ -20,11 +20,10 @@ from ...base.model_file import HEAD_BYTES
 from ...base.model_folder import folder_given
 from ...base.user_file import open_file
 from ...errors import CollageError
-from ..nodes import all_nodes, inner_graphs
+from ..nodes import all_nodes, check_size, inner_graphs
 from .external_data import MOST_BYTES, external_slices, may_stay, point_to, read_slice, tensors_of
 from .file_digests import file_digest
 from .foreign_files import recognise, recognise_ending
-from .local_functions import check_size
 
 LONGEST_NAME = 4096
 """Most characters of a name. A candidate is known by the names of its nodes, so time grows with their lengths and with its square."""
@@ -112,20 +111,17 @@ def _parse(path: Path, data: bytes) -> ModelProto:
     name = str(path)
     if not data:
         raise CollageError(f"{name!r} is empty", "download or save it again", "not_onnx")
-    known = recognise(data[:HEAD_BYTES], path)
-    if known is not None:
-        raise CollageError(f"{name!r} is {known.what}, not an ONNX model", known.hint, "not_onnx")
     try:
         model = ModelProto.FromString(data)
     except DecodeError as error:
-        _check_ending(path)
+        _check_known(path, data)
         # Almost every ONNX file begins with its IR version (field 1); a file that does is probably one that was cut off.
         begins_like_onnx = data[0] == 0x08 and len(data) > 1 and data[1] < 0x40
         what = "is cut off or damaged: it begins like an ONNX model" if begins_like_onnx else "is not an ONNX model"
         hint = "download or save it again" if begins_like_onnx else "name an .onnx file or a sample model (see `collage models`)"
         raise CollageError(f"{name!r} {what}", hint, "not_onnx") from error
     if not model.HasField("graph"):
-        _check_ending(path)
+        _check_known(path, data)
         raise CollageError(f"{name!r} is not an ONNX model: it holds no graph", "name an .onnx file or a sample model", "not_onnx")
     for word in _words(model):
         if not isinstance(word, str):
@@ -136,8 +132,11 @@ def _parse(path: Path, data: bytes) -> ModelProto:
     return model
 
 
-def _check_ending(path: Path) -> None:
-    """Raise CollageError where the ending of the file at `path`, which is no ONNX model, says what it usually is."""
+def _check_known(path: Path, data: bytes) -> None:
+    """Raise CollageError where the content of the file at `path`, which is no ONNX model, or its ending says what it is."""
+    known = recognise(data[:HEAD_BYTES], path)
+    if known is not None:
+        raise CollageError(f"{str(path)!r} is {known.what}, not an ONNX model", known.hint, "not_onnx")
     usual = recognise_ending(path)
     if usual is not None:
         found = f"{str(path)!r} is not an ONNX model; a file with this ending is usually {usual.what}"

@@ -12,22 +12,17 @@ from onnx import FunctionProto, ModelProto, NodeProto, checker, helper, inliner
 
 from ...errors import CollageError
 from ...graph.topological_order import topological_order
-from ..nodes import ONNX_DOMAINS, all_nodes, inner_graphs, opset_versions, since_version
+from ..nodes import MOST_NODES, ONNX_DOMAINS, all_nodes, check_size, inner_graphs, opset_versions, since_version
 from ..refusals import error_text
 from .external_data import MOST_BYTES
 
-MOST_NODES = 100_000
-"""Most nodes of a model, those of inner graphs and inlined functions included. Everything that is found of a model grows with them."""
-
 
 def inline_functions(model: ModelProto) -> ModelProto:
-    """Return `model` with the bodies of its functions in place of their calls.
+    """Return `model`, which has functions, with their bodies in place of their calls.
 
     Raises:
         CollageError: the functions call each other in a circle, make too many nodes or bytes, or cannot be inlined.
     """
-    if not model.functions:
-        return model
     _check_growth(model)
     try:
         return inliner.inline_local_functions(_of_one_opset(model), convert_version=True)
@@ -62,13 +57,6 @@ def _is_unchanged(function: FunctionProto, one: int, other: int) -> bool:
     """Return whether each operator of a function is the same in two versions."""
     newest = max(one, other)
     return all(since_version(node, newest) <= min(one, other) for node in all_nodes(function))
-
-
-def check_size(nodes: int) -> None:
-    """Raise CollageError where a model of so many nodes is too large."""
-    if nodes > MOST_NODES:
-        found = f"more than {MOST_NODES} nodes" if nodes > 10 * MOST_NODES else f"{nodes} nodes, more than {MOST_NODES}"
-        raise CollageError(f"the model has {found}", "split it, or export it in larger operators", "too_big")
 
 
 def _check_growth(model: ModelProto) -> None:

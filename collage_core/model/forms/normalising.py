@@ -15,9 +15,9 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_h
 from ...errors import CollageError
 from ...graph.dataflow_graph import TensorType
 from ...graph.topological_order import topological_order
-from ..files.local_functions import check_size, inline_functions
+from ..files.local_functions import inline_functions
 from ..model import FoldedNode
-from ..nodes import ONNX_DOMAINS, all_nodes, domain_of, name_nodes, op_name, opset_versions, read_by
+from ..nodes import ONNX_DOMAINS, all_nodes, check_size, domain_of, name_nodes, op_name, opset_versions, read_by
 from ..refusals import error_text
 from ..types.dtypes import dtype_name
 
@@ -35,7 +35,8 @@ def normalise(model: ModelProto) -> tuple[ModelProto, tuple[FoldedNode, ...]]:
     Raises:
         CollageError: the graph is broken: no nodes, no outputs, a cycle, a tensor made twice or by nobody; or it is too large.
     """
-    model = inline_functions(model)
+    if model.functions:
+        model = inline_functions(model)
     graph = model.graph
     check_size(sum(1 for _ in all_nodes(graph)))
     if not graph.node:

@@ -18,8 +18,8 @@ import numpy as np
 import onnxruntime as ort
 from onnx import ModelProto
 
-from ...base.cores import usable_cores
 from ...base.durations import duration
+from ...base.processor import usable_cores
 from ...errors import CollageError
 from ..files.external_data import with_relative_paths
 from ..files.unsigned_weights import with_unsigned_weights

@@ -28,8 +28,7 @@ from ...errors import CollageError
 from ...graph.dataflow_graph import Constant, DataflowGraph, Node, Tensor, TensorType
 from ...graph.topological_order import topological_order
 from ..files.external_data import is_external
-from ..files.local_functions import check_size
-from ..nodes import all_nodes, domain_of, free_names, has_inner_graph, inner_names, op_name, read_by, unique_names
+from ..nodes import all_nodes, check_size, domain_of, free_names, has_inner_graph, inner_names, op_name, read_by, unique_names
 from ..shapes.inference import inferred_graph
 from ..types.attributes import attributes_of, constant_of
 from ..types.dtypes import dtype_name, type_name

@@ -24,8 +24,7 @@ from ...options import Options
 from ...rewrite.plan import PlannedBody
 from ...search.constraints.inner_constraints import inner_constraints, names_in
 from ..discover import CandidateSet
-from ..loop.budget import budget_s
-from ..loop.deadline import Deadline
+from ..loop.budget import Deadline, budget_s
 from ..record.record import RunRecord
 from .body_rows import named_nodes
 from .plan_bodies import NodeMeter, PlannedNode, plan_bodies

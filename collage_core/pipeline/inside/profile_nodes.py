@@ -19,7 +19,7 @@ from ...model.model import Arrays, Model
 from ...rewrite.plan import Plan
 from ...rules.spec import HOST_TARGET
 from ...toolchains import registry
-from ...toolchains.reasons import one_line
+from ...toolchains.border import one_line
 from ..record.node_times import NONE, scaled
 
 ALL_S = 15.0

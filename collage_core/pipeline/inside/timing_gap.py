@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ...base.cores import usable_cores
 from ...base.durations import milliseconds
+from ...base.processor import usable_cores
 from ...cost.database.records import machine_id
 from ...cost.measuring.other_load import OtherLoad, busy_text
 from ...documents.run import Disturbance

@@ -79,10 +79,13 @@ class CostTable:
         self._whole: dict[CandidatePartition, Cost] = {}
         self._failed: dict[tuple[str, int], Cost] = {}
         self._failing_nodes: dict[str, list[tuple[IndexSet, Cost]]] = {}
-        self._predictor = Predictor(graph)
         self._profiled: list[ProfiledPart] = []
         self._limits: list[ErrorLimit] = []
         self._learn({candidate: _host_cost(candidate) for candidate in candidates if candidate.target == HOST_TARGET})
+
+    @cached_property
+    def _predictor(self) -> Predictor:
+        return Predictor(self.graph)
 
     @property
     def best_s(self) -> float | None:

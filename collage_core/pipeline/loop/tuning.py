@@ -134,8 +134,8 @@ def _main_operators(candidate: CandidatePartition) -> frozenset[str]:
     return frozenset(node.op for node in nodes if node.kind is kind)
 
 
-def check_tunes(toolchains: Mapping[str, Toolchain], tune_s: float | None) -> None:
-    """Raise CollageError where `tune_s` seconds of tuning are asked for, and no target tunes."""
-    if tune_s is not None and not any(isinstance(toolchain, Tunes) for toolchain in toolchains.values()):
+def check_tunes(toolchains: Mapping[str, Toolchain], tune_s: float) -> None:
+    """Raise CollageError where no target tunes in the `tune_s` seconds that are asked for."""
+    if not any(isinstance(toolchain, Tunes) for toolchain in toolchains.values()):
         said = f"--tune is {tune_s:g}, and no target tunes: {', '.join(toolchains)}"
         raise CollageError(said, "add tvm@fusion or tvm to --targets, or leave --tune out", "bad_option")

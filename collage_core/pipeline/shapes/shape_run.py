@@ -34,9 +34,9 @@ from ..loop.search_and_merge import Planned, known_total_s
 from ..record.record import RunRecord, merged_rule
 from ..searched_run import SearchedRun
 from ..whole.assemble_and_verify import build_and_verify
+from ..whole.baselines import BaselinePlan, find_baselines
 from ..whole.choose_finalists import another_plan
 from ..whole.finalists import RIVAL, SEARCHED, Kind
-from ..whole.run_baselines import BaselinePlan, find_baselines
 
 Part = tuple[str, IndexSet]
 """Target and nodes of a candidate."""

@@ -34,7 +34,7 @@ from ...rewrite.runtime.shaped_artifact import run_dynamic
 from ...rewrite.runtime.shaped_manifest import FALLBACK, RANGES, RangeEntry
 from ...rewrite.shaped_folder import build_dynamic, folder_of, write_shaped
 from ...rewrite.shared_weights import share_weights
-from ...toolchains.reasons import one_line
+from ...toolchains.border import one_line
 from ..apply import check_accuracy
 from ..discover import load_as_planned
 from ..whole.assemble_and_verify import BUILD_TIMEOUT_S, RUN_TIMEOUT_S

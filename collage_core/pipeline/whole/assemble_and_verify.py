@@ -44,9 +44,9 @@ from ...rewrite.plan import Plan
 from ...rewrite.runtime.artifact import Profile
 from ...rewrite.runtime.artifact_calls import MODULE_IMPORTS, RUNS_ONLY, profile_artifact, run_artifact, run_loader, time_artifact
 from ...rewrite.runtime.manifest import MODULE, NAME, WEIGHTS
+from ...toolchains.border import one_line
 from ...toolchains.built_packages import BuiltPackages
 from ...toolchains.native_files import LOADER
-from ...toolchains.reasons import one_line
 from ...toolchains.toolchain import ToolchainError
 from ..discover import Phases
 from ..inside.additive_error import additive_error_s

@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from queue import SimpleQueue
 
-from ...base.cores import usable_cores
 from ...base.isolation.memory import available_bytes
 from ...base.isolation.worker_errors import WorkerTimeout
+from ...base.processor import usable_cores
 from ...cost.measuring.paired_rounds import FAR, FEWEST_ROUNDS, Round
 from ...cost.measuring.turns import SHORTEST_ROUNDS, Turns, turn_s
 from ...errors import Cancelled, CollageError
@@ -26,7 +26,7 @@ from ...events import ComparingPlans, Emit, Note
 from ...rewrite.runtime.artifact import Profile
 from ...rules.partitionings import GREEDY, is_partitioning
 from ..inside.additive_error import additive_error_text, is_confirmed, is_large
-from ..loop.deadline import Deadline
+from ..loop.budget import Deadline
 from .assemble_and_verify import (
     BUILD_TIMEOUT_S,
     RUN_TIMEOUT_S,

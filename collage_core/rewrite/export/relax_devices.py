@@ -15,7 +15,7 @@ from tvm import relax
 from ...errors import CollageError
 from ...model.model import SubModel
 from ...model.relax.lifting import replaced
-from ...toolchains.reasons import one_line
+from ...toolchains.border import one_line
 from ...toolchains.toolchain import ToolchainError
 from ...toolchains.tvm.tvm_named_import import bindings_of, import_named
 from .placements import HOST_DEVICE

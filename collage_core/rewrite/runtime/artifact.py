@@ -21,10 +21,9 @@ from ...base.bursts import burst
 from ...errors import CollageError
 from ...toolchains import registry
 from ...toolchains.abilities import CallsLibraries, DeviceTensors, OwnFiles, location_of
-from ...toolchains.border import availability_of, load_kernel, uncancelled
+from ...toolchains.border import availability_of, load_kernel, one_line, uncancelled
 from ...toolchains.device_tensors import HOST_LOCATION, Copy, DeviceMemory
 from ...toolchains.onnx_models.external_package import found_in
-from ...toolchains.reasons import one_line
 from ...toolchains.toolchain import Kernel, ToolchainError
 from .arrays_file import read_stored
 from .calls import Calls

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import CollageError
-from ...toolchains.reasons import one_line
+from ...toolchains.border import one_line
 from ...toolchains.toolchain import Kernel
 from .inputs import InputBuffers
 from .manifest import REBUILD, PartitionEntry

@@ -14,9 +14,9 @@ from typing import Any, cast
 import numpy as np
 
 from ...graph.dataflow_graph import Tensor
+from ...toolchains.border import one_line
 from ...toolchains.buffers import aligned_copy, aligned_empty
 from ...toolchains.device_tensors import HOST_LOCATION, DeviceMemory
-from ...toolchains.reasons import one_line
 from ...toolchains.toolchain import AllocatingKernel, Kernel, ToolchainError, outputs_of
 from .calls import Calls, Inference, OpaqueValue, PartitionCall
 from .inputs import InputBuffers

@@ -17,10 +17,9 @@ import numpy as np
 from ...errors import CollageError
 from ...graph.dataflow_graph import Tensor
 from ...toolchains import registry
-from ...toolchains.border import load_kernel
+from ...toolchains.border import load_kernel, one_line
 from ...toolchains.buffers import aligned_empty, buffer_dtype
 from ...toolchains.onnx_models.external_package import found_in
-from ...toolchains.reasons import one_line
 from ...toolchains.toolchain import Kernel, outputs_of
 from .artifact import Artifact, Profile, check_toolchains, timed
 from .inputs import as_array, check_mapping

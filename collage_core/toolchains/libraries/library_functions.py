@@ -19,8 +19,7 @@ from ...graph.index_set import IndexSet
 from ...graph.topological_order import topological_order
 from ...model.model import SubModel
 from ...rules.pattern import Matcher, parse_pattern
-from ..border import with_weights_inside
-from ..reasons import one_line
+from ..border import one_line, with_weights_inside
 from ..toolchain import Kernel, Toolchain, ToolchainError
 from .native_call import NativeCall
 

@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ...model.model import SubModel
+from ..border import one_line
 from ..buffers import aligned_empty
-from ..reasons import one_line
 from ..toolchain import ToolchainError
 from .ncnn_import import ImportedNetwork, imported
 from .ncnn_kernel import HINTS, WINOGRAD, Entry, NetworkKernel, Package

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from ...base.huge_pages import NewMemory
+from ..border import one_line
 from ..buffers import ALIGNMENT
-from ..reasons import one_line
 from ..toolchain import Kernel, ToolchainError
 from .ncnn_network import MatShape
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from ...model.model import SubModel
+from ..border import one_line
 from ..native_files import NativeFiles, loader_text
-from ..reasons import one_line
 from ..toolchain import Kernel, ToolchainError
 from .ncnn_kernel import SPIN_COUNT, NetworkKernel, Package, option_values
 

@@ -23,11 +23,11 @@ from ...errors import CollageError
 from ...graph.dataflow_graph import Tensor
 from ...graph.value_policy import FINITE
 from ...model.model import SubModel, may_name_files
+from ..border import one_line
 from ..buffers import array_at, buffer_dtype
 from ..device_tensors import DeviceTensor
 from ..onnx_models.external_package import is_external, make_package, onnx_of
 from ..onnx_models.int8_products import refusal
-from ..reasons import one_line
 from ..toolchain import Availability, Kernel, Toolchain, ToolchainError, unbound_outputs
 from ..values.wrong_calls import onnxruntime_refusal_of_any
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from onnx import load_model_from_string
 
-from ..reasons import one_line
+from ..border import one_line
 from ..toolchain import ToolchainError
 
 

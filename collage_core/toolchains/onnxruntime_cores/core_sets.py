@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from ...base.cores import usable_cores
+from ...base.processor import usable_cores
 from ...errors import CollageError
 
 CORE_SETS = "COLLAGE_CORE_SETS"

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from ...graph.dataflow_graph import Tensor
 from ...model.model import SubModel
+from ..border import one_line
 from ..cuda import cuda_memory
 from ..device_tensors import DeviceMemory, HostEnds
 from ..onnxruntime.onnxruntime import DEFAULT_DEPTH, BoundSession, session_options
-from ..reasons import one_line
 from ..toolchain import Availability, Kernel, Toolchain, ToolchainError
 
 if TYPE_CHECKING:

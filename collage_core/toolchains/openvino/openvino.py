@@ -22,9 +22,9 @@ from ...base.extras import install_command
 from ...base.processor import has_any
 from ...graph.dataflow_graph import Tensor
 from ...model.model import SubModel, may_name_files
+from ..border import one_line
 from ..buffers import array_at, buffer_dtype
 from ..onnx_models.external_package import is_external, make_package, onnx_of, with_file_numbers
-from ..reasons import one_line
 from ..toolchain import Availability, Kernel, Toolchain, ToolchainError, unbound_outputs
 from ..values.wrong_calls import OPENVINO_REFUSALS
 

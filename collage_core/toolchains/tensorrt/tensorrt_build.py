@@ -19,9 +19,8 @@ from ...graph.index_set import IndexSet
 from ...model.model import Model
 from ...model.onnx_model import load_model
 from ...model.samples.registry import resolve
-from ..border import with_weights_inside
+from ..border import one_line, with_weights_inside
 from ..onnxruntime.onnxruntime_halves import in_halves
-from ..reasons import one_line
 from ..toolchain import ToolchainError
 from .engine_store import BuiltEngine, EngineStore, engine_key
 

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...base.cores import usable_cores
 from ...base.extras import install_command
+from ...base.processor import usable_cores
 from ...graph.dataflow_graph import Tensor
 from ...model.model import SubModel
+from ..border import one_line
 from ..buffers import ALIGNMENT, aligned_copy, array_at
-from ..reasons import one_line
 from ..toolchain import Availability, Kernel, Toolchain, ToolchainError
 from ..values.wrong_calls import TVM_REFUSALS
 from .tvm_operators import OPERATORS

@@ -16,7 +16,7 @@ from tvm.ir import IRModule
 from tvm.target.codegen import llvm_get_system_cpu
 
 from ...model.model import SubModel
-from ..reasons import one_line
+from ..border import one_line
 from ..toolchain import ToolchainError
 from .tvm_fusion_guards import KeepProjections, KeepSymbolicKernels
 from .tvm_halves import SumHalvesInFloat32

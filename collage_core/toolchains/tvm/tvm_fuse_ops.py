@@ -12,13 +12,13 @@ import onnx
 import tvm
 from tvm import relax
 
-from ...base.cores import usable_cores
+from ...base.processor import usable_cores
 from ...graph.dataflow_graph import DataflowGraph
 from ...graph.index_set import IndexSet
 from ...graph.sub_graph import constant_fed_nodes, with_constant_fed
 from ...model.model import SubModel
 from ...model.relax.lifting import replaced
-from ..reasons import one_line
+from ..border import one_line
 from ..sub_model_graph import graph_of
 from ..toolchain import ToolchainError
 from .tvm_build import before_fusion, cpu_target

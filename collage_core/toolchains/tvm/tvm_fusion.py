@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ...base.cores import usable_cores
+from ...base.processor import usable_cores
 from ...model.model import SubModel
 from ..values.wrong_calls import TVM_REFUSALS
 from .tvm import TvmToolchain

@@ -25,8 +25,7 @@ from ...graph.dataflow_graph import Tensor
 from ...model.model import SubModel
 from ...model.nodes import all_nodes, domain_of
 from ...model.shapes.inference import infer
-from ..border import with_weights_inside
-from ..reasons import one_line
+from ..border import one_line, with_weights_inside
 from ..toolchain import ToolchainError
 from .tvm_operators import MICROSOFT
 

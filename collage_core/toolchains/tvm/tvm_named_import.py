@@ -17,7 +17,7 @@ from tvm import relax
 from ...model.model import SubModel
 from ...model.relax.lifting import replaced
 from ...model.relax.relax_model import RelaxSource
-from ..reasons import one_line
+from ..border import one_line
 from ..toolchain import ToolchainError
 from .tvm_import import Importer, checked_model, quiet
 

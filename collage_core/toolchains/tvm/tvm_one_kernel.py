@@ -16,7 +16,7 @@ from tvm_ffi import structural_hash
 from ...model.model import SubModel
 from ...model.relax.lifting import lifted
 from ...model.relax.replacing import Replaced
-from ..reasons import one_line
+from ..border import one_line
 from ..toolchain import ToolchainError
 from .tvm_build import before_fusion, cpu_target, with_schedules
 from .tvm_import import import_onnx

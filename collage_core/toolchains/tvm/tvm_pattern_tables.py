@@ -24,7 +24,7 @@ from ...errors import CollageError
 from ...model.model import SubModel
 from ...model.relax.relax_model import RelaxSource
 from ...rules.rule import TableMatch
-from ..reasons import one_line
+from ..border import one_line
 from .tvm_byoc import MODULES
 from .tvm_named_import import NamedModule, bindings_of, import_source, nodes_of
 

@@ -18,7 +18,7 @@ from tvm.tirx import PrimFunc
 from tvm_ffi import structural_hash
 
 from ...errors import CollageError
-from ..reasons import one_line
+from ..border import one_line
 from ..toolchain import ToolchainError
 from ..tuning import TunedKernel, decoded
 from .tvm_schedule import SCHEDULED, scheduled

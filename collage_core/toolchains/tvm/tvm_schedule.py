@@ -19,7 +19,7 @@ from tvm.sym.iter_affine_map import IterMapLevel, detect_iter_map
 from tvm.target.codegen import llvm_cpu_has_features
 from tvm.tirx import PrimFunc
 
-from ..reasons import one_line
+from ..border import one_line
 from .tvm_packing import PACKED_CONV, PACKED_MATMUL
 
 LANES = 16

@@ -33,7 +33,7 @@ from tvm.s_tir.schedule import Trace
 from tvm.tirx import PrimFunc
 from tvm.tirx.buffer import BufferType
 
-from ..reasons import one_line
+from ..border import one_line
 from ..toolchain import ToolchainError
 from ..tuning import MOST_TRIALS, TunedKernel, Tuning, Workload, begin_trial
 from .tvm_build import cpu_target

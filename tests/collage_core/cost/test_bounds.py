@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collage_core.cost.bounds import upper_bound_s
-from collage_core.cost.transition import Transition, TransitionModel
+from collage_core.cost.cost import Transition, TransitionModel
 from collage_core.graph.dataflow_graph import DataflowGraph
 from collage_core.graph.index_set import IndexSet
 from collage_core.rules.spec import HOST_TARGET

@@ -10,8 +10,8 @@ import pytest
 
 from collage_core.pipeline.decision import decide
 from collage_core.pipeline.loop.search_and_merge import Planned, PlanSearch, SearchSettings
+from collage_core.pipeline.whole.baselines import BaselinePlan
 from collage_core.pipeline.whole.choose_finalists import another_plan
-from collage_core.pipeline.whole.run_baselines import BaselinePlan
 from tests.collage_core.pipeline.loop.test_certainty import Plain
 from tests.collage_core.pipeline.whole.test_choose_finalists import CHAIN, planned
 

@@ -24,8 +24,7 @@ from collage_core.graph.index_set import IndexSet
 from collage_core.model.reference.bearing import fingerprint
 from collage_core.options import Options
 from collage_core.pipeline.dry_run import AFTER, BODIES, NOT_COUNTED, TRANSITION_S, TRIAL_S, TUNED_AGAIN, dry_run
-from collage_core.pipeline.loop.budget import budget_s
-from collage_core.pipeline.loop.deadline import MOST_COMPARING_S
+from collage_core.pipeline.loop.budget import MOST_COMPARING_S, budget_s
 from collage_core.pipeline.searched_run import SearchedRun
 from collage_core.pipeline.whole.choose_finalists import MOST_RIVALS
 from collage_core.rules.candidate import CandidatePartition

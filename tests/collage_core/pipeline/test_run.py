@@ -28,14 +28,13 @@ from collage_core.pipeline import build_and_compare, next_plan, run_estimator, s
 from collage_core.pipeline import run as run_module
 from collage_core.pipeline.build_and_compare import Outcome, over_other_costs
 from collage_core.pipeline.decision import decide
-from collage_core.pipeline.loop.budget import MOST_RESERVED_S, Budget
-from collage_core.pipeline.loop.deadline import Deadline, late_text
+from collage_core.pipeline.loop.budget import MOST_RESERVED_S, Budget, Deadline, late_text
 from collage_core.pipeline.loop.measure import MeasuringLoop
 from collage_core.pipeline.next_plan import MOST_EXCLUSIONS, build_until_right
 from collage_core.pipeline.partition import partition
 from collage_core.pipeline.record.record import CostedCandidate, RunRecord
 from collage_core.pipeline.searched_run import SearchedRun
-from collage_core.pipeline.whole import choose_finalists, compare_whole, run_baselines
+from collage_core.pipeline.whole import baselines, choose_finalists, compare_whole
 from collage_core.pipeline.whole.assemble_and_verify import BUILD_TIMEOUT_S
 from collage_core.pipeline.whole.compare_whole import Comparison
 from collage_core.pipeline.whole.finalists import NO_TIME, SEARCHED, Finalist, WholeTime
@@ -149,7 +148,7 @@ def test_a_plan_that_was_not_measured_alone_is_before_it_becomes_the_plan(tmp_pa
         chosen = tuple(index[taken[0][0], half] for half in taken[0][1:])
         return replace(solve(problem, (), GREEDY), chosen=chosen) if name == GREEDY else None
 
-    monkeypatch.setattr(run_baselines, "baseline", of_halves)
+    monkeypatch.setattr(baselines, "baseline", of_halves)
     monkeypatch.setattr(choose_finalists, "MOST_RIVALS", 0)
     for number in range(3):  # On a busy machine a bound may be so wide that all are measured.
         folder = tmp_path / str(number)
@@ -182,7 +181,7 @@ def test_where_the_whole_takes_longer_than_its_parts_their_costs_are_corrected(t
 
     monkeypatch.setattr(compare_whole, "profile_plan", profile)
     monkeypatch.setattr(choose_finalists, "MOST_RIVALS", 0)
-    monkeypatch.setattr(run_baselines, "baseline", lambda *given: None)
+    monkeypatch.setattr(baselines, "baseline", lambda *given: None)
     vetoes: Any = tuple(
         {"kind": "veto", "node": node, "target": target} for node, target in (("abs5", "openvino"), ("relu0", "onnxruntime"))
     )

@@ -9,7 +9,17 @@ import pytest
 
 from collage_core.errors import Cancelled, CollageError
 from collage_core.rules.rule import RuleOptions
-from collage_core.toolchains.border import availability_of, build_package, load_kernel, rule_of, rule_tree, shown_rules, uncancelled
+from collage_core.toolchains.border import (
+    LONGEST,
+    availability_of,
+    build_package,
+    load_kernel,
+    one_line,
+    rule_of,
+    rule_tree,
+    shown_rules,
+    uncancelled,
+)
 from collage_core.toolchains.conformance.small_models import found, matmul
 from collage_core.toolchains.toolchain import Availability, ToolchainError
 from tests.helpers.plug_ins import Dummy
@@ -116,3 +126,31 @@ def test_only_the_user_cancels():
             call(Answers(Cancelled()))
     with pytest.raises(ValueError, match="anything else"), uncancelled():
         raise ValueError("anything else")
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (ValueError("plain"), "plain"),
+        (ValueError("first\nsecond"), "first"),
+        (RuntimeError("failed with these errors: \n\n  and <20 x i1>\n  third"), "failed with these errors: and <20 x i1>"),
+        (RuntimeError("nothing follows:"), "nothing follows"),
+        (RuntimeError("\n\n   indented\n"), "indented"),
+        (RuntimeError(""), "RuntimeError"),
+        (KeyError("axes"), "KeyError: 'axes'"),
+        (AssertionError(), "AssertionError"),
+        (RuntimeError('Traceback (most recent call last):\n  File "/a/b.py", line 3\nreal cause'), "real cause"),
+        (RuntimeError("[10:42:31] /project/src/relax/ir/builder.cc:67: Check failed: x"), "Check failed: x"),
+        (RuntimeError("tab\tand\x1b[31mcolour"), "tab and [31mcolour"),
+        ("a text", "a text"),
+        ("", "no reason given"),
+    ],
+)
+def test_the_first_line_that_says_something(error: Exception | str, said: str):
+    assert one_line(error) == said
+
+
+def test_long_ones_are_cut():
+    said = one_line("x" * 1000)
+    assert len(said) == LONGEST
+    assert said.endswith("…")

@@ -34,7 +34,7 @@ from collage_core.model.onnx_model import OnnxModel, load_model
 from collage_core.rules.candidate import CandidatePartition
 from collage_core.rules.spec import HOST_TARGET
 from collage_core.toolchains import registry
-from collage_core.toolchains.reasons import LONGEST
+from collage_core.toolchains.border import LONGEST
 from tests.helpers.long_cases import mostly_long
 from tests.helpers.workers import workers
 

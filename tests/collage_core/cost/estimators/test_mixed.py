@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 import collage_core
-from collage_core.cost.cost import Cost
+from collage_core.cost.cost import Cost, Transition, TransitionModel
 from collage_core.cost.estimator import Known, LazyEstimator
 from collage_core.cost.estimators.factory import make_estimator
 from collage_core.cost.estimators.mixed import MixedEstimator
 from collage_core.cost.estimators.roofline import RooflineEstimator
-from collage_core.cost.transition import Transition, TransitionModel
 from collage_core.documents.json_form import to_json
 from collage_core.documents.verify import Verify
 from collage_core.errors import CollageError

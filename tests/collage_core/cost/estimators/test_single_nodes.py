@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collage_core.cost.cost import Cost
+from collage_core.cost.cost import Cost, TransitionModel
 from collage_core.cost.estimators.single_nodes import BUDGET_SAFETY, SingleNodes
-from collage_core.cost.transition import TransitionModel
 from collage_core.graph.index_set import IndexSet
 from tests.helpers.graphs import graph
 

@@ -12,8 +12,9 @@ from fleet_functions import INVALID_ANSWERS, RECORD
 from hypothesis import given
 from hypothesis import strategies as st
 
+from collage_core.base.durations import now
 from collage_core.base.isolation.worker_errors import WorkerDied, WorkerError
-from collage_core.cost.database.records import Record, now
+from collage_core.cost.database.records import Record
 from collage_core.cost.fleet.protocol import (
     InvalidAnswer,
     description_from_json,

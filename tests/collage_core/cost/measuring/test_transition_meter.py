@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 from misbehaviours import plug_in_names
 
+from collage_core.cost.cost import Transition, TransitionModel
 from collage_core.cost.database.database import CostDatabase
 from collage_core.cost.database.records import MeasuredTransition, TransitionKey, machine_id
 from collage_core.cost.measuring import transition_meter
 from collage_core.cost.measuring.transition_meter import SIZES, TransitionMeter, fit, measure_pair
 from collage_core.cost.measuring.trial import TrialLimits, TrialRunner
 from collage_core.cost.measuring.trial_backend import Caller, LocalBackend
-from collage_core.cost.transition import Transition, TransitionModel
 from collage_core.events import Event, Note
 from collage_core.model.model import SubModel
 from collage_core.model.probe import product_model, relu_model

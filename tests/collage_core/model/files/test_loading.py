@@ -10,8 +10,8 @@ import pytest
 from onnx import ModelProto, TensorProto
 
 from collage_core.errors import CollageError
-from collage_core.model import onnx_model
-from collage_core.model.files import loading, local_functions
+from collage_core.model import nodes, onnx_model
+from collage_core.model.files import loading
 from collage_core.model.onnx_model import load_model
 from collage_core.model.reference import ort_session
 from collage_core.model.refusals import error_text, refused
@@ -280,7 +280,7 @@ def test_a_name_that_is_too_long(tmp_path):
 def test_too_many_nodes(tmp_path, monkeypatch):
     """Those of inner graphs count as well."""
     text = "g (float[4] x) => (float[4] y) { a = Relu(x) b = Sin(a) y = Relu(b) }"
-    monkeypatch.setattr(local_functions, "MOST_NODES", 2)
+    monkeypatch.setattr(nodes, "MOST_NODES", 2)
     assert refusal(write(tmp_path, model_of(text))).message == "the model has 3 nodes, more than 2"
     inner = (
         "g (bool c, float[4] x) => (float[4] y) { y = If (c) <then_branch = t () => (float[4] u) { u = Relu(x) }, "

@@ -12,10 +12,9 @@ import pytest
 from brief_runs import free_call, shorten_trials
 
 from collage_core.cli.terminal import Progress, show_plan
-from collage_core.cost.cost import Cost
+from collage_core.cost.cost import Cost, TransitionModel
 from collage_core.cost.estimator import Known
 from collage_core.cost.measuring.call_meter import CallMeter
-from collage_core.cost.transition import TransitionModel
 from collage_core.documents.json_form import to_json
 from collage_core.documents.plan import PlanPartition
 from collage_core.events import (
@@ -33,8 +32,7 @@ from collage_core.events import (
 from collage_core.graph.dataflow_graph import DataflowGraph
 from collage_core.options import Options
 from collage_core.pipeline.loop.budget import Budget
-from collage_core.pipeline.loop.cost_progress import CostProgress
-from collage_core.pipeline.loop.time_remaining import NEWEST, SLOW_S, TimeRemaining
+from collage_core.pipeline.loop.cost_progress import NEWEST, SLOW_S, CostProgress, TimeRemaining
 from collage_core.pipeline.searched_run import SearchedRun
 from collage_core.rules.candidate import CandidatePartition
 from tests.helpers.documents import run_document

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from collage_core.cost.cost import Cost
-from collage_core.cost.transition import Transition
+from collage_core.cost.cost import Cost, Transition
 from collage_core.documents.run import RunDocument
 from collage_core.events import Event, Note, SearchProgress
 from collage_core.graph.index_set import IndexSet

@@ -18,7 +18,7 @@ from collage_core.cost.measuring.turns import SHORTEST_ROUNDS
 from collage_core.documents.verify import Verify
 from collage_core.errors import Cancelled, CollageError
 from collage_core.events import ComparingPlans, Event, Note
-from collage_core.pipeline.loop.deadline import Deadline
+from collage_core.pipeline.loop.budget import Deadline
 from collage_core.pipeline.whole import compare_whole as module
 from collage_core.pipeline.whole.assemble_and_verify import Built
 from collage_core.pipeline.whole.compare_whole import (

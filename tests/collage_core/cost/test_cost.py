@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collage_core.cost.transition import Transition, TransitionModel
+from collage_core.cost.cost import Transition, TransitionModel
 
 
 def test_model_has_a_fixed_part_and_one_per_byte() -> None:
