@@ -201,11 +201,11 @@ def estimated(models: Sequence[str]) -> Iterator[str]:
             drawn = random.Random(0).sample(list(guesses), min(ESTIMATES, len(guesses)))
             run.budget.extend(math.inf)
             run.loop.get_known(drawn)
-            pairs = [(guesses[one], table.seconds(one)) for one in drawn]
+            pairs = [(guesses[candidate], table.seconds(candidate)) for candidate in drawn]
         errors = [abs((cost.seconds or 0.0) / seconds - 1) for cost, seconds in pairs if seconds]
         within = sum(abs((cost.seconds or 0.0) - seconds) <= (cost.interval_s or 0.0) for cost, seconds in pairs if seconds)
         every += errors
-        targets = ", ".join(sorted({one.target for one in guesses}))
+        targets = ", ".join(sorted({candidate.target for candidate in guesses}))
         rows.append([name, targets, len(guesses), len(errors), *(f"{share:.0%}" for share in spread(errors)), f"{within} of {len(errors)}"])
     head = ["sample", "targets", "estimated", "tried", "median error", "worst of 95 %", "within the interval"]
     show("Estimates from profiles beside later trials", head, rows)

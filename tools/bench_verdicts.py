@@ -73,8 +73,8 @@ def said(seed: int, factor: float, drift: float) -> str:
             "rounds": own.rounds,
         },
     )
-    found = verdict(document)
-    return found.kind if found.is_good or found.kind == "slower" else "undecided"
+    judged = verdict(document)
+    return judged.kind if judged.is_good or judged.kind == "slower" else "undecided"
 
 
 def _finalist(names: dict[str, Kind], partitions: int) -> Finalist:

@@ -87,8 +87,8 @@ class Rounds:
 
     def time_s(self, name: str) -> float | None:
         """Return the seconds over the rounds; None for what did not run."""
-        found = time_of(self._rounds(name), 0)
-        return None if found is None else found.value
+        time_s = time_of(self._rounds(name), 0)
+        return None if time_s is None else time_s.value
 
     def best(self, names: Sequence[str]) -> str | None:
         """Return the fastest of `names`; None where none ran. Those with fewer rounds than others are out: they were far behind."""
@@ -108,8 +108,8 @@ class Rounds:
         """Return how many times longer `name` takes than `base`, the mix unless given; None where one of them did not run."""
         if name not in self.seconds or base not in self.seconds:
             return None
-        found = ratio_of(self._rounds(name, base), 0, 1)
-        return None if found is None else Ratio(found.value, found.low, found.high, found.rounds)
+        ratio = ratio_of(self._rounds(name, base), 0, 1)
+        return None if ratio is None else Ratio(ratio.value, ratio.low, ratio.high, ratio.rounds)
 
     def _rounds(self, *names: str) -> list[Round]:
         """Return the rounds of some contenders, which are their indices there."""

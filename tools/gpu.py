@@ -29,23 +29,27 @@ def installed(wheels: Path, environment: Path) -> Path:
     venv.create(environment, with_pip=True, clear=True)
     python = environment / "bin" / "python"
     pip = [str(python), "-m", "pip", "--disable-pip-version-check", "--quiet"]
-    found = [*pip, "install", "--no-index", "--find-links", str(wheels)]
-    subprocess.run([*found, "collage-explorer", "pytest", "hypothesis"], check=True)
+    install = [*pip, "install", "--no-index", "--find-links", str(wheels)]
+    subprocess.run([*install, "collage-explorer", "pytest", "hypothesis"], check=True)
     subprocess.run([*pip, "uninstall", "--yes", "onnxruntime"], check=True)  # The package for GPUs has the same module.
-    subprocess.run([*found, "onnxruntime-gpu"], check=True)
+    subprocess.run([*install, "onnxruntime-gpu"], check=True)
     return python
 
 
 def gpu_targets(toolchains: Sequence[dict[str, Any]]) -> tuple[list[str], list[str]]:
     """Return the names of the usable toolchains of GPUs, and a line for each other one that says what it lacks."""
-    on_gpus = [one for one in toolchains if one["device"] not in ("CPU", "described")]
-    usable = [one["name"] for one in on_gpus if one["usable"]]
-    return usable, [f"{one['name']}: {one['reason']} ({one['hint']})" for one in on_gpus if not one["usable"]]
+    on_gpus = [toolchain for toolchain in toolchains if toolchain["device"] not in ("CPU", "described")]
+    usable = [toolchain["name"] for toolchain in on_gpus if toolchain["usable"]]
+    return usable, [f"{toolchain['name']}: {toolchain['reason']} ({toolchain['hint']})" for toolchain in on_gpus if not toolchain["usable"]]
 
 
 def row(document: dict[str, Any], targets: Sequence[str]) -> str:
     """Return the line of one run: the best toolchain alone, the plan, and how many of its nodes each target has."""
-    alone = {one["name"]: one["measured_s"] for one in document["baselines"] if one["name"] in targets and one["measured_s"] is not None}
+    alone = {
+        baseline["name"]: baseline["measured_s"]
+        for baseline in document["baselines"]
+        if baseline["name"] in targets and baseline["measured_s"] is not None
+    }
     plan_s = document["verify"]["measured_s"]
     nodes = {name: sum(len(part["nodes"]) for part in document["plan"]["partitions"] if part["target"] == name) for name in targets}
     placed = ", ".join(f"{count} on {name}" for name, count in nodes.items() if count)
@@ -86,7 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"gpu: {', '.join(usable)}")
     asked.out.mkdir(parents=True, exist_ok=True)
     conforms = subprocess.run([python, "-m", "pytest", "-q", CONFORMANCE, "-k", "cuda"], cwd=ROOT).returncode == 0
-    hosts = [one["name"] for one in toolchains if one["name"] in HOST_TARGETS and one["usable"]]
+    hosts = [toolchain["name"] for toolchain in toolchains if toolchain["name"] in HOST_TARGETS and toolchain["usable"]]
     exact = [name for name in usable if "@" not in name]
     is_whole = measure(collage, [*hosts, *exact], asked.models, asked.out)
     return 0 if conforms and is_whole else 1

@@ -131,16 +131,18 @@ def _beside(record: RunRecord, row: Alternative) -> Iterator[Cell]:
     except CollageError:
         return
     yield _statement(subject, "compare", turned(compare_sides(folder, other).change))
-    for one in differences(record):
-        if one.name == row.name and one.apparent_loss_s is not None:
-            seconds = -one.apparent_loss_s
-            yield Cell(subject, "partitionings", one.change_text, max(0.0, seconds) if one.is_measured or seconds >= 0 else None)
+    for difference in differences(record):
+        if difference.name == row.name and difference.apparent_loss_s is not None:
+            seconds = -difference.apparent_loss_s
+            yield Cell(
+                subject, "partitionings", difference.change_text, max(0.0, seconds) if difference.is_measured or seconds >= 0 else None
+            )
     pins = [{"kind": "pin", "candidate": part.id} for part in row.partitions if part.target != HOST_TARGET]
     known = {item.id for item in record.problem.candidates}
     if known.issuperset(part.id for part in row.partitions):
         with contextlib.suppress(InfeasibleError):
-            found = what_if(record, Terms([*record.plan.constraints, *pins]))
-            yield Cell(subject, WHAT_IF.name, found.change_text, found.change.change_s)
+            answer = what_if(record, Terms([*record.plan.constraints, *pins]))
+            yield Cell(subject, WHAT_IF.name, answer.change_text, answer.change.change_s)
 
 
 def _of_worth(record: RunRecord) -> Iterator[Cell]:
@@ -174,8 +176,8 @@ def _with_candidate(record: RunRecord, candidate: str) -> Iterator[Cell]:
         return  # how much is not known since the search for it would take too long, or it is in no plan
     terms = Terms([*record.plan.constraints, {"kind": "pin", "candidate": candidate}])
     with contextlib.suppress(InfeasibleError):
-        found = what_if(record, terms)
-        yield Cell(subject, WHAT_IF.name, found.change_text, found.change.change_s)
+        answer = what_if(record, terms)
+        yield Cell(subject, WHAT_IF.name, answer.change_text, answer.change.change_s)
         effect = next(iter(effects(record, terms, [[len(record.plan.constraints)]]).groups), None)
         if effect is not None and effect.alone is not None and not record.plan.constraints:
             yield Cell(subject, "effect", effect.text, effect.alone.change_s)
@@ -190,22 +192,22 @@ def _seconds(seconds: float | None) -> str:
     return NOT_KNOWN if seconds is None else duration(seconds)
 
 
-def side_by_side(said: Iterable[Cell]) -> Iterator[str]:
+def side_by_side(cells: Iterable[Cell]) -> Iterator[str]:
     """Yield a line for each subject and text, with the surfaces that say it."""
-    for subject, found in _by_subject(said).items():
+    for subject, group in _by_subject(cells).items():
         texts: dict[str, list[str]] = defaultdict(list)
-        for cell in found:
+        for cell in group:
             texts[cell.text].append(cell.surface)
         for text, surfaces in texts.items():
             yield f"  {subject:<36} {', '.join(surfaces)}: {text}"
 
 
-def contradictions(said: Iterable[Cell]) -> list[str]:
+def contradictions(cells: Iterable[Cell]) -> list[str]:
     """Return the subjects of which two surfaces say two things."""
     faults = []
-    for subject, found in _by_subject(said).items():
-        first = found[0]
-        for cell in found[1:]:
+    for subject, group in _by_subject(cells).items():
+        first = group[0]
+        for cell in group[1:]:
             if subject == "verdict":
                 agree = cell.text == first.text
             elif first.seconds is None or cell.seconds is None:
@@ -217,9 +219,9 @@ def contradictions(said: Iterable[Cell]) -> list[str]:
     return faults
 
 
-def _by_subject(said: Iterable[Cell]) -> dict[str, list[Cell]]:
+def _by_subject(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
     groups: dict[str, list[Cell]] = defaultdict(list)
-    for cell in said:
+    for cell in cells:
         groups[cell.subject].append(cell)
     return groups
 

@@ -85,7 +85,7 @@ def given_files(arguments: Iterable[str]) -> Iterator[Path]:
 
 def compare(model: ModelProto, path: Path, comparison: Comparison) -> None:
     """Count the points of nodes of `model`, at most `NODES_EACH` of each operator over all models."""
-    definitions = {one.op: one for one in operator_definitions(model)}
+    definitions = {definition.op: definition for definition in operator_definitions(model)}
     root = next(scope for scope in read_scopes(model) if scope.id == ROOT)
     shown = {tuple(tensor["name"] for tensor in node["outputs"]): node for node in scope_json(root)["nodes"]}
     weights = {tensor.name: tensor for tensor in model.graph.initializer}
@@ -105,7 +105,7 @@ def compare(model: ModelProto, path: Path, comparison: Comparison) -> None:
 def _compare_definition(
     node: NodeProto, op: str, theirs: Mapping[str, Any], ours: Any, attributes: Mapping[str, Any], comparison: Comparison
 ) -> None:
-    known = {one.name: one for one in ours.attributes} if ours else {}
+    known = {attribute.name: attribute for attribute in ours.attributes} if ours else {}
     if theirs.get("description"):
         comparison.count("description", op, "", bool(ours and ours.doc))
     for attribute in node.attribute:
@@ -118,7 +118,7 @@ def _compare_definition(
         if attribute.get("description"):
             comparison.count("attribute description", op, name, name in known and known[name].doc != "")
     for point, side in (("input name", "inputs"), ("output name", "outputs")):
-        names = [one.name for one in getattr(ours, side)] if ours else []
+        names = [value.name for value in getattr(ours, side)] if ours else []
         for value in theirs.get(side, ()):
             comparison.count(point, op, value["name"], value["name"] in names)
 
@@ -126,14 +126,18 @@ def _compare_definition(
 def netron_definition(node: NodeProto, versions: Mapping[str, int]) -> Mapping[str, Any]:
     """Return what Netron's table says of the operator of `node`; empty where it has nothing."""
     domain = domain_of(node)
-    known = [one for one in _table().get((domain or "ai.onnx", node.op_type), ()) if one["version"] <= versions.get(domain, 1)]
-    return max(known, key=lambda one: int(one["version"]), default={})
+    known = [
+        definition
+        for definition in _table().get((domain or "ai.onnx", node.op_type), ())
+        if definition["version"] <= versions.get(domain, 1)
+    ]
+    return max(known, key=lambda definition: int(definition["version"]), default={})
 
 
 def _table() -> dict[tuple[str, str], list[dict[str, Any]]]:
     if not _TABLE:
-        for one in json.loads((Path(netron.__file__).parent / "onnx-metadata.json").read_text()):
-            _TABLE.setdefault((one["module"], one["name"]), []).append(one)
+        for definition in json.loads((Path(netron.__file__).parent / "onnx-metadata.json").read_text()):
+            _TABLE.setdefault((definition["module"], definition["name"]), []).append(definition)
     return _TABLE
 
 

@@ -77,8 +77,8 @@ def show(db: str | None, as_json: bool, **given: str) -> None:
         document = {"schema": 1, "database": database.name, "groups": [asdict(group) for group in found], **rows}
         click.echo(json.dumps(document, allow_nan=False))
         return
-    said = f"{counted(sum(group.costs for group in found), 'cost')}, {counted(len(pairs), 'transition')}"
-    say(f"{database.name}: {said}{_more(len(kernels), len(profiles))}")
+    counts_text = f"{counted(sum(group.costs for group in found), 'cost')}, {counted(len(pairs), 'transition')}"
+    say(f"{database.name}: {counts_text}{_more(len(kernels), len(profiles))}")
     _show_groups(found)
     for key, record in listed:
         cost = cost_of(record, 50.0, "recorded")
@@ -150,8 +150,8 @@ def prune(db: str | None, older_than: str, dry_run: bool, as_json: bool, **given
         click.echo(json.dumps({"schema": 1, "database": database.name, **removed}))
         return
     _show_groups(found)
-    said = f"{counted(counts[0], 'cost')} and {counted(counts[1], 'transition')}{_more(counts[2], counts[3])}"
-    say(f"{database.name}: {said} {'would be' if dry_run else 'were'} removed")
+    counts_text = f"{counted(counts[0], 'cost')} and {counted(counts[1], 'transition')}{_more(counts[2], counts[3])}"
+    say(f"{database.name}: {counts_text} {'would be' if dry_run else 'were'} removed")
 
 
 def _more(kernels: int, profiles: int = 0) -> str:

@@ -27,9 +27,9 @@ def show_targets(document: Worth) -> None:
         say(f"{len(step.targets)}: {step.text}")
     say("the best plan over each set of targets:")
     # A plan in which a target gets no node is that of a smaller set.
-    used = [one for one in document.sets if one.against is None or one.used == one.targets]
-    for one in used[:_SHOWN_SETS]:
-        say(f"  {one.text:>22}  {' + '.join(one.targets)}")
+    used = [row for row in document.sets if row.against is None or row.used == row.targets]
+    for row in used[:_SHOWN_SETS]:
+        say(f"  {row.text:>22}  {' + '.join(row.targets)}")
     if len(document.sets) > len(used[:_SHOWN_SETS]):
         say(f"  and {len(document.sets) - len(used[:_SHOWN_SETS])} more (--json has all)")
     if not document.is_whole:

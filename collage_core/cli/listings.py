@@ -104,7 +104,9 @@ def _card(file: str) -> ModelCard:
 def card_text(card: ModelCard) -> str:
     """Return the card of a model as lines; what its file does not say has none."""
     tensors = {
-        kind: [f"{one.name} {'…' if one.dimensions is None else '×'.join(one.dimensions) or 'scalar'} {one.dtype}" for one in values]
+        kind: [
+            f"{value.name} {'…' if value.dimensions is None else '×'.join(value.dimensions) or 'scalar'} {value.dtype}" for value in values
+        ]
         for kind, values in (("input", card.inputs), ("output", card.outputs))
     }
     lines = [

@@ -55,10 +55,10 @@ def show_undecided(document: RunUndecided) -> None:
 def needs_text(needs: DecisionNeeds) -> str:
     """Return what a decision needs: ``measure these two for 20 s more``."""
     many = {1: "this one", 2: "these two"}.get(needs.computations, f"these {needs.computations}")
-    said = f"measure {many} for {duration(max(needs.seconds, 1), 2)} more"
+    advice = f"measure {many} for {duration(max(needs.seconds, 1), 2)} more"
     if not needs.is_enough:
-        said += ", which may still not decide: both are nearly equally fast"
-    return said + (" (how long a trial takes is assumed)" if needs.is_assumed else "")
+        advice += ", which may still not decide: both are nearly equally fast"
+    return advice + (" (how long a trial takes is assumed)" if needs.is_assumed else "")
 
 
 def stability_lines(partitions: Sequence[StablePart | PlanPartition], unknown: UnknownCosts | None = None) -> list[str]:

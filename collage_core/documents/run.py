@@ -169,7 +169,7 @@ class Alternative(TimedPlan):
     @property
     def summary(self) -> MeasuredPlan:
         """The same with the number of its partitions."""
-        return MeasuredPlan(**{one.name: getattr(self, one.name) for one in fields(TimedPlan)}, partitions=len(self.partitions))
+        return MeasuredPlan(**{field.name: getattr(self, field.name) for field in fields(TimedPlan)}, partitions=len(self.partitions))
 
 
 @dataclass(frozen=True)

@@ -78,18 +78,18 @@ def dry_run(source: str | Path, options: Options, emit: Emit = ignore) -> DryRun
     return replace(_with_work(document, found, machine), busy=busy)
 
 
-def _targets(found: CandidateSet, estimator: CostEstimator) -> tuple[DryRunTarget, ...]:
-    options = found.options
-    placed = [candidate for candidate in found.costed_first if candidate.target != HOST_TARGET]
+def _targets(candidates: CandidateSet, estimator: CostEstimator) -> tuple[DryRunTarget, ...]:
+    options = candidates.options
+    placed = [candidate for candidate in candidates.costed_first if candidate.target != HOST_TARGET]
     key_of = estimator.computation_key if isinstance(estimator, LazyEstimator) else _computation
-    keys, known = _keys(placed, key_of), _keys(_known(found, estimator, placed), key_of)
+    keys, known = _keys(placed, key_of), _keys(_known(candidates, estimator, placed), key_of)
     asked = _keys(placed, _computation)
     return tuple(
         DryRunTarget(
             name=name,
-            candidates=len(found.by_target[name]),
-            unique=found.unique[name],
-            deferred=found.unique[name] - len(asked[name]),
+            candidates=len(candidates.by_target[name]),
+            unique=candidates.unique[name],
+            deferred=candidates.unique[name] - len(asked[name]),
             known=len(known[name]),
             to_measure=len(keys[name] - known[name]) if options.is_measured else 0,
         )
@@ -118,12 +118,12 @@ def _keys(candidates: Iterable[CandidatePartition], key_of: Callable[[CandidateP
     return made
 
 
-def _with_work(document: DryRun, found: CandidateSet, machine: str) -> DryRun:
+def _with_work(document: DryRun, candidates: CandidateSet, machine: str) -> DryRun:
     """Return the document with how many builds the run needs, about how long they take, and how that is known."""
     from ..cost.database.trial_history import trial_history
 
-    options, measured = found.options, [target for target in document.targets if has_trials(found.toolchains[target.name])]
-    versions = {target.name: availability_of(found.toolchains[target.name]).version for target in measured}
+    options, measured = candidates.options, [target for target in document.targets if has_trials(candidates.toolchains[target.name])]
+    versions = {target.name: availability_of(candidates.toolchains[target.name]).version for target in measured}
     past = trial_history(versions, options.used_threads, machine, options.costs_db)
     pairs = list(permutations(versions, 2))
     missing = [pair for pair in pairs if pair not in past.transitions]
@@ -131,12 +131,12 @@ def _with_work(document: DryRun, found: CandidateSet, machine: str) -> DryRun:
     at_most = sum(target.to_measure for target in measured)
     expected = at_most if options.measure_all else _expected(measured)
     trials_s = sum(target.to_measure * past.trials.get(target.name, (TRIAL_S, 0))[0] for target in measured)
-    limit_s = budget_s(options, len(found.graph))
+    limit_s = budget_s(options, len(candidates.graph))
     measuring_s = limit_s - reserved_s(limit_s)
     basis = [_basis(target.name, past.trials) for target in measured]
     basis += [f"measuring a transition: {duration(TRANSITION_S)}, assumed"] if missing else []
     basis += [past.trouble] if past.trouble else []
-    basis += [BODIES.format(len(found.model.controls))] if found.model.controls else []
+    basis += [BODIES.format(len(candidates.model.controls))] if candidates.model.controls else []
     basis.append(AFTER)
     if not options.measure_all:
         basis.append(f"about {MeasuringPolicy().share:.0%} of the different computations are measured, often fewer: a heuristic")

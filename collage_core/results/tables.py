@@ -34,7 +34,7 @@ def node_table(record: RunRecord) -> tuple[list[str], list[list[Cell]]]:
         known: list[Cell] = [row.node, row.name, row.op, row.target, row.partition, row.partition_id, row.cost_s, row.source, row.kernel_s]
         found = [row.regrets.get(target, IN_NO_PLAN) for target in targets]
         lines.append(
-            [*known, *(cell for one in found for cell in (one.exact_s, one.at_least_s, one.basis if one.exact_s is not None else ""))]
+            [*known, *(cell for row in found for cell in (row.exact_s, row.at_least_s, row.basis if row.exact_s is not None else ""))]
         )
     words = "regret_s", "regret_at_least_s", "regret_basis"
     return [*NODE_COLUMNS, *(f"{word}_{target}" for target in targets for word in words)], lines

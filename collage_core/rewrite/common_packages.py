@@ -27,7 +27,9 @@ def put_packages(folder: Path, built: Sequence[PartitionEntry], source: Path, ke
     Raises:
         OSError: the disk has no room; the artifact is as it was.
     """
-    packages = {entry.id: (folder / entry.package, source / one.package) for entry, one in _pairs(read_manifest(folder).called, built)}
+    packages = {
+        entry.id: (folder / entry.package, source / package.package) for entry, package in _pairs(read_manifest(folder).called, built)
+    }
     for id, (_, package) in packages.items():  # All of them first: a disk that is full then has changed nothing.
         _link(package, kept / f"{id}.new")
     for id, (path, _) in packages.items():

@@ -93,9 +93,9 @@ def write_piece(
     if not isinstance(tool, OwnFiles):
         return None
     files = _files_of(tool, model, threads, is_alone)
-    names = {given: f"{PARTITIONS}/{name}{Path(given).suffix}" for given in files.files}
-    for given, content in files.files.items():
-        (folder / names[given]).write_bytes(content)
+    names = {own_name: f"{PARTITIONS}/{name}{Path(own_name).suffix}" for own_name in files.files}
+    for own_name, content in files.files.items():
+        (folder / names[own_name]).write_bytes(content)
     return _with_files(entry, list(names.values()), files)
 
 
@@ -113,8 +113,8 @@ def write_native(
     if not isinstance(tool, OwnFiles):
         raise ToolchainError("build", f"{tool.name} has no files of its own")
     files = _files_of(tool, model, threads, True)
-    for given, content in files.files.items():
-        (folder / given).write_bytes(content)
+    for own_name, content in files.files.items():
+        (folder / own_name).write_bytes(content)
     (folder / LOADER).write_text(files.loader)
     (folder / README).write_text(_readme(entry, files, assumed))
     return _with_files(entry, list(files.files), files)
@@ -130,12 +130,12 @@ def _with_files(entry: PartitionEntry, names: Sequence[str], made: NativeFiles) 
     return replace(entry, package=first, beside=tuple(beside), settings=made.settings, is_portable=made.is_portable)
 
 
-def _readme(entry: PartitionEntry, made: NativeFiles, assumed: Mapping[str, int]) -> str:
+def _readme(entry: PartitionEntry, files: NativeFiles, assumed: Mapping[str, int]) -> str:
     given = ", ".join(f"{tensor.name!r}: ..." for tensor in entry.inputs)
     lines = [
         f"# This model runs on {entry.target} alone",
         "",
-        f"`{next(iter(made.files))}` is the model in the format of {entry.target} {entry.version}, which the plan chose for all of it.",
+        f"`{next(iter(files.files))}` is the model in the format of {entry.target} {entry.version}, which the plan chose for all of it.",
         f"`pip install -r {REQUIREMENTS}` installs the versions that it was built with.",
         f"`{LOADER}` opens it with the settings that were measured, and needs nothing of Collage Explorer:",
         "",

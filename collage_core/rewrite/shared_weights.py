@@ -60,7 +60,7 @@ def share_weights(out: Path, folders: Sequence[Path], dynamic: Sequence[Partitio
         with tempfile.TemporaryDirectory(dir=out, prefix=".weights-") as scratch:
             store = _Store(Path(scratch))
             taken = [store.taken_out(package, threads, counts[package.target] > 1) for package in packages]
-            outside = [one for one in taken if one is not None]
+            outside = [stored for stored in taken if stored is not None]
             if len(outside) < 2:
                 return 0
             return _published(outside, store.written(), folders)

@@ -145,16 +145,16 @@ class CollagePartition:
     def transform_module(self, mod: tvm.IRModule, _context: Any) -> tvm.IRModule:
         if not self.enabled:
             return mod
-        given = with_realized_devices(mod)
+        module = with_realized_devices(mod)
         # TVM's RunCodegen does not follow calls of private functions, so branches are planned only where our own passes come next.
-        mod = before = outline_branches(given) if self.codegen else given
+        mod = before = outline_branches(module) if self.codegen else module
         names = self._names(mod)
         self._check_shapes(mod, names)
         self._tunings = [str((mod.attrs or {}).get(TUNING, "")).encode()]
         self._shares = self._shared(mod, names)
         for name in names:
             mod = self._function(mod, name)
-        mod = given if mod.same_as(before) else outline_branches(mod)
+        mod = module if mod.same_as(before) else outline_branches(mod)
         tuning = merged(self._tunings)
         if tuning:
             mod = mod.with_attr(TUNING, tuning.decode())

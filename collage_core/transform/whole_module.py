@@ -50,7 +50,7 @@ def partition_module(module: tvm.IRModule, targets: tuple[str, ...], **options: 
         raise CollageError(f"no binding of the module could be taken by a toolchain{why}", "docs/tvm.md says what can", "no_nodes")
     records = tuple(one.record for one in report.regions)
     first = max(records, key=lambda record: len(record.graph))
-    return ModuleRecord(**{one.name: getattr(first, one.name) for one in fields(RunRecord)}, module=partitioned, records=records)
+    return ModuleRecord(**{field.name: getattr(first, field.name) for field in fields(RunRecord)}, module=partitioned, records=records)
 
 
 def write_partitioned(

@@ -93,8 +93,8 @@ def loss_document(side: Side, own: OwnPlan, timed: Beside | None = None) -> Appa
     first, second = replace(side, record=own.record), Side(own.name, own.plan, own.record, whole)
     if timed is not None:
         first, second = (
-            replace(one, whole=PlanTime(predicted_s=None, measured_s=time.measured_s, interval_s=time.interval_s))
-            for one, time in ((first, timed.plan), (second, timed.other))
+            replace(plan, whole=PlanTime(predicted_s=None, measured_s=time.measured_s, interval_s=time.interval_s))
+            for plan, time in ((first, timed.plan), (second, timed.other))
         )
     compared = compare_sides(first, second)
     return ApparentLoss(

@@ -142,12 +142,12 @@ def compare_sides(one: Side, other: Side) -> PlansCompared:
     )
 
 
-def _statement(one: Side, other: Side, interval_s: float | None) -> Statement:
+def _statement(first: Side, other: Side, interval_s: float | None) -> Statement:
     """Return how the first compares with the second; plans of one run were timed in turns with the plan that it decided on."""
-    in_turns = one.record is not None and one.record is other.record and one.is_own != other.is_own
-    if in_turns and one.is_own:
-        return turned(compared(other.time, one.time, interval_s=interval_s))
-    return compared(one.time, other.time, interval_s=interval_s, in_turns=in_turns)
+    in_turns = first.record is not None and first.record is other.record and first.is_own != other.is_own
+    if in_turns and first.is_own:
+        return turned(compared(other.time, first.time, interval_s=interval_s))
+    return compared(first.time, other.time, interval_s=interval_s, in_turns=in_turns)
 
 
 def side_of(given: str | Path | RunRecord, loaded: dict[Path, RunRecord] | None = None) -> Side:

@@ -86,8 +86,8 @@ def fastest_of_ties(record: RunRecord, problem: SearchProblem, constraints: Sequ
     own = record.problem.candidates
     sources = [item.cost.source for item in usable(record.candidates)]
     ids = {problem.candidates[index].id for index in best.chosen}
-    is_open = any(source in NOT_KNOWN and one.id in ids for one, source in zip(own, sources, strict=True))
-    rivals = [one for one in record.timed_rivals if is_open or one.ties_with(best.total)]
+    is_open = any(source in NOT_KNOWN and candidate.id in ids for candidate, source in zip(own, sources, strict=True))
+    rivals = [rival for rival in record.timed_rivals if is_open or rival.ties_with(best.total)]
     for rival in sorted(rivals, key=lambda one: one.measured_s):
         chosen = tuple(sorted(index_of.get(own[index].id, -1) for index in rival.chosen))
         if -1 not in chosen and refused.isdisjoint(chosen):

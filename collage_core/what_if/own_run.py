@@ -32,8 +32,8 @@ def own_run(record: RunRecord, given: GivenPlan, devices: Mapping[str, str], sou
         own = own_plan(record, given, devices, source, emit)
     beside = timed_beside(own.record, own.plan, own.name, source, emit)
     if beside.reason or beside.verify is None:
-        said = f"{own.name} cannot be timed end to end: {beside.reason}"
-        raise CollageError(said, "its costs can be compared all the same", "own_plan")
+        message = f"{own.name} cannot be timed end to end: {beside.reason}"
+        raise CollageError(message, "its costs can be compared all the same", "own_plan")
     plan = own.plan.model_copy(update={"constraints": ()})  # those of the run bind its search, and not the user's own plan
     known = own.record.document
     # At the end of the search stands a plan that nobody calls the best.

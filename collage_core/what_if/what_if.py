@@ -205,16 +205,16 @@ def what_if(record: RunRecord, terms: Terms, own: RunRecord | None = None) -> Pl
     )
 
 
-def change_of(record: RunRecord, terms: Terms, found: WhatIfResult) -> tuple[Statement, str]:
-    """Return how the plan `found` under `terms` compares with that of `record`, and the same in words.
+def change_of(record: RunRecord, terms: Terms, result: WhatIfResult) -> tuple[Statement, str]:
+    """Return how the plan `result` under `terms` compares with that of `record`, and the same in words.
 
     With costs typed in, nothing timed end to end holds.
     """
-    plan, before = plan_document(found.plan), record.document
+    plan, before = plan_document(result.plan), record.document
     if terms.costs:
         change = compared(time_of_plan(plan), replace(time_of_run(before), measured_s=None, unexplained_s=None))
     else:
-        change = of_plan(before, plan, is_restricted=found.is_restricted)
+        change = of_plan(before, plan, is_restricted=result.is_restricted)
     free = dict.fromkeys([*(plan.free_transfers or ()), *(before.plan.free_transfers or ())])
     return change, change_text(change) + transfers_text(free)
 

@@ -52,7 +52,7 @@ def worth(record: RunRecord, clock: Callable[[], float] = time.monotonic) -> Wor
     as_good = next((one for one in steps if one.ratio is not None and one.ratio <= best * (1 + AS_GOOD)), None)
     rows = [_step_row(one, before) for before, one in pairwise([None, *steps]) if one is not None]
     targets = () if as_good is None else as_good.row.targets
-    unknown = [one.row.targets[0] for one in bests if len(one.row.targets) == 1 and one.row.against is not None and one.ratio is None]
+    unknown = [best.row.targets[0] for best in bests if len(best.row.targets) == 1 and best.row.against is not None and best.ratio is None]
     return Worth(tuple(one.row for one in bests), tuple(rows), targets, _text(targets, rows, unknown), is_whole)
 
 

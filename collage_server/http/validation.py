@@ -49,7 +49,7 @@ def _made(hint: Any, value: Any) -> Any:
     if dataclasses.is_dataclass(hint):
         return kind(**{name: _made(inner, value[name]) for name, inner in _hints(kind).items() if name in value})
     if get_origin(hint) is list and dataclasses.is_dataclass(get_args(hint)[0]):
-        return [_made(get_args(hint)[0], one) for one in value]
+        return [_made(get_args(hint)[0], item) for item in value]
     return value
 
 

@@ -165,8 +165,8 @@ def _keep_baselines(asked: Collector, path: str, snapshot: Mapping[str, Any]) ->
     for baseline in snapshot["baselines"]:
         name = baseline["name"]
         if baseline["total_s"] is not None:
-            found = asked.keep(f"{path}/baselines/{quote(name, safe='')}/plan")
-            other = shown(found["plan"], times[name], snapshot["id"], is_plan=False)
+            answer = asked.keep(f"{path}/baselines/{quote(name, safe='')}/plan")
+            other = shown(answer["plan"], times[name], snapshot["id"], is_plan=False)
             asked.add(f"POST compare this plan/{name}", asked.ask("compare", {"first": own, "second": other}))
             asked.add(f"POST compare {name}/this plan", asked.ask("compare", {"first": other, "second": own}))
 
@@ -174,7 +174,7 @@ def _keep_baselines(asked: Collector, path: str, snapshot: Mapping[str, Any]) ->
 def shown(plan: Mapping[str, Any], known: Mapping[str, Any], run: str, is_plan: bool) -> dict[str, Any]:
     """Return the fields of a `ShownPlan`."""
     parts = [{field.name: part[field.name] for field in fields(ShownPart)} for part in plan["partitions"]]
-    transitions_s = sum(one["cost_s"] for one in (*plan["transitions"], *plan.get("copies", ())))
+    transitions_s = sum(transition["cost_s"] for transition in (*plan["transitions"], *plan.get("copies", ())))
     return {"parts": parts, "transitions_s": transitions_s, "time": known, "run": run, "is_plan": is_plan}
 
 

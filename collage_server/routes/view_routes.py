@@ -36,8 +36,8 @@ def get_file(model: str) -> Response:
         assert graphs is not None
     if scope not in graphs:
         raise not_found("unknown_scope", f"the file of the model has no graph {scope[:80]!r}", "the nodes name those in them (`bodies`)")
-    found = graphs[scope]
-    content = {"id": model, **found, "groups": {"id": model, **found["groups"]}}
+    graph = graphs[scope]
+    content = {"id": model, **graph, "groups": {"id": model, **graph["groups"]}}
     return json_file(gzip.compress(json.dumps(content, separators=(",", ":")).encode(), 1, mtime=0))
 
 

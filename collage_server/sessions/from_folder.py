@@ -111,11 +111,11 @@ def _file(path: Path) -> dict[str, Any]:
     return {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
 
 
-def _model(session: Opening, models: ModelStore, known: SessionModel, run: FoundRun, given: str | None) -> dict[str, Any]:
+def _model(session: Opening, models: ModelStore, known: SessionModel, run: FoundRun, path: str | None) -> dict[str, Any]:
     """Read the model of the run, and return what is kept of it; without its file, of what the run says (`Opening.bring_in`)."""
     without_file = _unread(models, known)
-    if given is not None:
-        return _given_model(session, models, known, run, given)
+    if path is not None:
+        return _given_model(session, models, known, run, path)
     sample = samples.find_sample(known.name)
     if sample is None or not run.folds or (without_file["is_known"] and not models.get(known.id).is_missing):
         return without_file

@@ -91,7 +91,7 @@ def load_file(source: str, sample: str | None, folder: str, infers: bool) -> dic
     digest = write_graph(Path(folder), {"id": identity, "graph": graph, "folded": []}, file.model)
     write_json(Path(folder) / GROUPS, root["groups"])
     files = _files(path.absolute(), file.model)
-    made = {tensor["name"]: tensor for tensor in (*graph["inputs"], *(one for node in graph["nodes"] for one in node["outputs"]))}
+    tensors = {tensor["name"]: tensor for tensor in (*graph["inputs"], *(one for node in graph["nodes"] for one in node["outputs"]))}
     return {
         "id": identity,
         "name": sample or path.stem,
@@ -99,8 +99,8 @@ def load_file(source: str, sample: str | None, folder: str, infers: bool) -> dic
         "folded": 0,
         "inputs": graph["inputs"],
         "dimensions": input_dimensions(file.model),
-        "outputs": [made[name] for name in graph["outputs"] if name in made],
-        "size_bytes": sum(one["bytes"] for one in files),
+        "outputs": [tensors[name] for name in graph["outputs"] if name in tensors],
+        "size_bytes": sum(file["bytes"] for file in files),
         "quantised": any(quantises(op_name(node)) for node in all_nodes(file.model.graph)),
         "accuracy": 1e-3,
         "files": files,

@@ -232,7 +232,7 @@ class MeasureEstimator:
             store.fetch(tensor.name for tensor in model.inputs)
             given = [store.file(tensor.name) for tensor in model.inputs]
             taken = self._backend.profile(TrialTask(candidate.target, model, given, (), None))
-            kernels = tuple((one.nodes, one.seconds) for one in taken)
+            kernels = tuple((profiled.nodes, profiled.seconds) for profiled in taken)
             if kernels:
                 self._database.put_profile(key, kernels)
         groups = tuple((tuple(nodes[index] for index in indices), seconds) for indices, seconds in kernels if indices)

@@ -135,16 +135,16 @@ class _Run:
         rest = IndexSet(range(self._inside.first(), len(graph))) - part.inside
         largest = 0.0
         for store, files in zip(self._stores.values(), self.values, strict=True):
-            made = {name: self._own(store.file(name), files) for name in self._crossing[point]}
+            values = {name: self._own(store.file(name), files) for name in self._crossing[point]}
             if rest:
                 wanted = SubGraph(graph, rest).input_tensors()
                 store.fetch(wanted)
-                given = {name: made[name] if name in made else store.file(name).read() for name in wanted}
+                inputs = {name: values[name] if name in values else store.file(name).read() for name in wanted}
                 try:
-                    made |= self._model.run_part(rest, given)
+                    values |= self._model.run_part(rest, inputs)
                 except CollageError:  # The reference itself refuses such values.
                     return math.inf
-            largest = max(largest, self._error(store, {name: made[name] for name in graph.outputs if name in made}))
+            largest = max(largest, self._error(store, {name: values[name] for name in graph.outputs if name in values}))
         return largest
 
     def _part(self, point: int) -> SubGraph:
@@ -154,9 +154,9 @@ class _Run:
     def _own(reference: ArrayFile, files: Mapping[str, Path]) -> Any:
         return ArrayFile(reference.tensor, files[reference.tensor.name]).read()
 
-    def _error(self, store: ActivationStore, made: Mapping[str, Any]) -> float:
-        files = {name: store.file(name) for name in made}
+    def _error(self, store: ActivationStore, values: Mapping[str, Any]) -> float:
+        files = {name: store.file(name) for name in values}
         rows = {name: file.rows for name, file in files.items() if file.rows is not None}
         steps = {name: file.step for name, file in files.items() if file.step}
-        errors = output_errors(made, {name: file.read() for name, file in files.items()}, rows, self._value_policy, steps)
+        errors = output_errors(values, {name: file.read() for name, file in files.items()}, rows, self._value_policy, steps)
         return max((max(error - files[name].noise, 0.0) for name, error in errors.items()), default=0.0)

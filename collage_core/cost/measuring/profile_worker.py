@@ -50,9 +50,9 @@ def own_values(
     """
     trial_worker.build(get_toolchain, target, model, threads)
     written: list[dict[str, Path]] = []
-    for number, one in enumerate(sets):
-        files = {name: folder / f"{number}-{at}.npy" for at, name in enumerate(file.tensor.name for file in one.wanted)}
-        values = trial_worker.values_on(one.given, one.wanted)
+    for number, arrays in enumerate(sets):
+        files = {name: folder / f"{number}-{at}.npy" for at, name in enumerate(file.tensor.name for file in arrays.wanted)}
+        values = trial_worker.values_on(arrays.given, arrays.wanted)
         for name, path in files.items():
             # The files are read as those of the reference: a type that numpy lacks is its bytes.
             np.save(path, np.ascontiguousarray(values[name]).reshape(values[name].shape))

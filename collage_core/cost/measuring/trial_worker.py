@@ -187,9 +187,9 @@ def check(given: Sequence[ArrayFile], wanted: Sequence[ArrayFile], accuracy: flo
     return trial.run_checked()
 
 
-def values_on(given: Sequence[ArrayFile], wanted: Sequence[ArrayFile]) -> dict[str, Any]:
+def values_on(stored: Sequence[ArrayFile], wanted: Sequence[ArrayFile]) -> dict[str, Any]:
     """Run once on activations that really arrive, and return the values of the outputs, by the names of the tensors."""
-    check(given, wanted, math.inf)
+    check(stored, wanted, math.inf)
     return _current().values()
 
 

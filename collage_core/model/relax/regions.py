@@ -119,7 +119,7 @@ def divided(function: relax.Function) -> Division:
             division.regions.extend(region for region in division.blocks[index] if isinstance(region, Region) and region.writer.nodes)
             division.left.extend(divider.left)
         else:
-            division.left.extend(LeftBinding(index, one.var.name, "it is outside of a dataflow block") for one in block.bindings)
+            division.left.extend(LeftBinding(index, binding.var.name, "it is outside of a dataflow block") for binding in block.bindings)
     return division
 
 

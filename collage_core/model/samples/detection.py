@@ -118,9 +118,9 @@ def yolov4_tiny(side: int = 416, least: float = 0.67, seed: int = 2020) -> Model
     coarse = _yolo_head(net, y, "coarse", 512, cells)
     y = upsample(net, _leaky(net, x, "/neck/conv2", (256, 128), 1), "/neck/upsample")
     y = _leaky(net, net.node("Concat", [y, fine], "/neck/Concat", axis=1), "/head/fine/conv1", (384, 256), 3)
-    found = zip(coarse, _yolo_head(net, y, "fine", 256, 2 * cells), strict=True)
+    heads = zip(coarse, _yolo_head(net, y, "fine", 256, 2 * cells), strict=True)
     boxes, scores = (
-        net.node("Concat", pair, f"/{made}/Concat", made=made, axis=1) for made, pair in zip(("boxes", "scores"), found, strict=True)
+        net.node("Concat", pair, f"/{made}/Concat", made=made, axis=1) for made, pair in zip(("boxes", "scores"), heads, strict=True)
     )
     by_class = net.node("Transpose", [scores], "/nms/Transpose", perm=[0, 2, 1])
     select(net, boxes, by_class, 10, 0.45, least, made="selected")

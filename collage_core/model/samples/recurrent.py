@@ -53,12 +53,12 @@ def crnn(across: int = 320, hidden: int = _HIDDEN, seed: int = 2015) -> ModelPro
     x = net.node("Squeeze", [x, net.constant("height", [2], "int64")], "/Squeeze")
     x = net.node("Transpose", [x], "/Transpose", perm=[2, 0, 1])
     x = _bidirectional(net, x, "/rnn/0", (512, hidden, hidden), steps)
-    _bidirectional(net, x, "/rnn/1", (hidden, hidden, _CHARACTERS), steps, made="logits")
+    _bidirectional(net, x, "/rnn/1", (hidden, hidden, _CHARACTERS), steps, result="logits")
     net.output("logits", [steps, 1, _CHARACTERS])
     return net.model()
 
 
-def _bidirectional(net: Net, x: str, name: str, widths: tuple[int, int, int], steps: int, made: str | None = None) -> str:
+def _bidirectional(net: Net, x: str, name: str, widths: tuple[int, int, int], steps: int, result: str | None = None) -> str:
     """Add an LSTM in both directions and a linear layer over both, and return the output.
 
     Args:
@@ -75,4 +75,4 @@ def _bidirectional(net: Net, x: str, name: str, widths: tuple[int, int, int], st
     x = net.node("Reshape", [x, net.constant(f"{name}/rnn.rows", [-1, 2 * hidden], "int64")], f"{name}/rnn/Reshape")
     weight = net.weight(f"{name}/embedding.weight", (after, 2 * hidden), 2 * hidden, gain=16.0)
     x = net.node("Gemm", [x, weight, net.uniform(f"{name}/embedding.bias", (after,), -0.1, 0.1)], f"{name}/embedding/Gemm", transB=1)
-    return net.node("Reshape", [x, net.constant(f"{name}.steps", [steps, 1, after], "int64")], f"{name}/Reshape", made=made)
+    return net.node("Reshape", [x, net.constant(f"{name}.steps", [steps, 1, after], "int64")], f"{name}/Reshape", made=result)

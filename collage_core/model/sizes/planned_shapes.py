@@ -141,7 +141,7 @@ def traffic_shapes(dimensions: Dimensions, files: Iterable[tuple[Path, Mapping[s
     kept = counts.most_common(MOST_SHAPES)
     total = sum(count for _, count in kept)
     planned = [PlannedShape(dict(key), count / total, {}, first[key]) for key, count in kept]
-    planned.sort(key=lambda one: [one.shapes.get(name, ()) for name in dimensions])
+    planned.sort(key=lambda shape: [shape.shapes.get(name, ()) for name in dimensions])
     return planned, 1 - total / counts.total()
 
 

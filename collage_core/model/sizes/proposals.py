@@ -52,7 +52,7 @@ def with_proposals(error: OpenShapes, model: ModelProto, said: Mapping[str, Sequ
     tied = [[end for index in group for end in unknown[index].ends] for group in fitting.ties]
     said_of = [" and ".join(f"dimension {axis} of {name!r}" for name, axis in ends) for ends in tied]
     proposed.hint = shapes_hint(shown) + "".join(f"; {ends} have the same size" for ends in said_of)
-    known = value_options({one.name: one.value for one in asked if one.value})
+    known = value_options({proposed.name: proposed.value for proposed in asked if proposed.value})
     if known:
         proposed.hint += f"; with {known} only the branch that is taken counts"
     return proposed

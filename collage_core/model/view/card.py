@@ -20,7 +20,7 @@ def model_card(model: ModelProto, name: str) -> ModelCard:
     nodes = [node for graph in (model.graph, *model.functions) for node in all_nodes(graph)]
     weights = list(tensors_of(model))
     initialised = {tensor.name for tensor in model.graph.initializer}
-    locations = {entry.value for one in filter(is_external, weights) for entry in one.external_data if entry.key == "location"}
+    locations = {entry.value for tensor in filter(is_external, weights) for entry in tensor.external_data if entry.key == "location"}
     return ModelCard(
         name=name,
         ir_version=model.ir_version,
@@ -35,9 +35,9 @@ def model_card(model: ModelProto, name: str) -> ModelCard:
         nodes=len(model.graph.node),
         inner_nodes=len(nodes) - len(model.graph.node),
         operators=dict(Counter(map(op_name, nodes)).most_common()),
-        functions=[".".join(filter(None, (domain_of(one), one.name))) for one in model.functions],
-        parameters=sum(_size(one) for one in weights),
-        parameter_bytes=sum(tensor_bytes(one) for one in weights),
+        functions=[".".join(filter(None, (domain_of(function), function.name))) for function in model.functions],
+        parameters=sum(_size(tensor) for tensor in weights),
+        parameter_bytes=sum(tensor_bytes(tensor) for tensor in weights),
         external=sorted(locations),
         inputs=[_viewed(value) for value in model.graph.input if value.name not in initialised],
         outputs=[_viewed(value) for value in model.graph.output],

@@ -18,7 +18,7 @@ from ..types.attributes import attribute_text
 def operator_definitions(model: ModelProto) -> list[OperatorDefinition]:
     """Return the definition of each operator of `model`, its bodies and functions included, by name."""
     versions = opset_versions(model)
-    local = {".".join(filter(None, (domain_of(one), one.name))): one for one in model.functions}
+    local = {".".join(filter(None, (domain_of(function), function.name))): function for function in model.functions}
     used = {op_name(node): node for graph in (model.graph, *model.functions) for node in all_nodes(graph)}
     definitions = []
     for op, node in sorted(used.items()):
@@ -31,29 +31,30 @@ def operator_definitions(model: ModelProto) -> list[OperatorDefinition]:
 
 def _of_schema(op: str, schema: Any) -> OperatorDefinition:
     support = "deprecated" if schema.deprecated else schema.support_level.name.lower().replace("common", "stable")
-    types = {one.type_param_str: sorted(map(_plain_type, one.allowed_type_strs)) for one in schema.type_constraints}
+    types = {constraint.type_param_str: sorted(map(_plain_type, constraint.allowed_type_strs)) for constraint in schema.type_constraints}
     return OperatorDefinition(
         op=op,
         since=schema.since_version,
         support=support,
         doc=_text(schema.doc),
         attributes=[_attribute(schema.attributes[name]) for name in sorted(schema.attributes)],
-        inputs=[_value(one, types) for one in schema.inputs],
-        outputs=[_value(one, types) for one in schema.outputs],
+        inputs=[_value(value, types) for value in schema.inputs],
+        outputs=[_value(value, types) for value in schema.outputs],
     )
 
 
 def _of_function(op: str, function: FunctionProto) -> OperatorDefinition:
     required = [OperatorAttribute(name, "", True, "", "") for name in function.attribute]
-    given = [
-        OperatorAttribute(one.name, _type_of(one), False, attribute_text(one), _text(one.doc_string)) for one in function.attribute_proto
+    with_defaults = [
+        OperatorAttribute(attribute.name, _type_of(attribute), False, attribute_text(attribute), _text(attribute.doc_string))
+        for attribute in function.attribute_proto
     ]
     return OperatorDefinition(
         op=op,
         since=0,
         support="local function",
         doc=_text(function.doc_string),
-        attributes=[*required, *given],
+        attributes=[*required, *with_defaults],
         inputs=[OperatorValue(name, [], "single", "") for name in function.input],
         outputs=[OperatorValue(name, [], "single", "") for name in function.output],
     )

@@ -167,24 +167,26 @@ class _Reader:
             node = graph.node[position]
             nodes.append(_node(index, names[position], node, known, constants))
             links = []
-            typed = {} if inner_inferred is None else {one.name: one for one in inner_inferred[position].attribute}
+            typed = {} if inner_inferred is None else {attribute.name: attribute for attribute in inner_inferred[position].attribute}
             for attribute, number, body in _bodies(node):
                 inner = f"{scope}/{index}.{attribute}".lstrip("/") + (f".{number}" if number else "")
                 links.append(Body(attribute, inner, len(body.node)))
-                found = typed.get(attribute)
-                inside.append((inner, f"{names[position]} · {attribute}", scope, body, found.g if found is not None else None, visible))
+                inferred_body = typed[attribute].g if attribute in typed else None
+                inside.append((inner, f"{names[position]} · {attribute}", scope, body, inferred_body, visible))
             called = self.functions.get(_key(node))
             if called is not None:
                 links.append(Body("", _function_id(_key(node)), len(called.node)))
             if links:
                 bodies[index] = tuple(links)
         outputs = tuple(dict.fromkeys(name if isinstance(name, str) else name.name for name in graph.output))
-        made = DataflowGraph(tuple(nodes), tuple(_tensor(name, known) for name in inputs), outputs, constants)
-        shapes = {name: _type_of(known, name)[1] for name in made.types}
+        dataflow = DataflowGraph(tuple(nodes), tuple(_tensor(name, known) for name in inputs), outputs, constants)
+        shapes = {name: _type_of(known, name)[1] for name in dataflow.types}
         docs = (
-            {} if is_function else {one.name: one.doc_string for one in (*graph.input, *graph.output, *graph.initializer) if one.doc_string}
+            {}
+            if is_function
+            else {value.name: value.doc_string for value in (*graph.input, *graph.output, *graph.initializer) if value.doc_string}
         )
-        self.scopes.append(Scope(scope, title, parent, made, shapes, bodies, docs, _is_sound(made)))
+        self.scopes.append(Scope(scope, title, parent, dataflow, shapes, bodies, docs, _is_sound(dataflow)))
         for arguments in inside:
             self.read(*arguments)
 
@@ -199,7 +201,10 @@ def _bodies(node: NodeProto) -> Iterator[tuple[str, int, GraphProto]]:
 
 
 def _constants(graph: GraphProto) -> dict[str, Constant]:
-    sparse = {one.values.name: Constant(TensorType(tuple(one.dims), dtype_name(one.values.data_type))) for one in graph.sparse_initializer}
+    sparse = {
+        tensor.values.name: Constant(TensorType(tuple(tensor.dims), dtype_name(tensor.values.data_type)))
+        for tensor in graph.sparse_initializer
+    }
     return {tensor.name: _constant(tensor) for tensor in graph.initializer} | sparse
 
 
@@ -218,14 +223,14 @@ def _known_types(graph: GraphProto | FunctionProto, inferred: GraphProto | None)
     values: list[ValueInfoProto] = list(graph.value_info)
     if not isinstance(graph, FunctionProto):
         values += [*graph.input, *graph.output]
-    found = {value.name: shown_type(value.type) for value in values}
+    types = {value.name: shown_type(value.type) for value in values}
     for value in () if inferred is None else (*inferred.value_info, *inferred.output):
         dtype, shape = shown_type(value.type)
-        known = found.get(value.name, ("undefined", UNRANKED))
+        known = types.get(value.name, ("undefined", UNRANKED))
         is_better = known[1] == UNRANKED or (len(shape) == len(known[1]) and _open(shape) < _open(known[1]))
         if shape != UNRANKED and is_better:
-            found[value.name] = dtype, shape
-    return found
+            types[value.name] = dtype, shape
+    return types
 
 
 def _open(shape: Shape) -> int:
@@ -244,13 +249,13 @@ def _tensor(name: str, known: Mapping[str, tuple[str, Shape]]) -> Tensor:
 
 def _node(index: int, name: str, node: NodeProto, known: Mapping[str, tuple[str, Shape]], constants: Mapping[str, Constant]) -> Node:
     inputs, op = tuple(read_by(node)), op_name(node)
-    outputs = tuple(_tensor(made, known) for made in node.output if made)
-    types = [constants[one].type if one in constants else _tensor(one, known).type if one in known else None for one in inputs]
+    outputs = tuple(_tensor(output, known) for output in node.output if output)
+    types = [constants[read].type if read in constants else _tensor(read, known).type if read in known else None for read in inputs]
     return Node(
         index=index,
         name=name,
         op=op,
-        kind=kind_of(op, types, [made.type for made in outputs], has_inner_graph(node)),
+        kind=kind_of(op, types, [output.type for output in outputs], has_inner_graph(node)),
         inputs=inputs,
         outputs=outputs,
         attributes=shown_attributes(node),
@@ -313,15 +318,15 @@ def _order(nodes: Sequence[NodeProto]) -> list[int]:
 
 
 def _is_sound(graph: DataflowGraph) -> bool:
-    made = {tensor.name for tensor in graph.inputs} | set(graph.constants)
+    known = {tensor.name for tensor in graph.inputs} | set(graph.constants)
     for node in graph.nodes:
-        if not made.issuperset(filter(None, node.inputs)):
+        if not known.issuperset(filter(None, node.inputs)):
             return False
         outputs = [tensor.name for tensor in node.outputs]
-        if len(set(outputs)) < len(outputs) or not made.isdisjoint(outputs):
+        if len(set(outputs)) < len(outputs) or not known.isdisjoint(outputs):
             return False
-        made.update(outputs)
-    return made.issuperset(graph.outputs)
+        known.update(outputs)
+    return known.issuperset(graph.outputs)
 
 
 def tensor_json(tensor: Tensor, shapes: Mapping[str, Shape]) -> dict[str, Any]:
@@ -333,10 +338,10 @@ def tensor_json(tensor: Tensor, shapes: Mapping[str, Shape]) -> dict[str, Any]:
 
 def scope_json(scope: Scope) -> dict[str, Any]:
     """Return the graph of `scope` as `DataflowGraph.to_json` does, with the symbols of its file and the bodies of its nodes."""
-    made = replace(scope.graph, nodes=()).to_json()
+    document = replace(scope.graph, nodes=()).to_json()
     nodes = []
     for node in scope.graph.nodes:
         bodies = [{"attribute": body.attribute, "scope": body.scope, "nodes": body.nodes} for body in scope.bodies.get(node.index, ())]
         outputs = [tensor_json(tensor, scope.shapes) for tensor in node.outputs]
         nodes.append({**node.to_json(), "outputs": outputs, **({"bodies": bodies} if bodies else {})})
-    return {**made, "nodes": nodes, "inputs": [tensor_json(tensor, scope.shapes) for tensor in scope.graph.inputs]}
+    return {**document, "nodes": nodes, "inputs": [tensor_json(tensor, scope.shapes) for tensor in scope.graph.inputs]}

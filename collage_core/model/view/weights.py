@@ -55,13 +55,13 @@ def _named(model: ModelProto, name: str) -> Iterator[TensorProto]:
         yield from (tensor for tensor in graph.initializer if tensor.name == name)
         for node in graph.node:
             if node.op_type == "Constant" and node.domain in ONNX_DOMAINS and list(node.output) == [name] and len(node.attribute) == 1:
-                made = constant_value(node)
-                if made is not None:
-                    yield made
+                constant = constant_value(node)
+                if constant is not None:
+                    yield constant
             graphs.extend(inner_graphs(node))
     for function in model.functions:
         for node in function.node:
-            tensors = (one.t for one in node.attribute if one.type == AttributeProto.TENSOR)
+            tensors = (attribute.t for attribute in node.attribute if attribute.type == AttributeProto.TENSOR)
             if node.op_type == "Constant" and list(node.output) == [name]:
                 yield from tensors
 

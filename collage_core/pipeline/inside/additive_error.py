@@ -56,7 +56,7 @@ def is_confirmed(plan: Plan, measured_s: float, interval_s: float, profile: Prof
 def additive_error_text(plan: Plan, measured_s: float, profile: Profile) -> str:
     """Return what the additive error comes from: the partition that differs most from its cost, or what is between partitions."""
     share = measured_s / plan.total_s - 1
-    said = f"timed end to end, the plan takes {abs(share):.0%} {'longer' if share > 0 else 'less'} than its parts"
+    difference = f"timed end to end, the plan takes {abs(share):.0%} {'longer' if share > 0 else 'less'} than its parts"
     between_s = sum(transition.cost_s for transition in plan.transitions)
     gaps = {"": profile.rest_s - between_s}
     for partition in plan.partitions:
@@ -65,13 +65,12 @@ def additive_error_text(plan: Plan, measured_s: float, profile: Profile) -> str:
     most = max(gaps, key=lambda id: gaps[id] if share > 0 else -gaps[id])
     if not most:
         took = f"calls, and the time outside of kernels, take {milliseconds(profile.rest_s)}, {milliseconds(between_s)} were counted"
-        return f"{said}: mostly between its partitions ({took})"
+        return f"{difference}: mostly between its partitions ({took})"
     partition = next(one for one in plan.partitions if one.id == most)
     inside_s = profile.partitions[most]
     where = f"the partition on {partition.target} that begins with {partition.names[0]!r}"
-    return (
-        f"{said}: mostly {where}, which takes {milliseconds(inside_s)} inside the whole and {milliseconds(partition.cost_s or 0.0)} alone"
-    )
+    alone = milliseconds(partition.cost_s or 0.0)
+    return f"{difference}: mostly {where}, which takes {milliseconds(inside_s)} inside the whole and {alone} alone"
 
 
 def costs_inside(planned: Planned, profile: Profile) -> dict[int, Cost]:

@@ -150,7 +150,9 @@ class MeasuringLoop:
         self._repeated: Counter[Hashable] = Counter()
         self._exhausted: set[Hashable] = set()
         self._slow: set[str] = set()
-        self._untold = {name: max(found, key=lambda one: len(one.inside)) for name, found in table.by_target.items() if found}
+        self._untold = {
+            name: max(candidates, key=lambda one: len(one.inside)) for name, candidates in table.by_target.items() if candidates
+        }
 
     def costs(self) -> None:
         """Steps ``largest first``, ``profile`` and ``settle``."""
@@ -215,7 +217,7 @@ class MeasuringLoop:
                 if not self.table.errs(largest) or target in self._slow or self.budget.is_over() or self.budget.share_spent >= most:
                     continue
                 limits = []
-                ends = sorted({one.inside.last() for one in self.policy.coarse(self.table) if one.target == target})
+                ends = sorted({candidate.inside.last() for candidate in self.policy.coarse(self.table) if candidate.target == target})
                 for limit in self._limits(largest, ends):
                     self.table.learn_limit(limit)
                     limits.append(limit)
@@ -438,10 +440,12 @@ class MeasuringLoop:
 
     def _tell_alone(self) -> None:
         """Tell what targets take alone whose largest candidates have got known."""
-        known = [(name, one) for name, one in self._untold.items() if self._repeat is not None and self.table.is_known(one)]
-        for name, one in known:
+        known = [
+            (name, candidate) for name, candidate in self._untold.items() if self._repeat is not None and self.table.is_known(candidate)
+        ]
+        for name, candidate in known:
             (item,) = self.table.costed_of([self._untold.pop(name)])
-            cost, nodes, of = item.cost, len(one.inside), len(self.table.graph)
+            cost, nodes, of = item.cost, len(candidate.inside), len(self.table.graph)
             self._emit(TargetAlone(name, nodes, of, cost.seconds, cost.interval_s, "" if cost.seconds is not None else cost.reason))
 
     def _tell_first_plan(self) -> None:

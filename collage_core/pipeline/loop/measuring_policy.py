@@ -88,9 +88,12 @@ class MeasuringPolicy:
         if len(profiled) >= self.profiled or len(tried) >= 2 * self.profiled:
             return None
         fitting = (
-            one
-            for one in table.by_target.get(target, ())
-            if len(one.inside) > 1 and one not in tried and table.may_run(one) and all(part.isdisjoint(one.inside) for part in profiled)
+            candidate
+            for candidate in table.by_target.get(target, ())
+            if len(candidate.inside) > 1
+            and candidate not in tried
+            and table.may_run(candidate)
+            and all(part.isdisjoint(candidate.inside) for part in profiled)
         )
         return max(fitting, key=lambda one: len(one.inside), default=None)
 

@@ -172,8 +172,8 @@ class PlanSearch:
     def _without_candidates(self) -> SearchProblem:
         devices = [target for target, toolchain in self._toolchains.items() if location_of(toolchain) != HOST_LOCATION]
         links = [pair for target in devices for pair in ((HOST_TARGET, target), (target, HOST_TARGET))]
-        made = make_problem(self._graph, (), self._transitions(links), self._toolchains)
-        return made if self._tensors is None else replace(made, tensors=tuple(self._tensors))
+        problem = make_problem(self._graph, (), self._transitions(links), self._toolchains)
+        return problem if self._tensors is None else replace(problem, tensors=tuple(self._tensors))
 
     def _transitions(self, wanted: Collection[tuple[str, str]]) -> dict[tuple[str, str], Transition]:
         self._asked.update(wanted)

@@ -36,17 +36,17 @@ def times_of_plan(plan: Plan, profiled: Iterable[PartitionNodeTimes], alone_s: M
     return [_times_of(partition, known.get(partition.id), alone_s) for partition in plan.partitions]
 
 
-def scaled(partition: PlanPartition, found: Sequence[NodeTime]) -> PartitionNodeTimes:
-    """Return the profile `found`, whose nodes count from 0 in the partition, as shares of its cost."""
-    total_s = sum(one.seconds for one in found)
+def scaled(partition: PlanPartition, times: Sequence[NodeTime]) -> PartitionNodeTimes:
+    """Return the profile `times`, whose nodes count from 0 in the partition, as shares of its cost."""
+    total_s = sum(one.seconds for one in times)
     if not total_s > 0 or not math.isfinite(total_s):
         return PartitionNodeTimes(partition.id, NONE, reason="the profile has no times")
     groups = tuple(
         _group(partition, tuple(partition.nodes[node] for node in one.nodes), one.seconds / total_s, one.kernel)
-        for one in found
+        for one in times
         if one.nodes
     )
-    rest = sum(one.seconds for one in found if not one.nodes) / total_s
+    rest = sum(one.seconds for one in times if not one.nodes) / total_s
     return PartitionNodeTimes(partition.id, PROFILER, groups, rest, total_s)
 
 

@@ -240,11 +240,11 @@ class RunRecord:
         On a large problem the others would need a search each. They are left out; with `bounds`, which may take seconds, the bounds of
         the dual prices stand in their place.
         """
-        found = self._regrets
+        regrets = self._regrets
         known = (
-            {index: found.of(index) for index in range(len(self.problem.candidates))}
-            if found.are_all_known
-            else found.without_search(bounds=bounds)
+            {index: regrets.of(index) for index in range(len(self.problem.candidates))}
+            if regrets.are_all_known
+            else regrets.without_search(bounds=bounds)
         )
         return {self.problem.candidates[index].id: regret for index, regret in known.items()}
 

@@ -136,7 +136,7 @@ class _Regrets:
     ):
         self._problem, self._constraints, self._chosen = problem, constraints, chosen
         allowed = set(allowed_indices(problem, constraints))
-        self._rivals = [one for one in rivals if one.chosen <= allowed]
+        self._rivals = [rival for rival in rivals if rival.chosen <= allowed]
         self._is_optimal, self._is_by_time = is_optimal, is_by_time
 
     @cached_property
@@ -178,13 +178,13 @@ class _Regrets:
             return KnownRegret(0.0)
         total = self._best.total + femtoseconds(regret.at_least_s)
         is_open = regret.rests_on_unknown
-        whole = [one.regret_s for one in self._rivals if index in one.chosen and (is_open or one.ties_with(total))]
+        whole = [rival.regret_s for rival in self._rivals if index in rival.chosen and (is_open or rival.ties_with(total))]
         if whole and (regret.is_exact or is_open):
             return KnownRegret(min(whole), basis="measured")
         if set(self._chosen) == set(self._best.chosen):
             return regret
         above_s = (total - plan_total(self._problem, self._chosen)) / FEMTOSECONDS
-        is_unknown = any(self._problem.candidates[one].is_unknown for one in self._chosen)
+        is_unknown = any(self._problem.candidates[chosen].is_unknown for chosen in self._chosen)
         if above_s < 0 or is_unknown:
             return KnownRegret(0.0, is_exact=False, rests_on_unknown=True)
         return replace(regret, at_least_s=above_s)

@@ -129,8 +129,8 @@ def by_promise(finalists: Sequence[Finalist], plan_s: float) -> list[Finalist]:
     targets = [one for one in baselines if any(kind == BASELINE and name != GREEDY for name, kind in one.names.items())]
     near = [one for one in baselines if _is_partitioning(one) or one in targets[:1] or _may_take(one) <= (1 + min(FAR.values())) * plan_s]
     rivals = [one for one in listed if one not in baselines]
-    far = [one for one in baselines if one not in near]
-    return [*sorted(near, key=lambda one: not _is_partitioning(one)), *rivals, *far]
+    far = [baseline for baseline in baselines if baseline not in near]
+    return [*sorted(near, key=lambda baseline: not _is_partitioning(baseline)), *rivals, *far]
 
 
 def _is_partitioning(one: Finalist) -> bool:
@@ -249,13 +249,13 @@ def _build(built: Built, one: Finalist, name: str, assembler: str, deadline: Dea
     one.reason = "" if is_right else f"it errs by {worst:.3g}{where_text(one.verify)}, {one.plan.accuracy:g} is allowed"
 
 
-def _ship(built: Built, one: Finalist, time_: WholeTime, round_s: float) -> None:
+def _ship(built: Built, finalist: Finalist, time_: WholeTime, round_s: float) -> None:
     """Put a timed finalist in the place of the plan; `round_s` are the seconds of a round of two."""
-    assert one.folder is not None
-    assert one.verify is not None
+    assert finalist.folder is not None
+    assert finalist.verify is not None
     assert time_.measured_s is not None
-    built.plan, built.folder = one.plan, one.folder
-    verify = verify_document(one.plan, one.verify.sets, time_.measured_s, built.precision, built.verify.moves)
+    built.plan, built.folder = finalist.plan, finalist.folder
+    verify = verify_document(finalist.plan, finalist.verify.sets, time_.measured_s, built.precision, built.verify.moves)
     built.verify = replace(verify, interval_s=time_.interval_s, rounds=time_.rounds, round_s=round_s)
 
 

@@ -219,7 +219,7 @@ def _next_plan(others: Sequence[Statement], unsure: str = "") -> str:
     """Return how far the fastest of the other plans is from the plan, timed end to end; with `unsure` at the end where it is faster."""
     if not others:
         return "no other plan was timed end to end"
-    ratio = min(one.ratio or 0.0 for one in others)
+    ratio = min(other.ratio or 0.0 for other in others)
     text = f"timed end to end, the next plan is {_percent(ratio, 'slower', 'faster')}"
     return f"{text}{unsure}" if ratio < 1 else text
 

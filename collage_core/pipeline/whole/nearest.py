@@ -166,7 +166,7 @@ def _parting(run: _Runs, inputs: Arrays, accuracy: float) -> Parting | None:
     for piece in run.pieces:
         if piece.target != HOST_TARGET:
             nodes = IndexSet(index[name] for name in piece.names)
-            exposed = run.model.cut(nodes, [one.name for at in nodes for one in graph.nodes[at].outputs if not one.type.is_opaque])
+            exposed = run.model.cut(nodes, [tensor.name for at in nodes for tensor in graph.nodes[at].outputs if not tensor.type.is_opaque])
             piece = replace(piece, model=replace(exposed, tuning=piece.model.tuning))
         pieces.append(piece)
     names = [tensor.name for piece in pieces for tensor in piece.model.outputs if tensor.name not in graph.constants]

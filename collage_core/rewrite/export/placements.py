@@ -47,9 +47,9 @@ def write_configurations(model: ModelProto, placed: Iterable[tuple[NodeProto, Pl
         devices = list(dict.fromkeys(getattr(placement, attribute) for _, placement in pairs))
         model.configuration.add(name=name, num_devices=len(devices), device=devices)
         for node, placement in pairs:
-            made = node.device_configurations.add(configuration_id=name, pipeline_stage=placement.stage)
+            configuration = node.device_configurations.add(configuration_id=name, pipeline_stage=placement.stage)
             for output in filter(None, node.output):
-                made.sharding_spec.add(tensor_name=output, device=[devices.index(getattr(placement, attribute))])
+                configuration.sharding_spec.add(tensor_name=output, device=[devices.index(getattr(placement, attribute))])
 
 
 def write_annotations(model: ModelProto, placed: Iterable[tuple[NodeProto, Placement]]) -> None:

@@ -58,11 +58,11 @@ def placed_module(model: SubModel, devices: Mapping[str, str]) -> tvm.IRModule:
                 device = devices.get(node, HOST_DEVICE)
                 counts[node] += 1
                 read = {var: there(var, device) for var in relax.analysis.free_vars(binding.value)}
-                made = builder.normalize(replaced(binding.value, read))
+                value = builder.normalize(replaced(binding.value, read))
                 var = relax.DataflowVar(
                     node if counts[node] == 1 and node else f"{node}.{counts[node]}", _placed(binding.var.ty, infos[device])
                 )
-                builder.emit_normalized(relax.VarBinding(var, made))
+                builder.emit_normalized(relax.VarBinding(var, value))
                 known[binding.var], at[binding.var] = var, device
             result = replaced(main.body.body, {var: there(var, HOST_DEVICE) for var in relax.analysis.free_vars(main.body.body)})
             output = builder.emit_output(result)

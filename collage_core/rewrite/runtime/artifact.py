@@ -188,10 +188,10 @@ class Artifact:
         steps = self.calls.profile(max(5, min(100, round(LONGEST_TIMING_S / one_s))))
         ids = [entry.id for entry in self.manifest.called]
         return Profile(
-            median(one.whole_s for one in steps),
-            {id: median(one.seconds(id) for one in steps) for id in ids},
-            median(one.whole_s - sum(one.seconds(id) for id in ids) for one in steps),
-            {group: median(one.gap_s(*ends) for one in steps) for group, ends in function_groups(self.manifest.partitions).items()},
+            median(step.whole_s for step in steps),
+            {id: median(step.seconds(id) for step in steps) for id in ids},
+            median(step.whole_s - sum(step.seconds(id) for id in ids) for step in steps),
+            {group: median(step.gap_s(*ends) for step in steps) for group, ends in function_groups(self.manifest.partitions).items()},
         )
 
     def bind(self, arrays: Mapping[str, np.ndarray]) -> Callable[[], None]:

@@ -43,7 +43,7 @@ class InputBuffers:
         if not self._fits(arrays):
             check_mapping(arrays)
             values = as_values(arrays, self._inputs)
-            arrays = values | {one.name: typed(values[one.name], one.type) for one in self._inputs if one.name in values}
+            arrays = values | {tensor.name: typed(values[tensor.name], tensor.type) for tensor in self._inputs if tensor.name in values}
             check_inputs(self._inputs, arrays, self._fixed)
         for name, memory, _, _ in self._memory:
             memory[...] = arrays[name]

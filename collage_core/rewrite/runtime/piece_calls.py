@@ -31,9 +31,9 @@ class Piece(PartitionCall):
         made: Memory for its outputs, in order.
     """
 
-    def __init__(self, entry: PartitionEntry, kernel: Kernel, read: Mapping[str, Any], made: Sequence[Any]):
+    def __init__(self, entry: PartitionEntry, kernel: Kernel, read: Mapping[str, Any], results: Sequence[Any]):
         super().__init__(entry, kernel)
-        kernel.bind([read[tensor.name] for tensor in entry.inputs], made)
+        kernel.bind([read[tensor.name] for tensor in entry.inputs], results)
 
     def step(self) -> None:
         """Run the kernel on the values of this call."""
@@ -47,9 +47,9 @@ class Piece(PartitionCall):
 class UnboundPiece(Piece):
     """A partition's kernel that reads or makes what has no memory of its own: bound at each call, it adds its outputs to `values`."""
 
-    def __init__(self, entry: PartitionEntry, kernel: Kernel, values: dict[str, Any], made: Sequence[Any]):
+    def __init__(self, entry: PartitionEntry, kernel: Kernel, values: dict[str, Any], results: Sequence[Any]):
         PartitionCall.__init__(self, entry, kernel)
-        self._values, self._made = values, made
+        self._values, self._made = values, results
 
     def step(self) -> None:
         try:
@@ -131,11 +131,11 @@ class PieceCalls(Calls):
         self._memories = memories or {}
         copies = [entry for entry in manifest.called if entry.copied_from is not None]
         self._locked = {entry.inputs[0].name: self._memories[device_of(entry)] for entry in copies}
-        given = {tensor.name: OpaqueValue() if tensor.type.is_opaque else self._empty(tensor, HOST_LOCATION) for tensor in manifest.inputs}
-        self.inputs = InputBuffers(manifest.inputs, list(given.values()), manifest.fixed)
+        inputs = {tensor.name: OpaqueValue() if tensor.type.is_opaque else self._empty(tensor, HOST_LOCATION) for tensor in manifest.inputs}
+        self.inputs = InputBuffers(manifest.inputs, list(inputs.values()), manifest.fixed)
         self.reads = frozenset(tensor.name for entry in manifest.partitions for tensor in entry.inputs)
         self.reads |= {source_of(name, manifest.aliases) for name in (*self.reads, *(tensor.name for tensor in manifest.outputs))}
-        self._values = _Values({**{name: aligned_copy(value) for name, value in constants.items()}, **given}, manifest.aliases)
+        self._values = _Values({**{name: aligned_copy(value) for name, value in constants.items()}, **inputs}, manifest.aliases)
         self._at = {HOST_LOCATION: self._values, **{location: _Values({}, manifest.aliases) for location in self._memories}}
         pairs = list(zip(manifest.called, kernels, strict=True))
         self._partitions: tuple[Piece, ...] = tuple(self._piece(entry, kernel) for entry, kernel in pairs)
@@ -156,12 +156,12 @@ class PieceCalls(Calls):
 
     def _piece(self, entry: PartitionEntry, kernel: Kernel) -> Piece:
         """Return the step of `entry`, whose outputs are at its location from then on."""
-        made = [self._empty(tensor, entry.location) for tensor in entry.outputs]
+        results = [self._empty(tensor, entry.location) for tensor in entry.outputs]
         read, values = self._at[entry.copied_from or entry.location], self._at[entry.location]
-        piece = Piece(entry, kernel, read, made) if _has_memory(entry) else UnboundPiece(entry, kernel, values, made)
+        piece = Piece(entry, kernel, read, results) if _has_memory(entry) else UnboundPiece(entry, kernel, values, results)
         if entry.location != HOST_LOCATION:
             piece.wait = self._memories[entry.location].synchronize
-        values.update({tensor.name: array for tensor, array in zip(entry.outputs, made, strict=True)})
+        values.update({tensor.name: array for tensor, array in zip(entry.outputs, results, strict=True)})
         return piece
 
     def _in_regions(self, pairs: Sequence[tuple[PartitionEntry, Kernel]]) -> list[Callable[[], None]]:

@@ -196,7 +196,7 @@ def read_shaped_manifest(folder: Path) -> ShapedManifest | None:
         manifest = ShapedManifest.from_json(data)
         if not manifest.shapes:
             raise ValueError("any shape")
-        if any(one.keys() != manifest.shapes[0].inputs.keys() for one in manifest.boxes):
+        if any(box.keys() != manifest.shapes[0].inputs.keys() for box in manifest.boxes):
             raise ValueError("the inputs of a shape")
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise damaged(folder, f"{NAME!r} lacks or garbles {error}") from error

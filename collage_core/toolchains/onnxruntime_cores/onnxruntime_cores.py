@@ -36,19 +36,21 @@ class OnnxRuntimeCoresToolchain(OnnxRuntimeBase):
     takes_opaque = False
 
     def availability(self) -> Availability:
-        found = super().availability()
-        if not found.usable:
-            return found
+        availability = super().availability()
+        if not availability.usable:
+            return availability
         if not hasattr(os, "sched_setaffinity"):
-            return Availability(False, found.version, "this system cannot keep threads on cores", "use onnxruntime")
+            return Availability(False, availability.version, "this system cannot keep threads on cores", "use onnxruntime")
         try:
             sets = core_sets()
         except CollageError as error:
-            return Availability(False, found.version, error.message, error.hint)
+            return Availability(False, availability.version, error.message, error.hint)
         if self.number >= len(sets):
             hint = "name one of these, or list others in COLLAGE_CORE_SETS"
-            return Availability(False, found.version, f"there is no core set {self.number} here, they are 0 to {len(sets) - 1}", hint)
-        return replace(found, version=f"{found.version}.cores.{core_text(sets[self.number])}")
+            return Availability(
+                False, availability.version, f"there is no core set {self.number} here, they are 0 to {len(sets) - 1}", hint
+            )
+        return replace(availability, version=f"{availability.version}.cores.{core_text(sets[self.number])}")
 
     def at_device(self, number: int) -> Toolchain:
         other = type(self)()

@@ -105,7 +105,7 @@ def _kernels(module: tvm.IRModule) -> list[list[str]]:
             kernels.append([value.args[0].name_hint])
         elif isinstance(value, relax.Call) and isinstance(value.op, tvm.ir.GlobalVar):
             inner = bindings_of(module[value.op])
-            kernels.append([one.value.args[0].name_hint for one in inner if _is_kernel_call(one.value)])
+            kernels.append([binding.value.args[0].name_hint for binding in inner if _is_kernel_call(binding.value)])
     return kernels
 
 
