@@ -85,7 +85,7 @@ class Cost(CostInfo):
         """Return this cost, or an invalid one where its error is more than `accuracy`."""
         if self.is_invalid or self.error is None or self.error <= accuracy:
             return self
-        reason = f"it errs by {self.error:.2g} of the largest value, at most {accuracy:g} may be"
+        reason = f"it errs by {self.error:.2g} of the largest value, more than the accuracy allows"
         return replace(Cost.invalid("numerics", reason), error=self.error)
 
     def to_json(self) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..documents.plan import PlanPartition
+from ..documents.statements import NOT_KNOWN
 
 SAME, RECUT, MOVED = "same", "recut", "moved"
 """Kinds: one partition on one target in both plans; the same targets with other partitions; a node has another target."""
@@ -98,7 +99,7 @@ def _grown(start: int, mine: Mapping[int, PlanPartition], other: Mapping[int, Pl
 
 
 def _sum(parts: Sequence[PlanPartition]) -> float | None:
-    costs = [part.cost_s for part in parts]
+    costs = [None if part.source in NOT_KNOWN else part.cost_s for part in parts]
     return None if None in costs else sum(cost for cost in costs if cost is not None)
 
 

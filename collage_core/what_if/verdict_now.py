@@ -31,7 +31,7 @@ def verdict_now(record: RunRecord, source: str | Path, emit: Emit = ignore) -> V
     then = verdict(document)
     row = next((row for row in document.alternatives if row.name == then.against and not row.is_plan), None)
     if row is None:
-        return then
+        return replace(then, text=f"as the run left it: {then.text}")
     beside = timed_beside(record, plan_of_baseline(record, row.name), row.name, source, emit)
     plan, other = beside.plan, beside.other
     halves = plan.interval_s, other.interval_s  # one of them is that of the ratio, whichever of the two is the faster one

@@ -47,7 +47,7 @@ _NOTHING = (
     r"^(on extreme inputs: )?"
     r"its output '\w+' has NaN, infinity, or nothing at all where the reference has numbers, or the reverse: \[[\d, ]*\] is \S+, not \S+$"
 )
-_ERRS = r"^its output '\w+' errs by [\d.]+ of the largest value, at most 0\.001 may be: \[[\d, ]*\] is \S+, not \S+$"
+_ERRS = r"^its output '\w+' errs by [\d.]+ of the largest value, more than the accuracy allows: \[[\d, ]*\] is \S+, not \S+$"
 _NO_MESSAGE = r"^answered with something that is not a message \(.+\) while building$"
 
 REASONS = {
@@ -59,7 +59,7 @@ REASONS = {
     "hangs_when_timed": ("run", r"^gave no answer within [\d.]+ s while running$"),
     "wrong_numbers": (
         "numerics",
-        r"^its output '\w+' errs by 0\.01 of the largest value, at most 0\.001 may be: \[[\d, ]*\] is \S+, not \S+$",
+        r"^its output '\w+' errs by 0\.01 of the largest value, more than the accuracy allows: \[[\d, ]*\] is \S+, not \S+$",
     ),
     "wrong_later": ("numerics", _ERRS),
     "wrong_shape": ("run", r"^ValueError: could not broadcast input array from shape \(3,5\) into shape \(2,64\)$"),

@@ -347,7 +347,8 @@ class TrialRunner:
             elif error is None:
                 said = f"its output {check.worst!r} has NaN, infinity, or nothing at all where the reference has numbers, or the reverse: "
             else:
-                said = f"its output {check.worst!r} errs by {error:.2g} of the largest value, at most {self._accuracy:g} may be: "
+                # The accuracy of later runs that read this may be another one.
+                said = f"its output {check.worst!r} errs by {error:.2g} of the largest value, more than the accuracy allows: "
             return Record(stage="numerics", reason=said + check.element, error=error)
         if check.overwritten:
             return Record(stage="run", reason=f"it overwrites its input {check.overwritten!r}, which others may still read", error=error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -41,3 +42,10 @@ def test_exchanged_plans_differ_by_the_opposite_sign(case: dict[str, Any]) -> No
     known = [(one.change_s, other.change_s) for one, other in zip(there, back, strict=True)]
     assert all((a is None) == (b is None) and (a or 0.0) == -(b or 0.0) for a, b in known)
     assert sorted(node for one in there for node in one.nodes) == sorted(node for part in first for node in part.nodes)
+
+
+@pytest.mark.parametrize("source", ["bound", "unknown"])
+def test_a_region_that_rests_on_what_nobody_knows_has_no_cost(source: str) -> None:
+    first, second = placed([["a", [0], 1.0]]), placed([["b", [0], 2.0]])
+    (found,) = regions_of(first, [replace(part, source=source) for part in second])
+    assert (found.first_s, found.second_s, found.change_s, found.is_change) == (1.0, None, None, True)
