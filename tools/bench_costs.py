@@ -32,7 +32,7 @@ from collage_core.cost.database.records import Record, machine_id
 from collage_core.cost.estimators.measure import MeasureEstimator
 from collage_core.cost.measuring.noise_filter import HIGH_LATENCY
 from collage_core.cost.measuring.repetitions import FEWEST
-from collage_core.events import ignore
+from collage_core.events import Event, StepStarted
 from collage_core.graph.computation import Computations
 from collage_core.graph.index_set import IndexSet
 from collage_core.model.onnx_model import OnnxModel, load_model
@@ -66,6 +66,8 @@ CALLS = 200
 ESTIMATES = 20
 MEDIAN_ERROR, WORST_ERROR = 0.1, 0.3
 """By so much estimates from profiles may miss later trials: in the median, and the worst of 95 % of them."""
+NUMBERS_S, SMALL_MODEL = 10.0, 500
+"""The candidates of a model of fewer nodes have a number so many seconds after the start of a run."""
 DATABASE = "costs.sqlite3"
 
 Row = Sequence[object]
@@ -187,11 +189,35 @@ def live(models: Sequence[str]) -> Iterator[str]:
     yield from ()
 
 
+class FirstNumbers:
+    """The moment of a run at which profiles are taken: when that was, and how many of its candidates have a cost or an estimate then."""
+
+    def __init__(self) -> None:
+        self.run: SearchedRun | None = None
+        self.seconds = math.nan
+        self.numbered = self.candidates = 0
+        self._began = time.perf_counter()
+
+    def __call__(self, event: Event) -> None:
+        if self.run is None or not isinstance(event, StepStarted) or event.step != "settle" or self.candidates:
+            return
+        table = self.run.loop.table
+        table.set_estimates()
+        costs = [item.cost for item in table.costed()]
+        self.candidates, self.numbered = len(costs), sum(not (cost.is_unknown or cost.is_bound) for cost in costs)
+        self.seconds = time.perf_counter() - self._began
+
+
 def estimated(models: Sequence[str]) -> Iterator[str]:
-    """Print by how much estimates from profiles miss trials that come later, of candidates drawn from all that were not measured."""
-    rows, every = [], list[float]()
+    """Print by how much estimates from profiles miss trials that come later, of candidates drawn from all that were not measured.
+
+    And how long it took from the start of the run until candidates had a number: a cost, or an estimate from a profile.
+    """
+    rows, every, firsts = [], list[float](), list[float]()
     for name in models:
-        with scratch() as folder, closing(SearchedRun(name, Options(TARGETS, costs_db=str(folder / DATABASE)), ignore)) as run:
+        first = FirstNumbers()
+        with scratch() as folder, closing(SearchedRun(name, Options(TARGETS, costs_db=str(folder / DATABASE)), first)) as run:
+            first.run = run
             run.cost()
             table = run.loop.table
             table.set_estimates()
@@ -205,11 +231,32 @@ def estimated(models: Sequence[str]) -> Iterator[str]:
         errors = [abs((cost.seconds or 0.0) / seconds - 1) for cost, seconds in pairs if seconds]
         within = sum(abs((cost.seconds or 0.0) - seconds) <= (cost.interval_s or 0.0) for cost, seconds in pairs if seconds)
         every += errors
+        firsts += [first.seconds] * (len(table.graph) < SMALL_MODEL)
+        numbers = f"{first.seconds:.1f}", f"{first.numbered} of {first.candidates}"
         targets = ", ".join(sorted({candidate.target for candidate in guesses}))
-        rows.append([name, targets, len(guesses), len(errors), *(f"{share:.0%}" for share in spread(errors)), f"{within} of {len(errors)}"])
-    head = ["sample", "targets", "estimated", "tried", "median error", "worst of 95 %", "within the interval"]
+        misses = (f"{share:.0%}" for share in spread(errors))
+        rows.append([name, *numbers, targets, len(guesses), len(errors), *misses, f"{within} of {len(errors)}"])
+    head = [
+        "sample",
+        "numbers after s",
+        "have a number",
+        "targets",
+        "estimated",
+        "tried",
+        "median error",
+        "worst of 95 %",
+        "within the interval",
+    ]
     show("Estimates from profiles beside later trials", head, rows)
+    yield numbers_verdict(firsts)
     yield estimates_verdict(every)
+
+
+def numbers_verdict(seconds: Sequence[float]) -> str:
+    """Return whether the candidates of models had their numbers so many seconds after the start of a run as early as they should have."""
+    worst = max(seconds, key=lambda one_s: math.inf if math.isnan(one_s) else one_s, default=math.nan)
+    text = f"{worst:.1f} s after the start of a run at the latest, {NUMBERS_S:.0f} s may be"
+    return verdict(worst <= NUMBERS_S, f"profiles: candidates of models under {SMALL_MODEL} nodes had a number {text}")
 
 
 def spread(errors: Sequence[float]) -> tuple[float, float]:
