@@ -17,8 +17,7 @@ from ..base.durations import now
 from ..base.garbage import no_collector
 from ..base.home import why_nothing_is_kept
 from ..base.isolation.process import begin_imports
-from ..base.isolation.worker import Pool, Worker
-from ..base.isolation.worker_errors import WorkerError
+from ..base.isolation.worker import Pool
 from ..base.processor import usable_cores
 from ..cost.error_limit import ErrorLimit
 from ..cost.estimator import CostEstimator, Known, LazyEstimator, ProfilingEstimator, TunedCosts, TuningEstimator
@@ -84,6 +83,8 @@ BUILT_ON_ESTIMATES, SEARCHED_BEFORE, LATE = 0.75, 0.5, 0.25
 one of known costs; searches end when the second is left, and no other plan is looked for with the third."""
 
 
+IMPORTING, MOST_IMPORTING_S = 0.1, 3.0
+"""Measuring waits no longer for each import that began with the run, however busy the machine is: a share of its time, and seconds."""
 OF_A_BODY = 0.25
 """So much of what a run reserves for its end the search of a body does."""
 
@@ -229,10 +230,9 @@ class SearchedRun:
         Return the nodes whose bodies were planned, by index.
         """
         if self.options.is_measured and self.options.fleet is None:
-            for environment in self._early:
-                # A worker starts once the imports are over; where it cannot, the one that builds the plan says why.
-                with suppress(WorkerError), Worker(environment=environment, imports=MODULE_IMPORTS, should_stop=self.is_stopped) as worker:
-                    worker.start()
+            with self.budget.counting():
+                for environment in self._early:
+                    begin_imports(environment, MODULE_IMPORTS, wait_s=min(MOST_IMPORTING_S, IMPORTING * self.budget.limit_s))
             # Asked before this run keeps the machine busy: from now on its own trials do.
             busy = busy_text(self._load.cores(), usable_cores(), self.options.used_threads)
             if busy:

@@ -72,6 +72,14 @@ class _ForkServer:
             raise OSError(answer["error"])
         return None
 
+    def await_imports(self, timeout_s: float) -> None:
+        """Wait until it answers, but no longer than `timeout_s`."""
+        control, theirs = _packet_sockets()
+        with control, theirs:
+            if timeout_s > 0:
+                socket.send_fds(self._requests, [b"{}"], [theirs.fileno()])
+                self.asked(control, timeout_s)
+
     def asked(self, control: socket.socket, timeout_s: float | None, request: bytes = b"") -> dict[str, Any] | None:
         """Send `request`, if there is one, and return the next answer; None where the server has ended, or gives none in time.
 

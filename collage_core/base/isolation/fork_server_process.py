@@ -77,6 +77,10 @@ class _Server:
             return False
         *given, answers = descriptors
         control = socket.socket(fileno=answers)
+        if not given:  # no worker is wanted, but an answer: all imports are over
+            with control:
+                _tell(control, {})
+            return True
         try:
             pid = os.fork()
         except OSError as error:

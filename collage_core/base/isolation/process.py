@@ -116,11 +116,15 @@ class ChildProcess:
                 time.sleep(0.002)
 
 
-def begin_imports(environment: Mapping[str, str], imports: Sequence[str]) -> None:
-    """Have `imports` imported in another process, without waiting for it, so that children with this environment begin at once later."""
+def begin_imports(environment: Mapping[str, str], imports: Sequence[str], wait_s: float = 0.0) -> None:
+    """Have `imports` imported in another process, so that children with this environment begin at once later.
+
+    Args:
+        wait_s: Longest wait until they are.
+    """
     if sys.platform == "linux":
         with suppress(OSError):  # the child that needs them says what is wrong
-            begin_server(child_environment(environment), imports)
+            begin_server(child_environment(environment), imports).await_imports(wait_s)
 
 
 def _start(channel: int, output: int, environment: Mapping[str, str], imports: Sequence[str]) -> Process:

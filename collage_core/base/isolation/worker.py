@@ -101,17 +101,6 @@ class Worker:
                 self._end()
                 raise
 
-    def start(self) -> None:
-        """Start the child, if there is none, and wait until it is ready for a call. Raises as `call`."""
-        with self._lock:
-            try:
-                self._running(self._should_stop)
-            except ChannelClosed:
-                raise self._died() from None
-            except BaseException:
-                self._end()
-                raise
-
     def close(self) -> None:
         """End the child, if there is one. The next call starts a new one."""
         with self._lock:

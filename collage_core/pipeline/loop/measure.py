@@ -197,7 +197,7 @@ class MeasuringLoop:
         began = self.budget.share_spent
         for target in self._profiled_targets:
             tried: dict[CandidatePartition, bool] = {}
-            while self.budget.share_spent - began < self.policy.profiling:
+            while self.budget.share_spent - began < self.policy.profiling and not self.budget.is_over():
                 part = self.policy.next_to_profile(self.table, target, tried)
                 if part is None:
                     break

@@ -47,6 +47,7 @@ def test_imports_may_begin_before_the_first_worker_that_needs_them(monkeypatch: 
     plain = fork_server.spawn
     monkeypatch.setattr(fork_server, "spawn", lambda module, *given, **more: begun.append(given[1:]) or plain(module, *given, **more))
     begin_imports({"ORT_LOG": ""}, imports)
+    begin_imports({}, imports, wait_s=LONG_S)
     assert begun == [tuple(imports)]
     with Worker(environment={"COLLAGE_A": "a"}, imports=imports) as worker:
         assert worker.call(functions.imported, [], imports[:1], timeout_s=LONG_S) == {imports[0]: True}

@@ -265,14 +265,6 @@ def test_killed_between_calls_is_told_by_the_next_call(warm: Worker) -> None:
         warm.call(functions.add, 1, 1, timeout_s=LONG_S)
 
 
-def test_a_worker_may_be_started_before_its_first_call() -> None:
-    with Worker() as worker:
-        worker.start()
-        pid = worker.pid
-        worker.start()
-        assert worker.call(functions.pid, timeout_s=LONG_S) == worker.pid == pid
-
-
 def test_pool_keeps_one_worker_for_each_name_and_closes_them_all() -> None:
     with Pool() as pool:
         pids = [pool.worker(name).call(functions.pid, timeout_s=LONG_S) for name in ("a", "b", "a")]

@@ -492,6 +492,17 @@ def test_no_more_is_profiled_when_a_quarter_of_the_time_is_spent() -> None:
     assert len(recorded.profiled) == 1
 
 
+def test_nothing_is_profiled_when_the_time_is_over() -> None:
+    """What was measured before took all of it."""
+    recorded, now = RecordedCosts(record_of("squeezenet")), [0.0]
+    budget = Budget(10.0, lambda: now[0])
+    budget.has_plan = True
+    with budget.counting():
+        now[0] += 20.0
+        recorded.loop(is_profiled=True, budget=budget)._profile_parts()
+    assert recorded.profiled == []
+
+
 INTEGER, DYNAMIC, GIGA = "quantised_convolution", "dynamic_product", 1e9
 
 
