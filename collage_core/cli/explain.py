@@ -18,7 +18,8 @@ from .json_output import print_document
 from .trust import asks_trust
 from .watched import watched
 
-_COST, _ACCURACY = "cost:", "accuracy="
+_COST, _ACCURACY, _WITHOUT = "cost:", "accuracy=", "without:"
+_QUANTITIES = ("memory:", "link:")
 _UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
@@ -30,9 +31,9 @@ _UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
     "--what-if",
     "what_ifs",
     multiple=True,
-    metavar="FILE|cost:ID=1.2ms|accuracy=1e-2",
-    help="Show the best plan under other constraints, with another cost of a candidate, or with another accuracy, and "
-    "the effect of each. Repeatable.",
+    metavar="FILE|cost:ID=1.2ms|accuracy=1e-2|memory:DEVICE=50%|link:DEVICE=2|without:DEVICE",
+    help="Show the best plan under other constraints, with another cost of a candidate, another accuracy, or a device of another memory or "
+    "link, and the effect of each. Repeatable. memory:DEVICE and link:DEVICE alone show the best plan for each size or speed.",
 )
 @click.option("--accuracy", type=float, help="With --what-if: exclude candidates with a larger error.")
 @click.option("--by-targets", is_flag=True, help="Show the best plan over each set of targets, and what each further target saves.")
@@ -162,12 +163,15 @@ def _decided(plan: Path, asked: Asked, model: str, *, quiet: bool) -> Told[Any]:
 
 def _under_terms(plan: Path, asked: Asked, *, quiet: bool) -> Told[Any]:
     from .terminal import Progress
-    from .terms_text import explain_terms, show_terms
+    from .terms_text import explain_curves, explain_terms, show_curves, show_terms
 
     found = what_ifs(asked.what_ifs, asked.accuracy)
+    if found.curves:
+        return Told(explain_curves(plan, found.curves), show_curves)
     with mistakes_located(found.file), Progress(quiet=quiet or asked.model is None) as progress:
-        constraints = read_constraints(found.file)
-        return Told(explain_terms(plan, constraints, found.accuracy, found.costs, asked.model, progress), show_terms)
+        constraints = [*read_constraints(found.file), *({"kind": "veto", "location": name} for name in found.without)]
+        terms = explain_terms(plan, constraints, found.accuracy, found.costs, asked.model, progress, found.devices)
+        return Told(terms, show_terms)
 
 
 @dataclass
@@ -177,11 +181,17 @@ class WhatIfs:
     Attributes:
         file: The file of constraints; None without one.
         costs: Candidate id → seconds.
+        devices: ``memory`` or ``link`` and a location → its bytes, its percentage, or its speed as text.
+        curves: As the keys of `devices`: what is asked for every size or speed.
+        without: Locations that take no node.
     """
 
     file: Path | None = None
     accuracy: float | None = None
     costs: dict[str, float] = field(default_factory=dict)
+    devices: dict[tuple[str, str], str] = field(default_factory=dict)
+    curves: list[tuple[str, str]] = field(default_factory=list)
+    without: list[str] = field(default_factory=list)
 
 
 def what_ifs(texts: Sequence[str], accuracy: float | None) -> WhatIfs:
@@ -197,10 +207,23 @@ def what_ifs(texts: Sequence[str], accuracy: float | None) -> WhatIfs:
             found.costs[id] = seconds_in(cost, text)
         elif text.startswith(_ACCURACY):
             found.accuracy = _number(text.removeprefix(_ACCURACY), text)
+        elif text.startswith(_WITHOUT):
+            found.without.append(text.removeprefix(_WITHOUT))
+        elif text.startswith(_QUANTITIES):
+            quantity, _, named = text.partition(":")
+            location, equals, value = named.rpartition("=")
+            if equals:
+                found.devices[quantity, location] = value
+            else:
+                found.curves.append((quantity, named))
         elif found.file is not None:
             raise CollageError(f"{text!r} is a second file of constraints", "write all constraints into one file", "bad_option")
         else:
             found.file = Path(text)
+    if found.curves and len(found.curves) < len(texts):
+        raise CollageError(
+            f"{':'.join(found.curves[0])!r} asks for every size, which nothing stands beside", "ask for it alone", "bad_option"
+        )
     if found.accuracy is not None and not 0 < found.accuracy < float("inf"):
         raise CollageError(f"the accuracy is {found.accuracy:g}, it must be more than 0", "such as 1e-2", "bad_option")
     return found

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ..base.counted import counted
 from ..base.durations import duration, signed
-from ..documents.what_if import ExplainedTerms
+from ..documents.what_if import DeviceCurve, DeviceTerms, ExplainedTerms
+from ..errors import CollageError
 from ..events import Emit, ignore
 from ..pipeline.record.record import RunRecord
 from ..pipeline.whole.differences import region_text
+from ..what_if.devices import memory_of
 from ..what_if.other_terms import other_terms
+from ..what_if.questions import DEVICE_CURVE
 from ..what_if.terms import Terms
 from .say import say
 
 NO_COSTS: Mapping[str, float] = {}
+NO_DEVICES: Mapping[tuple[str, str], str] = {}
 SHOWN_REGIONS = 8
 
 
@@ -28,6 +33,7 @@ def explain_terms(
     costs: Mapping[str, float] = NO_COSTS,
     model: str | None = None,
     emit: Emit = ignore,
+    devices: Mapping[tuple[str, str], str] = NO_DEVICES,
 ) -> ExplainedTerms:
     """Return the best plan under other terms, its difference from the plan of the run, and what each brings (`other_terms`).
 
@@ -36,8 +42,40 @@ def explain_terms(
         accuracy: Largest error of a partition; None for that of the run.
         costs: Candidate id → seconds that are typed in.
         model: Measures candidates that are accurate enough now and were not timed.
+        devices: ``memory`` or ``link`` and a location → its bytes, its percentage, or its speed as text.
     """
-    return other_terms(RunRecord.load(path), Terms(constraints, accuracy, costs=costs), model, emit)
+    record = RunRecord.load(path)
+    terms: dict[str, DeviceTerms] = {}
+    for (quantity, location), text in devices.items():
+        terms[location] = replace(terms.get(location, DeviceTerms()), **{quantity: _size(record, quantity, location, text)})
+    return other_terms(record, Terms(constraints, accuracy, costs=costs, devices=terms), model, emit)
+
+
+def _size(record: RunRecord, quantity: str, location: str, text: str) -> float:
+    """Return the number in a text such as ``4e6``, or ``50%`` of what there is."""
+    try:
+        number = float(text.removesuffix("%"))
+    except ValueError as error:
+        message = f"the {quantity} of {location!r} is {text!r}, where a number must stand"
+        raise CollageError(message, "such as memory:cuda:0=8e9, memory:cuda:0=50% or link:cuda:0=0.5", "bad_option") from error
+    if not text.endswith("%"):
+        return number
+    return number / 100 * (memory_of(record, location) if quantity == "memory" else 1)
+
+
+def explain_curves(path: Path, curves: Sequence[tuple[str, str]]) -> tuple[DeviceCurve, ...]:
+    """Return how the best plan changes with the memory or the link of each location that is asked for."""
+    record = RunRecord.load(path)
+    return tuple(DEVICE_CURVE.ask(record, location, quantity) for quantity, location in curves)
+
+
+def show_curves(curves: Sequence[DeviceCurve]) -> None:
+    """Print the answer of `explain_curves` as text."""
+    for curve in curves:
+        for text in curve.texts:
+            say(text)
+        if not curve.is_complete:
+            say("not every size was searched: the time was over")
 
 
 def show_terms(document: ExplainedTerms) -> None:

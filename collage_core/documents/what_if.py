@@ -13,6 +13,19 @@ from .statements import Statement
 
 
 @dataclass(frozen=True)
+class DeviceTerms:
+    """Another size of a device's memory, and another speed of its links.
+
+    Attributes:
+        memory: Bytes that it may hold; None for what it may hold anyway.
+        link: Times the speed of each copy to it and from it.
+    """
+
+    memory: float | None = None
+    link: float = 1.0
+
+
+@dataclass(frozen=True)
 class WhatIfRequest:
     """Asks for the best plan of a run under other terms, or what each of the terms does.
 
@@ -22,6 +35,7 @@ class WhatIfRequest:
         accuracy: Largest relative error of a partition; None for that of the run.
         groups: For the effects: indices in `constraints`; those of one group are taken back together.
         costs: Seconds that the user typed in, by candidate id.
+        devices: Location → its memory and its link, where they are others than those of the run.
     """
 
     targets: list[str]
@@ -29,6 +43,62 @@ class WhatIfRequest:
     accuracy: float | None = None
     groups: list[list[int]] = field(default_factory=list)
     costs: dict[str, float] = field(default_factory=dict)
+    devices: dict[str, DeviceTerms] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class DeviceCurveRequest:
+    """Asks how the best plan changes with the memory of a device, or with the speed of its links.
+
+    Attributes:
+        location: The device's memory, such as ``cuda:0``.
+        quantity: ``memory`` or ``link``.
+    """
+
+    location: str
+    quantity: str
+
+
+@dataclass(frozen=True)
+class DevicePiece:
+    """The best plan for some sizes of a memory, or some speeds of a link.
+
+    Attributes:
+        first, last: The smallest and the largest: bytes, or times the speed of now.
+        first_s, last_s: The predicted total at both.
+        is_exact: No plan is better, which is proven.
+        nodes: Those that are on the device.
+        copied: The tensors that are copied to it or from it: the cut.
+        copied_bytes: The bytes of all these copies.
+    """
+
+    first: float
+    last: float
+    first_s: float
+    last_s: float
+    is_exact: bool
+    nodes: tuple[int, ...]
+    copied: tuple[str, ...]
+    copied_bytes: int
+
+
+@dataclass(frozen=True)
+class DeviceCurve:
+    """The best plan of a run by the memory of a device, or by the speed of its links, from known costs.
+
+    Attributes:
+        now: The bytes or the speed that the run planned with; None without a limit.
+        pieces: The smallest sizes or speeds first. Between two there may be a gap where the time was over.
+        is_complete: There is no such gap.
+        texts: Each piece in words.
+    """
+
+    location: str
+    quantity: str
+    now: float | None
+    pieces: tuple[DevicePiece, ...]
+    is_complete: bool
+    texts: tuple[str, ...]
 
 
 @dataclass(frozen=True)

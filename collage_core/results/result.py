@@ -1,12 +1,12 @@
 """`Result`: a run that shows itself in a notebook, answers why, compares itself, and is exported. `open_run` opens one that was kept.
 
-A `RunRecord` is all that it holds, and the model that the user gave, if any. Nothing is searched or measured.
+A `RunRecord` is all that it holds, and the model that the user gave, if any. Nothing is measured.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -20,11 +20,12 @@ from ..documents.explain import Explanation
 from ..documents.statement_text import predicted_text
 from ..documents.undecided import RunUndecided
 from ..documents.verdict import Verdict, verdict
+from ..documents.what_if import DeviceCurve, DeviceTerms, PlanUnderTerms
 from ..documents.worth import Worth
 from ..errors import CollageError
 from ..pipeline.record.record import RunRecord
 from ..what_if.compare import compare_plans
-from ..what_if.questions import EXPLAIN, UNDECIDED, WORTH
+from ..what_if.questions import DEVICE_CURVE, EXPLAIN, UNDECIDED, WHAT_IF, WORTH
 from . import formats
 from .frames import frame
 from .notebook_html import Page, explanation_html, result_html
@@ -67,6 +68,31 @@ class Result(RunRecord):
     def worth(self) -> Worth:
         """Return the best plan over each set of targets, and what each further one brings: what `collage explain --by-targets` prints."""
         return WORTH.ask(self)
+
+    def what_if(
+        self,
+        constraints: Sequence[Mapping[str, Any]] = (),
+        *,
+        memory: Mapping[str, float] | None = None,
+        link: Mapping[str, float] | None = None,
+    ) -> PlanUnderTerms:
+        """Return the best plan under other constraints, memories (bytes by device) and links (times the speed by device).
+
+        Raises:
+            CollageError: a constraint is malformed, or there is no such device.
+            InfeasibleError: no plan holds the constraints, or fits into the memories.
+        """
+        held, speeds = memory or {}, link or {}
+        devices = {name: DeviceTerms(held.get(name), speeds.get(name, 1.0)) for name in {**held, **speeds}}
+        return WHAT_IF.ask(self, [row.name for row in self.document.targets], [dict(item) for item in constraints], devices=devices)
+
+    def device_curve(self, device: str, quantity: str = "memory") -> DeviceCurve:
+        """Return the best plan for each size of a device's ``memory``, or each speed of its ``link``, from known costs.
+
+        Raises:
+            CollageError: there is no such device or quantity.
+        """
+        return DEVICE_CURVE.ask(self, device, quantity)
 
     def undecided(self) -> RunUndecided:
         """Return what measuring left undecided, and what would decide it: what `collage explain --undecided` prints."""

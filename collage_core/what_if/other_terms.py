@@ -125,7 +125,7 @@ def _brings_s(record: RunRecord, terms: Terms, target: str, plan: Plan) -> float
         result = best_of_known_costs(judged, without.parse(judged.problem), settings)
     except InfeasibleError:
         return None
-    has_own_costs = not terms.costs and not record.has_newer_costs
+    has_own_costs = not terms.changes_costs and not record.has_newer_costs
     placed = plan_document(plan)
     own = time_beside(record.document, placed) if has_own_costs else time_of_plan(placed)
     other = time_of_result(judged, result, has_own_costs=has_own_costs)

@@ -20,7 +20,7 @@ from ..documents.rules import RunRules
 from ..documents.shapes import RunShapes
 from ..documents.totals import RunTotals
 from ..documents.undecided import RunUndecided
-from ..documents.what_if import Effects, OtherTerms, PlanUnderTerms, WhatIfRequest
+from ..documents.what_if import DeviceCurve, DeviceCurveRequest, Effects, OtherTerms, PlanUnderTerms, WhatIfRequest
 from ..documents.worth import Worth
 from ..errors import CollageError
 from .terms import Terms
@@ -170,6 +170,13 @@ def _against(asked: Asked[AgainstRequest]) -> CostedPlan:
     return costed_plan(asked.record, given_from_text(asked.request.text, asked.request.name), asked.request.devices)
 
 
+def _device_curve(asked: Asked[DeviceCurveRequest]) -> DeviceCurve:
+    from .devices import device_curve
+
+    terms = Terms([dict(item) for item in asked.record.plan.constraints])
+    return device_curve(asked.record, terms, asked.request.location, asked.request.quantity)
+
+
 EXPLAIN = Question("explain", ExplainRequest, Explanation, _explain, method=None)
 CANDIDATES = Question("candidates", NodeRequest, NodeCandidates, _candidates)
 RULES = Question("rules", PlainRequest, RunRules, _rules)
@@ -185,9 +192,10 @@ WHAT_IF = Question("what-if", WhatIfRequest, PlanUnderTerms, _what_if, "POST")
 EFFECTS = Question("effects", WhatIfRequest, Effects, _effects, "POST")
 OTHER_TERMS = Question("other-terms", WhatIfRequest, OtherTerms, _other_terms, "POST")
 AGAINST = Question("against", AgainstRequest, CostedPlan, _against, "POST")
+DEVICE_CURVE = Question("device-curve", DeviceCurveRequest, DeviceCurve, _device_curve, "POST")
 
 QUESTIONS: tuple[Question[..., Any, Any], ...] = (
     *(EXPLAIN, CANDIDATES, RULES, ESTIMATES, NODE_TIMES, SHAPES, BODIES, WORTH, TOTALS, UNDECIDED),
-    *(REGRETS, WHAT_IF, EFFECTS, OTHER_TERMS, AGAINST),
+    *(REGRETS, WHAT_IF, EFFECTS, OTHER_TERMS, AGAINST, DEVICE_CURVE),
 )
 """The table."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..documents.what_if import WhatIfRequest
+from ..documents.what_if import DeviceTerms, WhatIfRequest
 from ..search.constraints.constraints import Constraint, parse_constraints, switch_off
 from ..search.problem import SearchProblem
 
@@ -21,23 +21,31 @@ class Terms:
         accuracy: Largest relative error of a partition; None for that of the run.
         switched_off: Names of targets that take no node. In a conflict `InfeasibleError` names them beside the constraints.
         costs: Candidate id → seconds that the user typed in.
+        devices: Location → its memory and its link.
     """
 
     constraints: Sequence[Mapping[str, Any]] = ()
     accuracy: float | None = None
     switched_off: Sequence[str] = ()
     costs: Mapping[str, float] = field(default_factory=dict)
+    devices: Mapping[str, DeviceTerms] = field(default_factory=dict)
 
     @classmethod
     def of(cls, request: WhatIfRequest, known: Iterable[str]) -> Terms:
         """Return the terms of a request; of the `known` targets, those that it leaves out are switched off."""
         off = tuple(target for target in known if target not in request.targets)
-        return cls(request.constraints, request.accuracy, off, request.costs)
+        return cls(request.constraints, request.accuracy, off, request.costs, request.devices)
 
     @property
     def key(self) -> str:
         """A text that is equal for equal terms."""
-        return json.dumps([list(self.constraints), self.accuracy, list(self.switched_off), dict(self.costs)], sort_keys=True)
+        devices = {location: [terms.memory, terms.link] for location, terms in self.devices.items()}
+        return json.dumps([list(self.constraints), self.accuracy, list(self.switched_off), dict(self.costs), devices], sort_keys=True)
+
+    @property
+    def changes_costs(self) -> bool:
+        """Whether plans cost something else under the terms than in the run: nothing that was timed end to end holds then."""
+        return bool(self.costs or self.devices)
 
     @property
     def listed(self) -> tuple[dict[str, Any], ...]:

@@ -37,6 +37,7 @@ from ..search.constraints.constraints import Constraint, allowed_indices
 from ..search.plan_properties import plan_total
 from ..search.problem import FEMTOSECONDS, SearchProblem
 from ..search.searcher import SearchResult
+from .devices import with_devices
 from .kept_plan import chosen_of, fastest_of_ties, is_accurate, keeps_plan, restricts
 from .plan_times import best_of_known_costs, chosen_candidates, time_of_result
 from .replan_bodies import refused_in_bodies, with_bodies_replanned
@@ -61,8 +62,13 @@ def under_accuracy(record: RunRecord, accuracy: float | None) -> RunRecord:
 
 
 def under_terms(record: RunRecord, terms: Terms) -> RunRecord:
-    """Return `record` with the costs and the accuracy of `terms`. Raises CollageError as `with_typed`."""
-    return under_accuracy(with_typed(record, terms.costs), terms.accuracy)
+    """Return `record` with the costs, devices and accuracy of `terms`. Raises CollageError as `with_typed` and `with_devices`."""
+    return under_accuracy(_recosted(record, terms), terms.accuracy)
+
+
+def _recosted(record: RunRecord, terms: Terms) -> RunRecord:
+    """Return `record` with the costs that are typed in, and its devices as `terms` have them."""
+    return with_devices(with_typed(record, terms.costs), terms.devices)
 
 
 def untimed(record: RunRecord, accuracy: float | None) -> int:
@@ -112,7 +118,7 @@ def replanned(record: RunRecord, terms: Terms, emit: Emit = ignore, times: int =
     if kept is not None:
         emit(plan_event(kept.planned.problem, kept.planned.final, 0))
         return kept
-    typed = with_typed(_with_bodies(record, terms, times), terms.costs)
+    typed = _recosted(_with_bodies(record, terms, times), terms)
     parsed = terms.parse(typed.problem)
     judged = under_accuracy(typed, terms.accuracy)
     result = _best_under(record, terms, judged, parsed, emit)
@@ -125,7 +131,7 @@ def replanned(record: RunRecord, terms: Terms, emit: Emit = ignore, times: int =
 def _only_forbids(record: RunRecord, terms: Terms) -> bool:
     """Return whether `terms` only forbid, on the costs on which the run decided."""
     is_as_accurate = terms.accuracy is None or terms.accuracy <= record.plan.accuracy
-    return is_as_accurate and not terms.costs and not record.has_newer_costs and restricts(record, terms.parse(record.problem))
+    return is_as_accurate and not terms.changes_costs and not record.has_newer_costs and restricts(record, terms.parse(record.problem))
 
 
 def _best_under(record: RunRecord, terms: Terms, judged: RunRecord, parsed: Sequence[Constraint], emit: Emit = ignore) -> SearchResult:
@@ -136,7 +142,7 @@ def _best_under(record: RunRecord, terms: Terms, judged: RunRecord, parsed: Sequ
 
 def _has_costs_of_run(record: RunRecord, terms: Terms) -> bool:
     """Return whether a plan under `terms` has the costs that it had in the run: what was timed end to end there is known of it."""
-    return not terms.costs and not record.bodies and not record.has_newer_costs
+    return not terms.changes_costs and not record.bodies and not record.has_newer_costs
 
 
 def _kept(record: RunRecord, terms: Terms, costs: RunRecord) -> WhatIfResult | None:
@@ -145,7 +151,7 @@ def _kept(record: RunRecord, terms: Terms, costs: RunRecord) -> WhatIfResult | N
     Raises:
         CollageError: a constraint is malformed.
     """
-    if terms.costs or record.has_newer_costs:
+    if terms.changes_costs or record.has_newer_costs:
         return None
     parsed = terms.parse(costs.problem)  # a search under a smaller error has forgotten candidates that a constraint may name
     judged = under_accuracy(record, costs.plan.accuracy if terms.accuracy is None else terms.accuracy)
@@ -211,7 +217,7 @@ def change_of(record: RunRecord, terms: Terms, result: WhatIfResult) -> tuple[St
     With costs typed in, nothing timed end to end holds.
     """
     plan, before = plan_document(result.plan), record.document
-    if terms.costs:
+    if terms.changes_costs:
         change = compared(time_of_plan(plan), replace(time_of_run(before), measured_s=None, unexplained_s=None))
     else:
         change = of_plan(before, plan, is_restricted=result.is_restricted)
@@ -295,7 +301,8 @@ class _Effects:
         if own == other:
             return NO_CHANGE
         statement = compared(own.time, other.time)
-        only_forbids = terms.costs == others.costs and (terms.accuracy or 0.0) <= (others.accuracy or self._record.plan.accuracy)
+        has_same_costs = (terms.costs, terms.devices) == (others.costs, others.devices)
+        only_forbids = has_same_costs and (terms.accuracy or 0.0) <= (others.accuracy or self._record.plan.accuracy)
         return under_restriction(statement) if only_forbids else statement
 
     def _best(self, terms: Terms) -> _Best | None:
@@ -309,7 +316,7 @@ class _Effects:
         kept = _kept(self._record, terms, self._record)
         if kept is not None:
             return _Best(frozenset(part.id for part in document.plan.partitions), time_of_run(document))
-        typed = with_typed(_with_bodies(self._record, terms), terms.costs)
+        typed = _recosted(_with_bodies(self._record, terms), terms)
         parsed = terms.parse(typed.problem)
         judged = under_accuracy(typed, terms.accuracy)
         try:

@@ -578,6 +578,18 @@ export interface Histogram {
   counts: number[];
 }
 
+/**
+ * Another size of a device's memory, and another speed of its links.
+ *
+ * Attributes:
+ *     memory: Bytes that it may hold; None for what it may hold anyway.
+ *     link: Times the speed of each copy to it and from it.
+ */
+export interface DeviceTerms {
+  memory: number | null;
+  link: number;
+}
+
 /** A partition of a plan that is compared: fields as in `PlanPartition`. */
 export interface ShownPart {
   id: string;
@@ -983,6 +995,28 @@ export interface UnknownPart {
   nodes: number[];
   names: string[];
   reason: string;
+}
+
+/**
+ * The best plan for some sizes of a memory, or some speeds of a link.
+ *
+ * Attributes:
+ *     first, last: The smallest and the largest: bytes, or times the speed of now.
+ *     first_s, last_s: The predicted total at both.
+ *     is_exact: No plan is better, which is proven.
+ *     nodes: Those that are on the device.
+ *     copied: The tensors that are copied to it or from it: the cut.
+ *     copied_bytes: The bytes of all these copies.
+ */
+export interface DevicePiece {
+  first: number;
+  last: number;
+  first_s: number;
+  last_s: number;
+  is_exact: boolean;
+  nodes: number[];
+  copied: string[];
+  copied_bytes: number;
 }
 
 /**
@@ -2357,6 +2391,7 @@ export interface RegretRequest {
  *     accuracy: Largest relative error of a partition; None for that of the run.
  *     groups: For the effects: indices in `constraints`; those of one group are taken back together.
  *     costs: Seconds that the user typed in, by candidate id.
+ *     devices: Location → its memory and its link, where they are others than those of the run.
  */
 export interface WhatIfRequest {
   targets: string[];
@@ -2364,6 +2399,7 @@ export interface WhatIfRequest {
   accuracy?: number | null;
   groups?: number[][];
   costs?: Record<string, number>;
+  devices?: Record<string, DeviceTerms>;
 }
 
 /**
@@ -2378,6 +2414,18 @@ export interface AgainstRequest {
   text: string;
   name?: string;
   devices?: Record<string, string>;
+}
+
+/**
+ * Asks how the best plan changes with the memory of a device, or with the speed of its links.
+ *
+ * Attributes:
+ *     location: The device's memory, such as `cuda:0`.
+ *     quantity: `memory` or `link`.
+ */
+export interface DeviceCurveRequest {
+  location: string;
+  quantity: string;
 }
 
 /** Body of `POST /api/v1/compare`; answered with a `TwoPlans`. */
@@ -2574,6 +2622,25 @@ export interface CostedPlan {
   apparent_loss_s: number | null;
   unknown: UnknownPart[];
   ignored: string[];
+}
+
+/**
+ * The best plan of a run by the memory of a device, or by the speed of its links, from known costs.
+ *
+ * Attributes:
+ *     now: The bytes or the speed that the run planned with; None without a limit.
+ *     pieces: The smallest sizes or speeds first. Between two there may be a gap where the time was over.
+ *     is_complete: There is no such gap.
+ *     texts: Each piece in words.
+ */
+export interface DeviceCurve {
+  run: string;
+  location: string;
+  quantity: string;
+  now: number | null;
+  pieces: DevicePiece[];
+  is_complete: boolean;
+  texts: string[];
 }
 
 /**
@@ -2870,4 +2937,5 @@ export const questionsBy = (ask: Ask) => ({
   effects: (run: string, body: WhatIfRequest) => ask<Effects>(run, "POST", "effects", body),
   otherTerms: (run: string, body: WhatIfRequest) => ask<OtherTerms>(run, "POST", "other-terms", body),
   against: (run: string, body: AgainstRequest) => ask<CostedPlan>(run, "POST", "against", body),
+  deviceCurve: (run: string, body: DeviceCurveRequest) => ask<DeviceCurve>(run, "POST", "device-curve", body),
 });
