@@ -143,4 +143,4 @@ def models(file: str | None, as_json: bool) -> None:
         print_json({"schema": 1, "models": listed})
         return
     for item in listed:
-        say(f"{item['name']:<14} {item['title']}")
+        say(f"{item['name']:<{max(map(len, SAMPLES))}}  {item['title']}")

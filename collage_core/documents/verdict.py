@@ -115,7 +115,8 @@ def _alone(document: RunDocument, name: str, own: PlanTime, targets: set[str], i
     if nearest is None:
         itself = {name, *(row.name for row in document.alternatives if row.is_plan)}
         apart = any(row.measured_s is not None and row.name not in itself for row in document.baselines)
-        text = f"{name} alone, {time_text(own)}: no other plan was timed {'in turns with it' if apart else 'end to end'}"
+        others_text = f"no other plan was timed {'in turns with it' if apart else 'end to end'}"
+        text = f"{name} alone, {time_text(own)}: {'nothing was timed end to end' if own.measured_s is None else others_text}"
         alone = {row.name: PlanTime(predicted_s=row.total_s) for row in document.baselines if row.name in targets - {name}}
         reference = replace(own, measured_s=None)
         index = fastest(list(alone.values()), reference)
@@ -149,6 +150,8 @@ def _mix(document: RunDocument, against: str, statement: Statement, is_checked: 
     if statement.basis == "predicted":
         faster = ratio >= 1
         comparison = f"{_times(ratio)} times faster than" if faster else f"{_percent(1 / max(ratio, 1e-9) - 1)} slower than"
+        if abs(ratio - 1) < LEAST:
+            comparison = "as fast as"
         kind: Kind = "faster" if faster else "slower"
         text = f"{comparison} {against} alone, predicted and not timed end to end"
         return Verdict(kind=kind, text=text, against=against, statement=statement)

@@ -117,6 +117,19 @@ def test_what_was_timed_at_another_time_than_the_plan_is_not_compared_and_not_de
     assert (told.statement.basis, told.statement.ratio) == ("predicted", 1.5)
 
 
+def test_a_run_that_timed_nothing_says_that_of_its_plan_too() -> None:
+    own = alternative("a", is_plan=True, total_s=1.0, measured_s=None)
+    untimed = document(plan={"total_s": 1.0, "partitions": [PART]}, alternatives=[own], verify={"measured_s": None})
+    assert verdict(untimed).text == "a alone, predicted 1 s: nothing was timed end to end"
+
+
+def test_a_plan_in_several_parts_of_the_best_target_is_as_fast_as_that() -> None:
+    parts = [{**PART, "cost_s": 0.5}, {**PART, "id": "d", "cost_s": 0.5}]
+    rows = [{"name": "a", "total_s": 1.0, "measured_s": None}]
+    told = verdict(document(plan={"total_s": 1.0, "partitions": parts}, alternatives=[], baselines=rows, verify={"measured_s": None}))
+    assert told.text == "as fast as a alone, predicted and not timed end to end"
+
+
 def test_a_disturbed_run_says_so_and_is_less_sure() -> None:
     busy = {"share": 0.5, "text": "other processes keep 1.0 of the 2 cores busy meanwhile"}
     quiet, disturbed = against(1.25), against(1.25, disturbance=busy)

@@ -117,7 +117,7 @@ def test_a_sample_shows_the_result_of_its_run_before_that_is_opened(client: Flas
     file = tmp_path / "mini_mnist.json.gz"
     write_record(file, 2.0)
     shutil.rmtree(run_store.runs_folder() / RUN, ignore_errors=True)
-    told = {"is_measured": False, "text": "fast alone, predicted 2 s: no other plan was timed end to end", "is_good": False}
+    told = {"is_measured": False, "text": "fast alone, predicted 2 s: nothing was timed end to end", "is_good": False}
     assert result() == {**told, "total_s": read_json(file)["document"]["plan"]["total_s"]}
     assert not (run_store.runs_folder() / RUN).exists()
     file.unlink()
