@@ -16,16 +16,25 @@ from ..errors import CollageError
 from ..pipeline.inside.inside_times import profile_document
 from ..rewrite.runtime.arrays_file import read_arrays, write_arrays
 from ..rewrite.runtime.artifact_calls import RUNS_ONLY, describe_artifact, notes_of, profile_artifact, run_artifact, time_artifact
+from ..rewrite.runtime.fallback import folder_here
 from ..rewrite.runtime.shaped_manifest import read_manifests
 
 RUN_TIMEOUT_S = 600.0
 
 
 def run_folder(
-    folder: Path, inputs: Path | None, outputs: Path | None, bench: bool, profile: bool = False, other_versions: bool = False
+    folder: Path,
+    inputs: Path | None,
+    outputs: Path | None,
+    bench: bool,
+    profile: bool = False,
+    other_versions: bool = False,
+    fallback: bool = False,
 ) -> dict[str, Any]:
     """Return the document of `collage run`. The artifact runs in a worker process, since its toolchains may crash."""
-    found = None
+    found, replaced = None, ""
+    if fallback:
+        folder, replaced = folder_here(folder)
     with Worker(environment=RUNS_ONLY) as worker:
         try:
             arrays = (
@@ -44,7 +53,7 @@ def run_folder(
     manifest = read_manifests(folder)[0]
     return {
         "schema": 1,
-        "notes": list(notes),
+        "notes": [*([replaced] if replaced else []), *notes],
         "fixed": manifest.fixed,
         "assumed": manifest.assumed,
         "outputs": {name: _summary(value) for name, value in got.items()},

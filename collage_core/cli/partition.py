@@ -73,9 +73,10 @@ if TYPE_CHECKING:
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the plan, the record of the run and the artifact.")
 @click.option("--form", type=click.Choice(FORMS), default="module", show_default=True, help=FORM_HELP)
+@click.option("--fallback", is_flag=True, help="Build the plan for the host, too, for machines without a device of the plan.")
 @asks_trust("model")
 @watched
-def partition(model: str, as_json: bool, save_problem: Path | None, dry_run: bool, form: str, **given: Any) -> None:
+def partition(model: str, as_json: bool, save_problem: Path | None, dry_run: bool, form: str, fallback: bool, **given: Any) -> None:
     """Find the fastest way to run MODEL (a file or the name of a sample) over several toolchains."""
     from ..pipeline.partition import partition as run_pipeline
     from ..pipeline.partition import region_document
@@ -85,6 +86,8 @@ def partition(model: str, as_json: bool, save_problem: Path | None, dry_run: boo
     if form != "module" and given["out"] is None:
         raise CollageError(f"--form {form} is the form of an artifact, and there is none without --out", "give --out DIR", "bad_option")
 
+    if fallback and given["out"] is None:
+        raise CollageError("--fallback builds a second artifact, and there is none without --out", "give --out DIR", "bad_option")
     if dry_run:
         _dry_run(model, as_json, given)
         return
@@ -92,6 +95,7 @@ def partition(model: str, as_json: bool, save_problem: Path | None, dry_run: boo
     with wrong_told(as_json=as_json), progress_shown as progress, mistakes_located(given["constraints_file"]), prints_to_stderr():
         record = run_pipeline(model, options_of(given), progress, waited_s=waited_s())
         verified = {} if form == "module" else _build_in_form(record, model, form, given, progress)
+        verified |= _build_fallback(record, model, form, given, progress) if fallback else {}
     if save_problem is not None:
         write_json(save_problem, record.problem_json())
     if as_json:
@@ -115,6 +119,24 @@ def _build_in_form(record: RunRecord, model: str, form: str, given: dict[str, An
 
     folders = {given["out"] / name: one.plan for name, one in {"": record, **record.regions}.items()}
     return {str(folder): apply(plan, model, folder, progress, given["inputs"], form) for folder, plan in folders.items()}
+
+
+def _build_fallback(record: RunRecord, model: str, form: str, given: dict[str, Any], progress: Emit) -> dict[str, Verify]:
+    """Build the best plan of known costs without a device beside each artifact that needs one; folder → `verify`."""
+    from ..pipeline.shapes.apply_shapes import apply
+    from ..rewrite.runtime.manifest import FALLBACK
+    from ..toolchains.registry import runs_on_processor
+    from ..what_if.terms import Terms
+    from ..what_if.what_if import replanned
+
+    verified = {}
+    for name, one in {"": record, **record.regions}.items():
+        devices = [target.name for target in one.plan.targets if not runs_on_processor(target.name)]
+        if {*devices} & {*one.plan.used_targets}:
+            plan = replanned(one, Terms(one.plan.constraints, switched_off=devices)).plan
+            folder = given["out"] / name / FALLBACK
+            verified[str(folder)] = apply(plan, model, folder, progress, given["inputs"], form)
+    return verified
 
 
 def _dry_run(model: str, as_json: bool, given: dict[str, Any]) -> None:

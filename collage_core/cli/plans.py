@@ -23,6 +23,7 @@ from .say import say
 from .trust import asks_trust
 from .watched import watched
 
+FALLBACK_HELP = "Where a device of the artifact is missing, take its plan for the host (collage partition --fallback)."
 OTHER_VERSIONS_HELP = "Run it even if a toolchain has another version than at build."
 MODULE_S = 600.0
 """Longest that writing a partitioned module may take."""
@@ -184,6 +185,7 @@ def _partitioned(model: str, plans: Sequence[str], out: str, keep_symbols: bool)
 @click.option("--bench", is_flag=True, help="Time the artifact.")
 @click.option("--profile", is_flag=True, help="Time each partition while the whole artifact runs.")
 @click.option("--other-versions", is_flag=True, help=OTHER_VERSIONS_HELP)
+@click.option("--fallback", is_flag=True, help=FALLBACK_HELP)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def run(artifact: Path, as_json: bool, **given: Any) -> None:
     """Run an exported ARTIFACT, or time it."""

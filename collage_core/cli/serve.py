@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ..base.access_token import ENVIRONMENT
-from .plans import OTHER_VERSIONS_HELP
+from .plans import FALLBACK_HELP, OTHER_VERSIONS_HELP
 
 
 @click.command()
@@ -18,6 +18,7 @@ from .plans import OTHER_VERSIONS_HELP
 @click.option("--name", default="", help="Name of the model for clients; by default its own.")
 @click.option("--most-mb", type=int, help="Largest size of a request in megabytes; by default what the inputs can need.")
 @click.option("--other-versions", is_flag=True, help=OTHER_VERSIONS_HELP)
+@click.option("--fallback", is_flag=True, help=FALLBACK_HELP)
 @click.option(
     "--token",
     envvar=ENVIRONMENT,

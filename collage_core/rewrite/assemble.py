@@ -39,6 +39,7 @@ from .reorders import layouts_of, with_reorders
 from .runtime.control_entry import BODIES, CONSTANTS, ControlEntry
 from .runtime.machine import Machine
 from .runtime.manifest import (
+    FALLBACK,
     LIBRARY,
     LISTING,
     MODULE,
@@ -57,7 +58,7 @@ from .runtime.requirements import REQUIREMENTS, requirements_text
 
 BODY = "body"
 """Among the entries of a manifest: the attribute of a node that this artifact is the body of."""
-ARTIFACT_FILES = (NAME, LIBRARY, LISTING, SAMPLE, PARTITIONS, WEIGHTS, BODIES)
+ARTIFACT_FILES = (NAME, LIBRARY, LISTING, SAMPLE, PARTITIONS, WEIGHTS, BODIES, FALLBACK)
 
 
 def assemble(

@@ -20,6 +20,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--port", type=int, default=DEFAULT_PORT, help="port to listen at; 0 for a free one")
     parser.add_argument("--name", default="", help="what clients call the model")
     parser.add_argument("--most-mb", type=int, help="most megabytes of a request")
+    parser.add_argument("--fallback", action="store_true", help="where a device is missing, serve the plan for the host")
     parser.add_argument("--other-versions", action="store_true", help="open it although a toolchain has another version")
     parser.add_argument("--token", default=os.environ.get(ENVIRONMENT), help=f"what clients must bring; {ENVIRONMENT} holds it as well")
     parser.add_argument("--no-token", action="store_true", help="let everybody who can reach it use it")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from ..base.access_token import ENVIRONMENT, token_of
 from ..errors import CollageError
+from ..rewrite.runtime.fallback import folder_here
 from .application import is_loopback
 from .served_model import ServedModel
 
@@ -34,6 +35,7 @@ def serve(
     other_versions: bool = False,
     token: str | None = None,
     no_token: bool = False,
+    fallback: bool = False,
 ) -> None:
     """Serve the artifact in `folder`; prints its address on standard output.
 
@@ -44,6 +46,7 @@ def serve(
         other_versions: As `Artifact` takes it.
         token: Token that clients need. The default is none on this machine, and a new one on addresses that other machines can reach.
         no_token: They need bring nothing.
+        fallback: Where a device of the artifact is missing, serve its plan for the host.
 
     Raises:
         CollageError: an option is wrong, the artifact cannot be opened, or the port is not to be had.
@@ -55,9 +58,10 @@ def serve(
             "a token and --no-token contradict each other", f"give one of them; {ENVIRONMENT} may hold a token", "bad_option"
         )
     asked = token_of(token, no_token or (not token and is_loopback(host)))
+    folder, replaced = folder_here(folder) if fallback else (folder, "")
     model = ServedModel(folder, name, other_versions)
     try:
-        for note in model.notes:
+        for note in (*([replaced] if replaced else []), *model.notes):
             _tell(f"note: {note}")
         with listen(host, port, model, model.body_bytes if most_mb is None else most_mb << 20, asked) as server:
             _end_with_signal(server)

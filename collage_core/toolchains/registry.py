@@ -20,7 +20,7 @@ from ..model.model import SubModel
 from .abilities import DeviceNumbers, lowers_precision
 from .border import availability_of, one_line
 from .target_names import target_name
-from .toolchain import Availability, Kernel, Toolchain, ToolchainError
+from .toolchain import PROCESSOR, Availability, Kernel, Toolchain, ToolchainError
 
 if TYPE_CHECKING:
     from ..rules.rule import PartitionRule, RuleOptions
@@ -94,6 +94,14 @@ def get(name: str) -> Toolchain:
     if parts is not None and isinstance(first, DeviceNumbers):
         return _at_device(first, parts.number)
     raise CollageError(f"no toolchain is called {name!r}", f"these are known: {', '.join(names()) or 'none'}", "unknown_target")
+
+
+def runs_on_processor(target: str) -> bool:
+    """Return whether the toolchain `target` computes on the processor, usable or not; a described one does not."""
+    try:
+        return availability_of(get(target)).device == PROCESSOR
+    except CollageError:
+        return False
 
 
 @cache

@@ -30,7 +30,7 @@ from .calls import Calls
 from .control_entry import CONSTANTS, ControlEntry
 from .host_control import HostBody, HostControl
 from .machine import Machine
-from .manifest import LIBRARY, MODULE, NAME, REBUILD, Manifest, PartitionEntry, damaged, read_manifest
+from .manifest import FALLBACK, LIBRARY, MODULE, NAME, REBUILD, Manifest, PartitionEntry, damaged, read_manifest
 from .module_calls import ModuleCalls
 from .packed import PackedPartition, make_packed
 from .piece_calls import PieceCalls, device_of
@@ -89,7 +89,7 @@ class Artifact:
         manifest.check_files(folder)
         self.inputs = manifest.inputs
         self.outputs = manifest.outputs
-        self.notes = (*_check_machine(folder, manifest), *_check_toolchains(manifest, other_versions))
+        self.notes = (*_check_machine(folder, manifest), *_check_toolchains(folder, manifest, other_versions))
         _name_libraries(manifest)
         try:
             self._calls: Calls | None = _opened(folder, manifest, other_versions, is_body)
@@ -237,9 +237,14 @@ def _check_machine(folder: Path, manifest: Manifest) -> tuple[str, ...]:
     return ()
 
 
-def _check_toolchains(manifest: Manifest, other_versions: bool) -> tuple[str, ...]:
+def _check_toolchains(folder: Path, manifest: Manifest, other_versions: bool) -> tuple[str, ...]:
     needed = {entry.target: entry.version for entry in manifest.partitions if entry.version}
-    return check_toolchains({"tvm": manifest.tvm} | needed if manifest.form == MODULE else needed, other_versions)
+    try:
+        return check_toolchains({"tvm": manifest.tvm} | needed if manifest.form == MODULE else needed, other_versions)
+    except CollageError as error:
+        if (folder / FALLBACK / NAME).is_file():
+            error.hint = f"{error.hint}, or run its plan for the host with --fallback"
+        raise
 
 
 def check_toolchains(needed: Mapping[str, str], other_versions: bool) -> tuple[str, ...]:

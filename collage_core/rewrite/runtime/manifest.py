@@ -24,6 +24,8 @@ LIBRARY = "module.so"
 LISTING = "module.py"
 SAMPLE = "inputs.npz"
 PARTITIONS = "partitions"
+FALLBACK = "fallback"
+"""Folder of a second artifact: the plan for the host, for machines without the devices of the plan."""
 WEIGHTS = "weights.bin"
 """Weights of the packages that have theirs in files; there is none where the model is not large."""
 

@@ -22,6 +22,7 @@ from ...toolchains.buffers import aligned_empty, buffer_dtype
 from ...toolchains.onnx_models.external_package import found_in
 from ...toolchains.toolchain import Kernel, outputs_of
 from .artifact import Artifact, Profile, check_toolchains, timed
+from .fallback import folder_here
 from .inputs import as_array, check_mapping
 from .manifest import REBUILD, PartitionEntry, damaged
 from .shaped_manifest import RangeEntry, ShapedManifest, read_shaped_manifest
@@ -217,12 +218,13 @@ class ShapedArtifact:
         raise CollageError(f"the artifact has no plan for the shapes {given_shapes}", hint, "other_shape")
 
 
-def open_artifact(folder: str | Path, *, other_versions: bool = False) -> Artifact | ShapedArtifact:
-    """Load the artifact in `folder`, of one shape or of several. Raises as `Artifact`."""
-    manifest = read_shaped_manifest(Path(folder))
+def open_artifact(folder: str | Path, *, other_versions: bool = False, fallback: bool = False) -> Artifact | ShapedArtifact:
+    """Load the artifact in `folder`, of one shape or of several; with `fallback` as `folder_here`. Raises as `Artifact`."""
+    here = folder_here(Path(folder))[0] if fallback else Path(folder)
+    manifest = read_shaped_manifest(here)
     if manifest is None:
-        return Artifact(folder, other_versions=other_versions)
-    return ShapedArtifact.open(Path(folder), manifest, other_versions=other_versions)
+        return Artifact(here, other_versions=other_versions)
+    return ShapedArtifact.open(here, manifest, other_versions=other_versions)
 
 
 def run_dynamic(folder: str, built: RangeEntry | PartitionEntry, threads: int, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
