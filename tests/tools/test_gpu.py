@@ -21,7 +21,8 @@ def test_a_folder_of_wheels_is_all_that_it_installs_from(tmp_path: Path, monkeyp
     monkeypatch.setattr(gpu.venv, "create", lambda *arguments, **others: None)
     monkeypatch.setattr(gpu.subprocess, "run", lambda command, check: asked.append(command))
     assert gpu.installed(tmp_path, tmp_path / "made") == tmp_path / "made" / "bin" / "python"
-    assert [command[-1] for command in asked] == ["hypothesis", "onnxruntime", "onnxruntime-gpu"]
+    assert [command[-1] for command in asked] == ["hypothesis", "onnxruntime", "cuda-bindings"]
+    assert asked[-1][-2] == "onnxruntime-gpu"
     assert all({"--no-index", str(tmp_path)} <= set(command) for command in asked if "install" in command)
 
 

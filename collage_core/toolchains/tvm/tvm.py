@@ -169,18 +169,19 @@ def use_threads(threads: int) -> None:
     tvm_ffi.get_global_func("runtime.config_threadpool")(0, threads)
 
 
-def entry(library: bytes) -> tuple[Callable[..., None], tuple[Any, ...]]:
+def entry(library: bytes, device: Any = None) -> tuple[Callable[..., None], tuple[Any, ...]]:
     """Return the function of `library` that runs the model, and its intermediate buffers.
 
     The function is called with the tensors of the inputs, those of the outputs, and these buffers. It writes the outputs, and
     returns a tuple of those whose shape is open, which have no buffer. The library is loaded from a new file, since the system's
-    loader takes a file of the same name for the library that it has loaded already.
+    loader takes a file of the same name for the library that it has loaded already. `device` has its buffers and weights, the processor
+    unless it is given.
     """
     runtime = _runtime()
     with tempfile.TemporaryDirectory(prefix="collage-tvm-") as folder:
         path = Path(folder) / "module.so"
         path.write_bytes(library)
-        machine = runtime.vm.VirtualMachine(runtime.load_module(str(path)), runtime.cpu())
+        machine = runtime.vm.VirtualMachine(runtime.load_module(str(path)), device or runtime.cpu())
     return machine["main"], tuple(machine["buffers"]())
 
 

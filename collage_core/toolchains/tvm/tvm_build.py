@@ -114,6 +114,9 @@ class DestinationPassing:
     returned twice) is copied at the end.
     """
 
+    def __init__(self, copies_scheduled: bool = True):
+        self.copies_scheduled = copies_scheduled
+
     def transform_module(self, mod: IRModule, _context: Any) -> IRModule:
         main, builder = mod["main"], relax.BlockBuilder(mod)
         bindings = [binding for block in main.body.blocks for binding in block.bindings]
@@ -129,7 +132,7 @@ class DestinationPassing:
             if origin in allocated and origin not in placed:
                 placed[origin] = output
             else:
-                copies.append(_copy(builder, origin, output))
+                copies.append(_copy(builder, origin, output, self.copies_scheduled))
         blocks = [relax.BindingBlock([_with_output(binding, placed) for binding in block.bindings]) for block in main.body.blocks]
         fields = [_field(main.body.body, index, bound) for index in returned]
         body = relax.SeqExpr([*blocks, relax.BindingBlock(copies)], relax.Tuple(fields))
@@ -163,12 +166,12 @@ def _with_output(binding: Any, placed: dict[relax.Var, relax.Var]) -> Any:
     return relax.VarBinding(binding.var, placed[binding.var]) if binding.var in placed else binding
 
 
-def _copy(builder: relax.BlockBuilder, source: Any, target: relax.Var) -> Any:
+def _copy(builder: relax.BlockBuilder, source: Any, target: relax.Var, is_scheduled: bool) -> Any:
     """Return a call that copies `source` into `target`."""
     kind = target.ty
     read = te.placeholder([int(extent.value) for extent in kind.shape.values], kind.dtype, "source")
     function = te.create_prim_func([read, te.compute(read.shape, lambda *at: read[at], name="copy")]).without_attr("global_symbol")
-    name = builder.add_func(scheduled(function), "copy")
+    name = builder.add_func(scheduled(function) if is_scheduled else function, "copy")
     return relax.VarBinding(relax.Var("_", relax.TupleType([])), relax.Call(name, [source, target]))
 
 
@@ -213,8 +216,12 @@ def _is_static(shape: Any) -> bool:
     return isinstance(shape, relax.ShapeExpr) and all(isinstance(extent, tvm.tirx.IntImm) for extent in shape.values)
 
 
-def compile_library(module: IRModule, threads: int) -> bytes:
+def compile_library(module: IRModule, target: int | tvm.target.Target, schedules: tvm.transform.Pass | None = None) -> bytes:
     """Return `module`, which `lowered` made or several such modules were joined into, as a shared library that `tvm.entry` loads.
+
+    Args:
+        target: That of its kernels; a number for this machine's processor with so many threads.
+        schedules: Schedules the kernels that have none yet, copies of outputs among them; on the processor they have theirs.
 
     Raises:
         ToolchainError: at stage ``build``.
@@ -227,7 +234,8 @@ def compile_library(module: IRModule, threads: int) -> bytes:
             transform.ToNonDataflow(),
             transform.RemovePurityChecking(),
             transform.CallTIRRewrite(),
-            DestinationPassing(),
+            DestinationPassing(copies_scheduled=schedules is None),
+            *([] if schedules is None else [schedules]),
             transform.StaticPlanBlockMemory(),
             transform.LowerAllocTensor(),
             HoistBuffers(),
@@ -239,7 +247,11 @@ def compile_library(module: IRModule, threads: int) -> bytes:
         ]
     )
     try:
-        executable = tvm.compile(module, cpu_target(threads), relax_pipeline=pipeline)
+        if isinstance(target, int):
+            executable = tvm.compile(module, cpu_target(target), relax_pipeline=pipeline)
+        else:
+            with target:  # the schedules ask for it
+                executable = tvm.compile(module, target, relax_pipeline=pipeline)
         with tempfile.TemporaryDirectory(prefix="collage-tvm-") as folder:
             path = Path(folder) / "module.so"
             executable.export_library(str(path), workspace_dir=folder)
