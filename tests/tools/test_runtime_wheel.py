@@ -54,7 +54,10 @@ def test_it_holds_what_runs_artifacts_and_no_more(wheel: Path):
     rooms = {"/".join(name.split("/")[1:-1]) for name in names if name.startswith("collage_core/")}
     inner = {f"model/{name}" for name in ("dynamic", "files", "forms", "reference", "shapes", "sizes", "types")}
     plain = ("libraries", "ncnn", "onnx_models", "openvino", "tensorrt", "tvm", "values")
-    inner |= {f"toolchains/{name}" for name in (*plain, "cuda", "onnxruntime", "onnxruntime_cores", "onnxruntime_cuda", "tvm_cuda")}
+    inner |= {
+        f"toolchains/{name}"
+        for name in (*plain, "cuda", "onnxruntime", "onnxruntime_cores", "onnxruntime_cuda", "openvino_devices", "tvm_cuda")
+    }
     assert rooms == {"", "base", "graph", "model", "rewrite", "rewrite/runtime", "rules", "serving", "toolchains"} | inner
     assert not any(name.startswith("collage_server") for name in names)
     assert {Path(name).name for name in names if name.endswith(".json")} == {

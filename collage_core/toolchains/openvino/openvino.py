@@ -39,11 +39,14 @@ SETTINGS_VERSION = "+collage.3"
 change, so that their costs are measured again."""
 
 
-class OpenVinoToolchain(Toolchain):
-    """Takes what OpenVINO's ONNX reader takes, in whole sub-graphs, but for calls that are known to give wrong numbers."""
+class OpenVinoBase(Toolchain):
+    """Takes what OpenVINO's ONNX reader takes, in whole sub-graphs, but for calls that are known to give wrong numbers.
 
-    name = "openvino"
-    letter = "V"
+    Attributes:
+        openvino_device: What OpenVINO calls the device that it computes on.
+    """
+
+    openvino_device = "CPU"
     distributions = ("openvino",)
     build_s = 0.08
     has_value_contract = True
@@ -79,7 +82,7 @@ class OpenVinoToolchain(Toolchain):
         except Exception as error:  # as above
             raise ToolchainError("import", reason(error)) from error
         try:
-            compiled = _core().compile_model(read, "CPU", {**_config(threads, self.precision_hint), **further})
+            compiled = _core().compile_model(read, self.openvino_device, {**self._settings(threads), **further})
         except Exception as error:  # as above
             raise ToolchainError("build", reason(error)) from error
         if maps:
@@ -88,6 +91,9 @@ class OpenVinoToolchain(Toolchain):
             for weights in maps:
                 release_pages(weights)  # Kernels have copies in their own order.
         return _Loaded(compiled, tuple(maps))
+
+    def _settings(self, threads: int) -> dict[str, Any]:
+        return _config(threads, self.precision_hint)
 
     def load(self, package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int) -> Kernel:
         try:
@@ -101,7 +107,7 @@ class OpenVinoToolchain(Toolchain):
         """Return the compiled model of a package: the one that other kernels have, where it takes any shape."""
 
         def key() -> tuple[str, int, str]:
-            return hashlib.blake2b(with_file_numbers(package)).hexdigest(), threads, self.precision_hint
+            return hashlib.blake2b(with_file_numbers(package)).hexdigest(), threads, f"{self.openvino_device} {self.precision_hint}"
 
         found = _for_any_shape.get(key()) if _for_any_shape else None  # Nearly always there is none: packages are large.
         if found is not None:
@@ -115,25 +121,7 @@ class OpenVinoToolchain(Toolchain):
         if is_external(package):
             return self._compiled(onnx_of(package), threads, {})
         try:
-            return _Loaded(_core().import_model(package, "CPU", _config(threads, self.precision_hint)))
-        except Exception as error:  # as above
-            raise ToolchainError("build", reason(error)) from error
-
-    def native_files(self, model: SubModel, threads: int, is_alone: bool) -> NativeFiles:
-        from .openvino_native import files_of, ir_of
-
-        try:
-            onnx = with_bools_by_floats(model.onnx)
-            onnx = _with_copied_inputs(onnx) if _hands_inputs_on(_parsed(onnx)[0]) else onnx
-            read = _parsed(onnx)[0]
-            ir = ir_of(read) if is_alone or _is_changed(read) else None  # Of the ONNX file OpenVINO would not know of the changes.
-        except Exception as error:  # as above
-            raise ToolchainError("import", reason(error)) from error
-        return files_of(onnx, ir, model.outputs, _config(threads, self.precision_hint), _version())
-
-    def open_native(self, path: Path, inputs: Sequence[Tensor], outputs: Sequence[Tensor], settings: Mapping[str, Any]) -> Kernel:
-        try:
-            return _Kernel(_Loaded(_core().compile_model(path, "CPU", dict(settings))), inputs, outputs)
+            return _Loaded(_core().import_model(package, self.openvino_device, self._settings(threads)))
         except Exception as error:  # as above
             raise ToolchainError("build", reason(error)) from error
 
@@ -152,6 +140,31 @@ class OpenVinoToolchain(Toolchain):
 
         watched_runs(run)
         return node_times(named, counters.steps(loaded.compiled.get_runtime_model()))
+
+
+class OpenVinoToolchain(OpenVinoBase):
+    """OpenVINO on the processor, in float32."""
+
+    name = "openvino"
+    letter = "V"
+
+    def native_files(self, model: SubModel, threads: int, is_alone: bool) -> NativeFiles:
+        from .openvino_native import files_of, ir_of
+
+        try:
+            onnx = with_bools_by_floats(model.onnx)
+            onnx = _with_copied_inputs(onnx) if _hands_inputs_on(_parsed(onnx)[0]) else onnx
+            read = _parsed(onnx)[0]
+            ir = ir_of(read) if is_alone or _is_changed(read) else None  # Of the ONNX file OpenVINO would not know of the changes.
+        except Exception as error:  # as above
+            raise ToolchainError("import", reason(error)) from error
+        return files_of(onnx, ir, model.outputs, _config(threads, self.precision_hint), _version())
+
+    def open_native(self, path: Path, inputs: Sequence[Tensor], outputs: Sequence[Tensor], settings: Mapping[str, Any]) -> Kernel:
+        try:
+            return _Kernel(_Loaded(_core().compile_model(path, "CPU", dict(settings))), inputs, outputs)
+        except Exception as error:  # as above
+            raise ToolchainError("build", reason(error)) from error
 
 
 class OpenVinoBf16Toolchain(OpenVinoToolchain):

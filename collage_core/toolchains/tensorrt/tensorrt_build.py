@@ -200,6 +200,19 @@ def _builder(library: str) -> tuple[Any, Any, Any]:
         raise ToolchainError("device", one_line(error)) from error
 
 
+def opened_engine(library: str, package: bytes) -> Any:
+    """Return the engine of `package`, ready to run on the GPU that CUDA has made current in this process.
+
+    Raises:
+        ToolchainError: at stage ``build``; the engine is for another GPU or version, with TensorRT's words.
+    """
+    tensorrt, log, _ = _builder(library)
+    engine = tensorrt.Runtime(log).deserialize_cuda_engine(package)
+    if engine is None:
+        raise ToolchainError("build", _last(log))
+    return engine
+
+
 def _network(tensorrt: Any, builder: Any) -> Any:
     """Return an empty network whose tensors have the types of the model, in which the library may not lower the precision."""
     return builder.create_network(1 << int(tensorrt.NetworkDefinitionCreationFlag.STRONGLY_TYPED))

@@ -43,7 +43,7 @@ def test_each_has_a_letter_of_its_own():
 
 
 def test_less_precision_than_the_model_asks_for_is_in_the_name():
-    lower = ["onnxruntime@int8-dynamic", "onnxruntime@tf32:cuda:0", "openvino@bf16", "tensorrt@fp16", "tensorrt_rtx@fp16"]
+    lower = ["onnxruntime@int8-dynamic", "onnxruntime@tf32:cuda:0", "openvino:npu:0", "openvino@bf16", "tensorrt@fp16", "tensorrt_rtx@fp16"]
     assert [one.name for one in all_toolchains() if lowers_precision(one)] == lower
 
 

@@ -1,0 +1,86 @@
+"""The toolchains `tensorrt:cuda:0` and `tensorrt_rtx:cuda:0`: engines that run on the GPU they were built for. **Nobody has run them yet.**
+
+A kernel gives the engine the addresses of its tensors and queues it on the stream of `CudaMemory`. Only workers import the library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from ...graph.dataflow_graph import Tensor
+from ..cuda import cuda_memory
+from ..device_tensors import DeviceMemory, HostEnds
+from ..toolchain import Availability, Kernel, Toolchain, ToolchainError
+from .tensorrt import TensorRtRtxToolchain
+
+
+class TensorRtRtxCudaToolchain(TensorRtRtxToolchain):
+    """Builds engines as `tensorrt_rtx` does, for the GPU of its number, and runs them there.
+
+    Attributes:
+        number: Which of the GPUs that CUDA lists.
+    """
+
+    name = "tensorrt_rtx:cuda:0"
+    letter = "Z"
+    number = 0
+    capability = None
+
+    @property
+    def location(self) -> str:
+        return f"cuda:{self.number}"
+
+    def memory(self) -> DeviceMemory:
+        return cuda_memory.memory_of(self.number)
+
+    def availability(self) -> Availability:
+        known = replace(super().availability(), device=self.location)
+        if not known.version:
+            return known  # the library is missing
+        reason, hint = cuda_memory.why_no_gpu(self.number)
+        return replace(known, usable=not reason, reason=reason, hint=hint)
+
+    def at_device(self, number: int) -> Toolchain:
+        other = type(self)()
+        other.number, other.name = number, self.name.removesuffix("0") + str(number)
+        return other
+
+    def load(self, package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int) -> Kernel:
+        return HostEnds(self.load_at_device(package, inputs, outputs, threads), self.memory(), inputs, outputs)
+
+    def load_at_device(self, package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int) -> Kernel:
+        from .tensorrt_build import opened_engine
+
+        engine = opened_engine(self.library, package)
+        return _Kernel(engine, [tensor.name for tensor in (*inputs, *outputs)], cuda_memory.memory_of(self.number).stream)
+
+
+class TensorRtCudaToolchain(TensorRtRtxCudaToolchain):
+    """The same with TensorRT itself."""
+
+    name = "tensorrt:cuda:0"
+    letter = "Y"
+    library = "tensorrt"
+    distributions = ("tensorrt",)
+    extra = ""
+
+
+class _Kernel:
+    """An execution context of an engine, which knows its tensors by name."""
+
+    def __init__(self, engine: Any, names: Sequence[str], stream: Any):
+        self._engine, self._names, self._stream = engine, names, int(stream)
+        self._context = engine.create_execution_context()
+        if self._context is None:
+            raise ToolchainError("build", "TensorRT makes no context of its engine: the GPU may lack memory")
+
+    def bind(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+        for name, tensor in zip(self._names, (*inputs, *outputs), strict=True):
+            if not self._context.set_tensor_address(name, tensor.address):
+                raise ToolchainError("run", f"TensorRT does not take the address of {name!r}")
+
+    def run(self) -> None:
+        if not self._context.execute_async_v3(self._stream):
+            raise ToolchainError("run", "TensorRT did not queue the engine")
