@@ -10,29 +10,23 @@ import { termCount } from "../../state/plan/decisions";
 import { isActive, run } from "../../state/run/run";
 import { later, useIsDrawn } from "../widgets/lazy";
 import { type TabItem, Tabs } from "../widgets/tabs";
-import { CompareTab } from "./compare";
 import { CostsTab } from "./costs";
-import { LogTab } from "./log";
 import { PartitionsTab } from "./partitions";
-import { PinsTab } from "./pins";
-import { RunsTab } from "./runs";
 import { SearchTab, RunStatus } from "./search/search";
-import { TimeTab } from "./time";
-import { TotalsTab } from "./totals";
 
 const BODY: Record<DrawerTab, () => JSX.Element> = {
   search: SearchTab,
   partitions: PartitionsTab,
-  time: TimeTab,
+  time: later(() => import("./time").then((part) => part.TimeTab)),
   costs: CostsTab,
   rules: later(() => import("./rules/rules").then((part) => part.RulesTab)),
-  pins: PinsTab,
-  totals: TotalsTab,
-  runs: RunsTab,
+  pins: later(() => import("./pins").then((part) => part.PinsTab)),
+  totals: later(() => import("./totals").then((part) => part.TotalsTab)),
+  runs: later(() => import("./runs").then((part) => part.RunsTab)),
   charts: later(() => import("./charts").then((part) => part.ChartsTab)),
-  compare: CompareTab,
+  compare: later(() => import("./compare").then((part) => part.CompareTab)),
   netron: later(() => import("./netron").then((part) => part.NetronTab)),
-  log: LogTab,
+  log: later(() => import("./log").then((part) => part.LogTab)),
 };
 
 /** Tabs that make the drawer high; their own content scrolls, and not the drawer. */
