@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from ..base.counted import counted
 from ..base.durations import decimal, duration
@@ -115,7 +116,7 @@ class _Curve:
 
     def best(self, problem: SearchProblem, at: float) -> _Best | None:
         """Return the best plan over `problem`; None where there is none, or the time is over."""
-        left = self._ends - time.monotonic()
+        left = min(self._ends - time.monotonic(), LONGEST_S / 4)
         if left <= 0:
             self.is_complete = False
             return None
@@ -124,6 +125,7 @@ class _Curve:
         try:
             result = best_of_known_costs(changed, self._terms.parse(problem), settings)
         except InfeasibleError:
+            self.is_complete &= time.monotonic() < self._ends
             return None
         held = plan_memory(problem, result.chosen).get(self.location)
         linked = sum(copy.cost for copy in plan_copies(self.problem, result.chosen) if self.location in (copy.source, copy.destination))
@@ -131,17 +133,23 @@ class _Curve:
         return _Best(at, result.chosen, total, result.optimal, held.peak if held else 0, linked)
 
     def by_memory(self) -> Iterator[tuple[_Best, float, float]]:
-        """Yield (best plan, from, to) by the bytes that the location may hold, the most first: the next plan fits into one byte less."""
-        without, plan = self.best(self._limited(0), 0), self.best(self._limited(None), 0)
-        last = 0 if plan is None else plan.peak
-        while plan is not None and (without is None or plan.total < without.total):
-            below = self.best(self._limited(plan.peak - 1), plan.peak - 1)
-            while below is not None and below.total == plan.total and below.peak:
-                plan, below = below, self.best(self._limited(below.peak - 1), below.peak - 1)
-            yield plan, plan.peak, last
-            plan, last = below, plan.peak - 1
-        if without is not None:
-            yield without, 0, last if plan is not None else 0
+        """Yield (best plan, from, to) by the bytes that the location may hold, the most first.
+
+        Twice what there is, half of it and nothing come first, so that these are known where the time ends early. Between them the next
+        plan is the best within one byte less than the last one holds.
+        """
+        size = memory_of(self._record, self.location)
+        plans = [self.best(self._limited(limit), at) for limit, at in ((None, 2 * size), (size // 2, size // 2), (0, 0))]
+        known = {max(plan.at, plan.peak): replace(plan, at=max(plan.at, plan.peak)) for plan in plans if plan is not None}
+        for upper, lower in pairwise([*known.values(), None]):
+            plan = upper
+            while plan is not None and lower is not None and plan.total != lower.total and plan.peak - 1 > lower.at:
+                yield plan, plan.peak, plan.at
+                plan = self.best(self._limited(plan.peak - 1), plan.peak - 1)
+            if plan is not None and lower is not None and plan.total == lower.total:
+                yield lower, lower.at + 1, plan.at
+            elif plan is not None:
+                yield plan, plan.peak, plan.at
 
     def _limited(self, limit: int | None) -> SearchProblem:
         return replace(self.problem, locations={**self.problem.locations, self.location: limit})
@@ -184,7 +192,10 @@ def device_curve(record: RunRecord, terms: Terms, location: str, quantity: str) 
     curve = _Curve(record, terms, location)
     pieces: list[DevicePiece] = []
     if quantity == "memory":
-        pieces = [_piece(curve, best, first, last, (best.total, best.total)) for best, first, last in curve.by_memory()][::-1]
+        for best, first, last in curve.by_memory():
+            piece = _piece(curve, best, first, last, (best.total, best.total))
+            follows = bool(pieces) and pieces[0].first == last + 1 and pieces[0].first_s == piece.first_s
+            pieces[:follows] = [replace(piece, last=pieces[0].last) if follows else piece]
     elif quantity == "link":
         for best, first, last in curve.by_link():
             totals = tuple(round(best.total + best.linked * (slower - best.at)) for slower in (last, first))

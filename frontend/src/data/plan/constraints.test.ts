@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { cutBetween, describe as inText, describeGroup, everyNode, isSame, keepTogether, namesIn, pinExactly, pinNodes, regrouped, vetoCandidate, vetoNodes } from "./constraints";
+import { cutBetween, describe as inText, describeGroup, everyNode, isSame, keepTogether, namesIn, pinExactly, pinNodes, regrouped, vetoCandidate, vetoLocation, vetoNodes } from "./constraints";
 
 describe("constraints", () => {
   test("read as words", () => {
@@ -10,6 +10,7 @@ describe("constraints", () => {
     expect(inText({ kind: "veto", op: "Softmax", target: "openvino" })).toBe("veto openvino for every Softmax");
     expect(inText({ kind: "veto", target: "openvino" })).toBe("veto openvino for the whole model");
     expect(inText({ kind: "cut", between: ["a", "b"] })).toBe("cut between a and b");
+    expect(inText(vetoLocation("cuda:0"))).toBe("veto cuda:0 for the whole model");
   });
   test("without a target, by operator, by name and together read as words", () => {
     expect(inText(keepTogether(["a", "b"]))).toBe("keep a + b together");

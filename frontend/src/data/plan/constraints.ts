@@ -23,6 +23,11 @@ export function vetoNodes(names: readonly string[], target: string): Constraint 
   return { kind: "veto", nodes: [...names], target };
 }
 
+/** Veto: no target at this location. */
+export function vetoLocation(location: string): Constraint {
+  return { kind: "veto", location };
+}
+
 /** Veto: not this candidate. */
 export function vetoCandidate(id: string): Constraint {
   return { kind: "veto", candidate: id };
@@ -64,7 +69,7 @@ export function regrouped(constraints: readonly Constraint[]): Constraint[][] {
 
 /** A key that is equal for constraints that differ only in their nodes. */
 function shapeKey(constraint: Constraint): string {
-  return JSON.stringify([constraint["kind"], constraint["target"], constraint["together"], constraint["exact"], namesIn(constraint).length]);
+  return JSON.stringify([constraint["kind"], constraint["target"], constraint["location"], constraint["together"], constraint["exact"], namesIn(constraint).length]);
 }
 
 /** A group of constraints in words. */
@@ -77,8 +82,8 @@ export function describeGroup(group: readonly Constraint[], labelOf?: (id: strin
 
 /** A constraint in words; `labelOf` gives the label of a candidate by its id. */
 export function describe(constraint: Constraint, labelOf: (id: string) => string | undefined = () => undefined): string {
-  const { kind, candidate, target, op, name, between, exact, together } = constraint;
-  const where = typeof target === "string" ? target : "";
+  const { kind, candidate, target, location, op, name, between, exact, together } = constraint;
+  const where = typeof target === "string" ? target : typeof location === "string" ? location : "";
   if (kind === "cut" && Array.isArray(between)) return `cut between ${between.join(" and ")}`;
   if (typeof candidate === "string") return `${String(kind)} ${labelOf(candidate) ?? `candidate ${candidate}`}`;
   const names = namesIn(constraint);

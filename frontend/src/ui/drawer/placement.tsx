@@ -3,8 +3,10 @@
 
 import type { JSX } from "preact";
 import { bytes, duration, percent, plural } from "../../base/format";
+import { isReport } from "../../data/config";
 import { HOST, locationColours, locationOf } from "../../data/plan/locations";
 import type { PlanCopy, PlanInfo, PlanMemory } from "../../data/protocol";
+import { DeviceWhatIf } from "./device_what_if";
 
 /** Memory, copies and the bound of parallel running of a plan over several locations. */
 export function Placement({ plan }: { plan: PlanInfo }): JSX.Element {
@@ -15,7 +17,7 @@ export function Placement({ plan }: { plan: PlanInfo }): JSX.Element {
     <section class="placement" aria-label="Devices">
       <ul class="memory">
         {(memory ?? []).map((held) => (
-          <Memory key={held.location} held={held} most={most} colour={colours.get(held.location) ?? "var(--grey)"} />
+          <Memory key={held.location} held={held} most={most} colour={colours.get(held.location) ?? "var(--grey)"} plan={plan} />
         ))}
       </ul>
       <Copies copies={copies ?? []} colours={colours} />
@@ -24,7 +26,7 @@ export function Placement({ plan }: { plan: PlanInfo }): JSX.Element {
   );
 }
 
-function Memory({ held, most, colour }: { held: PlanMemory; most: number; colour: string }): JSX.Element {
+function Memory({ held, most, colour, plan }: { held: PlanMemory; most: number; colour: string; plan: PlanInfo }): JSX.Element {
   const { location, weights, peak, limit, node } = held;
   const size = limit ?? most;
   const words = `${location}: ${bytes(peak)}${limit === null ? "" : ` of ${bytes(limit)}`} at most, while the partition of ${node} runs; ${bytes(weights)} are weights`;
@@ -36,6 +38,7 @@ function Memory({ held, most, colour }: { held: PlanMemory; most: number; colour
         <span style={{ width: share(peak - weights, size), background: colour, opacity: 0.5 }} />
       </span>
       <span>{`${bytes(peak)}${limit === null ? "" : ` of ${bytes(limit)} (${percent(peak / limit)})`} at ${node}`}</span> <span class="muted">{`weights ${bytes(weights)}`}</span>
+      {location !== HOST && !isReport && <DeviceWhatIf location={location} plan={plan} />}
     </li>
   );
 }
