@@ -26,6 +26,7 @@ import numpy as np
 
 from ...graph.dataflow_graph import DataflowGraph
 from ...graph.index_set import IndexSet
+from ...graph.sub_graph import SubGraph
 from ...graph.work_estimate import BY_BYTES, WORK_KINDS, WorkEstimator, work_kind
 from ..measuring.intervals import NORMAL_95
 from .profiles import Profiles
@@ -33,8 +34,10 @@ from .profiles import Profiles
 FEATURES = ("call", "node", "border_bytes", *WORK_KINDS)
 _IS_HEAVY = np.array([name in WORK_KINDS and name not in BY_BYTES for name in FEATURES])
 CALL_S, NODE_S = 2e-6, 0.2e-6
-CALL_VARIES_S = 20e-6
-"""About by how much a call may take longer than `CALL_S`: some toolchains wake threads."""
+CALLS_S = (CALL_S, 20e-6, 200e-6, 2e-3)
+"""What a call may take: some toolchains wake threads, which takes milliseconds on a machine that is busy."""
+DEARER = 0.05
+"""A dearer one of these is only believed where it makes the misses of the fit less by so much."""
 BYTES_PER_S = 20e9
 """Rates of work that was not measured yet: about the best that there are."""
 BETTER = 1.5
@@ -67,6 +70,7 @@ class Predictor:
         self._graph = graph
         self._work = WorkEstimator(graph)
         self._features: dict[IndexSet, np.ndarray] = {}
+        self._border_bytes: dict[IndexSet, int] = {}
         self.profiles = Profiles(graph, ())
 
     def bounds(self, known: Known, wanted: Iterable[tuple[str, IndexSet]], quantile: float) -> dict[tuple[str, IndexSet], float]:
@@ -83,11 +87,11 @@ class Predictor:
         for target, inside in wanted:
             factors, share, floor = models.get(target, unseen)
             bound = max(floor, share * float(self._of(inside) @ factors))
-            told = self.profiles.times(target, inside)
+            told = self._profiled(target, inside)
             if told is not None:
                 factors, ratios = profiled[target]
                 share = min(1.0, float(np.quantile(ratios, quantile))) if len(ratios) > FEW else UNTRIED
-                bound = max(bound, share * float(np.array([1.0, *told]) @ factors))
+                bound = max(bound, share * float(told @ factors))
             bounds[target, inside] = bound
         return bounds
 
@@ -104,36 +108,50 @@ class Predictor:
             squares = FEW * MISS**2 + float(((ratios / middle - 1) ** 2).sum())
             width = NORMAL_95 * math.sqrt(squares / (FEW + len(ratios)))
             smallest_first = sorted(by_target[target], key=lambda measured: len(measured[0]))
-            profiled = [(inside, seconds, self.profiles.times(target, inside)) for inside, seconds in smallest_first]
+            profiled = [(inside, seconds, self._profiled(target, inside)) for inside, seconds in smallest_first]
             corrections = [
-                (inside, seconds / float(np.array([1.0, *times]) @ (middle * factors))) for inside, seconds, times in profiled if times
+                (inside, seconds / float(features @ (middle * factors))) for inside, seconds, features in profiled if features is not None
             ]
             models[target] = middle * factors, width, corrections
         found = {}
         for target, inside in wanted:
-            told = self.profiles.times(target, inside)
+            told = self._profiled(target, inside)
             if told is not None:
                 factors, width, corrections = models[target]
-                seconds = float(np.array([1.0, *told]) @ factors)
+                seconds = float(told @ factors)
                 seconds *= next((ratio for measured, ratio in corrections if inside.issubset(measured)), 1.0)
                 found[target, inside] = seconds, width * seconds
         return found
 
     def _fitted_to_profile(self, target: str, measured: list[tuple[IndexSet, float]]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the factors of the call, of profiled seconds and of torn ones, and each measured cost over its own prediction."""
+        """Return the factors of what `_profiled` returns, and each measured cost over its own prediction."""
         # SciPy takes most of a second to import, and a run that finds all costs in the database does without.
         from scipy.optimize import nnls
 
-        prior = np.array([CALL_S, 1.0, TORN])
-        told = [(self.profiles.times(target, inside), seconds) for inside, seconds in measured]
-        relative = np.array([[1.0 / seconds, *(np.array(times) / seconds)] for times, seconds in told if times is not None and seconds > 0])
+        told = [(self._profiled(target, inside), seconds) for inside, seconds in measured]
+        relative = np.array([features / seconds for features, seconds in told if features is not None and seconds > 0])
+        priors = [np.array([call_s, 1.0, TORN, 1 / BYTES_PER_S]) for call_s in CALLS_S]
         if not len(relative):
-            return prior, np.empty(0)
-        hold = HOLD / np.array([CALL_VARIES_S, 1.0, TORN])
-        rows = np.vstack([relative, np.diag(hold)])
-        scale = np.maximum(np.abs(rows).max(axis=0), 1e-30)
-        factors = nnls(rows / scale, np.concatenate([np.ones(len(relative)), hold * prior]))[0] / scale
+            return priors[0], np.empty(0)
+        fits = []
+        for number, prior in enumerate(priors):
+            rows = np.vstack([relative, np.diag(HOLD / prior)])
+            scale = np.maximum(np.abs(rows).max(axis=0), 1e-30)
+            factors, miss = nnls(rows / scale, np.concatenate([np.ones(len(relative)), np.full(len(prior), HOLD)]))
+            fits.append((miss**2 + DEARER * number, number, factors / scale))
+        factors = min(fits)[2]
         return factors, 1 / np.maximum(relative @ factors, 1e-9)
+
+    def _profiled(self, target: str, inside: IndexSet) -> np.ndarray | None:
+        """Return a call, the seconds of the nodes `inside`, those of them that are torn, and the bytes at the border; None as `times`."""
+        times = self.profiles.times(target, inside)
+        if times is None:
+            return None
+        if inside not in self._border_bytes:
+            part = SubGraph(self._graph, inside)
+            names = (*part.input_tensors(), *part.output_tensors())
+            self._border_bytes[inside] = sum(self._graph.types[name].bytes for name in names)
+        return np.array([1.0, *times, self._border_bytes[inside]])
 
     def _prior(self, known: Known) -> np.ndarray:
         rates = [self._work(inside).operations / seconds for (_, inside), seconds in known.items()]

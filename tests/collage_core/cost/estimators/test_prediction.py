@@ -12,7 +12,7 @@ from collage_core.graph.index_set import IndexSet
 from collage_core.rules.candidate import CandidatePartition
 from collage_core.rules.line import Line
 from tests.helpers.graphs import graph
-from tests.helpers.typed_graphs import speech
+from tests.helpers.typed_graphs import GraphBuilder, speech
 
 CHAIN = graph([f"n{k}: {'Conv' if k % 2 else 'Relu'} <- {'x' if k == 0 else f'n{k - 1}'}" for k in range(8)])
 
@@ -93,6 +93,22 @@ def test_what_a_call_takes_is_learned_from_small_parts() -> None:
     predictor.profiles = Profiles(CHAIN, [(part, 12e-3)])
     large = predictor.estimates({("a", whole): 12e-3} | dict.fromkeys(single[:4], 1.5e-3), wanted)
     assert large[wanted[0]][0] == pytest.approx(1.5e-3, rel=0.1), "no call takes a share of milliseconds"
+    busy = predictor.estimates({("a", whole): 18e-3} | dict.fromkeys(single[:4], 7.5e-3), wanted)
+    assert [busy[one][0] for one in wanted] == pytest.approx([7.5e-3, 12e-3], rel=0.1), "to wake a thread takes 6 ms on a busy machine"
+
+
+def test_a_part_with_large_tensors_at_its_border_is_expected_to_take_longer() -> None:
+    """Inside of a toolchain their layout is another one. Between two matrices of 256 kB nobody would cut."""
+    builder, last = GraphBuilder((256, 256)), "x"
+    for _ in range(4):
+        last = builder.relu(last)
+    on, whole = builder.graph(last), IndexSet(range(4))
+    predictor = Predictor(on)
+    profile = ProfiledPart(CandidatePartition(on, "a", whole, "test"), tuple(((node,), 1e-4) for node in range(4)))
+    predictor.profiles = Profiles(on, [(profile, 4e-4)])
+    halves = [("a", IndexSet((0, 1))), ("a", IndexSet((2, 3)))]
+    estimates = predictor.estimates({("a", whole): 4e-4}, halves)
+    assert sum(seconds for seconds, _ in estimates.values()) > 4e-4 + 2 * 256 * 256 * 4 / 25e9
 
 
 def test_halves_of_what_was_measured_as_one_are_expected_to_take_no_less() -> None:
