@@ -56,6 +56,8 @@ TORN = 0.3
 UNTRIED = 0.8
 """With no more measurements than `FEW` beside a profile, an unmeasured candidate may cost this share of its prediction."""
 
+MOST_OFF = 1.3
+"""An estimate is corrected by this factor at most to fit the measured part that holds it."""
 MISS = 0.15
 """Standard deviation that the misses of estimates from a profile are taken to have, weighted as `FEW` measurements."""
 
@@ -99,7 +101,7 @@ class Predictor:
         """Return the expected seconds of those of `wanted` that were profiled, and by how much each may be off either way (95 %).
 
         Where a part that holds it was measured, the least of these says how fast its nodes are: so two halves of what was measured
-        as one are never expected to take less than that.
+        as one are hardly ever expected to take less than that. One that is off by more than `MOST_OFF` was disturbed itself.
         """
         by_target, models = _by_target(known), {}
         for target in self.profiles.targets:
@@ -109,9 +111,10 @@ class Predictor:
             width = NORMAL_95 * math.sqrt(squares / (FEW + len(ratios)))
             smallest_first = sorted(by_target[target], key=lambda measured: len(measured[0]))
             profiled = [(inside, seconds, self._profiled(target, inside)) for inside, seconds in smallest_first]
-            corrections = [
+            ratios_of = [
                 (inside, seconds / float(features @ (middle * factors))) for inside, seconds, features in profiled if features is not None
             ]
+            corrections = [(inside, min(max(ratio, 1 / MOST_OFF), MOST_OFF)) for inside, ratio in ratios_of]
             models[target] = middle * factors, width, corrections
         found = {}
         for target, inside in wanted:

@@ -112,13 +112,19 @@ def test_a_part_with_large_tensors_at_its_border_is_expected_to_take_longer() ->
 
 
 def test_halves_of_what_was_measured_as_one_are_expected_to_take_no_less() -> None:
-    """The profile expects 4 ms of the first half, which takes 6; what was measured of the second half says nothing of it."""
+    """The profile expects 4 ms of the first half, which takes 5; what was measured of the second half says nothing of it.
+
+    Of 20 ms most are other work of the machine.
+    """
     whole, halves = IndexSet(range(8)), [IndexSet(range(4)), IndexSet(range(4, 8))]
     part = ProfiledPart(CandidatePartition(CHAIN, "a", whole, "test"), tuple(((node,), 1e-3) for node in range(8)))
     predictor = Predictor(CHAIN)
     predictor.profiles = Profiles(CHAIN, [(part, 8e-3)])
-    known = {("a", whole): 8e-3, ("a", halves[0]): 6e-3, ("a", halves[1]): 4e-3}
+    known = {("a", whole): 8e-3, ("a", halves[0]): 5e-3, ("a", halves[1]): 4e-3}
     quarters = [("a", IndexSet((node, node + 1))) for node in (0, 2, 4, 6)]
     estimates = predictor.estimates(known, quarters)
-    assert 6e-3 <= estimates[quarters[0]][0] + estimates[quarters[1]][0] < 6.5e-3
+    assert 5e-3 <= estimates[quarters[0]][0] + estimates[quarters[1]][0] < 5.5e-3
     assert 4e-3 <= estimates[quarters[2]][0] + estimates[quarters[3]][0] < 4.5e-3
+    known |= dict.fromkeys((("a", IndexSet((node,))) for node in range(8)), 1e-3)
+    disturbed = predictor.estimates({**known, ("a", halves[0]): 20e-3}, quarters)
+    assert 4e-3 < disturbed[quarters[0]][0] + disturbed[quarters[1]][0] < 5.5e-3
