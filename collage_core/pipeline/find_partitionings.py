@@ -1,4 +1,4 @@
-"""What a process with TVM says of a model before its candidates are found: matches of pattern tables, and partitionings.
+"""Matches of pattern tables and partitionings: what a process with TVM says of a model before its candidates are found.
 
 `matched_tables` gives what TVM's pattern tables match, for the rules that name some; the rule `PatternTable` reads it. `find_partitionings`
 gives the partitionings that toolchains make, or TVM's functions for them. Where one cannot be made there is none, and a note says why.
