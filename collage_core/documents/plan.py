@@ -134,7 +134,7 @@ class Moves(Protocol):
 
 def moves_s(plan: Moves) -> float:
     """Return the seconds of a plan that transitions and copies take."""
-    return sum(move.cost_s for move in (*plan.transitions, *(plan.copies or ())))
+    return sum(transition.cost_s for transition in plan.transitions) + sum(copy.cost_s for copy in plan.copies or ())
 
 
 @dataclass(frozen=True, kw_only=True)

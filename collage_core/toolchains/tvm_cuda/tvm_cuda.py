@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from ...graph.dataflow_graph import Tensor
 from ...model.model import SubModel
+from ..border import one_line
 from ..cuda import cuda_memory
 from ..device_tensors import DeviceMemory, HostEnds
-from ..reasons import one_line
 from ..toolchain import Availability, Kernel, Toolchain, ToolchainError
 from ..tvm.tvm import TvmToolchain, entry
 

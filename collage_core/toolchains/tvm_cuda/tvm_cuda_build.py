@@ -7,7 +7,7 @@ from tvm import relax
 from tvm.s_tir import dlight
 
 from ...model.model import SubModel
-from ..reasons import one_line
+from ..border import one_line
 from ..toolchain import ToolchainError
 from ..tvm.tvm_build import compile_library
 from ..tvm.tvm_import import import_onnx

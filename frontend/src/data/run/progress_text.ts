@@ -48,7 +48,7 @@ export function activityText(run: RunSnapshot): string {
   return capitalised(PHASE_TEXT[phase]) + stepText(run) + (phase === "costs" ? progressText(run) : "");
 }
 
-/** What the search has covered, what that costs, and why it goes on from there; or why the present candidate is timed. Empty where there is nothing to explain. */
+/** The nodes that the search has covered, what that costs, and why it goes on from there; or why the present candidate is timed. Empty where there is nothing to explain. */
 export function whyText({ search, doing, step, considered }: RunSnapshot): string {
   if (search) return stateText(search);
   if (doing && doing.repetition > 1) return "The best plans rest on its cost, which is not sure enough yet.";
