@@ -25,7 +25,6 @@ from collage_core.base.model_file import is_relax_file
 from collage_core.base.model_folder import folder_given
 from collage_core.documents.run import TensorInfo
 from collage_core.errors import CollageError
-from collage_core.graph.dataflow_graph import DataflowGraph
 
 from .config import ServerConfig
 from .http.error_answers import Problem, api_error, error_body, not_found, refused
@@ -218,7 +217,7 @@ class ModelStore:
         try:
             kept = read_json(folder / GROUPS)
         except (OSError, ValueError):
-            kept = write_groups(DataflowGraph.from_json(read_json(folder / GRAPH)["graph"]), folder)
+            kept = write_groups(read_json(folder / GRAPH)["graph"], folder)
         return from_json(ModelGroups, {"id": model, **kept})
 
     def file_graphs(self, model: str) -> dict[str, Any] | None:

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..base.whole_file import write_whole
-from ..drawings import charts, layouts
 from ..errors import CollageError
-from ..pipeline.record.record import RunRecord
-from ..rewrite.export.dot import dot_text, plan_drawing
-from .ort_session import session_json
-from .served_files import write_served
 from .source import Source
-from .tables import nodes_csv, partitions_csv
+
+if TYPE_CHECKING:
+    from ..pipeline.record.record import RunRecord
 
 
 @dataclass(frozen=True)
@@ -41,50 +40,45 @@ class ExportFile:
     needs_model: bool = False
 
 
-def _annotated(record: RunRecord, source: Source) -> bytes:
-    """Import what reads models when it is needed: the server lists the files, and makes them in a worker process."""
-    from .annotated_file import annotated_file
+def _made_by(module: str, function: str, *, of_model: bool = False) -> Callable[[RunRecord, Source], bytes]:
+    """Return what makes a file of a run, imported when it is called: the server lists the files, and makes them in a worker process.
 
-    return annotated_file(record, source)
+    Args:
+        of_model: The function takes the user's model as well.
+    """
 
+    def make(record: RunRecord, source: Source) -> bytes:
+        asked = (record, source) if of_model else (record,)
+        content: bytes | str = getattr(import_module(module, __package__), function)(*asked)
+        return content.encode() if isinstance(content, str) else content
 
-def _devices(record: RunRecord, source: Source) -> bytes:
-    from .placed_files import devices_file
-
-    return devices_file(record, source)
-
-
-def _hetero(record: RunRecord, source: Source) -> bytes:
-    from .placed_files import hetero_file
-
-    return hetero_file(record, source)
+    return make
 
 
-def _vdevices(record: RunRecord, source: Source) -> bytes:
-    from .placed_files import vdevices_file
+def _dot(record: RunRecord, source: Source) -> bytes:
+    from ..rewrite.export.dot import dot_text, plan_drawing
 
-    return vdevices_file(record, source)
+    return dot_text(record.graph, plan_drawing(record.plan)).encode()
 
 
 FILES = (
     ExportFile("onnx", "annotated.onnx", "your model, with target, partition, cost and regrets of each node in its metadata",
-               "application/octet-stream", _annotated, needs_model=True),
+               "application/octet-stream", _made_by(".annotated_file", "annotated_file", of_model=True), needs_model=True),
     ExportFile("devices", "devices.onnx", "your model, with the device of each node as ONNX (IR 11) and ONNX Runtime read it",
-               "application/octet-stream", _devices, needs_model=True),
+               "application/octet-stream", _made_by(".placed_files", "devices_file", of_model=True), needs_model=True),
     ExportFile("openvino", "openvino_hetero.py", "a program that opens your model in OpenVINO with each operator on its device",
-               "text/x-python", _hetero, needs_model=True),
+               "text/x-python", _made_by(".placed_files", "hetero_file", of_model=True), needs_model=True),
     ExportFile("relax", "vdevices.json", "the model in Relax (TVM), with the device of each tensor in its type",
-               "application/json", _vdevices, needs_model=True),
-    ExportFile("dot", "graph.dot", "the graph with its partitions, in Graphviz's language", "text/vnd.graphviz",
-               lambda record, _: dot_text(record.graph, plan_drawing(record.plan)).encode()),
-    ExportFile("svg", "graph.svg", "the same as a drawing", "image/svg+xml", lambda record, _: layouts.svg(record)),
-    ExportFile("csv", "nodes.csv", "each node: target, partition, cost, regrets", "text/csv", lambda record, _: nodes_csv(record)),
+               "application/json", _made_by(".placed_files", "vdevices_file", of_model=True), needs_model=True),
+    ExportFile("dot", "graph.dot", "the graph with its partitions, in Graphviz's language", "text/vnd.graphviz", _dot),
+    ExportFile("svg", "graph.svg", "the same as a drawing", "image/svg+xml", _made_by("..drawings.layouts", "svg")),
+    ExportFile("csv", "nodes.csv", "each node: target, partition, cost, regrets", "text/csv", _made_by(".tables", "nodes_csv")),
     ExportFile("csv", "partitions.csv", "each partition and transition, with its cost", "text/csv",
-               lambda record, _: partitions_csv(record)),
+               _made_by(".tables", "partitions_csv")),
     ExportFile("onnxruntime", "onnxruntime_session.json", "ONNX Runtime alone: its session's options, and how much of the gain it keeps",
-               "application/json", lambda record, _: session_json(record)),
+               "application/json", _made_by(".ort_session", "session_json")),
     ExportFile("html", "charts.html", "charts of totals and of where the time goes (by plotly)", "text/html",
-               lambda record, _: charts.html(record).encode()),
+               _made_by("..drawings.charts", "html")),
     ExportFile("report", "report.html", "everything that the page shows of the run, to open from disk without a server", "text/html", None),
     ExportFile("session", "run.collage", "the run with its model, to open with `collage explore` where no toolchain is", "application/zip",
                None),
@@ -132,6 +126,8 @@ def _write(file: ExportFile, record: RunRecord, path: Path, model: Source) -> No
     content = None if file.make is None else file.make(record, model)
     path.parent.mkdir(parents=True, exist_ok=True)
     if content is None:
+        from .served_files import write_served
+
         write_served(file.format, record, path, model)
     else:
         write_whole(path, content)

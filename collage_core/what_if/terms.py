@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..documents.what_if import DeviceTerms, WhatIfRequest
-from ..search.constraints.constraints import Constraint, parse_constraints, switch_off
-from ..search.problem import SearchProblem
+
+if TYPE_CHECKING:
+    from ..search.constraints.constraints import Constraint
+    from ..search.problem import SearchProblem
 
 
 @dataclass(frozen=True)
@@ -58,4 +60,6 @@ class Terms:
         Raises:
             CollageError: a constraint is malformed, or a target is not known.
         """
+        from ..search.constraints.constraints import parse_constraints, switch_off  # not for a server, which passes terms on
+
         return [*parse_constraints(list(self.constraints), problem), *switch_off(problem, self.switched_off)]

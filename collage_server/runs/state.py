@@ -18,7 +18,6 @@ from collage_core.documents.statements import time_of_run
 from collage_core.documents.verdict import verdict
 from collage_core.documents.verify import Verify, VerifyInfo
 from collage_core.events import PHASES
-from collage_core.rules.candidate import candidate_id
 
 from ..messages.live import ApiError, Numbered
 from ..messages.runs import (
@@ -299,6 +298,8 @@ def _counted(snapshot: RunSnapshot, target: str, change: Callable[[TargetCounts]
 
 def _known_partition(target: str, indices: Sequence[int], nodes: Nodes) -> PlanPartition:
     """Return a partition of a plan that is still being improved: its target and nodes, not yet its cost."""
+    from collage_core.rules.candidate import candidate_id  # with numpy, which a server needs for nothing before the first plan
+
     known = [nodes[index] for index in indices if index < len(nodes)]
     names = tuple(name for name, _ in known)
     ops = tuple(op for _, op in known)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import secrets
 from pathlib import Path
 
-from collage_core.pipeline.record.record import RunRecord
 from collage_core.results.formats import file_named
 
 
@@ -18,6 +17,8 @@ def write_export(record: str, model: str | None, name: str) -> str:
     Raises:
         CollageError: the model cannot be read or is another one, or a package is not installed.
     """
+    from collage_core.pipeline.record.record import RunRecord  # which the server, that names this function, need not load
+
     made, make = Path(record).with_name(f".{secrets.token_hex(8)}.export"), file_named(name).make
     assert make is not None, "the server writes the others itself"
     content = make(RunRecord.load(Path(record)), model)

@@ -193,9 +193,11 @@ def _read(path: Path) -> ModelProto | None:
     return onnx.load(str(path), load_external_data=False)
 
 
-def write_groups(graph: DataflowGraph, folder: Path) -> dict[str, Any]:
-    """Find what of the model can be shown as one, and write it into `folder`, so that no page waits for it."""
-    kept = _groups(graph)
+def write_groups(graph: DataflowGraph | Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Find what of the model can be shown as one, and write it into `folder`, so that no page waits for it; `graph` may be its JSON."""
+    from collage_core.graph.dataflow_graph import DataflowGraph
+
+    kept = _groups(graph if isinstance(graph, DataflowGraph) else DataflowGraph.from_json(graph))
     write_json(folder / GROUPS, kept)
     return kept
 

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from collage_core.graph.dataflow_graph import DataflowGraph
-from collage_core.rewrite.export.dot import Cluster, Drawing, dot_text
-
 from ..shared.json_files import read_json
 
 
 def write_dot(graph_file: str, drawing: Mapping[str, Any]) -> str:
     """Return the graph in `graph_file` (a `ModelGraph`) as DOT; `drawing` is a `DotRequest` that was checked."""
+    from collage_core.graph.dataflow_graph import DataflowGraph
+    from collage_core.rewrite.export.dot import Cluster, Drawing, dot_text
+
     graph = DataflowGraph.from_json(read_json(Path(graph_file))["graph"])
     fills = {index: fill for index, fill in enumerate(drawing["fills"][: len(graph)]) if fill}
     clusters = [

@@ -19,7 +19,6 @@ from typing import Any
 
 from collage_core.base.user_file import open_file, unpack
 from collage_core.errors import CollageError
-from collage_core.graph.dataflow_graph import DataflowGraph
 
 from ..shared.json_files import json_data, read_json, write_json
 from ..shared.run_files import PLAN, RECORD
@@ -148,7 +147,7 @@ def _same_graph(graph: Mapping[str, Any], model: str, folder: Path, run: str) ->
     """Check that a run has the graph of its model; a model that came without its file gets that of its first run."""
     if not (folder / GRAPH).exists():
         write_graph(folder, {"id": model, "graph": json_data(graph), "folded": []}, None)
-        write_groups(DataflowGraph.from_json(json_data(graph)), folder)
+        write_groups(json_data(graph), folder)
         return
     known = read_json(folder / GRAPH)["graph"]
     if _shape_of(known) != _shape_of(graph):
