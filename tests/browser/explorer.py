@@ -109,7 +109,7 @@ def show_tab(page: Page | FrameLocator, name: str) -> None:
     for room in (page.get_by_role("tab", name=room) for room, views in ROOMS.items() if name in views):
         if room.get_attribute("aria-selected") != "true":
             room.click()
-    page.get_by_role("tab", name=name).click()
+    page.get_by_role("tab", name=re.compile(rf"^{name}( [\d,]+)?$")).click()
 
 
 def show_overlay(page: Page, name: str) -> None:

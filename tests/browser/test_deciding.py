@@ -207,6 +207,8 @@ def test_an_edge_is_cut_by_mouse_and_a_hull_has_a_menu(sample: Watched) -> None:
     expect(page.get_by_role("menu", name=re.compile("relu1 → .*pool1"))).to_be_visible()
     choose(sample, "Cut here")
     expect(pins(sample)).to_contain_text("cut between relu1 and pool1")
+    lower = sample.node("pool1").bounding_box()  # above the drawer
+    assert lower
     page.mouse.click(lower["x"] - 5, lower["y"] + 5, button="right")
     sample.idle()
     expect(page.get_by_role("menu", name=re.compile(r"^\d+ nodes? on|^\w+ pool1"))).to_be_visible()
@@ -337,6 +339,7 @@ def test_a_cost_that_was_typed_in_is_marked_wherever_it_is_shown(sample: Watched
     page.get_by_role("textbox", name=re.compile(f"^What if this .* on {target} took")).fill("1 ns")
     sample.press("Enter")
     expect(page.locator(".readout .tag", has_text="typed")).to_be_visible()
+    show_tab(page, "Partitions")
     expect(page.locator(".partitions")).to_contain_text("typed")
     pins(sample)
     expect(page.get_by_role("region", name="What these terms bring")).to_contain_text(re.compile(f"{target} .*brings"))

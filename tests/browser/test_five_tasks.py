@@ -36,10 +36,9 @@ def clicks(explorer: Explorer, open_page: OpenPage) -> Clicks:
     return Clicks(open_page(f"{explorer.address}?sample=crnn"))
 
 
-def partition_of(clicks: Clicks, target: str) -> Locator:
-    """The row of the largest partition of `target`."""
-    rows = clicks.watched.page.get_by_role("table").get_by_role("row")
-    return rows.filter(has=clicks.watched.page.get_by_text(target[0].upper(), exact=True)).first
+def node_on(clicks: Clicks, target: str) -> Locator:
+    """A node of the graph that runs on `target`."""
+    return clicks.watched.page.locator(f'.stage [aria-label*="on {target}"]').first
 
 
 def test_where_does_the_time_go(clicks: Clicks) -> None:
@@ -53,7 +52,7 @@ def test_where_does_the_time_go(clicks: Clicks) -> None:
 @pytest.mark.long
 def test_why_not_the_other_toolchain_there(clicks: Clicks) -> None:
     page = clicks.watched.page
-    clicks.on(partition_of(clicks, "ncnn"))
+    clicks.on(node_on(clicks, "ncnn"))
     why = page.get_by_role("tabpanel", name="Why")
     expect(why.get_by_text(re.compile(r"^ncnn runs (it|the partition of \d+ nodes that holds it) in [\d.]+ ms"))).to_be_visible()
     expect(
@@ -63,7 +62,7 @@ def test_why_not_the_other_toolchain_there(clicks: Clicks) -> None:
 
 def test_what_if_it_were_forced(clicks: Clicks) -> None:
     page = clicks.watched.page
-    clicks.on(partition_of(clicks, "ncnn"))
+    clicks.on(node_on(clicks, "ncnn"))
     clicks.on(page.get_by_role("button", name=re.compile("^Pin exactly .* to onnxruntime$")).first)
     expect(page.locator(".decision")).to_contain_text(re.compile(r"What if: \+[\d.]+ ms predicted, against the kept plan"))
 

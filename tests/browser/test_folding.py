@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from .conftest import OpenPage
-from .explorer import Explorer, Watched, http, show_overlay
+from .explorer import Explorer, Watched, http, show_overlay, show_tab
 
 LAYERS = 12
 LARGE = "transformer4000"
@@ -155,6 +155,7 @@ def test_every_way_to_group_and_the_shares_of_what_a_group_holds(explorer: Explo
     boxes = page.locator(".stage [data-id]")
     everything = boxes.count()
     group_by(watched, "partitions")
+    show_tab(page, "Partitions")
     partitions = int(re.findall(r"\d+", page.get_by_role("tab", name="Partitions").inner_text())[0])
     expect(boxes).to_have_count(partitions + 2)
     group = page.locator('.stage [data-id][aria-expanded="false"]').first

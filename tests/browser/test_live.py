@@ -171,6 +171,7 @@ def test_axe_finds_no_fault_while_a_run_goes_on(live: Live, model: str, run: str
 def test_cancelling_keeps_what_was_measured(live: Live, model: str, run: str, open_page: OpenPage) -> None:
     go(run, "go1")
     watched = open_page(f"{live.address}?model={model}&run={run}")
+    show_tab(watched.page, "Search")
     expect(watched.page.locator(".doing")).to_contain_text("1 of 4 known")
     watched.page.get_by_role("button", name="Cancel").click()
     expect(watched.page.get_by_text("Cancelled. 1 measured cost is kept: the next run goes on from there.")).to_be_visible()
@@ -186,6 +187,7 @@ def test_cancelling_keeps_the_best_plan_and_one_click_goes_on(live: Live, model:
     page.get_by_role("button", name="Cancel").click()
     said = page.get_by_role("status").filter(has_text="Cancelled while fusing adjacent partitions")
     for _ in range(2):  # after a reload it is the same
+        show_tab(page, "Search")
         expect(said).to_contain_text("The best plan so far is kept. Missing:")
         expect(said).to_contain_text("3 of 9 candidates have no known cost")
         expect(page.locator(".readout")).to_contain_text("10.0 ms")
@@ -193,6 +195,7 @@ def test_cancelling_keeps_the_best_plan_and_one_click_goes_on(live: Live, model:
         expect(page.get_by_role("row", name=re.compile("Conv . Relu.* 10.0 ms"))).to_be_visible()
         page.reload()
         watched.idle()
+    show_tab(page, "Search")
     with page.expect_request(lambda one: one.method == "POST" and one.url.endswith("/runs")) as asked:
         said.get_by_role("button", name="Go on").click()
     sent = asked.value.post_data_json
@@ -310,6 +313,7 @@ def test_what_is_undecided_is_said_and_one_click_goes_on(live: Live, model: str,
     watched = open_page(f"{live.address}?model={model}&run={done['id']}")
     page = watched.page
     expect(page.locator(".readout")).to_contain_text("undecided")
+    show_tab(page, "Search")
     said = page.get_by_role("status").filter(has_text="undecided")
     expect(said).to_contain_text(re.compile(r"After 20 s of measuring, 1 choice is undecided:"))
     expect(said).to_contain_text(re.compile(r"fast or other for 2 nodes from .*: the second could be 0.50 ms faster \(5.00 %\)"))
@@ -325,6 +329,7 @@ def test_what_is_undecided_is_measured_on_by_a_click(live: Live, model: str, ope
     done = live.ended(live.start(model, "undecided")["id"])
     watched = open_page(f"{live.address}?model={model}&run={done['id']}")
     page = watched.page
+    show_tab(page, "Search")
     page.get_by_role("button", name="What is undecided?").click()
     section = page.get_by_role("region", name="What is undecided")
     stays = "Conv+Relu on fast stays in the plan in 60 % of searches with costs varied within their intervals: 10.0 ms ± 1.00 ms"
@@ -466,6 +471,7 @@ def test_a_server_that_is_killed_and_comes_back(live: Live, model: str, home: Pa
     go(run, "go1")
     pages = [open_page(f"{address}?model={model}&run={run}") for _ in range(2)]
     for one in pages:
+        show_tab(one.page, "Search")
         expect(one.page.locator(".doing")).to_contain_text("1 of 4 known")
     until_costed(run)
     process.send_signal(signal.SIGKILL)
@@ -501,6 +507,7 @@ def test_a_connection_that_breaks_off_while_it_is_made(live: Live, model: str, r
     page = open_page(live.address).page
     page.route_web_socket(re.compile("socket.io"), lambda socket: socket.close())
     page.goto(f"{live.address}?model={model}&run={run}")
+    show_tab(page, "Search")
     expect(page.locator(".doing")).to_contain_text("1 of 4 known")
     expect(page.get_by_text("Disconnected.", exact=True)).to_be_visible()
 

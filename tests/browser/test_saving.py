@@ -77,6 +77,7 @@ def test_the_whole_graph_as_dot_with_its_partitions(opened: Watched) -> None:
     name, text = saved(opened.page, "DOT")
     assert name == "squeezenet-cost.dot"
     dot = read_dot(text.decode())
+    show_tab(opened.page, "Partitions")
     partitions = int(opened.page.get_by_role("tab", name="Partitions").inner_text().split()[-1])
     assert len(dot.clusters) == partitions
     assert len([node for node in dot.nodes if node.startswith("n")]) == sum(len(nodes) for _, nodes in dot.clusters)

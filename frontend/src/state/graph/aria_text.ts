@@ -24,12 +24,17 @@ export function ariaText(id: number): string {
   if (box.kind !== "node") return `${box.kind} ${box.name}, ${box.rows[0]?.text ?? ""}`;
   const partition = partitionOf.value.get(id);
   const name = box.name === box.title ? "" : ` ${box.name}`;
-  const more = overlay.value === "target" || overlay.value === "cost" ? "" : overlayText(id);
+  const more = saysMore() ? overlayText(id) : "";
   const tail = more === "" ? "" : `; ${more}`;
   if (!partition) return `${box.title}${name}${tail}`;
   const cost = partition.cost_s === null ? "" : `, ${duration(partition.cost_s)}${estimated(partition)}`;
   const others = partition.nodes.length > 1 ? ` with ${partition.nodes.length - 1} more` : "";
   return `${box.title}${name}, on ${partition.target}${others}${cost}${tail}`;
+}
+
+/** True if the overlay says more of a node than its target and its cost, which stand beside its name. */
+export function saysMore(): boolean {
+  return overlay.value !== "cost" && (overlay.value !== "target" || searchPicture.value !== null);
 }
 
 /** The present overlay of a node, or the plan of a folded group, in words; empty if nothing is shown. */

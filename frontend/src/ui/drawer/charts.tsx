@@ -21,10 +21,10 @@ import { SaveMenu, type Format } from "../widgets/save_menu";
 import { clear, draw, chartPicture, resize } from "./plot";
 
 const CHARTS: readonly { id: ChartId; content: string; title: string }[] = [
-  { id: "totals", content: "Totals", title: "The predicted total of every run of this model, by target, and the measured one" },
+  { id: "totals", content: "Totals", title: "Predicted total by target, and measured total, of every run of this model" },
   { id: "predicted", content: "Predicted", title: "Predicted against measured" },
-  { id: "spread", content: "Spread", title: "The cost of each candidate against the number of its samples, with its spread" },
-  { id: "convergence", content: "Convergence", title: "The best predicted total and the bound as the run went on" },
+  { id: "spread", content: "Spread", title: "Cost and spread of each candidate against its number of samples" },
+  { id: "convergence", content: "Convergence", title: "Best predicted total and lower bound over time" },
 ];
 
 const PREDICTED = [
@@ -51,7 +51,7 @@ export function ChartsTab(): JSX.Element {
         </button>
         {drawn && <SaveMenu what="the chart" formats={formats(drawn)} />}
       </div>
-      {now === null && <p class="muted">Looking up the numbers…</p>}
+      {now === null && <p class="muted">Loading the numbers…</p>}
       {now !== null && "why" in now && <p class="muted">{now.why}</p>}
       {drawn && (isTable.value ? <Numbers of={drawn} /> : <Drawing of={drawn} />)}
     </div>

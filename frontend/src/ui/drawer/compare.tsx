@@ -33,7 +33,7 @@ function stopGiving(): void {
 export function CompareTab(): JSX.Element {
   const current = run.value;
   if (!current) return <p class="muted">No run yet.</p>;
-  if (!hasEnded(current)) return <p class="muted">The run goes on; plans are compared when it ends.</p>;
+  if (!hasEnded(current)) return <p class="muted">Plans can be compared when the run ends.</p>;
   return (
     <div class="filling">
       <div class="table-bar">
@@ -46,7 +46,7 @@ export function CompareTab(): JSX.Element {
           Show on the graph
         </button>
         {!isReport && (
-          <button ref={giveButton} type="button" aria-expanded={isGiving.value} title="Hold a plan of your own, or a runtime's own assignment, against this one" onClick={() => (isGiving.value = !isGiving.value)}>
+          <button ref={giveButton} type="button" aria-expanded={isGiving.value} title="Compare with a plan of your own, or with a runtime's assignment" onClick={() => (isGiving.value = !isGiving.value)}>
             Your own…
           </button>
         )}
@@ -54,7 +54,7 @@ export function CompareTab(): JSX.Element {
         <Choice
           label="Compare by"
           choices={[
-            { id: "regions", content: "Partitions", title: "The smallest sets of nodes that are whole partitions of both plans, with their costs" },
+            { id: "regions", content: "Partitions", title: "The smallest sets of nodes that both plans partition, with their costs" },
             { id: "nodes", content: "Nodes", title: "Every node, with who runs it" },
           ]}
           chosen={grain.value}
@@ -80,7 +80,7 @@ function Body(): JSX.Element {
   for (const side of [plan, against]) if (side.kind === "failed") return <ErrorCard error={side.error} />;
   if (plan.kind === "none" || against.kind === "none") return <p class="muted">Choose two plans: this one, a baseline, or another run of the model.</p>;
   if (comparisonError.value) return <ErrorCard error={comparisonError.value} />;
-  if (plan.kind !== "ready" || against.kind !== "ready" || !found) return <p class="muted">Looking up the plans…</p>;
+  if (plan.kind !== "ready" || against.kind !== "ready" || !found) return <p class="muted">Loading the plans…</p>;
   return (
     <>
       <OwnPlanNote />

@@ -30,9 +30,9 @@ export function CostsTab(): JSX.Element {
   const state = table.value;
   if (!current) return <p class="muted">No run yet.</p>;
   if (!hasEnded(current)) return <NewCosts costs={current.new_costs} />;
-  if (!current.plan) return <p class="muted">This run has no plan, so nothing was kept of its candidates.</p>;
+  if (!current.plan) return <p class="muted">This run has no plan, so its candidates were not kept.</p>;
   if (state.kind === "failed") return <ErrorCard error={state.error} />;
-  if (state.kind !== "ready") return <p class="muted">Looking up the candidates…</p>;
+  if (state.kind !== "ready") return <p class="muted">Loading the candidates…</p>;
   return (
     <div class="filling">
       <div class="table-bar">
@@ -164,12 +164,12 @@ function Regret({ row }: { row: CostedRow }): JSX.Element {
   const late = regrets.value.get(row.id);
   const isOpen = isRegretOpen(row);
   useEffect(() => (isOpen && !late ? wantRegret(row.id) : undefined), [row.id, isOpen, late]);
-  if (row.chosen) return <span title="it is in the plan">–</span>;
+  if (row.chosen) return <span title="In the plan">–</span>;
   if (row.in_no_plan || late?.in_no_plan) return <span class="muted">in no plan</span>;
   if (row.regret_s !== null) return <>{signedDuration(row.regret_s)}</>;
   if (late && late.regret_s !== null) return <>{regretText(late)}</>;
   if (late && late.regret_at_least_s !== null) return <span title={`not known exactly: ${inexactReason(late)}`}>{regretText(late)}</span>;
-  return isOpen && !late ? <span class="muted" title="computed for the rows in view">…</span> : <></>;
+  return isOpen && !late ? <span class="muted" title="Computed for the rows in view">…</span> : <></>;
 }
 
 function reasonCell(row: CostedRow): JSX.Element | null {

@@ -18,7 +18,7 @@ export function LogTab(): JSX.Element {
   const state = log.value;
   if (!current) return <p class="muted">No run yet.</p>;
   if (state.kind === "failed") return <ErrorCard error={state.error} />;
-  if (state.kind !== "ready") return <p class="muted">Looking up the log…</p>;
+  if (state.kind !== "ready") return <p class="muted">Loading the log…</p>;
   if (state.lines.length === 0) return <Notes run={current} />;
   return (
     <div class="filling">

@@ -99,7 +99,7 @@ function MeasureOwn({ given }: { given: OwnPlan }): JSX.Element {
   }
   return (
     <p>
-      <button type="button" title="Build your plan and this run's, check both, and time them in turns; what is not known of yours is measured first" onClick={() => void measureOwnPlan(given)}>
+      <button type="button" title="Build, verify and time your plan and this run's in turns; unknown costs of yours are measured first" onClick={() => void measureOwnPlan(given)}>
         Measure both whole
       </button>
     </p>

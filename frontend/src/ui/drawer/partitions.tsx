@@ -57,7 +57,7 @@ export function PartitionsTab(): JSX.Element {
               ±
             </th>
             {inside.value && (
-              <th scope="col" title="Measured inside the whole, and by how much that differs from the cost; neighbours that are timed together have one time">
+              <th scope="col" title="Time inside the whole plan, and its difference from the cost; neighbours timed together share one time">
                 inside
               </th>
             )}

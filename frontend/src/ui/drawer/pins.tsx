@@ -26,7 +26,7 @@ export function PinsTab(): JSX.Element {
   const isKnown = unknown === 0;
   return (
     <>
-      {isWaiting.value && <p class="muted">They take effect with the next run.</p>}
+      {isWaiting.value && <p class="muted">They apply to the next run.</p>}
       <ul class="pins">
         {groups.map((group, i) => (
           <PinItem key={JSON.stringify(group)} words={groupText(group)} effect={isKnown ? known?.groups[i] : undefined} isHeld={isHeld(group)} remove={() => void withdraw(i)}>
@@ -49,7 +49,7 @@ export function PinsTab(): JSX.Element {
           </PinItem>
         )}
       </ul>
-      {known && isKnown && <p class="muted">These effects are computed from known costs; nothing is measured for them.</p>}
+      {known && isKnown && <p class="muted">Computed from known costs; nothing is measured.</p>}
       {known && !isKnown && <p class="muted">{`Their effect is not known, since ${plural(unknown, "cost")} of the plan ${unknown === 1 ? "is" : "are"} not: keep the plan, and Run measures ${unknown === 1 ? "it" : "them"}.`}</p>}
       <Untimed />
       <Brings />

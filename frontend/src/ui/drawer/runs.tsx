@@ -35,7 +35,7 @@ export function RunsTab(): JSX.Element {
       </div>
       {runsError.value && <ErrorCard error={runsError.value} />}
       {!all ? (
-        runsError.value === null && <p class="muted">Looking up the runs…</p>
+        runsError.value === null && <p class="muted">Loading the runs…</p>
       ) : rows.length === 0 ? (
         <p class="muted">{all.length === 0 ? "No run is kept yet." : "No run passes the filter."}</p>
       ) : (

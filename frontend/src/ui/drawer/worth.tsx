@@ -27,8 +27,8 @@ function Section({ id }: { id: string }): JSX.Element {
   return (
     <section class="worth" aria-label="Which toolchains are worth having">
       {!found.value && (
-        <button type="button" disabled={isAsked} title="The best plan over each set of targets, on the costs that are known; nothing is measured" onClick={() => void ask()}>
-          {isAsked ? "Searching over each set of targets…" : "Which toolchains are worth having?"}
+        <button type="button" disabled={isAsked} title="The best plan with each set of targets, from known costs; nothing is measured" onClick={() => void ask()}>
+          {isAsked ? "Searching with each set of targets…" : "Which toolchains are worth having?"}
         </button>
       )}
       {asking.error.value && <ErrorCard error={asking.error.value} />}
@@ -68,7 +68,7 @@ function Answer({ found }: { found: Worth }): JSX.Element {
         </tbody>
       </table>
       {found.sets.length > SHOWN && <p class="muted">{`and ${found.sets.length - SHOWN} more, slower ones`}</p>}
-      {!found.is_whole && <p class="muted">There was no time for further sets.</p>}
+      {!found.is_whole && <p class="muted">Time ran out before all sets were searched.</p>}
     </div>
   );
 }

@@ -104,7 +104,7 @@ function CoverageLegend(): JSX.Element {
   if (table.value.kind === "failed") return <Note>{table.value.error.message}</Note>;
   if (!target) return <Note>This run has no targets.</Note>;
   if (run.value && !hasEnded(run.value)) return <Note>Known when the run ends.</Note>;
-  if (!known) return <Note>Looking up the candidates…</Note>;
+  if (!known) return <Note>Loading the candidates…</Note>;
   const cannot = known.filter((one) => one.kind === "cannot").length;
   const { base } = styleOf(target);
   return (
@@ -122,7 +122,7 @@ function DifferenceLegend(): JSX.Element {
   const [plan, against] = [planSide.value, againstSide.value];
   for (const side of [plan, against]) if (side.kind === "failed") return <Note>{side.error.message}</Note>;
   if (!planDifference.value || plan.kind !== "ready" || against.kind !== "ready") {
-    return <Note>{run.value && !hasEnded(run.value) ? "Known when the run ends." : plan.kind === "none" || against.kind === "none" ? "Choose two plans." : "Looking up the plans…"}</Note>;
+    return <Note>{run.value && !hasEnded(run.value) ? "Known when the run ends." : plan.kind === "none" || against.kind === "none" ? "Choose two plans." : "Loading the plans…"}</Note>;
   }
   const { moved, text } = planDifference.value;
   const isShown = nodePaints.value.some((one) => one !== null);

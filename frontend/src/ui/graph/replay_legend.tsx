@@ -11,7 +11,7 @@ export function ReplayLegend(): JSX.Element {
   if (!traceFacts.value || !shown) {
     return (
       <p class="legend muted">
-        {traceFacts.value ? "Looking up the step…" : "This search has not been traced."}
+        {traceFacts.value ? "Loading the step…" : "This search has not been traced."}
         {!traceFacts.value && (
           <button type="button" class="link" onClick={() => showDrawer("search")}>
             Trace it
@@ -25,7 +25,7 @@ export function ReplayLegend(): JSX.Element {
   return (
     <div class="legend">
       <span>tinted: covered at this step</span>
-      {tried && <span>{`strong${shown.isRefused ? ", lines across" : ""}: ${tried.target} is tried${shown.isRefused ? " and not placed" : ""}`}</span>}
+      {tried && <span>{`in full colour${shown.isRefused ? ", lines across" : ""}: ${tried.target} is tried${shown.isRefused ? " and not placed" : ""}`}</span>}
       <span class="muted">{first === undefined ? "all nodes are covered" : `outlined: the first that is not covered, ${first}`}</span>
     </div>
   );

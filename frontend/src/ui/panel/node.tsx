@@ -45,6 +45,9 @@ function Terminal({ opened, box }: { opened: OpenedModel; box: number }): JSX.El
   );
 }
 
+/** How freely TVM fuses an operator. */
+const KIND_NAME: Readonly<Record<string, string>> = { E: "elementwise", B: "broadcast", I: "injective", R: "reduction", A: "out-elementwise-fusable", O: "opaque" };
+
 function Facts({ node, opened }: { node: NodeJson; opened: OpenedModel }): JSX.Element {
   const { constants, nodes } = opened.graph;
   const own = node.inputs.length - (node.captured ?? 0);
@@ -97,7 +100,7 @@ function Facts({ node, opened }: { node: NodeJson; opened: OpenedModel }): JSX.E
       </Section>
       <p class="muted">
         Node {node.id}
-        {!opened.file && `, kind ${node.kind}`}
+        {!opened.file && `, ${KIND_NAME[node.kind] ?? node.kind} to TVM's fusion`}
         {partitionOf.value.get(node.id) && `, on ${partitionOf.value.get(node.id)?.target ?? ""}`}
       </p>
     </>

@@ -35,7 +35,7 @@ function BoxTitle({ box }: { box: number }): JSX.Element | null {
         {placed.kind === "node" ? placed.title : placed.kind} <span class="muted">{placed.name}</span>
       </h2>
       {node && <p class="muted">{node.outputs.map(typeOf).join(", ")}</p>}
-      {node?.host && <p class="muted">Left to the host, the process that runs the artifact: the node only passes references on.</p>}
+      {node?.host && <p class="muted">On the host, the process that runs the artifact: the node only passes references on.</p>}
       {partition && partition.nodes.length > 1 && (
         <button type="button" class="link" onClick={() => goToPartition(partition)}>
           <Badge target={partition.target} /> in a partition of {plural(partition.nodes.length, "node")}

@@ -47,7 +47,7 @@ function Field({ id, what }: Subject): JSX.Element {
         {`What if ${what} took `}
         <input type="text" size={8} placeholder="1.2 ms" aria-invalid={mistake.value !== ""} aria-describedby="typed-cost-mistake" value={text.value} onInput={(event) => (text.value = event.currentTarget.value)} />
       </label>
-      <button type="submit" disabled={isDeciding.value} title="Find the best plan with this cost; no measurement is changed">
+      <button type="submit" disabled={isDeciding.value} title="Find the best plan with this cost; measurements stay as they are">
         Try
       </button>
       {known !== undefined && (

@@ -11,15 +11,14 @@ import { estimateTexts, type EstimateText as Said } from "../../data/plan/estima
 import { byTarget, inexactReason, regretText, whyText, type TargetGroup } from "../../data/plan/why";
 import type { NodeCandidate, NodeCandidates } from "../../data/protocol";
 import { hasEnded } from "../../data/run/ended";
-import { overlay, showDrawer } from "../../state/display";
-import { overlayText } from "../../state/graph/aria_text";
+import { showDrawer } from "../../state/display";
+import { overlayText, saysMore } from "../../state/graph/aria_text";
 import { openSelectionMenu } from "../../state/menu/decide_menu";
 import { styleOf } from "../../state/model/catalogue";
 import { model } from "../../state/model/model";
 import { candidates, triedCandidates } from "../../state/plan/candidates";
 import { cut, isDeciding, pin, pinCandidate, veto, vetoThisCandidate } from "../../state/plan/decisions";
 import { tryOut } from "../../state/plan/try_out";
-import { searchPicture } from "../../state/replay/overlay";
 import { isOtherPlan, partitionOf, run } from "../../state/run/run";
 import { point } from "../../state/selection/navigation";
 import { selectedPartition } from "../../state/selection/selected";
@@ -44,10 +43,10 @@ export function WhyPanel(): JSX.Element {
   );
 }
 
-/** The overlay's text about the selected node; not for Cost and the target in a plan, whose text is elsewhere in the panel. */
+/** The overlay's text about the selected node, unless it is elsewhere in the panel. */
 function OverlayText(): JSX.Element | null {
   const chosen = selection.value;
-  if (chosen.kind !== "box" || overlay.value === "cost" || (overlay.value === "target" && !searchPicture.value)) return null;
+  if (chosen.kind !== "box" || !saysMore()) return null;
   const words = overlayText(chosen.box);
   return words === "" ? null : <p class="overlay-says">{words}.</p>;
 }
@@ -84,7 +83,7 @@ function Answer(): JSX.Element | null {
       </p>
     );
   }
-  if (state.kind === "loading") return <p class="muted">Looking up the candidates…</p>;
+  if (state.kind === "loading") return <p class="muted">Loading the candidates…</p>;
   if (state.kind === "failed") return <ErrorCard error={state.error} />;
   if (state.kind === "none") return null;
   const chosen = selection.value;
@@ -93,7 +92,7 @@ function Answer(): JSX.Element | null {
   const widest = Math.max(0, ...groups.flatMap((group) => group.candidates.slice(0, FEW).map((one) => one.regret_at_least_s ?? 0)));
   return (
     <>
-      {isOtherPlan.value && <p class="muted">Marks and regrets are those of the plan that is kept.</p>}
+      {isOtherPlan.value && <p class="muted">Marks and regrets refer to the kept plan.</p>}
       {whyText(state.data).map((line) => (
         <p key={line}>{line}.</p>
       ))}
@@ -105,7 +104,7 @@ function Answer(): JSX.Element | null {
       {groups.map((group) => (
         <Group key={group.target} group={group} widest={widest} />
       ))}
-      {groups.length === 0 && <p class="muted">No target has a candidate for it, and none was rejected.</p>}
+      {groups.length === 0 && <p class="muted">No target has a candidate for it.</p>}
     </>
   );
 }
@@ -251,10 +250,10 @@ function Row({ candidate, widest }: { candidate: NodeCandidate; widest: number }
 function Decisions({ candidate }: { candidate: NodeCandidate }): JSX.Element {
   return (
     <span class="row-buttons">
-      <button type="button" class="icon" disabled={isDeciding.value} aria-label={`Pin exactly ${candidate.label} to ${candidate.target}`} title="Pin exactly this" onClick={() => pinCandidate(candidate)}>
+      <button type="button" class="icon" disabled={isDeciding.value} aria-label={`Pin exactly ${candidate.label} to ${candidate.target}`} title="Pin exactly this candidate" onClick={() => pinCandidate(candidate)}>
         ◆
       </button>
-      <button type="button" class="icon" disabled={isDeciding.value} aria-label={`Veto ${candidate.label} of ${candidate.target}`} title="Never this one" onClick={() => vetoThisCandidate(candidate)}>
+      <button type="button" class="icon" disabled={isDeciding.value} aria-label={`Veto ${candidate.label} of ${candidate.target}`} title="Veto this candidate" onClick={() => vetoThisCandidate(candidate)}>
         ⊘
       </button>
     </span>

@@ -45,7 +45,7 @@ function RunResult({ run: current }: { run: RunSnapshot }): JSX.Element | null {
       <Estimated run={current} />
       <Typed run={current} />
       {undecidedOf(current).length > 0 && (
-        <span class="tag" title="Measuring could not tell which of some plans is faster; the tab Search says which, and what would tell them apart">
+        <span class="tag" title="Measurements do not tell which of some plans is faster: How it went, Search lists them">
           undecided
         </span>
       )}

@@ -63,7 +63,7 @@ function Accuracy(): JSX.Element {
   const isWrong = parseAccuracy(accuracyText.value) === undefined;
   const byDefault = (model.value?.info.accuracy ?? 1e-3).toExponential();
   return (
-    <label class="accuracy" title="Largest relative error that a plan may have; another one is tried at once on the costs that are known">
+    <label class="accuracy" title="Largest relative error that a plan may have; a change is tried at once with known costs">
       <span class="word">accuracy </span>
       <input
         aria-label="accuracy"

@@ -129,7 +129,7 @@ function General(): JSX.Element {
       <Labelled words="objective" hint="time, bytes, partitions, memory; one after another (bytes,time) or as a sum (time+2e-10*bytes)">
         <Field label="objective" field="objective" value={now.objective} placeholder="time" set={(objective) => changeForm({ objective })} />
       </Labelled>
-      <label class="check" title="every candidate, not only those that can matter">
+      <label class="check" title="Every candidate, not only those that could matter">
         <input type="checkbox" checked={now.measureAll} onChange={(event) => changeForm({ measureAll: event.currentTarget.checked })} /> measure everything
       </label>
     </div>

@@ -28,7 +28,7 @@ export function RejectedList({ target, rule }: { target: string; rule: RuleTree 
         </button>
       </div>
       {state.kind === "failed" && <ErrorCard error={state.error} />}
-      {state.kind === "loading" && <p class="muted">Looking them up…</p>}
+      {state.kind === "loading" && <p class="muted">Loading…</p>}
       <ul>
         {rows.slice(0, SHOWN).map((row, i) => (
           <Rejected key={i} row={row} />

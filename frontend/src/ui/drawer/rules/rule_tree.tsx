@@ -101,7 +101,7 @@ function Counts({ rule, shown, isCurrent }: { rule: RuleTree; shown: Shown; isCu
   const tab = isCurrent ? 0 : -1;
   return (
     <span class="counts">
-      <button type="button" class="link" tabIndex={tab} disabled={rule.candidates === 0} title="Show them in the table of costs" onClick={() => showCandidates(target, rule)}>
+      <button type="button" class="link" tabIndex={tab} disabled={rule.candidates === 0} title="Show them under Costs" onClick={() => showCandidates(target, rule)}>
         {`gave ${count(rule.candidates)}${rule.is_shared ? " together" : ""}`}
       </button>
       {rejected > 0 && (

@@ -99,7 +99,7 @@ function Rules(): JSX.Element {
   return (
     <section class="rule-tree" aria-label={`Rules of ${shownTarget.value}`}>
       {state.kind === "failed" && <ErrorCard error={state.error} />}
-      {state.kind === "loading" ? <p class="muted">Looking up the rules…</p> : <Heading spec={spec} tree={tree} />}
+      {state.kind === "loading" ? <p class="muted">Loading the rules…</p> : <Heading spec={spec} tree={tree} />}
       {tree && state.kind !== "loading" && (
         <RuleTreeView key={`${run.value?.id ?? ""} ${shownTarget.value}`} tree={tree} target={shownTarget.value} hasCounts={spec !== null} />
       )}
@@ -125,7 +125,7 @@ function Heading({ spec, tree }: { spec: RunSpec | null; tree: RuleTree | null }
         ].join(" ")}
       </span>{" "}
       {invalid.length > 0 && (
-        <button type="button" class="link bad" title="Show them in the table of costs" onClick={() => showInvalid(target)}>
+        <button type="button" class="link bad" title="Show them under Costs" onClick={() => showInvalid(target)}>
           {`${plural(invalid.reduce((all, [, times]) => all + times, 0), "candidate")} failed: ${invalid.map(([stage, times]) => `${stage} ${times}`).join(", ")}`}
         </button>
       )}

@@ -40,7 +40,7 @@ function words(current: RunSnapshot): string {
 
 export function SearchTab(): JSX.Element {
   const current = run.value;
-  if (!current) return <p class="muted">No run yet. Choose targets and press Run; the search is shown here as it happens.</p>;
+  if (!current) return <p class="muted">No run yet. Press Run: the search is shown here as it happens.</p>;
   const isTraced = traceFacts.value !== null;
   return (
     <div class="search">

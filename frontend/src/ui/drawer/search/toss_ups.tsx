@@ -18,8 +18,8 @@ export function TossUps(): JSX.Element {
   return (
     <section class="toss-ups" aria-label="What is undecided">
       {!found && (
-        <button type="button" disabled={isLookingUp.value} title="The partitions that other costs within their intervals would change, and what would decide them; nothing is measured" onClick={() => void askUndecided()}>
-          {isLookingUp.value ? "Drawing the costs anew…" : "What is undecided?"}
+        <button type="button" disabled={isLookingUp.value} title="Partitions that would change if costs moved within their intervals, and what would decide them; nothing is measured" onClick={() => void askUndecided()}>
+          {isLookingUp.value ? "Searching with varied costs…" : "What is undecided?"}
         </button>
       )}
       {decidedText.value !== "" && <p role="status">{decidedText.value}</p>}
@@ -30,13 +30,13 @@ export function TossUps(): JSX.Element {
 }
 
 function Answer({ found }: { found: RunUndecided }): JSX.Element {
-  if (!found.is_measured) return <p role="status">No cost of this run has an interval, so nothing can be called undecided.</p>;
+  if (!found.is_measured) return <p role="status">No cost of this run has an interval, so the page cannot tell what is undecided.</p>;
   return (
     <div role="status">
       {tossUpLines(found).map((line) => (
         <p key={line}>{line}</p>
       ))}
-      {found.rivals.length === 0 && <p>Nothing is undecided that could gain more than a hundredth of the total.</p>}
+      {found.rivals.length === 0 && <p>Nothing that could gain more than 1 % of the total is undecided.</p>}
       <ul class="undecided">
         {found.rivals.slice(0, SHOWN).map((one) => (
           <li key={rivalText(one)}>{rivalText(one)}</li>

@@ -52,7 +52,7 @@ export function CancelledNote({ run, cancelled }: { run: RunSnapshot; cancelled:
 function GoOn({ run }: { run: RunSnapshot }): JSX.Element | null {
   if (isReport) return null;
   return (
-    <button type="button" disabled={isActive.value} title="the same run, on the costs that are known, with a new budget" onClick={() => void goOn(run)}>
+    <button type="button" disabled={isActive.value} title="Run again with a new budget; known costs are kept" onClick={() => void goOn(run)}>
       Go on
     </button>
   );
