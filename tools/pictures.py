@@ -1,7 +1,8 @@
 """`make pictures`: takes pictures of the page in both themes (``.make/pictures``), for whoever changes how it looks.
 
-It starts an explorer with an empty data folder and opens samples with their recorded runs, and a deep model. Those of `IN_DOCS`, which the
-README and the docs show, also go to ``docs/images``. It needs Chromium and the built page, and measures nothing.
+It starts an explorer with an empty data folder and opens samples with their recorded runs, and a deep model; another one, whose clock it
+sets, shows a search of twenty seconds at the moments of `LIVE`. Those of `IN_DOCS`, which the README and the docs show, also go to
+``docs/images``. It needs Chromium and the built page, and measures nothing.
 """
 
 from __future__ import annotations
@@ -11,17 +12,20 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "plugins")]
 
 from bench_models import build  # noqa: E402
 from playwright.sync_api import Browser, sync_playwright  # noqa: E402
 
 from tests.browser.explorer import Explorer, Watched, http, launch, running, show_overlay, show_tab, with_token  # noqa: E402
+from tests.browser.held import held_explorer  # noqa: E402
 
 FOLDER = ROOT / ".make" / "pictures"
 DOCS = ROOT / "docs" / "images"
@@ -120,19 +124,57 @@ SCREENS = (
 )
 
 
-def take(browser: Browser, address: str, screen: Screen, scheme: str) -> Path:
-    """Take one picture; returns its file."""
-    viewport = {"width": screen.width, "height": WINDOWS[screen.width]}
+LIVE = {
+    "live-1s": (1.0, "0 of 19 known"),
+    "live-5s": (5.0, "7 of 19 known"),
+    "live-15s": (15.0, "Timing whole plans in turns"),
+    "verdict": (20.0, "1.18 times faster than ncnn alone"),
+}
+"""Picture of a search of twenty seconds → its second, and a text that the page shows then."""
+
+
+@contextmanager
+def opened(browser: Browser, address: str, scheme: str, width: int = USUAL) -> Iterator[Watched]:
+    """A page of its own, which is checked when it is closed."""
+    viewport = {"width": width, "height": WINDOWS[width]}
     context = browser.new_context(viewport=viewport, color_scheme="dark" if scheme == "dark" else "light")  # type: ignore[arg-type]
     watched = Watched(context.new_page())
     watched.open(address)
-    screen.act(watched)
-    watched.idle()
-    path = FOLDER / f"{screen.name}-{scheme}.png"
-    watched.page.screenshot(path=path)
+    yield watched
     context.close()
     watched.check()
+
+
+def picture(watched: Watched, name: str, scheme: str) -> Path:
+    """Take a picture of the page as it is; returns its file."""
+    path = FOLDER / f"{name}-{scheme}.png"
+    watched.page.screenshot(path=path)
     return path
+
+
+def take(browser: Browser, address: str, screen: Screen, scheme: str) -> Path:
+    """Take one picture; returns its file."""
+    with opened(browser, address, scheme, screen.width) as watched:
+        screen.act(watched)
+        watched.idle()
+        return picture(watched, screen.name, scheme)
+
+
+def take_live(names: Collection[str], home: Path) -> Iterator[Path]:
+    """Take the pictures of `names` of a search as it goes on; yields their files."""
+    with held_explorer(home) as held, sync_playwright() as playwright:
+        browser = launch(playwright)
+        model = held.live.post("models", {"sample": SAMPLE})["id"]
+        for scheme in SCHEMES:
+            held.clock.set(0.0)
+            with opened(browser, with_token(f"{held.live.address}?model={model}"), scheme) as watched:
+                watched.page.get_by_role("button", name="Run", exact=True).click()
+                for name, (second, text) in LIVE.items():
+                    held.clock.set(second)
+                    watched.page.get_by_text(text).first.wait_for()
+                    if name in names:
+                        yield picture(watched, name, scheme)
+        browser.close()
 
 
 def take_all(screens: Sequence[Screen], home: Path) -> Iterator[Path]:
@@ -157,14 +199,16 @@ def opened_deep(explorer: Explorer, home: Path) -> str:
 def main() -> int:
     """Take all pictures, or those of the named screens."""
     parser = argparse.ArgumentParser(description="Pictures of the page.")
-    known = [screen.name for screen in SCREENS]
+    known = [*(screen.name for screen in SCREENS), *LIVE]
     parser.add_argument("names", nargs="*", metavar="SCREEN", help=f"{', '.join(known)} (all)")
     names = parser.parse_args().names
     if unknown := [name for name in names if name not in known]:
         parser.error(f"no screen is called {unknown[0]!r}: there are {', '.join(known)}")
     FOLDER.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as home:
-        for path in take_all([screen for screen in SCREENS if not names or screen.name in names], Path(home)):
+    with tempfile.TemporaryDirectory() as home, tempfile.TemporaryDirectory() as other:
+        still = [screen for screen in SCREENS if not names or screen.name in names]
+        moments = [name for name in LIVE if not names or name in names]
+        for path in chain(take_all(still, Path(home)) if still else (), take_live(moments, Path(other)) if moments else ()):
             print(path.relative_to(ROOT), flush=True)
             if path.stem in IN_DOCS:
                 shutil.copy(path, DOCS)
