@@ -16,7 +16,7 @@ from typing import Any
 from ..base.durations import now
 from ..base.garbage import no_collector
 from ..base.home import why_nothing_is_kept
-from ..base.isolation.process import begin_imports
+from ..base.isolation.process import await_imports, begin_imports
 from ..base.isolation.worker import Pool
 from ..base.processor import usable_cores
 from ..cost.error_limit import ErrorLimit
@@ -232,7 +232,8 @@ class SearchedRun:
         if self.options.is_measured and self.options.fleet is None:
             with self.budget.counting():
                 for environment in self._early:
-                    begin_imports(environment, MODULE_IMPORTS, wait_s=min(MOST_IMPORTING_S, IMPORTING * self.budget.limit_s))
+                    most_s = min(MOST_IMPORTING_S, IMPORTING * self.budget.limit_s)
+                    await_imports(environment, MODULE_IMPORTS, most_s, self.is_stopped)
             # Asked before this run keeps the machine busy: from now on its own trials do.
             busy = busy_text(self._load.cores(), usable_cores(), self.options.used_threads)
             if busy:

@@ -13,7 +13,7 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -27,6 +27,8 @@ from .worker_errors import ending
 START_TIMEOUT_S = 60.0
 _LOOK_S = 0.5
 """How often a wait for an answer looks whether the server is stopped."""
+_STOP_S = 0.05
+"""How often a wait for imports asks whether to stop."""
 
 
 class ForkedProcess:
@@ -72,13 +74,18 @@ class _ForkServer:
             raise OSError(answer["error"])
         return None
 
-    def await_imports(self, timeout_s: float) -> None:
-        """Wait until it answers, but no longer than `timeout_s`."""
+    def await_imports(self, timeout_s: float, should_stop: Callable[[], bool]) -> None:
+        """Wait until it answers, but no longer than `timeout_s`, and not when `should_stop` says so. Raises OSError where it has ended."""
+        end = time.monotonic() + timeout_s
         control, theirs = _packet_sockets()
-        with control, theirs:
-            if timeout_s > 0:
+        with control:
+            with theirs:
                 socket.send_fds(self._requests, [b"{}"], [theirs.fileno()])
-                self.asked(control, timeout_s)
+            control.settimeout(_STOP_S)
+            while time.monotonic() < end and not should_stop():
+                with suppress(TimeoutError):
+                    control.recv(MESSAGE_BYTES)
+                    return
 
     def asked(self, control: socket.socket, timeout_s: float | None, request: bytes = b"") -> dict[str, Any] | None:
         """Send `request`, if there is one, and return the next answer; None where the server has ended, or gives none in time.

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Protocol
@@ -116,15 +116,18 @@ class ChildProcess:
                 time.sleep(0.002)
 
 
-def begin_imports(environment: Mapping[str, str], imports: Sequence[str], wait_s: float = 0.0) -> None:
-    """Have `imports` imported in another process, so that children with this environment begin at once later.
-
-    Args:
-        wait_s: Longest wait until they are.
-    """
+def begin_imports(environment: Mapping[str, str], imports: Sequence[str]) -> None:
+    """Have `imports` imported in another process, without waiting for it, so that children with this environment begin at once later."""
     if sys.platform == "linux":
         with suppress(OSError):  # the child that needs them says what is wrong
-            begin_server(child_environment(environment), imports).await_imports(wait_s)
+            begin_server(child_environment(environment), imports)
+
+
+def await_imports(environment: Mapping[str, str], imports: Sequence[str], timeout_s: float, should_stop: Callable[[], bool]) -> None:
+    """Wait for the end of what `begin_imports` began, but no longer than `timeout_s`, and not when `should_stop` says so."""
+    if sys.platform == "linux":
+        with suppress(OSError):
+            begin_server(child_environment(environment), imports).await_imports(timeout_s, should_stop)
 
 
 def _start(channel: int, output: int, environment: Mapping[str, str], imports: Sequence[str]) -> Process:

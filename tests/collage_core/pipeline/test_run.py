@@ -487,11 +487,8 @@ def test_what_artifacts_import_is_imported_while_the_model_is_read(
     costs: str, out: str | None, begun: bool, waits: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps: list[object] = []
-
-    def begin(environment: dict[str, str], imports: Sequence[str], wait_s: float = 0.0) -> None:
-        steps.append("wait" if wait_s else ("begin", environment, imports))
-
-    monkeypatch.setattr(searched_run, "begin_imports", begin)
+    monkeypatch.setattr(searched_run, "begin_imports", lambda environment, imports: steps.append(("begin", environment, imports)))
+    monkeypatch.setattr(searched_run, "await_imports", lambda environment, imports, most_s, should_stop: steps.append("wait"))
     chain_of_relus(tmp_path / "chain.onnx")
     folder = None if out is None else tmp_path / out
     options = Options(("onnxruntime",), costs=costs, threads=1, out=folder, costs_db=str(tmp_path / "costs.sqlite3"))

@@ -16,7 +16,7 @@ import worker_functions as functions
 
 from collage_core.base.isolation import fork_server, fork_server_process
 from collage_core.base.isolation.environment import child_environment
-from collage_core.base.isolation.process import begin_imports
+from collage_core.base.isolation.process import await_imports, begin_imports
 from collage_core.base.isolation.shared import shared_worker
 from collage_core.base.isolation.spawn import spawn
 from collage_core.base.isolation.worker import Pool, Worker
@@ -47,7 +47,8 @@ def test_imports_may_begin_before_the_first_worker_that_needs_them(monkeypatch: 
     plain = fork_server.spawn
     monkeypatch.setattr(fork_server, "spawn", lambda module, *given, **more: begun.append(given[1:]) or plain(module, *given, **more))
     begin_imports({"ORT_LOG": ""}, imports)
-    begin_imports({}, imports, wait_s=LONG_S)
+    await_imports({}, imports, LONG_S, lambda: True)
+    await_imports({}, imports, LONG_S, lambda: False)
     assert begun == [tuple(imports)]
     with Worker(environment={"COLLAGE_A": "a"}, imports=imports) as worker:
         assert worker.call(functions.imported, [], imports[:1], timeout_s=LONG_S) == {imports[0]: True}
