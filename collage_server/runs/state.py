@@ -193,8 +193,8 @@ def _search_progress(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[
     best_s = event["best_s"] if event["best_s"] is not None else snapshot.best_s
     bound_s = event["lower_bound_s"] if event["lower_bound_s"] is not None else snapshot.lower_bound_s
     placed = [PlacedPart(target, list(spans)) for target, spans in event.get("placed", ())]
-    counted = (event[name] for name in ("states", "frontier", "covered", "nodes"))
-    stand = SearchStand(*counted, placed, event.get("placed_s", 0.0), event["lower_bound_s"])
+    counts = {name: event[name] for name in ("states", "frontier", "covered", "nodes")}
+    stand = SearchStand(**counts, placed=placed, placed_s=event.get("placed_s", 0.0), least_s=event["lower_bound_s"])
     return {"lower_bound_s": bound_s, "best_s": best_s, "search": stand, "doing": None}
 
 
