@@ -14,7 +14,7 @@ import numpy as np
 
 from ..graph.dataflow_graph import Tensor, TensorType
 from .dlpack import capsule, device_of
-from .toolchain import Kernel
+from .toolchain import Kernel, ToolchainError
 
 HOST_LOCATION = "host"
 """The location of numpy's arrays."""
@@ -76,6 +76,33 @@ class DeviceMemory(Protocol):
         ...
 
 
+class QueuedWork:
+    """Work on a device that is captured as one graph after its first run, and launched as one from then on.
+
+    Args:
+        work: Queues the work.
+        refusal: Why it cannot be one graph, where that is known.
+
+    Attributes:
+        refusal: Why it is queued piece by piece all the same; empty where it is one graph, and before the first run.
+    """
+
+    def __init__(self, work: Callable[[], None], memory: DeviceMemory, refusal: str = ""):
+        self._work, self._memory, self.refusal = work, memory, refusal
+        self._launch: Callable[[], None] | None = work if refusal else None
+
+    def __call__(self) -> None:
+        if self._launch is not None:
+            self._launch()
+            return
+        self._work()
+        self._memory.synchronize()
+        try:
+            self._launch = self._memory.capture(self._work)
+        except ToolchainError as error:
+            self._launch, self.refusal = self._work, error.message
+
+
 class Copy:
     """A copy of a tensor between two locations, as a kernel that reads one tensor and writes one.
 
@@ -106,6 +133,7 @@ class HostEnds:
         self._inputs = [memory.empty(tensor.type) for tensor in inputs]
         self._outputs = [memory.empty(tensor.type) for tensor in outputs]
         self._arrays: tuple[Sequence[np.ndarray], Sequence[np.ndarray]] = ((), ())
+        self._queued = QueuedWork(kernel.run, memory, getattr(kernel, "graph_refusal", ""))
         kernel.bind(self._inputs, self._outputs)  # type: ignore[arg-type]
 
     def bind(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
@@ -120,6 +148,6 @@ class HostEnds:
         self._memory.synchronize()
 
     def run_at_device(self) -> None:
-        """Run the kernel once more on what the last `run` copied, and wait for it; nothing is copied."""
-        self._kernel.run()
+        """Run the kernel once more on what the last `run` copied, as a graph where it can be one, and wait for it; nothing is copied."""
+        self._queued()
         self._memory.synchronize()

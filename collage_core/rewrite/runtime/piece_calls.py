@@ -14,10 +14,9 @@ from typing import Any, cast
 import numpy as np
 
 from ...graph.dataflow_graph import Tensor
-from ...toolchains.border import one_line
 from ...toolchains.buffers import aligned_copy, aligned_empty
-from ...toolchains.device_tensors import HOST_LOCATION, DeviceMemory
-from ...toolchains.toolchain import AllocatingKernel, Kernel, ToolchainError, outputs_of
+from ...toolchains.device_tensors import HOST_LOCATION, DeviceMemory, QueuedWork
+from ...toolchains.toolchain import AllocatingKernel, Kernel, outputs_of
 from .calls import Calls, Inference, OpaqueValue, PartitionCall
 from .inputs import InputBuffers
 from .manifest import Manifest, PartitionEntry
@@ -69,27 +68,22 @@ class UnboundPiece(Piece):
 
 
 class Region:
-    """Neighbouring steps of one device. They are captured as one graph after their first run, and launched as one from then on.
-
-    Attributes:
-        refusal: Why they are launched one by one all the same; empty where they are one graph, and before the first run.
-    """
+    """Neighbouring steps of one device, which are one graph after their first run (`QueuedWork`)."""
 
     def __init__(self, pieces: Sequence[Piece], memory: DeviceMemory, kernels: Sequence[Kernel]):
-        self.pieces, self._memory = pieces, memory
-        self.refusal = next((reason for kernel in kernels if (reason := getattr(kernel, "graph_refusal", ""))), "")
-        self._launch: Callable[[], None] | None = self._run if self.refusal else None
+        self.pieces = pieces
+        refusals = (getattr(kernel, "graph_refusal", "") for kernel in kernels)
+        self._queued = QueuedWork(self._run, memory, next(filter(None, refusals), ""))
+
+    @property
+    def refusal(self) -> str:
+        """Return why the steps are no graph; empty where they are one, and before the first run."""
+        return self._queued.refusal
 
     def step(self) -> None:
-        if self._launch is not None:
-            self._launch()
-            return
-        self._run()
-        self._memory.synchronize()
-        try:
-            self._launch = self._memory.capture(self._run)
-        except ToolchainError as error:
-            self._launch, self.refusal = self._run, one_line(error)
+        before = self.refusal
+        self._queued()
+        if self.refusal != before:  # capturing failed, and no step
             for piece in self.pieces:
                 piece.failure = None
 

@@ -111,10 +111,17 @@ def test_a_profile_says_how_long_each_copy_and_each_partition_takes(tmp_path: Pa
     assert device.counted["graph"] == graphs + 1
 
 
-def test_a_module_hands_over_through_the_host(tmp_path: Path, device: stand_in_device.StandInMemory):
+def test_a_plan_with_tensors_on_a_device_is_pieces_where_a_module_is_asked_for(tmp_path: Path, device: stand_in_device.StandInMemory):
     artifact = opened(tmp_path, [part(HERE, "Relu", "x", "a"), part(HERE, "Relu", "a", "y")], "y", form="module")
     np.testing.assert_array_equal(artifact.run(drawn())["y"], np.maximum(drawn()["x"], 0))
-    assert (device.counted["in"], device.counted["out"]) == (2, 2)
+    assert (artifact.manifest.form, device.counted["in"], device.counted["out"]) == ("pieces", 1, 1)
+
+
+def test_beside_functions_of_tvm_each_partition_of_a_device_copies_its_ends(tmp_path: Path, device: stand_in_device.StandInMemory):
+    parts = [part(HERE, "Relu", "x", "a"), part(HERE, "Sigmoid", "a", "b"), part("tvm", "Relu", "b", "y")]
+    artifact = opened(tmp_path, parts, "y", form="module")
+    np.testing.assert_allclose(artifact.run(drawn())["y"], 1 / (1 + np.exp(-np.maximum(drawn()["x"], 0))), rtol=1e-5)
+    assert (artifact.manifest.form, device.counted["in"], device.counted["out"]) == ("module", 2, 2)
 
 
 def test_an_artifact_refuses_where_its_device_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
