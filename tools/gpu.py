@@ -89,9 +89,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     print(f"gpu: {', '.join(usable)}")
     asked.out.mkdir(parents=True, exist_ok=True)
-    conforms = subprocess.run([python, "-m", "pytest", "-q", CONFORMANCE, "-k", "cuda"], cwd=ROOT).returncode == 0
+    conforms = subprocess.run([python, "-m", "pytest", "-q", CONFORMANCE, "-k", "cuda or gpu or npu"], cwd=ROOT).returncode == 0
     hosts = [toolchain["name"] for toolchain in toolchains if toolchain["name"] in HOST_TARGETS and toolchain["usable"]]
-    exact = [name for name in usable if "@" not in name or "@graph:" in name]
+    precise = {toolchain["name"] for toolchain in toolchains if toolchain["precision"] in ("model", "float32")}
+    exact = [name for name in usable if name in precise and ("@" not in name or "@graph:" in name)]
     is_whole = measure(collage, [*hosts, *exact], asked.models, asked.out)
     return 0 if conforms and is_whole else 1
 

@@ -69,8 +69,8 @@ def placements(record: RunRecord) -> dict[int, Placement]:
         if device == HOST_TARGET:  # what computes on a device of its own may hold its tensors on the host
             name = target_name(partition.target)
             device = f"{name.device_type}:{name.number}" if name and name.device_type not in ("", "cpu") else HOST_DEVICE
-        placements |= dict.fromkeys(partition.nodes, Placement(device, partition.target, stage))
-    return placements
+        placed |= dict.fromkeys(partition.nodes, Placement(device, partition.target, stage))
+    return placed
 
 
 def devices_file(record: RunRecord, source: Source) -> bytes:

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
+import stand_in_device
 from misbehaviours import plug_in_names
 
 from collage_core.cost.cost import Transition, TransitionModel
@@ -186,3 +187,20 @@ def test_only_targets_of_different_layouts_pay_for_a_reorder(monkeypatch: pytest
     monkeypatch.setattr(transition_meter, "_relus", {})
     costs = {pair: sum(measure_pair(cast(Any, ticking.__getitem__), *pair, 1)) for pair in permutations([*ticking][:3], 2)}
     assert costs == {pair: pytest.approx(5e-6 if "plain" in pair else 0.0, abs=1e-9) for pair in costs}
+
+
+def test_between_the_host_and_a_device_a_copy_is_timed_and_anything_else_of_a_device_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(registry.EXTRA, f"{WELL},stand_in_device:OnDevice")
+    device = "standin:dev:0"
+    memory = stand_in_device.StandInMemory("dev:0")
+    monkeypatch.setattr(stand_in_device, "memory_at", lambda location: memory)
+    for pair, direction in ((("host", device), "in"), ((device, "host"), "out")):
+        memory.copied.clear()
+        fixed_s, per_byte_s = measure_pair(registry.get, *pair, 1)
+        assert fixed_s >= 0
+        assert per_byte_s >= 0
+        timed = [(way, shape) for way, shape in memory.copied if way == direction]
+        assert {shape for _, shape in timed} == {(size,) for size in SIZES}
+    memory.counted.clear()
+    assert measure_pair(registry.get, "numpy", device, 1) == measure_pair(registry.get, device, "numpy", 1) == (0.0, 0.0)
+    assert not memory.counted

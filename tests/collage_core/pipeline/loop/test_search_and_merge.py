@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from collage_test_toolchains import Numpy
+from stand_in_device import OnDevice
 
 from collage_core.cost.cost import Cost, Transition
 from collage_core.documents.run import RunDocument
@@ -199,3 +201,23 @@ def test_a_search_tells_its_newest_state_and_no_more_often_than_can_be_drawn() -
     placed = tuple((candidate.target, tuple(candidate.inside.spans())) for candidate in chosen)
     assert events == [SearchProgress(7, 9, 3, 1, problem.nodes, 2.0, None, placed, 2.0)] * 3
     assert asked == [0.0, PAUSE_S, 2 * PAUSE_S], "a state that nobody is told of is not worked out"
+
+
+def test_a_device_is_a_location_whose_copies_are_asked_for_before_the_first_search() -> None:
+    """The two targets share the device, so the copies of the first count; none is left among the transitions."""
+    toolchains: Any = {"numpy": Numpy(), "standin:dev:0": OnDevice(), "other": OnDevice()}
+    asked: list[set[tuple[str, str]]] = []
+
+    def pairs(wanted: Any) -> dict[tuple[str, str], Transition]:
+        asked.append({*wanted})
+        known = {("host", "standin:dev:0"): 1e-6, ("standin:dev:0", "host"): 2e-6, ("host", "other"): 9e-6, ("other", "host"): 9e-6}
+        return {ends: Transition(fixed_s=seconds) for ends, seconds in known.items()}
+
+    plans = PlanSearch(CHAIN, toolchains, pairs, (), SearchSettings())
+    problem = plans.problem([])
+    assert asked == [{("host", "standin:dev:0"), ("standin:dev:0", "host"), ("host", "other"), ("other", "host")}]
+    assert problem.target_locations == {"standin:dev:0": "dev:0", "other": "dev:0"}
+    assert {pair: cost.fixed / FEMTOSECONDS for pair, cost in problem.copies.items()} == {("host", "dev:0"): 1e-6, ("dev:0", "host"): 2e-6}
+    assert not problem.transitions
+    plans.learn_all_transitions()
+    assert not plans.problem([]).transitions
