@@ -19,6 +19,7 @@ from collage_core.model.model import SubModel
 from collage_core.rules.candidate import RejectionLog
 from collage_core.rules.rule import RuleContext, RuleOptions
 from collage_core.toolchains.abilities import DeviceTensors
+from collage_core.toolchains.conformance.duties import ToolchainDuties
 from collage_core.toolchains.conformance.small_models import drawn, matmul, relu
 from collage_core.toolchains.cuda import cuda_memory
 from collage_core.toolchains.cuda.cuda_memory import CudaMemory
@@ -188,3 +189,14 @@ def test_a_graph_takes_no_node_that_waits_for_the_host():
     assert (0,) in matched
     assert all(1 not in inside for inside in matched)
     assert "waits for the host: shape of NonZero" in {rejection.reason for rejection in log.sample}
+
+
+class TestDuties(ToolchainDuties):
+    """The duties of a toolchain, with copies at both ends of each run, on the stand-ins; a GPU or a process without them is needed for three."""
+
+    test_says_what_it_is = test_is_made_and_asked_without_its_library = test_its_package_loads_in_a_fresh_process = None  # type: ignore[assignment]
+
+    @pytest.fixture
+    def toolchain(self, runtime: FakeRuntime) -> OnnxRuntimeCudaToolchain:
+        runtime.limit = 1 << 30
+        return OnnxRuntimeCudaToolchain()
