@@ -65,10 +65,15 @@ class CudaMemory:
     def __init__(self, number: int, runtime: Any):
         self.number, self.location = number, f"cuda:{number}"
         self._runtime = runtime
-        self._call(runtime.cudaSetDevice, number)
+        self.make_current()
         self.stream = self._call(runtime.cudaStreamCreateWithFlags, runtime.cudaStreamNonBlocking)
 
+    def make_current(self) -> None:
+        """Let what this thread allocates, creates and launches from now on be of this GPU."""
+        self._call(self._runtime.cudaSetDevice, self.number)
+
     def empty(self, kind: TensorType) -> DeviceTensor:
+        self.make_current()
         address = int(self._call(self._runtime.cudaMalloc, max(kind.bytes, 1)))
         owner = _Memory(partial(self._runtime.cudaFree, address))
         return DeviceTensor(self.location, address, kind, owner)

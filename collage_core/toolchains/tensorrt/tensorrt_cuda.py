@@ -53,8 +53,9 @@ class TensorRtRtxCudaToolchain(TensorRtRtxToolchain):
     def load_at_device(self, package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int) -> Kernel:
         from .tensorrt_build import opened_engine
 
-        engine = opened_engine(self.library, package)
-        return _Kernel(engine, [tensor.name for tensor in (*inputs, *outputs)], cuda_memory.memory_of(self.number).stream)
+        memory = cuda_memory.memory_of(self.number)
+        memory.make_current()
+        return _Kernel(opened_engine(self.library, package), [tensor.name for tensor in (*inputs, *outputs)], memory)
 
 
 class TensorRtCudaToolchain(TensorRtRtxCudaToolchain):
@@ -70,8 +71,8 @@ class TensorRtCudaToolchain(TensorRtRtxCudaToolchain):
 class _Kernel:
     """An execution context of an engine, which knows its tensors by name."""
 
-    def __init__(self, engine: Any, names: Sequence[str], stream: Any):
-        self._engine, self._names, self._stream = engine, names, int(stream)
+    def __init__(self, engine: Any, names: Sequence[str], memory: cuda_memory.CudaMemory):
+        self._engine, self._names, self._memory = engine, names, memory
         self._context = engine.create_execution_context()
         if self._context is None:
             raise ToolchainError("build", "TensorRT makes no context of its engine: the GPU may lack memory")
@@ -82,5 +83,6 @@ class _Kernel:
                 raise ToolchainError("run", f"TensorRT does not take the address of {name!r}")
 
     def run(self) -> None:
-        if not self._context.execute_async_v3(self._stream):
+        self._memory.make_current()
+        if not self._context.execute_async_v3(int(self._memory.stream)):
             raise ToolchainError("run", "TensorRT did not queue the engine")

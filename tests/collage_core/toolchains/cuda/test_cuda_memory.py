@@ -28,7 +28,7 @@ def test_copies_are_queued_and_one_to_the_host_is_waited_for(runtime: FakeRuntim
     memory.copy(tensor, other)
     memory.copy(other, made)
     np.testing.assert_array_equal(made, given)
-    assert runtime.calls == ["device 1", "copy", "copy", "copy", "wait"]
+    assert runtime.calls == ["device 1", "device 1", "device 1", "copy", "copy", "copy", "wait"]
     assert (tensor.location, tensor.type, int(memory.stream)) == ("cuda:1", KIND, 0x57)
 
 
@@ -46,11 +46,17 @@ def test_memory_is_freed_with_its_last_reader(runtime: FakeRuntime):
     assert not runtime.memory
 
 
+def test_each_gpu_has_its_tensors_whichever_was_used_last(runtime: FakeRuntime):
+    one, other = CudaMemory(0, runtime), CudaMemory(1, runtime)
+    assert [memory.empty(KIND).location for memory in (one, other, one)] == ["cuda:0", "cuda:1", "cuda:0"]
+    assert runtime.calls[2:] == ["device 0", "device 1", "device 0"]
+
+
 def test_captured_work_is_queued_by_one_launch(runtime: FakeRuntime):
     memory = CudaMemory(0, runtime)
     given, tensor, made = memory.host_empty(KIND), memory.empty(KIND), memory.host_empty(KIND)
     launch = memory.capture(lambda: memory.copy(given, tensor))
-    assert runtime.calls == ["device 0"]
+    assert "copy" not in runtime.calls
     for value in (1, 2):
         given[...] = value
         launch()

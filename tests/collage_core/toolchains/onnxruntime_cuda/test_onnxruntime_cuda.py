@@ -192,7 +192,7 @@ def test_a_graph_takes_no_node_that_waits_for_the_host():
 
 
 class TestDuties(ToolchainDuties):
-    """The duties of a toolchain, with copies at both ends of each run, on the stand-ins; a GPU or a process without them is needed for three."""
+    """The duties of a toolchain, with copies at both ends of each run, on the stand-ins; three tests need a real GPU."""
 
     test_says_what_it_is = test_is_made_and_asked_without_its_library = test_its_package_loads_in_a_fresh_process = None  # type: ignore[assignment]
 
