@@ -147,7 +147,7 @@ class _Curve:
                 yield plan, plan.peak, plan.at
                 plan = self.best(self._limited(plan.peak - 1), plan.peak - 1)
             if plan is not None and lower is not None and plan.total == lower.total:
-                yield lower, lower.at + 1, plan.at
+                yield replace(lower, is_exact=lower.is_exact and plan.is_exact), lower.at + 1, plan.at
             elif plan is not None:
                 yield plan, plan.peak, plan.at
 

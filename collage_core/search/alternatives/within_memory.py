@@ -10,6 +10,7 @@ under the best price, until the next one's bound shows that no better plan is le
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -28,6 +29,8 @@ from .within_budget import exceeds_budget
 
 MOST_PRICES = 24
 """Prices that are tried at most for one location and node."""
+MOST_APPROACHES = 8
+"""Prices that are tried for a first plan that fits; between the least and the greatest one lie sixty powers of two."""
 MOST_RELAXATIONS = 4
 """Locations and nodes that get a price at most, one after another."""
 MOST_PLANS = 20_000
@@ -91,6 +94,7 @@ class _Fitting:
         self.bound = found.lower_bound
         self._meet(found)
         self._meet(astar(self._problem, self._elsewhere(), self._run))
+        self._approach(found)
         is_none = self._relax(found)
         is_over = is_none or self._list()
         if self.best is None:
@@ -131,6 +135,22 @@ class _Fitting:
         elif self.nearest is None or over.bytes < self.nearest.bytes:
             self.nearest = over
         return over
+
+    def _approach(self, found: SearchResult) -> None:
+        """Look for a good plan that fits, by a price on all that each partition holds where `found` exceeds its limit.
+
+        Partitions do not all hold their tensors at once, so this bounds nothing. The price is halved between one that is too low and one
+        under which the plan fits.
+        """
+        over = shortfall(self._problem, found.chosen)
+        assert over is not None
+        relaxation, low, high = self._relaxation(over, everywhere=True), 1, self._dearest
+        for _ in range(MOST_APPROACHES):
+            price = math.isqrt(low * high)
+            plan = astar(_with_price(self._problem, relaxation, price), self._usable, self._run)
+            if not plan.is_feasible or self._run.should_stop():
+                return
+            low, high = (low, price) if self._meet(plan) is None else (price, high)
 
     def _relax(self, found: SearchResult) -> bool:
         """Improve the bound by prices; return whether that proves that no plan fits."""
@@ -189,7 +209,7 @@ class _Fitting:
         self._meet(answer)
         return answer
 
-    def _relaxation(self, over: Shortfall) -> _Relaxation:
+    def _relaxation(self, over: Shortfall, *, everywhere: bool = False) -> _Relaxation:
         problem = self._problem
         limit = problem.locations[over.location]
         assert limit is not None
@@ -200,7 +220,7 @@ class _Fitting:
             candidate = problem.candidates[index]
             if not candidate.is_unknown:
                 used[index] = sum(size // sharing[name] for name, size in problem.weights_of(candidate).items())
-                used[index] += self._around(candidate) if over.at_node in candidate.inside else 0
+                used[index] += self._around(candidate) if everywhere or over.at_node in candidate.inside else 0
         return _Relaxation(used, limit)
 
     def _list(self) -> bool:
