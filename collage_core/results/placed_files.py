@@ -63,7 +63,7 @@ HETERO = "openvino_hetero.py"
 def placements(record: RunRecord) -> dict[int, Placement]:
     """Return where each node of the plan runs, by its index."""
     locations = record.problem.target_locations
-    placements: dict[int, Placement] = {}
+    placed: dict[int, Placement] = {}
     for stage, partition in enumerate(record.plan.partitions):
         device = locations.get(partition.target, HOST_TARGET)
         if device == HOST_TARGET:  # what computes on a device of its own may hold its tensors on the host
