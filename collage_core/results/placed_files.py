@@ -63,14 +63,14 @@ HETERO = "openvino_hetero.py"
 def placements(record: RunRecord) -> dict[int, Placement]:
     """Return where each node of the plan runs, by its index."""
     locations = record.problem.target_locations
-    placed: dict[int, Placement] = {}
+    by_node: dict[int, Placement] = {}
     for stage, partition in enumerate(record.plan.partitions):
         device = locations.get(partition.target, HOST_TARGET)
         if device == HOST_TARGET:  # what computes on a device of its own may hold its tensors on the host
             name = target_name(partition.target)
             device = f"{name.device_type}:{name.number}" if name and name.device_type not in ("", "cpu") else HOST_DEVICE
-        placed |= dict.fromkeys(partition.nodes, Placement(device, partition.target, stage))
-    return placed
+        by_node |= dict.fromkeys(partition.nodes, Placement(device, partition.target, stage))
+    return by_node
 
 
 def devices_file(record: RunRecord, source: Source) -> bytes:

@@ -46,7 +46,7 @@ class Terms:
 
     @property
     def changes_costs(self) -> bool:
-        """Whether plans cost something else under the terms than in the run: nothing that was timed end to end holds then."""
+        """Plans cost something else under the terms than in the run, or not: nothing that was timed end to end holds then."""
         return bool(self.costs or self.devices)
 
     @property

@@ -166,7 +166,7 @@ def fields_of(key: CostKey | TransitionKey | TuningKey, value: Record | Measured
 def machine_id() -> str:
     """Return the CPU's model, its instruction sets and the number of its cores: costs of machines of different ids are never mixed.
 
-    The cores are those of the machine, not those that this process may use (`base.cores.usable_cores`). The threads stand beside the
+    The cores are those of the machine, not those that this process may use (`base.processor.usable_cores`). The threads stand beside the
     machine in each key and follow the usable cores, so a cost under a quota is one of so many threads on this CPU. In one container
     the quota changes between two runs, and in a fleet between two workers of one kind: an id that held it would lose costs that are
     still right.

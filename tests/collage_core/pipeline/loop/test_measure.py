@@ -493,7 +493,7 @@ def test_no_more_is_profiled_when_a_quarter_of_the_time_is_spent() -> None:
 
 
 def test_nothing_is_profiled_when_the_time_is_over() -> None:
-    """What was measured before took all of it."""
+    """Earlier measuring took all of it."""
     recorded, now = RecordedCosts(record_of("squeezenet")), [0.0]
     budget = Budget(10.0, lambda: now[0])
     budget.has_plan = True
