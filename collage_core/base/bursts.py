@@ -20,7 +20,7 @@ WARM_UP_S = 0.01
 def burst(
     run: Callable[[], object], seconds: float = BURST_S, clock: Callable[[], float] = time.perf_counter, fewest: int = FEWEST_RUNS
 ) -> list[float]:
-    """Return the seconds of each run of a burst of so many `seconds`, and of `fewest` runs at least.
+    """Return the seconds of each run in a burst that lasts `seconds` and has at least `fewest` runs.
 
     The runs of the first hundredth of a second, one at least, are not counted: the contender before left its own data in the caches.
     To a run that takes longer than the burst this makes no difference: it is the only one.

@@ -11,7 +11,7 @@ import shlex
 from importlib import metadata
 
 _NAMES = ("collage-explorer", "collage-runtime")
-"""This package, and the wheel of what runs artifacts alone, of which one is installed."""
+"""The two packages that can be installed: all of this project, or only what runs artifacts."""
 
 
 def install_command(extra: str) -> str:

@@ -1,7 +1,7 @@
 """Puts memory that was taken since a moment into huge pages, so that a toolchain loses less time in looking up addresses.
 
-The kernel's usual setting (``madvise``) gives huge pages to who asks for them, which the allocators of most toolchains do not. On a system
-without them, or that is not Linux, nothing happens. What a computation gives does not change.
+The kernel's usual setting (``madvise``) gives huge pages on request only, and the allocators of most toolchains do not request them. On
+a system without huge pages, or other than Linux, nothing happens. Results of computations do not change.
 """
 
 from __future__ import annotations

@@ -20,13 +20,13 @@ WEIGHT_SUFFIXES = (".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".h5", ".kera
 """Endings of files that usually hold weights without a graph."""
 
 HEAD_BYTES = 4096
-"""So many first bytes of a file tell what it is."""
+"""Number of first bytes of a file by which its format is recognised."""
 
 _ZIP = b"PK\x03\x04"
 
 
 def head_of(path: str | Path) -> bytes:
-    """Return the first bytes of the file at `path`; none where it cannot be read, which whoever reads it whole reports."""
+    """Return the first bytes of the file at `path`; none if it is unreadable, which reading the whole file reports."""
     with suppress(OSError), open_file(Path(path)) as file:
         return file.read(HEAD_BYTES)
     return b""

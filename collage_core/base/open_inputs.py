@@ -34,7 +34,7 @@ class OpenShapes(CollageError):
     """Raised where a model has dynamic dimensions whose sizes the user must say.
 
     Args:
-        inputs: Those of its inputs of which anything can be said, in the model's order.
+        inputs: The inputs whose shape can be given, in the model's order.
     """
 
     def __init__(self, message: str, hint: str = "", code: str = "open_shape", *, inputs: Sequence[OpenInput] = ()):

@@ -26,7 +26,7 @@ def usable_cores(root: Path = Path("/")) -> int:
 
 
 def _groups(root: Path) -> list[Path]:
-    """The folders of the control groups that this process is in, and those around them; quotas of all of them hold."""
+    """Return the folders of this process's control groups and of their parents; all of their quotas apply."""
     mounted, groups = root / "sys/fs/cgroup", []
     with suppress(OSError, ValueError):
         for line in (root / "proc/self/cgroup").read_text().splitlines():
@@ -40,7 +40,7 @@ def _groups(root: Path) -> list[Path]:
 
 
 def _quota(group: Path) -> float | None:
-    """The cores that a control group may use, of version 2 or 1; None where it says nothing."""
+    """Return the quota of a control group (version 2 or 1) in cores; None if it has no quota."""
     with suppress(OSError, ValueError, ZeroDivisionError):
         limit, period = (group / "cpu.max").read_text().split()
         return None if limit == "max" else float(limit) / float(period)

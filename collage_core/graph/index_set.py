@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 MANY = 48
-"""From so many indices on NumPy lists them sooner than a loop does."""
+"""From this number of indices on, NumPy lists them faster than a loop."""
 
 
 def bits_of(indices: Iterable[int]) -> int:

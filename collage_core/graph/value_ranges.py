@@ -423,7 +423,7 @@ LARGEST_EXPONENT = 88.0
 """The exponential of a larger number is no finite float32."""
 
 _BOUNDED = frozenset({"Erf", "HardSigmoid", "Hardmax", "Sigmoid", "Sign", "Softmax", "Softsign", "Tanh"})
-"""Operators whose results are finite whatever they read. NaN passes some of them; who reads it is right to make NaN of it, too."""
+"""Operators with finite results for any input. NaN passes some of them; their readers may then make NaN, too."""
 
 _ZERO_SLOTS: Mapping[str, int] = {"Div": 1, "Log": 0, "Reciprocal": 0}
 

@@ -1,4 +1,4 @@
-"""`WorkEstimate`: how many operations a sub-graph computes and how many bytes it must move, whoever computes it. Plain data.
+"""`WorkEstimate`: the operations that a sub-graph computes and the bytes that it must move, on any target. Plain data.
 
 Operations are those of the direct method: a multiplication and an addition are two. Winograd's and other methods do with
 fewer, so this is no bound on what a toolchain executes. Bytes are those of the tensors and weights at the boundary: what is

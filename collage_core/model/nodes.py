@@ -18,7 +18,7 @@ MOST_NODES = 100_000
 
 
 def check_size(nodes: int) -> None:
-    """Raise CollageError where a model of so many nodes is too large."""
+    """Raise CollageError if a model with this number of nodes is too large."""
     if nodes > MOST_NODES:
         count = f"more than {MOST_NODES} nodes" if nodes > 10 * MOST_NODES else f"{nodes} nodes, more than {MOST_NODES}"
         raise CollageError(f"the model has {count}", "split it, or export it in larger operators", "too_big")

@@ -116,7 +116,7 @@ class OnnxModel:
         fold: Whether the graph is that of the folded model.
         fixed: Inputs of the file that are constants here → their values.
         given: The user's own inputs; seeded ones unless given. The sizes of dimensions that depend on data are those of a run on them.
-        assumed: Dynamic dimensions of the file whose size nobody gave, by symbol or as ``input[axis]`` → the size that they have here.
+        assumed: Dynamic dimensions of the file without a given size, by symbol or as ``input[axis]`` → the size assumed here.
 
     Attributes:
         graph: Graph of the folded model, or of `user` when not folded.

@@ -23,7 +23,7 @@ ALIGNED = 4096
 """Weights begin at such multiples, so that a page of memory holds those of one tensor."""
 _BLOCK_BYTES = 1 << 20
 _SPARE_BYTES = 256 << 20
-"""So much is left free on the disk."""
+"""Bytes that stay free on the disk."""
 
 
 def bring_weights(folder: Path) -> int:

@@ -167,7 +167,7 @@ class _Task:
         is_alone: No kernel but that of the only partition runs.
         calls_natively: The module calls libraries from C.
         packages: As `assemble` takes them.
-        assumed: Dynamic dimensions whose size nobody gave → the size that they have.
+        assumed: Dynamic dimensions without a given size → the assumed size.
     """
 
     folder: Path

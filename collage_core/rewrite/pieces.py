@@ -105,7 +105,7 @@ def write_native(
     """Write the whole model as files of its toolchain into `folder`, with its loader and a text that explains it; return its entry.
 
     Args:
-        assumed: Dynamic dimensions of the model's file whose size nobody gave → the size that they have.
+        assumed: Dynamic dimensions of the model's file without a given size → the assumed size.
 
     Raises:
         ToolchainError: it cannot be built.

@@ -49,7 +49,7 @@ class PlannedModel(_PlanPart):
 
     Attributes:
         fixed: Inputs of the file that are constants in the plan → their values.
-        assumed: Dynamic dimensions of the file whose size nobody gave, by symbol or as ``input[axis]`` → the size that they have here.
+        assumed: Dynamic dimensions of the file without a given size, by symbol or as ``input[axis]`` → the size assumed here.
     """
 
     name: str

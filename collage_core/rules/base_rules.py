@@ -29,7 +29,7 @@ class OpPredicate(PartitionRule):
 
     Attributes:
         ops: Operators that are taken; empty for all.
-        dtypes: Dtypes, one of which every tensor that the call reads or makes must have; empty for all.
+        dtypes: Dtypes that the tensors of the call may have; empty for all.
         where: Conditions on the attributes of the call and on the types of its tensors.
     """
 
@@ -89,7 +89,7 @@ class OpCheck(PartitionRule):
 
     Attributes:
         check: Returns why the toolchain does not take a node of a graph; empty where it does.
-        ops: Operators of which it takes some calls.
+        ops: Operators whose calls are checked.
     """
 
     name: ClassVar[str] = "op_check"
@@ -179,7 +179,7 @@ class DFPattern(PartitionRule):
     Attributes:
         match: The pattern (see `pattern`).
         label: The toolchain's name for it, which becomes the name of a composite.
-        dtypes: Dtypes, one of which every tensor made inside must have; empty for all.
+        dtypes: Dtypes that the tensors made inside may have; empty for all.
         where: Conditions on the nodes inside (see `where`).
     """
 

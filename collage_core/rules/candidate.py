@@ -128,7 +128,7 @@ class Rejection:
     Attributes:
         stage: One of pattern, predicate, validity, device, import, build, run, numerics, veto.
         reason: The toolchain's own message where there is one.
-        is_absence: The model has nothing for one of the patterns: of interest to who writes them.
+        is_absence: The model has nothing for one of the patterns, which interests the author of the pattern.
         pattern: The label of the pattern that matched, or the pattern itself; empty for rules without one.
     """
 

@@ -20,8 +20,7 @@ from .rule import RuleMatch
 _I = OpPatternKind.INJECTIVE
 
 Grows = Callable[[DataflowGraph, Sequence[IndexSet]], bool]
-"""Returns whether sets of nodes that a combiner would join are joined: of two of which one reads the other, the one that is read comes
-first."""
+"""Decides whether the sets of nodes that a combiner would join are joined. Of two sets, the one that is read comes first."""
 
 
 class ClosurePruner:

@@ -51,7 +51,7 @@ class ClosureMember:
         kind: The greatest kind inside.
         readers: Nodes outside that read it, ascending.
         found: Its nodes and the rules that made it.
-        exits: How many of its nodes are read outside, or make an output of the model; 0 where nobody asks.
+        exits: Number of its nodes that are read outside or make an output of the model; 0 if it is not needed.
     """
 
     depth: int

@@ -44,7 +44,7 @@ class RuleMatch:
     It is never changed. It is not frozen only because rules create hundreds of thousands, and frozen dataclasses are slower to create.
 
     Attributes:
-        deferred: Not to be measured before the search needs it: a run of `Segments`, of which most are never needed.
+        deferred: Measure it only when the search needs it. Most runs of `Segments` are never needed.
     """
 
     inside: IndexSet

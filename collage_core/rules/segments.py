@@ -29,7 +29,7 @@ from .rule import PartitionRule, RuleContext, RuleMatch, Tables
 DEFAULT_LIMIT = 5_000
 """Most runs that one rule finds; longer ones are left out then, and a note reports it."""
 LONG_RUNS = 100
-"""So many of the runs that begin the model, and as many of those that end it, are found whatever the limit."""
+"""Number of runs from the beginning of the model, and of runs to its end, that are found whatever the limit."""
 
 
 @dataclass(frozen=True)

@@ -99,7 +99,7 @@ def _entries(text: str) -> Iterator[tuple[Path, int]]:
 
 
 def _forget_below(counts: dict[tuple[str, ...], int], names: tuple[str, ...]) -> None:
-    """Reset the counts of the arrays inside `names`, of which a new item begins."""
+    """Reset the counts of the arrays inside `names`, where a new item begins."""
     for other in [other for other in counts if len(other) > len(names) and other[: len(names)] == names]:
         del counts[other]
 

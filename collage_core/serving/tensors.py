@@ -39,7 +39,7 @@ MOST_DIMENSIONS = 32
 _LARGEST_ITEM = 8
 """Bytes of an element of the widest datatype."""
 _LENGTH_BYTES = 4
-"""Before each text of a binary tensor comes its length, in so many bytes."""
+"""Bytes of the length that precedes each text of a binary tensor."""
 
 
 def array_of(name: str, tensor: Mapping[str, Any], binary: bytes | None) -> np.ndarray:

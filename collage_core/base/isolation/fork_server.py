@@ -90,7 +90,7 @@ class _ForkServer:
     def asked(self, control: socket.socket, timeout_s: float | None, request: bytes = b"") -> dict[str, Any] | None:
         """Send `request`, if there is one, and return the next answer; None where the server has ended, or gives none in time.
 
-        A server that somebody has stopped (SIGSTOP) is ended: it would answer when it is continued, and a cancel waits for it until then.
+        A stopped server (SIGSTOP) is killed: it would answer only when it is continued, and a cancel would wait for that.
         """
         end = None if timeout_s is None else time.monotonic() + timeout_s
         control.settimeout(_LOOK_S)

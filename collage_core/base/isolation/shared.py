@@ -15,7 +15,7 @@ from .environment import worker_environment
 from .worker import Worker
 
 IDLE_S = 15.0
-"""So long a worker is kept that nobody uses."""
+"""Seconds for which an idle worker is kept."""
 MOST_BYTES = 16 << 30
 """Bound on a worker's own memory, since it may read files of strangers: several times the largest weights."""
 
@@ -23,7 +23,7 @@ _Key = tuple[str, str, tuple[str, ...], tuple[tuple[str, str], ...]]
 
 
 class _Shared:
-    """A worker, how many use it, and what ends it once nobody does."""
+    """A worker, the number of its users, and the timer that ends it when it has none."""
 
     def __init__(self, imports: Sequence[str]) -> None:
         self.worker = Worker(memory_bytes=MOST_BYTES, imports=imports)

@@ -35,7 +35,7 @@ FEATURES = ("call", "node", "border_bytes", *WORK_KINDS)
 _IS_HEAVY = np.array([name in WORK_KINDS and name not in BY_BYTES for name in FEATURES])
 CALL_S, NODE_S = 2e-6, 0.2e-6
 CALLS_S = (CALL_S, 20e-6, 200e-6, 2e-3)
-"""What a call may take: some toolchains wake threads, which takes milliseconds on a machine that is busy."""
+"""Seconds that a call may take: some toolchains wake threads, which takes milliseconds on a busy machine."""
 DEARER = 0.05
 """A dearer one of these is only believed where it makes the misses of the fit less by so much."""
 BYTES_PER_S = 20e9

@@ -186,7 +186,7 @@ MOST_BYTES = 2**31 - 2**20
 """Most bytes of weights inside a model: what protobuf can hold in one message, less some space for the graph itself."""
 
 FROM_BYTES = 64 << 20
-"""A model that keeps at least so much in other files is large: reading it in would cost a multiple of this in memory."""
+"""From this size of external data on, a model is large: loading it would take a multiple of this in memory."""
 
 SMALL_BYTES = 4096
 """Tensors up to this size are always read in: axes, scales and shapes, from which others follow."""
@@ -230,7 +230,7 @@ def values_of(tensor: TensorProto) -> np.ndarray:
 
 
 def release_pages(values: np.ndarray) -> None:
-    """Take the pages of values that are mapped and were never written to out of memory; whoever reads them again gets them again."""
+    """Drop the unmodified pages of mapped values from memory; the next read loads them again."""
     base: object = values
     while isinstance(base, np.ndarray):
         base = base.base
@@ -285,7 +285,7 @@ def make_paths_absolute(model: ModelProto, folder: str | Path) -> None:
 
 
 def _rename_file(tensor: TensorProto, path: Path) -> None:
-    """Let `tensor` name another file; what else is said of its data there stays (`toolchains/onnx_models/external_package.py`)."""
+    """Let `tensor` name another file and keep the other entries of its location (`toolchains/onnx_models/external_package.py`)."""
     for entry in tensor.external_data:
         if entry.key == "location":
             entry.value = str(path)
@@ -308,7 +308,7 @@ def without_external(model: ModelProto) -> ModelProto:
 
 
 def point_to(tensor: TensorProto, where: Slice) -> None:
-    """Let `tensor` name this slice as its data, and say nothing else of it."""
+    """Make this slice the data of `tensor`, with no other entries."""
     del tensor.external_data[:]
     for key, value in (("location", where.path), ("offset", where.offset), ("length", where.length)):
         tensor.external_data.add(key=key, value=str(value))

@@ -76,7 +76,7 @@ def recognise(head: bytes, path: Path) -> Foreign | None:
 
 
 def recognise_ending(path: Path) -> Foreign | None:
-    """Return what files that are called like the one at `path`, which is no ONNX model, usually are; None where that says nothing."""
+    """Return what files with the extension of `path`, which is no ONNX model, usually are; None for an unknown extension."""
     return _ENDINGS.get(path.suffix.lower())
 
 

@@ -213,7 +213,7 @@ def _may_stay(user: NodeProto, node: NodeProto, available: Container[str]) -> bo
 
 
 def _restore_constants(model: ModelProto, folded: ModelProto, maker: dict[str, NodeProto]) -> None:
-    """Add the user's `Constant` nodes, of which folding made initializers, to `maker` again; normalising left only those that must stay."""
+    """Add the user's `Constant` nodes, which folding made initializers, to `maker` again; normalising left only those that must stay."""
     stays = {node.output[0]: node for node in model.graph.node if node.op_type == "Constant" and domain_of(node) == ""}
     stays = {name: node for name, node in stays.items() if name not in maker}
     maker.update(stays)

@@ -23,7 +23,7 @@ from ..shapes.open_axes import names_without_data
 from .normalising import normalise
 
 MOST_ROUNDS = 32
-"""Branches may hold further `If` nodes, and the shape of what one returns may decide the next; after so many rounds the rest stays."""
+"""Branches may hold further `If` nodes, whose conditions may depend on shapes that a branch returns; this many rounds are made."""
 
 Run = Callable[[OrtSession, list[str]], Arrays]
 """Runs a session on inputs of the model, and returns the outputs of these names; raises RuntimeRefusal."""

@@ -151,7 +151,7 @@ def largest_error(got: Arrays, want: Arrays, value_policy: str = ANY) -> float:
 
 
 def without_finite(want: Arrays) -> list[str]:
-    """Return the outputs that hold floats, and not one that is finite: comparing them says nothing of finite values."""
+    """Return the float outputs without any finite value: comparing them proves nothing about finite values."""
     return [name for name, value in want.items() if any(_is_nowhere_finite(array) for array in tensors_in(value))]
 
 

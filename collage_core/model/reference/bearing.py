@@ -27,7 +27,7 @@ from .ort_session import RuntimeRefusal
 MOST_NOISE = 0.25
 """Most that rounding alone may move the outputs on a set beside the first one, as a multiple of the accuracy."""
 NOISE = 10.0
-"""On extreme inputs a tensor may be off by so many times what it moves where only the inputs are rounded otherwise: sums round, too."""
+"""Largest error of a tensor on extreme inputs, as a multiple of its change under other rounding of the inputs: sums round, too."""
 _SPECIAL = (np.inf, -np.inf, np.nan)
 _VERSION = 2
 """Of how the sets beside the first are made: costs that were checked on others are checked again."""

@@ -203,7 +203,7 @@ def _indexed_count(graph: DataflowGraph, node: Node, slot: int) -> int | None:
 
 
 def _spread(kind: TensorType, count: int, axis: int, random: np.random.Generator) -> np.ndarray:
-    """Return indices of which no two along `axis` are equal, as far as there are so many."""
+    """Return indices that differ along `axis`, as far as there are enough of them."""
     size = kind.shape[axis]
     along = np.linspace(0, count - 1, size).astype(np.int64) if 1 < size <= count else count - 1 - np.arange(size) % count
     shape = [1] * len(kind.shape)
@@ -277,7 +277,7 @@ def _step(graph: DataflowGraph, node: Node) -> float | None:
 
 
 def _tied(kind: TensorType, random: np.random.Generator) -> np.ndarray:
-    """Draw numbers from -1 to 1, about a third of which are exactly one of both ends, and some are exactly zero."""
+    """Draw numbers from -1 to 1. About a third are exactly -1 or 1, and some are exactly zero."""
     values = np.clip(random.standard_normal(kind.shape), -1, 1)
     values = np.where(random.random(kind.shape) < 0.05, 0.0, values).reshape(-1)
     values[:2] = (1, -1)[: values.size]
@@ -328,7 +328,7 @@ def _type_of(graph: DataflowGraph, name: str) -> TensorType | None:
 
 
 _REFUSES_OUT_OF_RANGE = frozenset(op for op, _ in _INDEXED) | {"GatherND", "ScatterND", "OneHot"}
-"""Operators that refuse an index that is too large, or do without it."""
+"""Operators that refuse or ignore an index that is too large."""
 _VALUES_END = frozenset({"Shape", "Size"})
 """Operators whose outputs do not depend on the values that they read."""
 

@@ -1,7 +1,8 @@
 """`row_sets_of`: which tensors of a graph are sets of rows; `with_movements`: how far rounding alone moves those that the model returns.
 
 A graph and runs of the whole model enter, one of them as the reference and others with rounding noise of the model's own types; a `RowSet`
-for each such tensor leaves. Which tensors they are follows from the graph alone; the runs are made where somebody asks how far they move.
+for each such tensor leaves. Which tensors they are follows from the graph alone; the runs are made on the first question about their
+movement.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ LEAST_MOVED = 1e-4
 MOST_MOVED = 0.5
 """However far the model moves: where more than half of the rows have no partner, nothing is compared any more."""
 _ULPS = 2.0
-"""A rounded value is off by so many units in its last place at most."""
+"""Largest error of a rounded value, in units of its last place."""
 
 
 def row_sets_of(graph: DataflowGraph) -> dict[str, RowSet]:

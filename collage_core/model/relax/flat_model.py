@@ -1,4 +1,4 @@
-"""`flat_model`: a flat Relax function, all of which one kernel computes, as a sub-model in ONNX."""
+"""`flat_model`: a flat Relax function, which one kernel computes whole, as a sub-model in ONNX."""
 
 from __future__ import annotations
 

@@ -184,7 +184,7 @@ def _with_value(binding: Any, value: Any) -> list[Any]:
 
 
 def symbol_sizes(function: relax.Function, shapes: Sequence[Sequence[int]]) -> dict[Any, int]:
-    """Return symbol → size, for parameters of these shapes; an empty one says nothing. A symbol that is no parameter's stays as it is."""
+    """Return symbol → size for parameters of these shapes; empty shapes are skipped. Other symbols stay as they are."""
     pairs = (pair for var, shape in zip(function.params, shapes, strict=True) for pair in zip(var.ty.shape.values, shape, strict=False))
     return {extent: int(size) for extent, size in pairs if isinstance(extent, tvm.tirx.Var)}
 

@@ -44,7 +44,7 @@ def tvm_worker() -> AbstractContextManager[Worker]:
 
 @dataclass(frozen=True)
 class RelaxSource:
-    """A region for whoever reads Relax and answers with the nodes of its graph.
+    """A region for toolchains that read Relax and answer with nodes of its graph.
 
     Attributes:
         ir: As `RelaxModel.ir`.

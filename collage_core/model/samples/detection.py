@@ -137,7 +137,7 @@ def _leaky(net: Net, x: str, name: str, channels: tuple[int, int], size: int, st
 
 
 def _partial_stage(net: Net, x: str, name: str, width: int) -> tuple[str, str]:
-    """Add a stage of which one half of the channels takes a longer way; return its pooled output, and the long way's own."""
+    """Add a stage that sends half of its channels through more layers; return its pooled output and that of these layers."""
     x = _leaky(net, x, f"{name}/conv1", (width, width), 3)
     bounds = {"start": width // 2, "end": width, "axis": 1}
     half = [net.constant(f"{name}.half.{part}", [value], "int64") for part, value in bounds.items()]

@@ -38,7 +38,7 @@ class Inferred:
     open_shapes: dict[str, tuple[int | str, ...]] = field(default_factory=dict)
 
     def open_axes(self, name: str, count: int) -> tuple[int, ...]:
-        """Return which of the `count` dimensions of a tensor have no size: all where inference says nothing of them."""
+        """Return the axes without a size among the `count` dimensions of a tensor; all of them if inference has no result."""
         shape = self.open_shapes.get(name, ("",) * count)
         return tuple(axis for axis, size in enumerate(shape) if isinstance(size, str))
 

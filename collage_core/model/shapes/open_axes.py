@@ -110,7 +110,7 @@ Sizes = tuple[int | None, ...]
 
 
 def largest_sizes(graph: GraphProto, types: Mapping[str, TensorType], inferred: Inferred) -> dict[str, Sizes]:
-    """Return the largest sizes of each tensor of ``inferred.open_shapes`` of which some open axis has a bound.
+    """Return the largest sizes of each tensor of ``inferred.open_shapes`` that has a bounded open axis.
 
     Args:
         types: Of the tensors whose shapes are fixed, constants included.
@@ -177,7 +177,7 @@ def _attribute(node: NodeProto, name: str) -> int | None:
 
 
 def _kept_boxes(known: _Bounds, node: NodeProto, axis: int, shape: tuple[int | str, ...]) -> int | None:
-    """Of scores of ``[batch, classes, boxes]`` each class keeps so many boxes; none where the operator is not told how many."""
+    """Number of boxes that each class keeps of scores ``[batch, classes, boxes]``; none if the operator has no limit."""
     scores = known.sizes(node.input[1])
     count = known.number(node.input[2]) if len(node.input) > 2 and node.input[2] else 0
     if scores is None or len(scores) != 3 or axis != 0:

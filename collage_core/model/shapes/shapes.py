@@ -50,7 +50,7 @@ def fix_shapes(model: ModelProto, said: Mapping[str, Sequence[int]], brought: Ma
 
     Args:
         said: Shapes that the user says. A first size of 0 is taken for a slip of the pen; another may be an empty cache.
-        brought: Shapes of the user's own inputs, for those of which none is said. They may be empty.
+        brought: Shapes of the user's own input arrays, for inputs whose shape is not given. May be empty.
 
     Returns:
         The shapes by input name.
@@ -88,7 +88,7 @@ def fix_shapes(model: ModelProto, said: Mapping[str, Sequence[int]], brought: Ma
 
 
 def assumed_sizes(model: ModelProto, said: Collection[str]) -> dict[str, int]:
-    """Return the dynamic dimensions that `fix_shapes` sets to 1 since nobody says their size: symbol, or ``input[axis]`` → 1.
+    """Return the dynamic dimensions that `fix_shapes` sets to 1 since they have no given size: symbol, or ``input[axis]`` → 1.
 
     Args:
         model: The model as it is before its shapes are fixed.
@@ -105,12 +105,12 @@ def assumed_sizes(model: ModelProto, said: Collection[str]) -> dict[str, int]:
 
 
 def assumed_texts(sizes: Mapping[str, int]) -> tuple[str, ...]:
-    """Return what is said of `assumed_sizes`."""
+    """Return a note for each of the `assumed_sizes`."""
     return tuple(f"{name} was not given and is {size}" for name, size in sizes.items())
 
 
 def _is_container(value: ValueInfoProto) -> bool:
-    """Return whether an input is a sequence, an optional or a map, of which no shape is asked.
+    """Return whether an input is a sequence, an optional or a map, which need no shape.
 
     Raises:
         CollageError: it is something else than these or a tensor.
@@ -143,7 +143,7 @@ def input_dimensions(model: ModelProto) -> dict[str, list[str]]:
 
 
 def dynamic_inputs(model: ModelProto) -> list[str]:
-    """Return the names of the inputs of `model` of which a shape can be said: a dimension is dynamic, or the rank is not known."""
+    """Return the names of the inputs of `model` whose shape can be given: a dimension is dynamic, or the rank is unknown."""
     tensors = [value for value in model.graph.input if value.type.WhichOneof("value") == "tensor_type"]
     has_shape = {value.name: value.type.tensor_type.HasField("shape") for value in tensors}
     return [value.name for value in tensors if not has_shape[value.name] or not all(map(_is_fixed, _dims(value)))]

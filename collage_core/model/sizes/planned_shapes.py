@@ -56,7 +56,7 @@ class PlannedShape:
     """One shape that is planned for.
 
     Attributes:
-        shapes: Input → its shape, of those inputs of which anything is said.
+        shapes: Input → its shape, for the inputs with a given shape.
         weight: Its share of the calls; the weights of all add up to 1.
         sizes: The size of each `FreeDimension`, by its name; empty where shapes come from files.
         inputs: A file of inputs of this shape; None where there is none.
@@ -146,7 +146,7 @@ def traffic_shapes(dimensions: Dimensions, files: Iterable[tuple[Path, Mapping[s
 
 
 def _all_said(dimensions: Dimensions, said: Mapping[str, ShapeOf]) -> Iterable[tuple[str, int, int | Sizes, str]]:
-    """Yield input, axis, what the user says of its size, and what the file has there: ``?`` where it says nothing."""
+    """Yield input, axis, the user's sizes of it, and the file's own dimension, which is ``?`` if it has neither size nor symbol."""
     for name, shape in said.items():
         kinds = dimensions.get(name, ())
         if name in dimensions and len(kinds) != len(shape):

@@ -1,6 +1,6 @@
 """`operator_definitions`: what ONNX, ONNX Runtime or the model itself says of each operator that a model has.
 
-A `ModelProto` as it was read enters; `OperatorDefinition`s leave, without those of operators that nobody knows.
+A `ModelProto` as it was read enters; `OperatorDefinition`s of the known operators leave.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ Shape = tuple[int | str, ...]
 ROOT = ""
 """Id of the model's own graph."""
 UNRANKED: Shape = ("…",)
-"""The shape of a tensor of which nobody says how many dimensions it has."""
+"""The shape of a tensor of unknown rank."""
 MOST_SHOWN = 16
 """Most elements of a tensor in an attribute that are shown with it."""
 

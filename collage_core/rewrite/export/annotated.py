@@ -44,7 +44,7 @@ def annotated(model: Model, plan: Plan, regrets: Regrets = NO_REGRETS) -> ModelP
 def annotate_original(original: ModelProto, model: Model, plan: Plan, regrets: Regrets = NO_REGRETS) -> None:
     """Write the same into `original`, the content of the user's file that `model` was loaded from, which is otherwise left as it is.
 
-    A node that folding fused into another has the facts of that one; one that was a constant, or did nothing, is said to be gone.
+    A node that folding fused into another has the facts of that node; a constant or a node without effect is marked as gone.
     """
     facts_of = _facts_by_node(plan, regrets)
     gone = {node.name: node.into for node in model.folded}

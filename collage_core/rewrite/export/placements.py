@@ -16,7 +16,7 @@ IR_VERSION = 11
 DEVICES, TARGETS = "collage devices", "collage targets"
 """The configurations: one of the devices, and one whose devices are the targets of the plan."""
 SETTINGS = "session.layer_assignment_settings"
-"""ONNX Runtime's session option that says which device takes the nodes of which annotation."""
+"""ONNX Runtime's session option that maps annotations of nodes to devices."""
 ANNOTATION = "layer_ann"
 """Key of a node's annotation in its metadata."""
 HOST_DEVICE = "cpu:0"

@@ -37,7 +37,7 @@ from .piece_calls import PieceCalls, device_of
 from .requirements import pip_command, released
 
 LONGEST_TIMING_S = 1.0
-"""About so long `Artifact.profile` takes."""
+"""Approximate duration of `Artifact.profile` in seconds."""
 
 
 @dataclass(frozen=True)

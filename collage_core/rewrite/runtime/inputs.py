@@ -31,7 +31,7 @@ class InputBuffers:
 
     @property
     def memory(self) -> dict[str, np.ndarray]:
-        """The memory of each input by name; who writes into it checks the shapes."""
+        """The memory of each input by name; the caller that writes into it checks the shapes."""
         return {name: memory for name, memory, _, _ in self._memory}
 
     def fill(self, arrays: Mapping[str, Any]) -> None:

@@ -169,7 +169,7 @@ class Manifest:
 
     @property
     def assumed(self) -> dict[str, Any]:
-        """Dynamic dimensions of the model's file whose size nobody gave → the size that they have in the artifact."""
+        """Dynamic dimensions of the model's file without a given size → the size assumed in the artifact."""
         return self._of_model("assumed")
 
     def _of_model(self, key: str) -> dict[str, Any]:

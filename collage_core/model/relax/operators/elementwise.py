@@ -114,7 +114,7 @@ def prelu(call: CallWriter) -> Written:
 
 @translates("nn.dropout")
 def dropout(call: CallWriter) -> Written:
-    """Inference drops nothing; nobody reads the mask then."""
+    """Pass the input on: inference drops nothing, and the mask is unused."""
     return (call.tensor(0), call.tensor(0))
 
 

@@ -230,7 +230,7 @@ def triangle(call: CallWriter) -> Written:
 
 @translates("one_hot")
 def one_hot(call: CallWriter) -> Written:
-    """ONNX Runtime has it for few dtypes, of which float32 is one."""
+    """Write OneHot in float32 and cast: ONNX Runtime implements it for few dtypes."""
     values = call.constant([call.number(2), call.number(1)], "values", "float32")
     depth = call.constant(int(call.attr("depth")), "depth", "int64")
     indices = call.emit("Cast", [call.tensor(0)], to=elem_type("int64"))
