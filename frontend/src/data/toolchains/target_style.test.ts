@@ -37,7 +37,7 @@ test("a target that is met later takes nothing of those before it, which keep wh
 });
 
 test("a toolchain has the letter that it wants where that is free", () => {
-  expect(targetStyles([{ name: "mine", letter: "Z" }]).get("mine")?.letter).toBe("Z");
+  expect(targetStyles([{ name: "gamma", letter: "M" }]).get("gamma")?.letter).toBe("M");
   expect(targetStyles([{ name: "mine", letter: "O" }]).get("mine")?.letter).toBe("M");
 });
 
