@@ -83,9 +83,11 @@ def _total_text(plan: dict[str, Any], unknown: set[int]) -> str:
 
 def _show_locations(plan: dict[str, Any]) -> None:
     """Print the copies and the memory of a plan over several locations, if the problem has any."""
-    memory = [from_json(PlanMemory, held) for held in plan.get("memory", {}).values()]
-    parallel = from_json(PlanParallel, plan["parallel"]) if "parallel" in plan else None
-    for line in placement_lines([from_json(PlanCopy, copy) for copy in plan.get("copies", ())], memory, parallel):
+    if "parallel" not in plan:
+        return
+    memory = [from_json(PlanMemory, held) for held in plan["memory"].values()]
+    copies = [from_json(PlanCopy, copy) for copy in plan["copies"]]
+    for line in placement_lines(copies, memory, from_json(PlanParallel, plan["parallel"])):
         say(line)
 
 

@@ -49,6 +49,7 @@ from ..pipeline.whole.choose_finalists import ON_MEASURED
 from ..pipeline.whole.errors_by_set import error_text
 from ..pipeline.whole.finalists import RIVAL, SEARCHED, decision_text
 from ..rules.partitionings import is_alone
+from ..toolchains.target_names import target_name
 from .bodies_text import bodies_text
 from .leaderboard_text import leader_lines, leader_text
 from .proof_text import proof_text
@@ -233,12 +234,18 @@ def show_plan(document: RunDocument) -> None:
         predicted = "not known" if row.total_s is None else duration(row.total_s)
         line = f"  {label}: predicted {predicted}, measured {measured}{same}{why}"
         console.print(printable(line), markup=False, soft_wrap=True)
-    for line in () if plan.copies is None else placement_lines(plan.copies, plan.memory, plan.parallel):
+    for line in placement_lines(plan.copies, plan.memory, plan.parallel) if _has_devices(document) else ():
         console.print(printable(line), markup=False, soft_wrap=True)
     for line in bodies_text(document.bodies):
         console.print(printable(line), markup=False, soft_wrap=True)
     for line in (*stability_lines(plan.partitions, document.unknown_costs), *_undecided(document)):
         console.print(printable(line), markup=False, soft_wrap=True)
+
+
+def _has_devices(document: RunDocument) -> bool:
+    """Return whether a run has several devices, so that it matters where tensors are: other memories, or other cores."""
+    names = (target_name(row.name) for row in document.targets)
+    return document.plan.copies is not None or any(name is not None and name.device_type for name in names)
 
 
 def _tuned(part: PlanPartition) -> str:

@@ -59,6 +59,8 @@ def memory_text(held: PlanMemory) -> str:
 def placement_lines(copies: Iterable[PlanCopy] | None, memory: Iterable[PlanMemory] | None, parallel: PlanParallel | None) -> Iterable[str]:
     """Yield a line for each copy and each location, and one for what running at the same time could save."""
     yield from map(copy_text, copies or ())
+    if not copies:
+        yield "nothing is copied between memories"
     yield from map(memory_text, memory or ())
     if parallel is not None:
         yield parallel.text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from importlib import import_module
 from pathlib import Path
@@ -21,6 +22,7 @@ from collage_core.graph.computation import computation_key
 from collage_core.graph.index_set import IndexSet
 from collage_core.model.onnx_model import load_model
 from collage_core.model.samples.registry import resolve
+from collage_core.pipeline.record.record import RunRecord
 from collage_core.toolchains import registry
 from collage_core.toolchains.conformance.small_models import node, normal, sub_model, tensor
 from tests.helpers import viewed_models
@@ -489,3 +491,24 @@ def test_proxies_are_counted(explored: list[dict[str, Any]], capsys: pytest.Capt
     for arguments in ((), ("--behind-proxy",), ("--behind-proxy", "--behind-proxy")):
         assert in_this_process(capsys, "explore", *arguments)[0] == 0
     assert [one["behind_proxy"] for one in explored] == [0, 1, 2]
+
+
+def test_two_sets_of_cores_are_two_devices_from_plan_to_artifact(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    core = min(os.sched_getaffinity(0))
+    monkeypatch.setenv("COLLAGE_CORE_SETS", f"{core};{core}")
+    first, second = (f"onnxruntime@cores:cpu:{number}" for number in range(2))
+    costs, pins = tmp_path / "costs.json", tmp_path / "pins.json"
+    costs.write_text(json.dumps({"targets": {first: {"op_s": 1}, second: {"op_s": 2}}}))
+    pins.write_text(json.dumps({"constraints": [{"kind": "pin", "op": "Conv", "target": second}]}))
+    options = ("--targets", f"{first},{second}", "--costs", f"mock:{costs}", "--constraints", pins, "--out", tmp_path / "run")
+    _, text, _ = in_this_process(capsys, "partition", "mini_mnist", *options)
+    lines = text.splitlines()
+    assert "nothing is copied between memories" in lines
+    assert any(line.startswith("host holds ") and line.endswith(" are weights") for line in lines)
+    record = RunRecord.load(tmp_path / "run")
+    assert [part.target for part in record.plan.partitions] == [second, first]
+    assert record.document.verify.max_rel_error is not None
+    (held,) = record.plan.memory or ()
+    assert (held.location, held.weights) == ("host", sum(constant.type.bytes for constant in record.graph.constants.values()))
