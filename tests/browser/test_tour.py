@@ -66,6 +66,7 @@ def test_a_search_of_twenty_seconds(held: HeldExplorer, open_page: OpenPage) -> 
     expect(board(page)).to_contain_text("7 of 19 known")
     rows(page, "ncnn alone *28.4 ms", "onnxruntime alone *39.7 ms", "openvino alone *42.4 ms", "tvm alone")
 
+    show_tab(page, "Search")
     expect(page.locator(".doing")).to_contain_text("2 of its 3 partitions were never timed, and what it rests on is timed next.")
     held.clock.set(12.3)
     expect(page.locator(".doing")).to_contain_text("The newest state: 20 nodes by ncnn; 17.2 ms together. No plan is below 23.6 ms.")
@@ -114,10 +115,12 @@ def test_a_run_that_is_cancelled_in_the_middle_keeps_its_best_plan(held: HeldExp
     page.get_by_role("button", name="Cancel").dblclick()
     expect(page.get_by_role("button", name="Run", exact=True)).to_be_visible()
     assert held.live.get(f"runs/{run}")["state"] == "cancelled"
+    show_tab(page, "Search")
     expect(page.get_by_role("status").filter(has_text="The best plan so far is kept")).to_be_visible()
     expect(board(page)).to_have_count(0)
     page.reload()
     expect(page.locator(".readout")).to_contain_text("24.8 ms predicted")
+    show_tab(page, "Search")
     expect(page.get_by_role("button", name="Go on")).to_be_visible()
 
 

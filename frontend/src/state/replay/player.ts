@@ -1,6 +1,6 @@
 // The replay of the search of the shown run: its trace, the shown step, and playing from there.
 
-import { batch, computed, effect, signal } from "@preact/signals";
+import { batch, computed, effect, signal, untracked } from "@preact/signals";
 import { cancelFrame, requestFrame } from "../../base/frame_scheduler";
 import { begin } from "../../base/idle";
 import { api, asApiError } from "../../data/api";
@@ -63,10 +63,10 @@ export function watchReplay(): void {
   effect(() => {
     const [current, states] = [run.value, statesToReplay.value];
     if (states === null || !current || !hasEnded(current)) return;
-    showDrawer("search"); // whereupon it is asked for the trace's state
+    untracked(() => showDrawer("search")); // whereupon it is asked for the trace's state
     if (current.plan && traceState.value?.run !== current.id) return;
     statesToReplay.value = null;
-    if (current.plan) void replayFrom(current.id, states);
+    if (current.plan) void untracked(() => replayFrom(current.id, states));
   });
   const wanted = computed(() => replayable.value?.id);
   effect(() => {

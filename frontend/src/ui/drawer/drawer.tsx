@@ -10,7 +10,6 @@ import { termCount } from "../../state/plan/decisions";
 import { isActive, run } from "../../state/run/run";
 import { later, useIsDrawn } from "../widgets/lazy";
 import { type TabItem, Tabs } from "../widgets/tabs";
-import { CostsTab } from "./costs";
 import { PartitionsTab } from "./partitions";
 import { SearchTab, RunStatus } from "./search/search";
 
@@ -18,7 +17,7 @@ const BODY: Record<DrawerTab, () => JSX.Element> = {
   search: SearchTab,
   partitions: PartitionsTab,
   time: later(() => import("./time").then((part) => part.TimeTab)),
-  costs: CostsTab,
+  costs: later(() => import("./costs").then((part) => part.CostsTab)),
   rules: later(() => import("./rules/rules").then((part) => part.RulesTab)),
   pins: later(() => import("./pins").then((part) => part.PinsTab)),
   totals: later(() => import("./totals").then((part) => part.TotalsTab)),
