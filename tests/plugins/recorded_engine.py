@@ -155,7 +155,7 @@ def _trials(record: RunRecord) -> Iterator[tuple[float, Event]]:
         yield ends_s, CandidateCosted(costed.target, (costed.id,), label, cost, False, number + 1, len(measured), each_s, left_s)
         if len(costed.inside) == nodes:
             yield ends_s, TargetAlone(costed.target, nodes, nodes, costed.cost.seconds, costed.cost.interval_s)
-            if number == 0:
+            if number == 0 and costed.cost.seconds is not None:
                 yield ends_s, PlanImproved(costed.cost.seconds, ((costed.target, tuple(costed.inside)),), 0)
         if costed.id in ids and ids <= known:
             yield ends_s, PlanImproved(plan.total_s, tuple((part.target, tuple(part.nodes)) for part in plan.partitions), 1)
