@@ -45,7 +45,7 @@ export function showDrawer(tab: DrawerTab): void {
   batch(() => {
     drawerTab.value = tab;
     const room = roomOf(tab);
-    if (room) lastViews.value = { ...lastViews.value, [room]: tab };
+    if (room) lastViews.value = { ...lastViews.peek(), [room]: tab };
     isDrawerOpen.value = true;
   });
 }
