@@ -76,6 +76,7 @@ MISTAKES: list[tuple[str, str, Any, int, str]] = [
     ("POST", "/api/v1/runs/nothing/device-curve", {"location": "cuda:0", "quantity": "link"}, 404, "unknown_run"),
     ("GET", "/api/v1/runs/nothing/totals", None, 404, "unknown_run"),
     ("POST", "/api/v1/runs/nothing/other-terms", {"targets": ["tvm"]}, 404, "unknown_run"),
+    ("POST", "/api/v1/runs/nothing/device-curve", {"location": "cuda:0", "quantity": "memory"}, 404, "unknown_run"),
     ("POST", "/api/v1/runs/nothing/against", {"text": "{}"}, 404, "unknown_run"),
     ("GET", "/api/v1/runs/nothing/worth", None, 404, "unknown_run"),
     ("POST", "/api/v1/runs/nothing/profile", {}, 404, "unknown_run"),

@@ -76,6 +76,15 @@ def test_a_cost_that_cannot_be(client: FlaskClient, what: str) -> None:
         assert message in answer.json["error"]["message"]
 
 
+def test_a_device_that_the_run_does_not_have(client: FlaskClient) -> None:
+    targets = client.get(f"/api/v1/runs/{RUN}").json["targets"]
+    what_if = {"targets": targets, "devices": {"cuda:0": {"memory": 1e9, "link": 0.5}}}
+    for question, body in (("what-if", what_if), ("device-curve", {"location": "cuda:0", "quantity": "memory"})):
+        answer = client.post(f"/api/v1/runs/{RUN}/{question}", json=body)
+        assert (answer.status_code, answer.json["error"]["code"]) == (400, "unknown_device")
+        assert answer.json["error"]["message"] == "the run has no device 'cuda:0': all its targets are at the host"
+
+
 def test_a_plan_of_the_users_own_loses_as_much_here_as_on_the_command_line(
     client: FlaskClient, home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
