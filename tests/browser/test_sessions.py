@@ -81,8 +81,7 @@ def test_a_session_opens_where_no_toolchain_is_installed(explorer: Explorer, ope
     with running(tmp_path / "home", str(session), PYTHONPATH=path) as other:
         watched = open_page(other.address)
         check_answers(watched, target)
-        toolchains = watched.page.get_by_role("tab", name="Toolchains")
-        toolchains.click()
+        show_tab(watched.page, "Toolchains")
         watched.idle()
         tvm = watched.page.get_by_role("list", name="Toolchains").get_by_role("listitem").filter(has_text="apache-tvm is not installed")
         expect(tvm.first.get_by_text(install_command("tvm"), exact=True)).to_be_visible()
