@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, expect, sync_playwright
 
 from .explorer import Explorer, Watched, launch, running, with_token
 
-PATIENCE_MS = 30_000
+PATIENCE_MS = 90_000
 """How long a page may take for anything but a measurement: generous, since other work may share the machine."""
 
 expect.set_options(timeout=PATIENCE_MS)  # The patience of a context is not that of what is expected.

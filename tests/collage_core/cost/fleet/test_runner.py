@@ -581,7 +581,7 @@ def test_a_survey_over_three_workers_of_which_one_is_killed_is_complete(fleet: F
     workers = [fleet.start_worker(name) for name in names]
     fleet.await_workers(*names)
     database, out = tmp_path / "costs.sqlite3", tmp_path / "out"
-    options = Options(("onnxruntime", "openvino"), costs_db=str(database), threads=1, budget_s=3.0, fleet=fleet.address)
+    options = Options(("onnxruntime", "openvino"), costs_db=str(database), threads=1, budget_s=12.0, fleet=fleet.address)
     events: list[Event] = []
 
     def is_in_trial() -> bool:
