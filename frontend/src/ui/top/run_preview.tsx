@@ -45,7 +45,7 @@ export function BudgetField(): JSX.Element {
         inputMode="decimal"
         aria-label="time budget of the next run in seconds"
         aria-invalid={wrong !== undefined}
-        placeholder={byDefault ? String(Math.round(byDefault)) : "45"}
+        placeholder={`${byDefault ? Math.round(byDefault) : 45} s`}
         value={form.value.budget}
         onInput={(event) => changeForm({ budget: event.currentTarget.value })}
       />
