@@ -62,14 +62,14 @@ def _delete(managed: Any) -> None:
 @ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 def _drop(address: int) -> None:
     """Let go of a capsule that nobody read; a reader renames the capsule and calls the deleter itself."""
-    if ctypes.pythonapi.PyCapsule_IsValid(ctypes.c_void_p(address), _NAME):
-        _delete(ctypes.cast(_pointer(ctypes.c_void_p(address), _NAME), ctypes.POINTER(_Managed)))
+    if _is_valid(address, _NAME):
+        _delete(ctypes.cast(_pointer(address, _NAME), ctypes.POINTER(_Managed)))
 
 
-_pointer = ctypes.pythonapi.PyCapsule_GetPointer
-_pointer.restype, _pointer.argtypes = ctypes.c_void_p, (ctypes.c_void_p, ctypes.c_char_p)
-_new = ctypes.pythonapi.PyCapsule_New
-_new.restype, _new.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+# Prototypes of our own: `ctypes.pythonapi.NAME` is one object for the whole process, and other libraries set its argument types.
+_is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_IsValid", ctypes.pythonapi))
+_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
+_new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(("PyCapsule_New", ctypes.pythonapi))
 
 
 def device_of(location: str) -> tuple[int, int]:

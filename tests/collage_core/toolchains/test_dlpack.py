@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import weakref
 
@@ -47,7 +48,9 @@ def test_tvm_reads_what_numpy_cannot():
 
 
 @pytest.mark.parametrize("is_read", [True, False])
-def test_the_owner_lives_as_long_as_a_reader(is_read: bool):
+def test_the_owner_lives_as_long_as_a_reader(is_read: bool, monkeypatch: pytest.MonkeyPatch):
+    """Also where another library gave Python's functions argument types of its own."""
+    monkeypatch.setattr(ctypes.pythonapi.PyCapsule_IsValid, "argtypes", (ctypes.py_object, ctypes.c_char_p))
     made, owner = tensor(TensorType((2, 3), "float32"))
     kept = weakref.ref(owner)
     capsule = np.from_dlpack(made) if is_read else made.__dlpack__()  # type: ignore[arg-type]
