@@ -356,7 +356,11 @@ class MeasureEstimator:
         """Return those of `pairs` that cost something and can be measured; of those with the host, the copies to and from a device."""
         named = [(pair, [name for name in pair if name != HOST_TARGET]) for pair in pairs]
         usable = [(pair, names) for pair, names in named if all(self._availability(name).usable for name in names)]
-        return [pair for pair, names in usable if len(names) == 2 or location_of(self._get_toolchain(names[0])) != HOST_LOCATION]
+        return [
+            pair
+            for pair, names in usable
+            if len(names) == 2 or any(location_of(self._get_toolchain(name)) != HOST_LOCATION for name in names)
+        ]
 
     def _versions(self, pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
         return {name: self._availability(name).version for name in dict.fromkeys(chain(*pairs)) if name != HOST_TARGET}
