@@ -44,8 +44,9 @@ def report(live: Live, base: str) -> str:
 
 def test_it_holds_what_the_server_answers(live: Live, model: str, base: str, report: str) -> None:
     answers = answers_in(report)
-    asked = [f"runs/{base}{read}" for read in READS] + [f"models/{model}{read}" for read in ("", "/graph", "/groups")]
+    asked = [f"runs/{base}{read}" for read in READS] + [f"models/{model}{read}" for read in ("/graph", "/groups")]
     assert {path: answers[f"GET {path}"] for path in asked} == {path: live.get(path) for path in asked}
+    assert answers[f"GET models/{model}"] == {**live.get(f"models/{model}"), "is_missing": True}, "this engine reads no files"
     assert [row["id"] for row in answers["GET runs"]["runs"]] == [base]
 
 

@@ -48,7 +48,7 @@ def test_a_member_that_is_left_out_comes_and_goes_with_its_record() -> None:
         patch: Any = json_data(patch_between(before, after))
         assert jsonpatch.apply_patch(json_data(before), patch) == json_data(after)
     (change,) = json_data(patch_between(without, beside))
-    assert change["value"]["copies"] == [{"from": "host", "to": "gpu", "tensor": "t", "bytes": 4, "cost_s": 1e-6}]
+    assert change["value"]["copies"] == [{"from": "host", "to": "gpu", "tensor": "t", "bytes": 4, "cost_s": 1e-6, "basis": ""}]
 
 
 def test_rows_are_added_removed_and_replaced_one_by_one() -> None:
