@@ -225,5 +225,5 @@ def test_each_question_has_a_room_that_remembers_its_view_and_a_legend_says_what
     expect(page.get_by_role("tab", name="Charts")).to_have_attribute("aria-selected", "true")
     page.get_by_role("button", name="Legend").click()
     marks = page.get_by_role("dialog", name="The marks on the graph")
-    for words in ("that the last decision changed", "pinned", "vetoes the candidate"):
+    for words in ("that the last decision changed", "pinned", "veto this candidate"):
         expect(marks).to_contain_text(words)

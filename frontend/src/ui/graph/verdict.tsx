@@ -11,13 +11,23 @@ import { exporting, isExportOpen } from "../../state/run/export";
 import { isActive, isOtherPlan, keptRun } from "../../state/run/run";
 import { goOn } from "../../state/run/start";
 
+/** A sentence longer than this is set smaller: it stays on one line, so that the graph keeps its place. */
+const LONG_SENTENCE = 90;
+
 export function Verdict(): JSX.Element {
   const kept = keptRun.value;
   const verdict = kept && hasEnded(kept) && kept.plan ? kept.verdict : null;
-  const isGood = verdict?.is_good === true && !isOtherPlan.value;
+  const text = `${isOtherPlan.value ? "Kept plan: " : ""}${verdict?.text ?? ""}`;
+  const looks = ["verdict", verdict?.is_good === true && !isOtherPlan.value && "good", text.length > LONG_SENTENCE && "long"];
   return (
     <div class="verdict-line">
-      <div role="status">{verdict && <p class={isGood ? "verdict good" : "verdict"}>{`${isOtherPlan.value ? "Kept plan: " : ""}${verdict.text}`}</p>}</div>
+      <div role="status">
+        {verdict && (
+          <p class={looks.filter(Boolean).join(" ")} title={text}>
+            {text}
+          </p>
+        )}
+      </div>
       {kept && verdict && !isOtherPlan.value && <NextButton step={nextStep(kept)} />}
     </div>
   );
