@@ -192,10 +192,13 @@ class FollowedRun:
 
 
 def followed_run(draw: random.Random, steps: int) -> FollowedRun:
-    """Return a run that something happened to `steps` times, when all has arrived."""
+    """Return a run that something happened to `steps` times, when all has arrived; one message at the end no longer fits."""
     run = FollowedRun(draw)
     for _ in range(steps):
         run.something()
+    run.event()
+    run.send()
+    run.opened()
     run.settle()
     return run
 

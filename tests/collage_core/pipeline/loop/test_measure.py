@@ -536,8 +536,8 @@ def test_a_mix_is_found_by_profiles_where_the_time_is_over_after_the_first_trial
     _, plain = planned_within(alone, 4.0, is_profiled=False)
     assert len(plain.partitions) == 1
     assert alone.true_s(plain) > 1.3 * alone.best_s()
-    loop, planned = planned_within(costs, 4.0, is_profiled=True)
-    assert len(costs.asked) <= 4
+    loop, planned = planned_within(costs, 3.0, is_profiled=True)
+    assert len(costs.asked) <= 3
     assert costs.true_s(planned) <= 1.03 * costs.best_s()
     sources = {item.cost.source for item in planned.partitions}
     assert "profile" in sources
@@ -618,7 +618,7 @@ def test_a_rival_with_an_estimate_is_measured_and_not_repeated() -> None:
 
 def test_partitions_are_fused_on_estimates_where_there_is_no_time_to_measure_them() -> None:
     costs = mixed(0.1)
-    loop, _ = planned_within(costs, 4.0, is_profiled=True)
+    loop, _ = planned_within(costs, 3.0, is_profiled=True)
     asked = len(costs.asked)
     fused = IndexSet(range(3, 9))
     (item,) = loop._merged([("a", fused.bits)])
