@@ -10,6 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from collage_core.model.model import SubModel
+from collage_core.toolchains.conformance.small_models import drawn
+from collage_core.toolchains.cuda.cuda_target import CudaTarget
+
 
 class Status(IntEnum):
     cudaSuccess = 0
@@ -102,3 +106,19 @@ class FakeRuntime:
             self.calls.append(what)
             work()
         return (Status.cudaSuccess,)
+
+
+def assert_neighbours_share_tensors(toolchain: CudaTarget, package: bytes, relu: SubModel, runtime: FakeRuntime) -> None:
+    """Run two kernels of `relu`, the second on what the first wrote: the input and the result alone are copied."""
+    memory, kind = toolchain.memory(), relu.inputs[0].type
+    first, second = (toolchain.load_at_device(package, relu.inputs, relu.outputs, 1) for _ in range(2))
+    read, between, written = (memory.empty(kind) for _ in range(3))
+    [array], result = drawn(relu.inputs), memory.host_empty(kind)
+    memory.copy(array, read)
+    first.bind([read], [between])  # type: ignore[list-item]
+    second.bind([between], [written])  # type: ignore[list-item]
+    for kernel in (first, second):
+        kernel.run()
+    memory.copy(written, result)
+    np.testing.assert_array_equal(result, np.maximum(array, 0))
+    assert runtime.calls.count("copy") == 2

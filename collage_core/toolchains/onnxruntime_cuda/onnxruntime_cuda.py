@@ -15,9 +15,9 @@ from ...graph.dataflow_graph import Tensor
 from ...model.model import SubModel
 from ..border import one_line
 from ..cuda import cuda_memory
-from ..device_tensors import DeviceMemory, HostEnds
+from ..cuda.cuda_target import CudaTarget
 from ..onnxruntime.onnxruntime import DEFAULT_DEPTH, BoundSession, session_options
-from ..toolchain import Availability, Kernel, Toolchain, ToolchainError
+from ..toolchain import Availability, Kernel, ToolchainError
 
 if TYPE_CHECKING:
     from ...rules.rule import PartitionRule, RuleOptions
@@ -28,29 +28,20 @@ INSTALL = f"pip uninstall --yes onnxruntime && pip install 'onnxruntime-gpu[cuda
 PROVIDER = "CUDAExecutionProvider"
 
 
-class OnnxRuntimeCudaToolchain(Toolchain):
+class OnnxRuntimeCudaToolchain(CudaTarget):
     """Takes whole sub-graphs for the GPU of its number, in float32 without TF32.
 
     Attributes:
-        number: Which of the GPUs that CUDA lists.
         tf32: Whether products of float32 may be computed in TF32.
         has_own_graph: Whether ONNX Runtime captures a sub-graph as a CUDA graph.
     """
 
     name = "onnxruntime:cuda:0"
     letter = "C"
-    number = 0
     tf32 = False
     has_own_graph = False
     lowers_precision = False
     build_s = 1.0
-
-    @property
-    def location(self) -> str:
-        return f"cuda:{self.number}"
-
-    def memory(self) -> DeviceMemory:
-        return cuda_memory.memory_of(self.number)
 
     def availability(self) -> Availability:
         try:
@@ -62,11 +53,6 @@ class OnnxRuntimeCudaToolchain(Toolchain):
             return Availability(False, version, reason, hint, self.location)
         return Availability(True, version, device=self.location, precision="tf32" if self.tf32 else "model")
 
-    def at_device(self, number: int) -> Toolchain:
-        other = type(self)()
-        other.number, other.name = number, self.name.removesuffix("0") + str(number)
-        return other
-
     def rule(self, options: RuleOptions) -> PartitionRule:
         from ...rules.base_rules import OpPredicate
         from ...rules.combinators import arbitrary_fusion
@@ -76,9 +62,6 @@ class OnnxRuntimeCudaToolchain(Toolchain):
     def build(self, model: SubModel, threads: int) -> bytes:
         self._session(model.onnx, threads)
         return model.onnx
-
-    def load(self, package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int) -> Kernel:
-        return HostEnds(self.load_at_device(package, inputs, outputs, threads), self.memory(), inputs, outputs)
 
     def load_at_device(self, package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int) -> Kernel:
         import onnxruntime

@@ -11,29 +11,17 @@ from typing import Any
 
 from ...graph.dataflow_graph import Tensor
 from ..cuda import cuda_memory
-from ..device_tensors import DeviceMemory, HostEnds
-from ..toolchain import Availability, Kernel, Toolchain, ToolchainError
+from ..cuda.cuda_target import CudaTarget
+from ..toolchain import Availability, Kernel, ToolchainError
 from .tensorrt import TensorRtRtxToolchain
 
 
-class TensorRtRtxCudaToolchain(TensorRtRtxToolchain):
-    """Builds engines as `tensorrt_rtx` does, for the GPU of its number, and runs them there.
-
-    Attributes:
-        number: Which of the GPUs that CUDA lists.
-    """
+class TensorRtRtxCudaToolchain(CudaTarget, TensorRtRtxToolchain):
+    """Builds engines as `tensorrt_rtx` does, for the GPU of its number, and runs them there."""
 
     name = "tensorrt_rtx:cuda:0"
     letter = "Z"
-    number = 0
     capability = None
-
-    @property
-    def location(self) -> str:
-        return f"cuda:{self.number}"
-
-    def memory(self) -> DeviceMemory:
-        return cuda_memory.memory_of(self.number)
 
     def availability(self) -> Availability:
         known = replace(super().availability(), device=self.location)
@@ -41,14 +29,6 @@ class TensorRtRtxCudaToolchain(TensorRtRtxToolchain):
             return known  # the library is missing
         reason, hint = cuda_memory.why_no_gpu(self.number)
         return replace(known, usable=not reason, reason=reason, hint=hint)
-
-    def at_device(self, number: int) -> Toolchain:
-        other = type(self)()
-        other.number, other.name = number, self.name.removesuffix("0") + str(number)
-        return other
-
-    def load(self, package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int) -> Kernel:
-        return HostEnds(self.load_at_device(package, inputs, outputs, threads), self.memory(), inputs, outputs)
 
     def load_at_device(self, package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int) -> Kernel:
         from .tensorrt_build import opened_engine

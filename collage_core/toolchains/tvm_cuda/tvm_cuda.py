@@ -13,8 +13,8 @@ from ...graph.dataflow_graph import Tensor
 from ...model.model import SubModel
 from ..border import one_line
 from ..cuda import cuda_memory
-from ..device_tensors import DeviceMemory, HostEnds
-from ..toolchain import Availability, Kernel, Toolchain, ToolchainError
+from ..cuda.cuda_target import CudaTarget
+from ..toolchain import Availability, Kernel, ToolchainError
 from ..tvm.tvm import TvmToolchain, entry
 
 if TYPE_CHECKING:
@@ -24,26 +24,14 @@ SCHEDULES_VERSION = ".cuda.1"
 """Version of the passes here, which the toolchain's version ends with; counted up when kernels change."""
 
 
-class TvmCudaToolchain(Toolchain):
-    """Takes what `tvm` takes, for the GPU of its number.
-
-    Attributes:
-        number: Which of the GPUs that CUDA lists.
-    """
+class TvmCudaToolchain(CudaTarget):
+    """Takes what `tvm` takes, for the GPU of its number."""
 
     name = "tvm:cuda:0"
     letter = "W"
-    number = 0
     distributions = TvmToolchain.distributions
     has_value_contract = True
     build_s = 2.0
-
-    @property
-    def location(self) -> str:
-        return f"cuda:{self.number}"
-
-    def memory(self) -> DeviceMemory:
-        return cuda_memory.memory_of(self.number)
 
     def availability(self) -> Availability:
         known = replace(TvmToolchain().availability(), device=self.location)
@@ -52,11 +40,6 @@ class TvmCudaToolchain(Toolchain):
         reason, hint = cuda_memory.why_no_gpu(self.number)
         return replace(known, usable=not reason, version=known.version + SCHEDULES_VERSION, reason=reason, hint=hint)
 
-    def at_device(self, number: int) -> Toolchain:
-        other = type(self)()
-        other.number, other.name = number, self.name.removesuffix("0") + str(number)
-        return other
-
     def rule(self, options: RuleOptions) -> PartitionRule:
         return TvmToolchain().rule(options)
 
@@ -64,9 +47,6 @@ class TvmCudaToolchain(Toolchain):
         from .tvm_cuda_build import compiled_for_gpu
 
         return compiled_for_gpu(model, self._architecture())
-
-    def load(self, package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int) -> Kernel:
-        return HostEnds(self.load_at_device(package, inputs, outputs, threads), self.memory(), inputs, outputs)
 
     def load_at_device(self, package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int) -> Kernel:
         import tvm.runtime

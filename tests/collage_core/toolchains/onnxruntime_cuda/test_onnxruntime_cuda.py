@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 import onnxruntime
 import pytest
-from fake_cuda import FakeRuntime
+from fake_cuda import FakeRuntime, assert_neighbours_share_tensors
 
 from collage_core.graph.dataflow_graph import DataflowGraph, TensorType
 from collage_core.model.model import SubModel
@@ -23,6 +23,7 @@ from collage_core.toolchains.conformance.duties import ToolchainDuties
 from collage_core.toolchains.conformance.small_models import drawn, matmul, relu
 from collage_core.toolchains.cuda import cuda_memory
 from collage_core.toolchains.cuda.cuda_memory import CudaMemory
+from collage_core.toolchains.cuda.cuda_target import CudaTarget
 from collage_core.toolchains.onnxruntime_cuda.onnxruntime_cuda import (
     INSTALL,
     PROVIDER,
@@ -153,18 +154,8 @@ def test_a_kernel_with_the_hosts_ends_copies_at_each_run(runtime: FakeRuntime):
 def test_neighbours_on_the_gpu_share_tensors_without_a_copy(name: str, runtime: FakeRuntime):
     toolchain = get(name)
     assert isinstance(toolchain, DeviceTensors)
-    model, memory = relu(), toolchain.memory()
-    first, second = (toolchain.load_at_device(model.onnx, model.inputs, model.outputs, 1) for _ in range(2))
-    given, between, made = (memory.empty(model.inputs[0].type) for _ in range(3))
-    [array], result = drawn(model.inputs), memory.host_empty(model.inputs[0].type)
-    memory.copy(array, given)
-    first.bind([given], [between])  # type: ignore[list-item]
-    second.bind([between], [made])  # type: ignore[list-item]
-    for kernel in (first, second):
-        kernel.run()
-    memory.copy(made, result)
-    np.testing.assert_array_equal(result, np.maximum(array, 0))
-    assert runtime.calls.count("copy") == 2
+    assert isinstance(toolchain, CudaTarget)
+    assert_neighbours_share_tensors(toolchain, relu().onnx, relu(), runtime)
 
 
 def test_a_graph_has_a_number_for_each_set_of_buffers(runtime: FakeRuntime):

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 import tvm_ffi
-from fake_cuda import FakeRuntime
+from fake_cuda import FakeRuntime, assert_neighbours_share_tensors
 
 from collage_core.toolchains.buffers import array_at
-from collage_core.toolchains.conformance.small_models import conv_relu, drawn, matmul, node, relu, sub_model, tensor
+from collage_core.toolchains.conformance.small_models import conv_relu, matmul, node, relu, sub_model, tensor
 from collage_core.toolchains.cuda import cuda_memory
 from collage_core.toolchains.cuda.cuda_memory import CudaMemory
 from collage_core.toolchains.registry import get
@@ -56,17 +56,5 @@ def test_kernels_get_the_tensors_and_the_stream_of_the_gpus_memory(monkeypatch: 
         return main, ()
 
     monkeypatch.setattr(tvm_cuda, "entry", entry)
-    model, toolchain = relu(), TvmCudaToolchain()
-    first, second = (toolchain.load_at_device(b"", model.inputs, model.outputs, 1) for _ in range(2))
-    memory = toolchain.memory()
-    given, between, made = (memory.empty(model.inputs[0].type) for _ in range(3))
-    [array], result = drawn(model.inputs), memory.host_empty(model.inputs[0].type)
-    memory.copy(array, given)
-    first.bind([given], [between])  # type: ignore[list-item]
-    second.bind([between], [made])  # type: ignore[list-item]
-    for kernel in (first, second):
-        kernel.run()
-    memory.copy(made, result)
-    np.testing.assert_array_equal(result, np.maximum(array, 0))
-    assert runtime.calls.count("copy") == 2
+    assert_neighbours_share_tensors(TvmCudaToolchain(), b"", relu(), runtime)
     assert asked == [("cuda:0", 0x57)] * 2
